@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../src/config.ts';
+import { finishedOf } from '../src/domain/counts.ts';
+import type { NewItem } from '../src/domain/item.ts';
+import { type Engine, openEngine } from '../src/wiring.ts';
+import { MemoryWatch } from './memory.ts';
+import { timeReads } from './reads.ts';
+
+/**
+ * No-op items through the whole engine: import, dispatch, worker processes, settle, completion, manifests. The rate is
+ * items over the time of all of it, from the first item handed in to the manifest on the disk.
+ */
+export async function benchEngine(
+  size: { items: number; workers: number; concurrency: number },
+  say: (line: string) => void,
+) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'trawl-bench-'));
+  const config = loadConfig({
+    dataDir,
+    workers: size.workers,
+    slots: Math.max(64, size.concurrency),
+    logLevel: 'error',
+  });
+  const engine = await openEngine(config);
+  try {
+    const pool = engine.startWorkers();
+    await pool.ready;
+    const memory = new MemoryWatch();
+    const sample = async () => {
+      const job = await engine.ledger.job(JOB);
+      memory.sample(job === null ? 0 : finishedOf(job.counts), pool.pids());
+    };
+
+    const smallReads = await readsAtTenThousand(engine);
+    const begun = performance.now();
+    await submit(engine, JOB, size.concurrency);
+    await engine.importItems(JOB, generateItems(size.items));
+    const importedAt = performance.now();
+    say(`imported ${size.items} items in ${seconds(importedAt - begun)}`);
+
+    const sampler = setInterval(() => void sample(), 1000);
+    const finished = untilFinished(engine, JOB);
+    await engine.ledger.changeJob(JOB, { kind: 'start' }, Date.now());
+    const { completedAt, manifestAt } = await finished;
+    clearInterval(sampler);
+    await sample();
+    say(`ran in ${seconds(completedAt - importedAt)}, manifests in ${seconds(manifestAt - completedAt)}`);
+
+    const reads = await timeReads(engine.ledger, JOB, size.items);
+    const job = await engine.ledger.job(JOB);
+    return {
+      items: size.items,
+      workers: size.workers,
+      concurrency: size.concurrency,
+      succeeded: job?.counts.success ?? 0,
+      items_per_second: Math.round(size.items / ((manifestAt - begun) / 1000)),
+      import_per_second: Math.round(size.items / ((importedAt - begun) / 1000)),
+      run_per_second: Math.round(size.items / ((completedAt - importedAt) / 1000)),
+      manifest_seconds: Math.round((manifestAt - completedAt) / 10) / 100,
+      peak_rss_mb: memory.peakMb,
+      rss_over_the_run: quartiles(memory.samples),
+      db_bytes: databaseBytes(dataDir),
+      ...reads,
+      at_10_thousand: smallReads,
+    };
+  } finally {
+    await engine.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+const JOB = 'bench';
+const SMALL = 'bench-10k';
+
+async function readsAtTenThousand(engine: Engine) {
+  await submit(engine, SMALL, 100);
+  await engine.importItems(SMALL, generateItems(10_000));
+  const finished = untilFinished(engine, SMALL);
+  await engine.ledger.changeJob(SMALL, { kind: 'start' }, Date.now());
+  await finished;
+  return timeReads(engine.ledger, SMALL, 10_000);
+}
+
+async function submit(engine: Engine, jobId: string, concurrency: number): Promise<void> {
+  const answer = await engine.submit({
+    job_id: jobId,
+    scraper_id: 'example-noop',
+    hold: true,
+    execution_policy: { throttling: { max_concurrent_workers: concurrency } },
+  });
+  if (answer.kind !== 'created') throw new Error(`the benchmark's job was not made: ${JSON.stringify(answer)}`);
+}
+
+function* generateItems(count: number): Generator<NewItem[]> {
+  const CHUNK = 10_000;
+  for (let first = 0; first < count; first += CHUNK) {
+    const length = Math.min(CHUNK, count - first);
+    yield Array.from({ length }, (_, index) => {
+      const number = first + index;
+      // Ids in no order, as parcel numbers are.
+      const parcel = ((number * 2_654_435_761) % 4_294_967_296).toString(36);
+      return { itemId: `parcel-${parcel}-${number}`, input: { apn: `200-14-${number}`, county: 'demo' } };
+    });
+  }
+}
+
+async function untilFinished(engine: Engine, jobId: string): Promise<{ completedAt: number; manifestAt: number }> {
+  const { promise, resolve } = Promise.withResolvers<{ completedAt: number; manifestAt: number }>();
+  let completedAt = 0;
+  const unsubscribe = engine.events.subscribe((event) => {
+    if (event.kind === 'job' && event.job.jobId === jobId && event.because === 'complete') {
+      completedAt = performance.now();
+    }
+    if (event.kind === 'manifest-written' && event.jobId === jobId) {
+      resolve({ completedAt, manifestAt: performance.now() });
+    }
+    if (event.kind === 'engine-error') console.error('engine error', event.where, event.error);
+  });
+  return promise.finally(unsubscribe);
+}
+
+/** Five points of the run, which show whether memory grows with it. */
+function quartiles<T>(samples: readonly T[]): T[] {
+  const last = samples.length - 1;
+  return [0, 0.25, 0.5, 0.75, 1].flatMap((share) => samples[Math.round(share * last)] ?? []);
+}
+
+function databaseBytes(dataDir: string): number {
+  return statSync(join(dataDir, 'ledger.db')).size;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

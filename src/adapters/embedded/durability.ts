@@ -1,0 +1,82 @@
+import { close, constants, fdatasync, open } from 'node:fs';
+import { promisify } from 'node:util';
+import { StorageTrouble } from '../../ports/storage-trouble.ts';
+import type { Database } from './database.ts';
+
+/** Resolves when everything that was committed before the call is on the disk. */
+export type Sync = () => Promise<void>;
+
+/**
+ * Says when what was committed is on the disk. One sync covers all commits made before it began, and runs off the event
+ * loop; whoever comes while it runs waits for the next. It is in one of two modes:
+ *
+ *   trusting     a sync that succeeds is believed
+ *   mistrusting  a sync failed. The system may have dropped the pages that it could not write, and the next sync would
+ *                falsely succeed; so the whole log is first copied into the database and that synced
+ */
+export class Durability {
+  readonly #database: Database;
+  readonly #sync: Sync;
+  #waiting: PromiseWithResolvers<void>[] = [];
+  #running: Promise<void> | null = null;
+  #isMistrusting = false;
+
+  constructor(database: Database, sync: Sync) {
+    this.#database = database;
+    this.#sync = sync;
+  }
+
+  /** Rejects with StorageTrouble if it cannot be promised. */
+  wait(): Promise<void> {
+    const waiter = Promise.withResolvers<void>();
+    this.#waiting.push(waiter);
+    this.#running ??= this.#run();
+    return waiter.promise;
+  }
+
+  /** Resolves when nobody waits any more. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      try {
+        if (this.#isMistrusting) this.#database.checkpoint();
+        await this.#sync();
+        this.#isMistrusting = false;
+        for (const { resolve } of waiting) resolve();
+      } catch (error) {
+        this.#isMistrusting = true;
+        const trouble = asTrouble(error);
+        for (const { reject } of waiting) reject(trouble);
+      }
+    }
+    this.#running = null;
+  }
+}
+
+/** The sync of real disks. The log keeps its file for as long as the database is open, so one descriptor will do. */
+export function walSync(walFile: string): { readonly sync: Sync; readonly close: () => Promise<void> } {
+  let opened: Promise<number> | null = null;
+  return {
+    async sync() {
+      opened ??= promisify(open)(walFile, constants.O_RDWR).catch((error: unknown) => {
+        opened = null;
+        throw error;
+      });
+      await promisify(fdatasync)(await opened);
+    },
+    async close() {
+      if (opened !== null) await promisify(close)(await opened);
+    },
+  };
+}
+
+function asTrouble(error: unknown): StorageTrouble {
+  if (error instanceof StorageTrouble) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new StorageTrouble('io', `the log could not be synced: ${why}`, error);
+}

@@ -1,0 +1,81 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Statements } from './statements.ts';
+
+/** Systems write what is in their memory to the disk within half a minute or so; this is ten times that. */
+const FRESH_MS = 5 * 60_000;
+/** Ends of stretches of time, so that a look at the clock is enough to know what is old. */
+const MARK_EVERY_MS = 1000;
+
+/**
+ * Outcomes of the last minutes that name artifacts. Artifacts are not synced one by one; if the machine goes down, these
+ * are the ones to look at. One row per group of changes: ranges of keys, which are mostly neighbours.
+ */
+export class Fresh {
+  readonly #sql: Statements;
+  readonly #clock: Clock;
+  /** By `elapsed`: rows up to `id` were written before `at`. */
+  #marks: { readonly at: number; readonly id: number }[];
+  #keys: number[] = [];
+  #isHeld: boolean;
+
+  /** `isHeld`: the machine went down, and nothing is old before it was looked at. */
+  constructor(sql: Statements, clock: Clock, isHeld: boolean) {
+    this.#sql = sql;
+    this.#clock = clock;
+    this.#isHeld = isHeld;
+    this.#marks = [{ at: clock.elapsed(), id: this.newest() }];
+  }
+
+  add(key: number): void {
+    this.#keys.push(key);
+  }
+
+  newest(): number {
+    return Number(this.#sql.newestFresh.get()?.['id'] ?? 0);
+  }
+
+  /** What was there was looked at. */
+  release(upTo: number): void {
+    this.#isHeld = false;
+    this.#sql.deleteFreshUntil.run(upTo);
+  }
+
+  flush(): void {
+    if (this.#keys.length === 0) return;
+    const { lastInsertRowid } = this.#sql.insertFresh.run(JSON.stringify(packKeys(this.#keys)));
+    this.#keys = [];
+    const now = this.#clock.elapsed();
+    const last = this.#marks.at(-1);
+    if (last === undefined || now - last.at >= MARK_EVERY_MS)
+      this.#marks.push({ at: now, id: Number(lastInsertRowid) });
+    const oldest = this.#marks[0];
+    if (oldest === undefined || this.#isHeld || now - oldest.at < FRESH_MS) return;
+    this.#sql.deleteFreshUntil.run(oldest.id);
+    this.#marks.shift();
+  }
+
+  forget(): void {
+    this.#keys = [];
+  }
+}
+
+/** Keys as first keys and lengths, in turn. */
+export function packKeys(keys: readonly number[]): number[] {
+  const packed: number[] = [];
+  let next = Number.NaN;
+  for (const key of keys.toSorted((one, other) => one - other)) {
+    if (key === next) packed[packed.length - 1] = (packed.at(-1) ?? 0) + 1;
+    else packed.push(key, 1);
+    next = key + 1;
+  }
+  return packed;
+}
+
+export function unpackKeys(packed: readonly number[]): number[] {
+  const keys: number[] = [];
+  for (let at = 0; at < packed.length; at += 2) {
+    const first = packed[at] ?? 0;
+    for (let step = 0; step < (packed[at + 1] ?? 0); step += 1) keys.push(first + step);
+  }
+  return keys;
+}

@@ -1,0 +1,226 @@
+import type { FailureType } from '../../domain/failure.ts';
+import type { ItemRecord, ItemStatus } from '../../domain/item.ts';
+import type { ItemFilter, Page, PageRequest } from '../../ports/ledger.ts';
+import type { Batch, BatchItem } from './batches.ts';
+import { MAX_LOOKED_AT } from './books.ts';
+import type { JobEntry } from './jobs.ts';
+import { attemptsOf, detailOf, endOf, historyOf, type OutcomeRow, statusCode } from './outcomes.ts';
+import { lastKey, placeOf, rowKey } from './row-key.ts';
+import type { Tables } from './tables.ts';
+
+/**
+ * Items as records, in pages. An item's status is not stored anywhere: it has an outcome, or it is in a batch, or it is
+ * pending. Every page is a few ranges of keys, wherever in the job it lies.
+ */
+export function itemPage(tables: Tables, entry: JobEntry, filter: ItemFilter, page: PageRequest): Page<ItemRecord> {
+  const { status, errorType } = filter;
+  if (errorType !== null) {
+    if (status !== null && status !== 'failed') return NOTHING;
+    return failedPage(tables, entry, errorType, page);
+  }
+  switch (status) {
+    case null:
+      return wholePage(tables, entry, page);
+    case 'success':
+      return successPage(tables, entry, page);
+    case 'failed':
+    case 'skipped':
+      return endedPage(tables, entry, status, page);
+    case 'queued':
+    case 'in_progress':
+      return firstsPage(tables, entry, status, page);
+    case 'pending':
+    case 'cancelled':
+      return waitingPage(tables, entry, status, page);
+  }
+}
+
+export function itemAt(tables: Tables, entry: JobEntry, seq: number): ItemRecord | null {
+  return wholePage(tables, entry, { after: String(seq - 1), limit: 1 }).entries[0] ?? null;
+}
+
+const NOTHING: Page<ItemRecord> = { entries: [], next: null };
+
+/** The row of an item, with its outcome if it has one. */
+interface ItemRow extends Omit<OutcomeRow, 'status'> {
+  readonly item_id: string;
+  readonly input: string;
+  readonly status: number | null;
+}
+
+interface EndedRow extends ItemRow {
+  readonly status: number;
+}
+
+interface ReturnedRow extends Omit<BatchItem, 'seq'> {
+  readonly key: number;
+}
+
+/** What is known of an item that has no outcome. */
+type Unsettled = Omit<BatchItem, 'seq'> & { readonly status: ItemStatus };
+
+function rangeAfter(entry: JobEntry, { after }: PageRequest): [after: number, last: number] {
+  return [rowKey(entry.num, after === null ? -1 : Number(after)), lastKey(entry.num)];
+}
+
+function pageOf(entries: ItemRecord[], limit: number): Page<ItemRecord> {
+  const last = entries.at(-1);
+  return { entries, next: last !== undefined && entries.length >= limit ? String(last.seq) : null };
+}
+
+function wholePage(tables: Tables, entry: JobEntry, page: PageRequest): Page<ItemRecord> {
+  const rows = tables.sql.itemsAfter.all(...rangeAfter(entry, page), page.limit) as unknown as ItemRow[];
+  return pageOf(recordsOf(tables, entry, rows), page.limit);
+}
+
+function failedPage(tables: Tables, entry: JobEntry, type: FailureType, page: PageRequest): Page<ItemRecord> {
+  const rows = tables.sql.itemsOfErrorAfter.all(type, ...rangeAfter(entry, page), page.limit) as unknown as EndedRow[];
+  return pageOf(
+    rows.map((row) => endedRecord(entry, row)),
+    page.limit,
+  );
+}
+
+function endedPage(tables: Tables, entry: JobEntry, status: 'failed' | 'skipped', page: PageRequest): Page<ItemRecord> {
+  const range = rangeAfter(entry, page);
+  const rows = tables.sql.itemsOfStatusAfter.all(statusCode(status), ...range, page.limit) as unknown as EndedRow[];
+  return pageOf(
+    rows.map((row) => endedRecord(entry, row)),
+    page.limit,
+  );
+}
+
+/** Successes have no index, because they are what most items are: the others on the way are passed over. */
+function successPage(tables: Tables, entry: JobEntry, page: PageRequest): Page<ItemRecord> {
+  const picked: ItemRecord[] = [];
+  const most = page.limit + MAX_LOOKED_AT;
+  let looked = 0;
+  let lastSeq: number | null = null;
+  for (const found of tables.sql.itemsWithOutcomeAfter.iterate(...rangeAfter(entry, page), most)) {
+    const row = found as unknown as EndedRow;
+    looked += 1;
+    lastSeq = placeOf(row.key);
+    if (endOf(row) === 'success') picked.push(endedRecord(entry, row));
+    if (picked.length === page.limit) break;
+  }
+  const isCut = picked.length === page.limit || looked === most;
+  return { entries: picked, next: isCut && lastSeq !== null ? String(lastSeq) : null };
+}
+
+/** The first unsettled item of each batch: the others in it are pending. */
+function firstsPage(
+  tables: Tables,
+  entry: JobEntry,
+  status: 'queued' | 'in_progress',
+  page: PageRequest,
+): Page<ItemRecord> {
+  const after = Number(page.after ?? -1);
+  const seqs: number[] = [];
+  for (const batch of tables.batches.ofJob(entry.num)) {
+    const first = batch.items[0];
+    if (first !== undefined && first.seq > after && statusOfBatch(batch) === status) seqs.push(first.seq);
+  }
+  return pageOf(recordsAt(tables, entry, inOrder(seqs, page.limit)), page.limit);
+}
+
+/**
+ * Pending items came back, stand behind the first of their batch, or were never out: the first of each, merged. In a
+ * cancelled job the same places hold the cancelled ones.
+ */
+function waitingPage(
+  tables: Tables,
+  entry: JobEntry,
+  status: 'pending' | 'cancelled',
+  page: PageRequest,
+): Page<ItemRecord> {
+  const isCancelled = entry.record.status === 'cancelled';
+  if (isCancelled !== (status === 'cancelled')) return NOTHING;
+  const after = Number(page.after ?? -1);
+  const seqs: number[] = [];
+  const returned = tables.sql.returnedFirst.all(rowKey(entry.num, after + 1), lastKey(entry.num), page.limit);
+  for (const row of returned) seqs.push(placeOf(Number(row['key'])));
+  for (const batch of tables.batches.ofJob(entry.num)) {
+    for (const { seq } of batch.items.slice(1)) if (seq > after) seqs.push(seq);
+  }
+  const { total } = entry.record.counts;
+  for (let seq = Math.max(entry.cursor, after + 1), room = page.limit; seq < total && room > 0; seq += 1, room -= 1) {
+    seqs.push(seq);
+  }
+  return pageOf(recordsAt(tables, entry, inOrder(seqs, page.limit)), page.limit);
+}
+
+function inOrder(seqs: number[], limit: number): number[] {
+  return seqs.sort((one, other) => one - other).slice(0, limit);
+}
+
+function recordsAt(tables: Tables, entry: JobEntry, seqs: readonly number[]): ItemRecord[] {
+  const rows = seqs.flatMap((seq) => {
+    const key = rowKey(entry.num, seq);
+    return tables.sql.itemsAfter.all(key - 1, key, 1) as unknown as ItemRow[];
+  });
+  return recordsOf(tables, entry, rows);
+}
+
+function recordsOf(tables: Tables, entry: JobEntry, rows: readonly ItemRow[]): ItemRecord[] {
+  const unsettled = new UnsettledItems(tables, entry, rows);
+  return rows.map((row) => {
+    if (isEnded(row)) return endedRecord(entry, row);
+    const { status, strikes, deliveries, history } = unsettled.at(placeOf(row.key));
+    return { ...itemOf(entry, row), status, strikes, deliveries, attempts: historyOf(history), artifacts: [] };
+  });
+}
+
+function isEnded(row: ItemRow): row is EndedRow {
+  return row.status !== null;
+}
+
+function endedRecord(entry: JobEntry, row: EndedRow): ItemRecord {
+  const detail = detailOf(row);
+  return {
+    ...itemOf(entry, row),
+    status: endOf(row),
+    strikes: detail.strikes ?? 0,
+    deliveries: row.attempt,
+    attempts: attemptsOf(row, detail),
+    artifacts: detail.artifacts ?? [],
+  };
+}
+
+function itemOf(entry: JobEntry, row: ItemRow) {
+  const { jobId } = entry.record;
+  return { jobId, seq: placeOf(row.key), itemId: row.item_id, input: JSON.parse(row.input) as ItemRecord['input'] };
+}
+
+function statusOfBatch(batch: Batch): 'queued' | 'in_progress' {
+  return batch.hold === null ? 'queued' : 'in_progress';
+}
+
+/** How the items among these rows stand that have no outcome; looked up only if there is one. */
+class UnsettledItems {
+  readonly #bySeq = new Map<number, Unsettled>();
+  readonly #elsewhere: Unsettled;
+
+  constructor(tables: Tables, entry: JobEntry, rows: readonly ItemRow[]) {
+    const waits: ItemStatus = entry.record.status === 'cancelled' ? 'cancelled' : 'pending';
+    this.#elsewhere = { status: waits, strikes: 0, deliveries: 0, history: null };
+    const open = rows.filter((row) => !isEnded(row) && placeOf(row.key) < entry.cursor);
+    const [first, last] = [open[0]?.key, open.at(-1)?.key];
+    if (first === undefined || last === undefined) return;
+
+    const [firstSeq, lastSeq] = [placeOf(first), placeOf(last)];
+    for (const batch of tables.batches.ofJob(entry.num)) {
+      for (const [place, item] of batch.items.entries()) {
+        if (item.seq < firstSeq || item.seq > lastSeq) continue;
+        this.#bySeq.set(item.seq, { ...item, status: place === 0 ? statusOfBatch(batch) : 'pending' });
+      }
+    }
+    if (this.#bySeq.size === open.length) return;
+    for (const row of tables.sql.returnedBetween.all(first, last) as unknown as ReturnedRow[]) {
+      this.#bySeq.set(placeOf(row.key), { ...row, status: waits });
+    }
+  }
+
+  at(seq: number): Unsettled {
+    return this.#bySeq.get(seq) ?? this.#elsewhere;
+  }
+}

@@ -1,0 +1,117 @@
+import type { NewItem } from '../../domain/item.ts';
+import {
+  applyJobEvent,
+  isRefusal,
+  type JobEvent,
+  type JobRecord,
+  type JobStatus,
+  type NewJob,
+  newJobRecord,
+  type Refusal,
+} from '../../domain/job.ts';
+import type { CreateAnswer, JobBook, Page, PageRequest } from '../../ports/ledger.ts';
+import { EmbeddedBooks } from './books.ts';
+import type { JobEntry } from './jobs.ts';
+import { rowKey } from './row-key.ts';
+
+export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
+  createJob(job: NewJob, items: readonly NewItem[], now: number): Promise<CreateAnswer> {
+    return this.durable<CreateAnswer>(() => {
+      const present = this.tables.jobs.get(job.jobId);
+      if (present !== null) return { kind: 'exists', job: present.record };
+      const indexes = repeated(items);
+      if (indexes.length > 0) return { kind: 'duplicates', indexes };
+
+      const record = newJobRecord(job, items.length, now);
+      this.insertItems(this.tables.jobs.create(record), 0, items);
+      this.tell({ kind: 'job', job: record, because: 'created' });
+      return { kind: 'created', job: record };
+    });
+  }
+
+  job(jobId: string): Promise<JobRecord | null> {
+    return this.read(() => this.tables.jobs.get(jobId)?.record ?? null);
+  }
+
+  jobs({ status, page }: { status: JobStatus | null; page: PageRequest }): Promise<Page<JobRecord>> {
+    const before = page.after === null ? Number.MAX_SAFE_INTEGER : Number(page.after);
+    return this.read(() => pageOf(this.tables.jobs.before(before, status, page.limit + 1), page.limit));
+  }
+
+  activeJobs({ after, limit }: PageRequest): Promise<Page<JobRecord>> {
+    return this.read(() => pageOf(this.tables.jobs.activeAfter(Number(after ?? 0), limit + 1), limit));
+  }
+
+  changeJob(jobId: string, event: JobEvent, now: number): Promise<JobRecord | Refusal | 'missing'> {
+    return this.durable(() => {
+      const entry = this.tables.jobs.get(jobId);
+      if (entry === null) return 'missing';
+      const next = applyJobEvent(entry.record, event, now);
+      if (isRefusal(next)) return next;
+      if (event.kind === 'cancel') this.#takeBackWaiting(entry);
+      this.write(entry, next);
+      this.tell({ kind: 'job', job: next, because: event.kind });
+      return next;
+    });
+  }
+
+  /** The job is gone at once; its rows are deleted later, a few at a time. */
+  removeJob(jobId: string): Promise<boolean> {
+    return this.durable(() => {
+      const { jobs, batches, failureGroups, itemIds } = this.tables;
+      const entry = jobs.get(jobId);
+      if (entry === null) return false;
+      for (const batch of [...batches.ofJob(entry.num)]) batches.remove(batch);
+      failureGroups.removeJob(entry.num);
+      itemIds.forgetJob(entry.num);
+      jobs.remove(entry);
+      this.sql.insertRemoval.run(entry.num, entry.record.counts.total);
+      this.sweepSoon();
+      return true;
+    });
+  }
+
+  /** There are rows to delete. */
+  protected abstract sweepSoon(): void;
+
+  /** New ones, at the end of the job. */
+  protected insertItems(entry: JobEntry, firstSeq: number, items: readonly NewItem[]): void {
+    let key = rowKey(entry.num, firstSeq);
+    for (const { itemId, input } of items) {
+      this.sql.insertItem.run(key, itemId, JSON.stringify(input));
+      key += 1;
+    }
+    this.tables.itemIds.append(entry.num, firstSeq, items);
+  }
+
+  /** What no worker holds is cancelled; of a batch in progress that is all but the item that the worker is at. */
+  #takeBackWaiting(entry: JobEntry): void {
+    const { batches } = this.tables;
+    for (const batch of [...batches.ofJob(entry.num)]) {
+      const kept = batch.hold === null ? 0 : 1;
+      this.tables.putBack(entry, batch.items.splice(kept));
+      if (kept === 0) batches.remove(batch);
+      else batches.changed(batch);
+    }
+  }
+}
+
+function repeated(items: readonly NewItem[]): number[] {
+  const seen = new Set<string>();
+  const indexes: number[] = [];
+  for (const [index, { itemId }] of items.entries()) {
+    if (seen.has(itemId)) indexes.push(index);
+    seen.add(itemId);
+  }
+  return indexes;
+}
+
+/** One entry more than the page holds tells that there is a next. Its cursor is the number of the last job on it. */
+function pageOf(entries: readonly JobEntry[], limit: number): Page<JobRecord> {
+  const shown = entries.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    entries: shown.map(({ record }) => record),
+    next: last !== undefined && entries.length > limit ? String(last.num) : null,
+  };
+}

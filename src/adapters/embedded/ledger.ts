@@ -1,0 +1,121 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../ports/clock.ts';
+import type { Leadership } from '../../ports/leadership.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import { Committer } from './committer.ts';
+import { type Database, openDatabase } from './database.ts';
+import { Durability, type Sync, walSync } from './durability.ts';
+import { EmbeddedLeadership } from './leadership.ts';
+import { EmbeddedLedger } from './lease-book.ts';
+import { type OwnerLock, takeOwnership } from './owner-lock.ts';
+import { type ArtifactCheck, recoverArtifacts, recoverInFlight } from './recovery.ts';
+import { Removal } from './removal.ts';
+import { Tables } from './tables.ts';
+
+export interface EmbeddedLedgerOptions {
+  /** Made if it is not there. Only one process can have it open. */
+  readonly dataDir: string;
+  readonly clock: Clock;
+  /** For tests: what is done instead of a sync of the log. */
+  readonly sync?: Sync;
+  /** Names this run of the machine: another one than last time means that the machine went down. */
+  readonly bootId?: string;
+  /** For how long workers of a former process keep their leases without being heard. */
+  readonly leaseGraceMs?: number;
+}
+
+export interface EmbeddedLedgerHandle {
+  readonly ledger: Ledger;
+  readonly leadership: Leadership;
+  /** A small durable write. Throws StorageTrouble while there is no room. */
+  probe(): Promise<void>;
+  /**
+   * To be called before work begins. If the machine went down since the ledger was last open, checks the artifacts that
+   * were recorded just before, and reopens items whose bytes are not there; answers how many. Otherwise does nothing.
+   */
+  recoverAfterMachineCrash(check: ArtifactCheck): Promise<number>;
+  /** The database may not grow beyond this; null for no limit but the disk's. */
+  limitSize(bytes: number | null): void;
+  /** Waits for what was begun, and puts everything into the database file. */
+  close(): Promise<void>;
+  /** As if the process were killed now: what waits to be written is dropped, and nobody gets an answer any more. */
+  crash(): void;
+}
+
+export function openEmbeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedgerHandle {
+  const { dataDir } = options;
+  mkdirSync(dataDir, { recursive: true });
+  const lock = takeOwnership(dataDir);
+  let database: Database | null = null;
+  try {
+    database = openDatabase(join(dataDir, 'ledger.db'));
+    return openOwned(options, lock, database);
+  } catch (error) {
+    database?.close();
+    lock.release();
+    throw error;
+  }
+}
+
+function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Database): EmbeddedLedgerHandle {
+  const { clock, bootId = machineBootId(), leaseGraceMs = 4000 } = options;
+  const { sql } = database;
+  const lastBootId = sql.meta.get(BOOT_ID)?.['value'];
+  const afterMachineCrash = lastBootId !== undefined && lastBootId !== bootId;
+  const tables = new Tables(sql, clock, { afterMachineCrash });
+  database.transaction(() => {
+    recoverInFlight(tables, clock.now(), leaseGraceMs);
+    tables.flush();
+    // What was handed out last may not have reached the disk, and its names must not be given out again.
+    if (afterMachineCrash) sql.skipBatchNumbers.run(BATCH_NUMBERS_SKIPPED);
+    else sql.setMeta.run(BOOT_ID, bootId);
+  });
+  if (afterMachineCrash) tables.forget();
+
+  const wal = walSync(database.walFile);
+  const durability = new Durability(database, options.sync ?? wal.sync);
+  const committer = new Committer({ database, durability, working: tables, clock });
+  const removal = new Removal({ sql, committer, clock });
+  removal.poke();
+
+  return {
+    ledger: new EmbeddedLedger({ tables, committer, removal }),
+    leadership: new EmbeddedLeadership(sql, committer),
+    async probe() {
+      await committer.durable(() => sql.insertProbe.run());
+      await committer.applied(() => sql.deleteProbe.run());
+    },
+    async recoverAfterMachineCrash(check) {
+      if (!afterMachineCrash) return 0;
+      const undone = await recoverArtifacts(tables, committer, check);
+      await committer.durable(() => sql.setMeta.run(BOOT_ID, bootId));
+      return undone;
+    },
+    limitSize: (bytes) => database.limitSize(bytes),
+    async close() {
+      await removal.stop();
+      await committer.close();
+      await wal.close();
+      database.close();
+      lock.release();
+    },
+    crash() {
+      committer.die();
+      database.closeUnsynced();
+      lock.release();
+    },
+  };
+}
+
+const BOOT_ID = 'boot_id';
+const BATCH_NUMBERS_SKIPPED = 1_000_000;
+
+function machineBootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    // Where the system has none, a crash of the machine is not noticed, and nothing is checked.
+    return 'unknown';
+  }
+}

@@ -1,0 +1,92 @@
+import type { Socket } from 'node:net';
+import type { Clock } from '../../ports/clock.ts';
+import { encodeFrame, MAX_FRAME_BYTES } from './frame.ts';
+
+/** Beyond this a frame is sent and the next one begun, so that the other side can start before all is written. */
+const FULL_FRAME_CHARS = 256 * 1024;
+
+/** Leaves room for brackets, and for characters that take three bytes. */
+const MAX_ENTRY_CHARS = Math.floor((MAX_FRAME_BYTES - 1024) / 3);
+
+/**
+ * What is to be sent on a connection. Entries of one turn of the event loop go together in as few frames as hold them,
+ * because a frame costs far more than an entry; while the other side does not read, they wait here.
+ */
+export class Outbox {
+  readonly #socket: Socket;
+  readonly #clock: Clock;
+  readonly #kind: string;
+  #entries: string[] = [];
+  #isFlushing = false;
+
+  constructor(socket: Socket, clock: Clock, kind: 'calls' | 'replies') {
+    this.#socket = socket;
+    this.#clock = clock;
+    this.#kind = JSON.stringify(kind);
+  }
+
+  /** True while the other side is behind. */
+  get isBlocked(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  /** `entry` is JSON. False if it is too large to be sent at all. */
+  add(entry: string): boolean {
+    if (entry.length > MAX_ENTRY_CHARS) return false;
+    this.#entries.push(entry);
+    if (!this.#isFlushing) {
+      this.#isFlushing = true;
+      void this.#flushNextTurn();
+    }
+    return true;
+  }
+
+  /** For what stands alone: hello, welcome, bye. What was added before goes out before. */
+  sendNow(message: readonly unknown[]): void {
+    this.#writeEntries();
+    if (this.#socket.writable) this.#socket.write(encodeFrame(JSON.stringify(message)));
+  }
+
+  async #flushNextTurn(): Promise<void> {
+    await this.#clock.turn();
+    while (this.#entries.length > 0 && this.#socket.writable) {
+      if (this.#socket.writableNeedDrain) await drained(this.#socket);
+      else this.#writeEntries();
+    }
+    this.#isFlushing = false;
+  }
+
+  #writeEntries(): void {
+    const entries = this.#entries;
+    this.#entries = [];
+    if (!this.#socket.writable) return;
+    let from = 0;
+    let chars = 0;
+    for (const [index, entry] of entries.entries()) {
+      if (chars > 0 && chars + entry.length > FULL_FRAME_CHARS) {
+        this.#writeFrame(entries.slice(from, index));
+        from = index;
+        chars = 0;
+      }
+      chars += entry.length;
+    }
+    if (from < entries.length) this.#writeFrame(from === 0 ? entries : entries.slice(from));
+  }
+
+  #writeFrame(entries: readonly string[]): void {
+    this.#socket.write(encodeFrame(`[${this.#kind},${entries.join(',')}]`));
+  }
+}
+
+/** Or closed: whoever waits looks again. */
+function drained(socket: Socket): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done = () => {
+    socket.off('drain', done);
+    socket.off('close', done);
+    resolve();
+  };
+  socket.on('drain', done);
+  socket.on('close', done);
+  return promise;
+}

@@ -1,0 +1,52 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { isLocked } from './database.ts';
+
+/**
+ * One process owns a data directory. The lock is SQLite's own, on a tiny database beside the ledger, held for as long
+ * as the process lives; the kernel gives it back when the process dies, however it dies, so that it is never stale. The
+ * pid beside it is only for the message.
+ *
+ * Nobody may open these files otherwise: closing any other descriptor of a locked file drops the lock.
+ */
+export class OwnerLock {
+  readonly #db: DatabaseSync;
+  readonly #pidFile: string;
+
+  constructor(db: DatabaseSync, pidFile: string) {
+    this.#db = db;
+    this.#pidFile = pidFile;
+  }
+
+  release(): void {
+    rmSync(this.#pidFile, { force: true });
+    this.#db.close();
+  }
+}
+
+export function takeOwnership(dataDir: string): OwnerLock {
+  const pidFile = join(dataDir, 'owner.pid');
+  const db = new DatabaseSync(join(dataDir, 'owner.lock'), { timeout: 0 });
+  try {
+    db.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    db.close();
+    if (!isLocked(error)) throw error;
+    throw new Error(
+      `the data directory ${dataDir} is in use by process ${readPid(pidFile)}. Only one process can own it: stop that ` +
+        'one, or use another data directory.',
+      { cause: error },
+    );
+  }
+  writeFileSync(pidFile, `${process.pid}\n`);
+  return new OwnerLock(db, pidFile);
+}
+
+function readPid(pidFile: string): string {
+  try {
+    return readFileSync(pidFile, 'utf8').trim();
+  } catch {
+    return '(unknown)';
+  }
+}

@@ -1,0 +1,132 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+/**
+ * The tables, as the steps that led to them. A step that was released is never changed: databases out there have taken
+ * it. Each is taken once, in order, in a transaction of its own; `user_version` counts them.
+ *
+ * Rows about items have one integer key: the job's number times 2^32, and the item's place in the job (see
+ * `row-key.ts`). So what is added goes to the end of a job's range, a page is a range, and nothing is kept twice.
+ *
+ *   jobs       one row per job: its counters, and all that is rarely changed as one JSON document
+ *   items      what was submitted; only ever appended to
+ *   item_ids   which place an item id has: see `item-ids.ts`
+ *   returned   pending items that have been out before. All others are pending from the job's `cursor` on
+ *   batches    what is in flight: few rows, however large the job
+ *   outcomes   how items ended; written once
+ *   fresh      outcomes of the last minutes whose artifacts may not be on disk yet
+ *   removals   jobs that are gone and whose rows are being deleted
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+  CREATE TABLE jobs (
+    num INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    status TEXT NOT NULL,
+    active INTEGER NOT NULL,
+    document TEXT NOT NULL,
+    total INTEGER NOT NULL,
+    queued INTEGER NOT NULL,
+    in_progress INTEGER NOT NULL,
+    success INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    skipped INTEGER NOT NULL,
+    cancelled INTEGER NOT NULL,
+    items_in_flight INTEGER NOT NULL,
+    refusals INTEGER NOT NULL,
+    fenced INTEGER NOT NULL,
+    ready_at REAL NOT NULL,
+    open_until REAL NOT NULL,
+    tally TEXT NOT NULL,
+    throttle TEXT NOT NULL,
+    cursor INTEGER NOT NULL,
+    next_batch INTEGER NOT NULL
+  );
+  CREATE INDEX jobs_by_status ON jobs (status);
+  CREATE INDEX jobs_active ON jobs (active) WHERE active = 1;
+
+  CREATE TABLE items (key INTEGER PRIMARY KEY, item_id TEXT NOT NULL, input TEXT NOT NULL);
+
+  CREATE TABLE item_ids (key INTEGER PRIMARY KEY, entries BLOB NOT NULL);
+  CREATE TABLE item_id_runs (key INTEGER PRIMARY KEY, bits INTEGER NOT NULL, size INTEGER NOT NULL);
+
+  CREATE TABLE returned (
+    key INTEGER PRIMARY KEY,
+    deliveries INTEGER NOT NULL,
+    strikes INTEGER NOT NULL,
+    history TEXT
+  );
+
+  CREATE TABLE batches (
+    key INTEGER PRIMARY KEY,
+    suspect INTEGER NOT NULL,
+    due_at REAL NOT NULL,
+    worker TEXT,
+    claimed_at REAL,
+    begun_seq INTEGER,
+    blameless INTEGER NOT NULL,
+    items TEXT NOT NULL
+  );
+
+  CREATE TABLE outcomes (
+    key INTEGER PRIMARY KEY,
+    status INTEGER NOT NULL,
+    error_type TEXT,
+    attempt INTEGER NOT NULL,
+    tries INTEGER NOT NULL,
+    started_at REAL NOT NULL,
+    duration_ms REAL NOT NULL,
+    detail TEXT
+  );
+  CREATE INDEX outcomes_by_status ON outcomes (status) WHERE status <> 0;
+  CREATE INDEX outcomes_by_error ON outcomes (error_type) WHERE error_type IS NOT NULL;
+
+  CREATE TABLE failure_groups (
+    id INTEGER PRIMARY KEY,
+    job INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    pattern TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    examples TEXT NOT NULL
+  );
+  CREATE INDEX failure_groups_by_job ON failure_groups (job);
+
+  CREATE TABLE fresh (id INTEGER PRIMARY KEY AUTOINCREMENT, keys TEXT NOT NULL);
+  CREATE TABLE removals (num INTEGER PRIMARY KEY, items INTEGER NOT NULL, done INTEGER NOT NULL);
+  CREATE TABLE leadership (id INTEGER PRIMARY KEY CHECK (id = 1), holder TEXT NOT NULL, until REAL NOT NULL);
+  CREATE TABLE probe (id INTEGER PRIMARY KEY, filler BLOB NOT NULL);
+  `,
+];
+
+/** Stands in the header of the file, so that the database of another program is not taken for ours: "Trwl". */
+const APPLICATION_ID = 0x5472776c;
+
+/** Takes the steps that the database has not taken yet. `file` is for messages. */
+export function migrate(db: DatabaseSync, file: string, steps: readonly string[] = MIGRATIONS): void {
+  const version = pragma(db, 'user_version');
+  if (version > steps.length) {
+    throw new Error(
+      `${file} was written by a newer Trawl: its format is version ${version}, and this Trawl knows versions up to ` +
+        `${steps.length}. Start the newer Trawl, or use another data directory.`,
+    );
+  }
+  const isEmpty = db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
+  if (!isEmpty && pragma(db, 'application_id') !== APPLICATION_ID) {
+    throw new Error(`${file} is the database of another program. Move it away, or use another data directory.`);
+  }
+  for (const [index, step] of steps.entries()) {
+    if (index < version) continue;
+    db.exec(`BEGIN IMMEDIATE; PRAGMA application_id = ${APPLICATION_ID}`);
+    try {
+      db.exec(`${step}; PRAGMA user_version = ${index + 1}; COMMIT`);
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+}
+
+function pragma(db: DatabaseSync, name: 'user_version' | 'application_id'): number {
+  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
+}

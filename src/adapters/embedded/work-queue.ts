@@ -1,0 +1,143 @@
+import { LANES, type Lane } from '../../domain/lane.ts';
+import { Mailbox } from '../../domain/mailbox.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { BatchRef, Delivery, LaneDepth, WorkQueue } from '../../ports/work-queue.ts';
+
+/**
+ * The queue of the owner process: a mailbox per lane in its memory. Nothing is written, because messages are hints: after
+ * a restart the ledger still knows what was queued, and the reaper sends it out again.
+ *
+ * Receivers that find nothing stand in line. A message that comes is handed to them in the same call, and several
+ * receivers share what is there, so that one process does not take all the work while another idles.
+ */
+export class EmbeddedWorkQueue implements WorkQueue {
+  readonly #clock: Clock;
+  readonly #lanes: ReadonlyMap<Lane, LaneState>;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    // Receipts of an earlier life of this process must not be taken for ours.
+    const life = clock.id();
+    this.#lanes = new Map(LANES.map((lane) => [lane, new LaneState(`${lane}-${life}`)]));
+  }
+
+  async send(refs: readonly BatchRef[]): Promise<{ readonly refused: readonly BatchRef[] }> {
+    const touched = new Set<LaneState>();
+    for (const ref of refs) {
+      const lane = this.#lane(ref.lane);
+      lane.mailbox.put(ref);
+      touched.add(lane);
+    }
+    for (const lane of touched) this.#serve(lane);
+    return { refused: [] };
+  }
+
+  async receive(name: Lane, max: number, hideMs: number, signal: AbortSignal): Promise<readonly Delivery[]> {
+    if (signal.aborted) return [];
+    const lane = this.#lane(name);
+    // Whoever came before goes first.
+    if (lane.receivers.size === 0) {
+      const now = this.#clock.elapsed();
+      const taken = lane.mailbox.take(max, now + hideMs, now);
+      if (taken.length > 0) return taken;
+    }
+    const { promise, resolve } = Promise.withResolvers<readonly Delivery[]>();
+    const receiver: Receiver = { max, hideMs, resolve };
+    const giveUp = () => {
+      lane.receivers.delete(receiver);
+      this.#setAlarm(lane);
+      resolve([]);
+    };
+    lane.receivers.add(receiver);
+    signal.addEventListener('abort', giveUp, { once: true });
+    this.#serve(lane);
+    const taken = await promise;
+    signal.removeEventListener('abort', giveUp);
+    return taken;
+  }
+
+  async extend(receipts: readonly string[], hideMs: number): Promise<void> {
+    const until = this.#clock.elapsed() + hideMs;
+    for (const lane of this.#lanes.values()) {
+      lane.mailbox.extend(receipts, until);
+      this.#setAlarm(lane);
+    }
+  }
+
+  async ack(receipts: readonly string[]): Promise<void> {
+    for (const lane of this.#lanes.values()) lane.mailbox.ack(receipts);
+  }
+
+  async giveBack(receipts: readonly string[]): Promise<void> {
+    for (const lane of this.#lanes.values()) {
+      lane.mailbox.giveBack(receipts);
+      this.#serve(lane);
+    }
+  }
+
+  async depth(): Promise<readonly LaneDepth[]> {
+    const now = this.#clock.elapsed();
+    return [...this.#lanes].map(([lane, { mailbox }]) => {
+      mailbox.wake(now);
+      return { lane, waiting: mailbox.waiting, delivered: mailbox.delivered };
+    });
+  }
+
+  #lane(name: Lane): LaneState {
+    const lane = this.#lanes.get(name);
+    if (lane === undefined) throw new Error(`there is no lane ${name}`);
+    return lane;
+  }
+
+  #serve(lane: LaneState): void {
+    const { mailbox, receivers } = lane;
+    if (receivers.size === 0) return;
+    const now = this.#clock.elapsed();
+    mailbox.wake(now);
+    for (const receiver of receivers) {
+      if (mailbox.waiting === 0) break;
+      const share = Math.min(receiver.max, Math.ceil(mailbox.waiting / receivers.size));
+      const taken = mailbox.take(share, now + receiver.hideMs, now);
+      receivers.delete(receiver);
+      receiver.resolve(taken);
+    }
+    this.#setAlarm(lane);
+  }
+
+  /** Only while somebody waits: whoever comes later looks for himself, and no timer is left behind. */
+  #setAlarm(lane: LaneState): void {
+    const at = lane.receivers.size === 0 ? null : lane.mailbox.wakeAt();
+    // An alarm that is too early only looks and is set again, so that acknowledging does not move timers about.
+    if (at !== null && lane.alarm !== null && lane.alarm.at <= at) return;
+    lane.alarm?.off.abort();
+    lane.alarm = null;
+    if (at === null) return;
+    const alarm = { at, off: new AbortController() };
+    lane.alarm = alarm;
+    void this.#clock.sleep(Math.max(1, at - this.#clock.elapsed()), alarm.off.signal).then(() => {
+      if (lane.alarm !== alarm) return;
+      lane.alarm = null;
+      if (!alarm.off.signal.aborted) this.#serve(lane);
+    });
+  }
+}
+
+interface Receiver {
+  readonly max: number;
+  readonly hideMs: number;
+  readonly resolve: (deliveries: readonly Delivery[]) => void;
+}
+
+class LaneState {
+  readonly mailbox: Mailbox<BatchRef>;
+  readonly receivers = new Set<Receiver>();
+  alarm: { readonly at: number; readonly off: AbortController } | null = null;
+
+  constructor(name: string) {
+    this.mailbox = new Mailbox(name);
+  }
+}
+
+export function openEmbeddedQueue(clock: Clock): EmbeddedWorkQueue {
+  return new EmbeddedWorkQueue(clock);
+}

@@ -1,0 +1,175 @@
+import type { Digest } from '../domain/artifact.ts';
+import { needsManifest } from '../domain/job.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Faults } from '../ports/faults.ts';
+import type { Leadership } from '../ports/leadership.ts';
+import type { Ledger, LedgerChange } from '../ports/ledger.ts';
+import type { ResultStore } from '../ports/result-store.ts';
+import type { WorkQueue } from '../ports/work-queue.ts';
+import type { EventStream } from './events.ts';
+import { Finisher } from './finisher.ts';
+import { Loop } from './loop.ts';
+import { Reaper } from './reaper.ts';
+import { Scheduler } from './scheduler.ts';
+import { StorageGuard } from './storage-guard.ts';
+
+/**
+ * The controller's background work in one place: it leads or follows, and while it leads, changes in the ledger wake
+ * the scheduler and the finisher at once, and slow loops look again in case a hint was lost.
+ */
+export class Controller {
+  readonly events: EventStream;
+  readonly #parts: ControllerParts;
+  readonly #scheduler: Scheduler;
+  readonly #reaper: Reaper;
+  readonly #finisher: Finisher;
+  readonly #guard: StorageGuard;
+  readonly #loops: { scheduler: Loop; reaper: Loop; finisher: Loop; guard: Loop; leader: Loop };
+  readonly #stop = new AbortController();
+  /** Cancelled jobs that a worker is still at: their manifest is due when it ends. */
+  readonly #ending = new Set<string>();
+  #isLeading = false;
+  /** By `elapsed()`: a leader that cannot renew its lead must take it for lost when its time is over. */
+  #leadsUntil = 0;
+  #isStorageProven = false;
+  #running: Promise<void> | null = null;
+
+  constructor(parts: ControllerParts) {
+    const { clock, settings } = parts;
+    this.#parts = parts;
+    this.events = parts.events;
+    const mayWork = () =>
+      this.#isLeading && clock.elapsed() < this.#leadsUntil && this.#guard.isWell() && !this.#stop.signal.aborted;
+    const onError = (where: string, error: unknown) => this.#onError(where, error);
+    const shared = { ...parts, mayWork, onError };
+    this.#scheduler = new Scheduler({ ...shared, itemsPerBatch: settings.itemsPerBatch });
+    this.#reaper = new Reaper({ ...shared, leaseMs: settings.leaseMs, lostAfterMs: settings.lostAfterMs });
+    this.#finisher = new Finisher(shared);
+    this.#guard = new StorageGuard({
+      ...shared,
+      onTrouble: () => this.#loops.guard.poke(),
+      onRecovery: () => {
+        this.#reaper.giveGrace();
+        this.#wakeAll();
+      },
+    });
+    const loop = (name: string, everyMs: number, runOnce: () => Promise<unknown>) =>
+      new Loop({ clock, everyMs, runOnce, onError: (error) => onError(name, error) });
+    this.#loops = {
+      leader: loop('leader', settings.leadMs / 3, () => this.#keepLead()),
+      scheduler: loop('scheduler', settings.pollMs, () => this.#scheduler.runOnce()),
+      reaper: loop('reaper', settings.reapMs, () => this.#reaper.runOnce()),
+      finisher: loop('finisher', settings.pollMs, () => this.#finisher.runOnce()),
+      guard: loop('storage', settings.probeMs, () => this.#guardOnce()),
+    };
+  }
+
+  start(): void {
+    if (this.#running) throw new Error('the controller runs already');
+    this.#running = this.#run();
+  }
+
+  /** Waits for what is under way, and gives the lead up. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** A worker is known to be lost: its leases are due now. */
+  workerLost(): void {
+    this.#loops.reaper.poke();
+  }
+
+  async #run(): Promise<void> {
+    const { ledger, leadership, holder } = this.#parts;
+    const unsubscribe = ledger.subscribe((change) => this.#onChange(change));
+    await Promise.all(Object.values(this.#loops).map((loop) => loop.run(this.#stop.signal)));
+    await this.#scheduler.stop();
+    unsubscribe();
+    await leadership.resign(holder).catch((error: unknown) => this.#onError('resign', error));
+  }
+
+  #onChange(change: LedgerChange): void {
+    this.events.publish(change);
+    switch (change.kind) {
+      case 'job':
+        this.#scheduler.poke(change.job.jobId);
+        if (needsManifest(change.job)) this.#loops.finisher.poke();
+        else if (change.job.status === 'cancelled') this.#ending.add(change.job.jobId);
+        return;
+      case 'settled':
+      case 'returned':
+        this.#scheduler.poke(change.jobId);
+        if (this.#ending.delete(change.jobId)) this.#checkEnding(change.jobId);
+        if (change.kind === 'returned' && change.because === 'storage') {
+          this.#guard.reportMessage('a worker could not store its results');
+        }
+        return;
+      case 'dispatched':
+      case 'claimed':
+      case 'fenced':
+    }
+  }
+
+  #checkEnding(jobId: string): void {
+    void this.#parts.ledger.job(jobId).then((job) => {
+      if (job === null) return;
+      if (needsManifest(job)) this.#loops.finisher.poke();
+      else if (job.status === 'cancelled' && job.manifest === null) this.#ending.add(jobId);
+    });
+  }
+
+  async #keepLead(): Promise<void> {
+    const { leadership, holder, clock, settings } = this.#parts;
+    const askedAt = clock.elapsed();
+    const now = clock.now();
+    const leads = await leadership.lead(holder, now + settings.leadMs, now);
+    if (leads) this.#leadsUntil = askedAt + settings.leadMs;
+    if (leads === this.#isLeading) return;
+    this.#isLeading = leads;
+    this.events.publish({ kind: leads ? 'leading' : 'following', holder });
+    if (leads) this.#wakeAll();
+  }
+
+  async #guardOnce(): Promise<void> {
+    // A leader probes once at its start, for jobs that an earlier one left paused; then only while there is trouble.
+    if (this.#guard.isWell() && (this.#isStorageProven || !this.#isLeading)) return;
+    this.#isStorageProven = await this.#guard.runOnce();
+  }
+
+  #wakeAll(): void {
+    this.#loops.guard.poke();
+    this.#loops.scheduler.poke();
+    this.#loops.finisher.poke();
+    this.#loops.reaper.poke();
+  }
+
+  #onError(where: string, error: unknown): void {
+    if (this.#guard.report(error)) return;
+    this.events.publish({ kind: 'engine-error', where, error });
+  }
+}
+
+export interface ControllerSettings {
+  readonly leaseMs: number;
+  readonly lostAfterMs: number;
+  readonly leadMs: number;
+  readonly reapMs: number;
+  readonly pollMs: number;
+  readonly probeMs: number;
+  readonly itemsPerBatch: number;
+}
+
+export interface ControllerParts {
+  readonly holder: string;
+  readonly ledger: Ledger;
+  readonly leadership: Leadership;
+  readonly queue: WorkQueue;
+  readonly store: ResultStore;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly events: EventStream;
+  readonly digest: Digest;
+  readonly probe: () => Promise<void>;
+  readonly settings: ControllerSettings;
+}

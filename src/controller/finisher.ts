@@ -1,0 +1,111 @@
+import { type Digest, jobPrefix } from '../domain/artifact.ts';
+import { type JobRecord, needsManifest } from '../domain/job.ts';
+import { jobMetadata, type PartHash } from '../domain/job-metadata.ts';
+import { addPage, EMPTY_MANIFEST, lastParts, type ManifestPart, partName, renderPart } from '../domain/manifest.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Faults } from '../ports/faults.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import type { ResultStore } from '../ports/result-store.ts';
+import type { EventStream } from './events.ts';
+
+/**
+ * Writes the index of a finished job's results: parts as the items stream by, then the metadata that names them, then
+ * one conditional write in the ledger. It may die anywhere and be done again, also by two controllers at once: the same
+ * items give the same bytes. A retry that reopens the job meanwhile makes the round another one, and this index void.
+ */
+export class Finisher {
+  readonly #parts: FinisherParts;
+  readonly #busy = new Set<string>();
+
+  constructor(parts: FinisherParts) {
+    this.#parts = parts;
+  }
+
+  /** Finishes every job that awaits it; answers how many manifests were written. */
+  async runOnce(): Promise<number> {
+    let written = 0;
+    let after: string | null = null;
+    do {
+      if (!this.#parts.mayWork()) return written;
+      const page = await this.#parts.ledger.activeJobs({ after, limit: 100 });
+      for (const job of page.entries) {
+        if (needsManifest(job) && (await this.finish(job))) written += 1;
+      }
+      after = page.next;
+    } while (after !== null);
+    return written;
+  }
+
+  /** False if it was not to be done after all: begun already, reopened, or we are to stop. */
+  async finish(job: JobRecord): Promise<boolean> {
+    if (this.#busy.has(job.jobId)) return false;
+    this.#busy.add(job.jobId);
+    try {
+      return await this.#writeManifest(job);
+    } finally {
+      this.#busy.delete(job.jobId);
+    }
+  }
+
+  async #writeManifest(job: JobRecord): Promise<boolean> {
+    const { ledger, faults, clock, events } = this.#parts;
+    await faults.at('after-complete-before-manifest');
+    const hashes: PartHash[] = [];
+    let fold = EMPTY_MANIFEST;
+    let after: string | null = null;
+    do {
+      if (!this.#parts.mayWork() || !(await this.#isStillOver(job))) return false;
+      const page = await ledger.items(job.jobId, { status: null, errorType: null }, { after, limit: PAGE });
+      const added = addPage(fold, page.entries);
+      fold = added.fold;
+      for (const part of added.parts) hashes.push(await this.#put(job, part));
+      after = page.next;
+    } while (after !== null);
+
+    const last = lastParts(fold);
+    for (const part of last.parts) hashes.push(await this.#put(job, part));
+
+    const metadata = jobMetadata(job, last.fold, hashes);
+    const stored = await this.#putJson(job, 'job_metadata.json', `${JSON.stringify(metadata, null, 2)}\n`);
+    await faults.at('after-manifest-before-record');
+    const manifest = { parts: last.fold.parts, metadataSha256: stored.sha256, writtenAt: clock.now() };
+    const answer = await ledger.changeJob(job.jobId, { kind: 'manifest', round: job.round, manifest }, clock.now());
+    if (answer === 'missing' || 'refused' in answer) return false;
+    events.publish({ kind: 'manifest-written', jobId: job.jobId, parts: hashes.length });
+    return true;
+  }
+
+  async #isStillOver(job: JobRecord): Promise<boolean> {
+    const current = await this.#parts.ledger.job(job.jobId);
+    return current !== null && needsManifest(current) && current.round === job.round;
+  }
+
+  async #put(job: JobRecord, part: ManifestPart): Promise<PartHash> {
+    await this.#parts.faults.at('between-manifest-parts');
+    const name = partName(part.list, part.number);
+    const { sha256 } = await this.#putJson(job, name, renderPart(job.jobId, part));
+    return { list: part.list, part: part.number, items: part.entries.length, sha256 };
+  }
+
+  #putJson(job: JobRecord, name: string, text: string) {
+    const { store, digest } = this.#parts;
+    const key = jobPrefix(job.jobId, digest) + name;
+    return store.put(key, new TextEncoder().encode(text), {
+      contentType: 'application/json',
+      encoding: 'identity',
+      ifTaken: 'replace',
+    });
+  }
+}
+
+const PAGE = 1000;
+
+export interface FinisherParts {
+  readonly ledger: Ledger;
+  readonly store: ResultStore;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly events: EventStream;
+  readonly digest: Digest;
+  readonly mayWork: () => boolean;
+}

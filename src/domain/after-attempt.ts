@@ -1,0 +1,39 @@
+import { FAILURES, type Failure, isRetryable } from './failure.ts';
+import type { RetryPolicy } from './policy.ts';
+
+/** What is done about a failed try: give up, or try again after a while, perhaps as somebody else. */
+export type Decision =
+  | { readonly kind: 'give-up'; readonly because: 'not-retryable' | 'retries-used-up' | 'no-time-left' }
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly identity: 'keep' | 'new' | 'new-proxy-session' };
+
+export interface TrySoFar {
+  /** 1 for the first try. */
+  readonly tries: number;
+  /** What is left of the item's time. */
+  readonly remainingMs: number;
+}
+
+/** `chance` is in [0, 1): it spreads retries, so that items which failed together do not come back together. */
+export function afterAttempt(so: TrySoFar, failure: Failure, policy: RetryPolicy, chance: number): Decision {
+  if (!isRetryable(failure.type)) return { kind: 'give-up', because: 'not-retryable' };
+  if (so.tries > policy.max_retries) return { kind: 'give-up', because: 'retries-used-up' };
+
+  const delayMs = retryDelayMs(so.tries, failure, policy, chance);
+  // A retry that the item's deadline would cut off tells us nothing and costs the site a request.
+  if (delayMs >= so.remainingMs) return { kind: 'give-up', because: 'no-time-left' };
+
+  const { retry } = FAILURES[failure.type];
+  const identity = retry === 'new-identity' ? 'new' : retry === 'new-proxy-session' ? 'new-proxy-session' : 'keep';
+  return { kind: 'retry', delayMs, identity };
+}
+
+/** 1 s, 2 s, 4 s … (or 1, 2, 3 …) times the factor, never above the limit, then the upper half of it at random. */
+function retryDelayMs(tries: number, failure: Failure, policy: RetryPolicy, chance: number): number {
+  const longest = policy.max_backoff_seconds * 1000;
+  const steps = policy.backoff_strategy === 'exponential' ? 2 ** (tries - 1) : tries;
+  const nominal = Math.min(longest, steps * policy.backoff_factor * 1000);
+  const base = FAILURES[failure.type].retry === 'late' ? longest : nominal;
+  const jittered = base * (0.5 + chance / 2);
+  // What the site asked for is a lower bound, and outranks our own limit: asking sooner only prolongs the refusal.
+  return Math.round(Math.max(jittered, failure.retryAfterMs ?? 0));
+}

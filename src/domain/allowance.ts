@@ -1,0 +1,82 @@
+import type { Circuit, Tally } from './breaker.ts';
+import { type Counts, finishedOf, inFlightOf } from './counts.ts';
+import type { Policy } from './policy.ts';
+import type { Throttle } from './throttle.ts';
+
+/** How much of a job may go out now, given its limits, what is in flight, the breaker and the pace. */
+export interface Allowance {
+  /** In flight after the dispatch there may be no more than this: the ledger holds to it in the same transaction. */
+  readonly ceiling: number;
+  readonly batches: number;
+  readonly itemsPerBatch: number;
+  /** The next item may go out at `from` + items dispatched × `spacingMs`. */
+  readonly pace: Pace;
+  /** When it is only the pace that forbids more: when to look again. */
+  readonly wakeAt: number | null;
+}
+
+export interface Pace {
+  readonly from: number;
+  readonly spacingMs: number;
+}
+
+export interface DispatchState {
+  readonly policy: Policy;
+  readonly counts: Counts;
+  /** Unsettled items of all batches in flight; `counts` tells only of the batches. */
+  readonly itemsInFlight: number;
+  readonly tally: Tally;
+  readonly circuit: Circuit;
+  readonly throttle: Throttle;
+  readonly readyAt: number;
+}
+
+/** A rate of many per second is kept in small bursts, because timers cannot fire every tenth of a millisecond. */
+const BURST_SECONDS = 0.05;
+
+export function dispatchAllowance(state: DispatchState, itemsPerBatch: number, now: number): Allowance {
+  const { policy, counts } = state;
+  const ceiling = Math.min(policy.throttling.max_concurrent_workers, Math.max(1, Math.floor(state.throttle.ceiling)));
+  const slots = Math.max(0, ceiling - inFlightOf(counts));
+  // Not `pendingOf`: that counts the items behind another in a batch, and those cannot go out a second time.
+  const waiting = counts.total - finishedOf(counts) - state.itemsInFlight;
+  const items = Math.max(0, Math.min(waiting, itemsUnderBreaker(state)));
+  const paced = pacing(policy, state.readyAt, now);
+
+  const batches = Math.min(slots, items, paced.items);
+  const perBatch = paced.spacingMs > 0 ? 1 : Math.min(itemsPerBatch, Math.floor(items / Math.max(1, batches)));
+  return {
+    ceiling,
+    batches,
+    itemsPerBatch: Math.max(1, perBatch),
+    pace: { from: paced.from, spacingMs: paced.spacingMs },
+    wakeAt: paced.items < Math.min(slots, items) ? paced.nextAt : null,
+  };
+}
+
+/**
+ * Until `min_requests` have finished nobody knows whether the job works, so no more than that many are risked; a probe
+ * risks one.
+ */
+function itemsUnderBreaker({ circuit, tally, policy, itemsInFlight }: DispatchState): number {
+  const risked = tally.finished + itemsInFlight;
+  if (circuit.state === 'open') return 0;
+  if (circuit.state === 'probing') return 1 - risked;
+  const min = policy.circuit_breaker.min_requests;
+  return tally.finished >= min ? Number.POSITIVE_INFINITY : min - risked;
+}
+
+function pacing(policy: Policy, readyAt: number, now: number) {
+  const { min_delay_between_items_seconds: delay, max_requests_per_second: rate } = policy.throttling;
+  const spacingMs = Math.max(delay * 1000, rate === null ? 0 : 1000 / rate);
+  if (spacingMs === 0) return { items: Number.POSITIVE_INFINITY, spacingMs, from: now, nextAt: now };
+
+  // A delay between items allows no burst; a rate allows a short one.
+  const burst = delay > 0 || rate === null ? 1 : Math.max(1, Math.ceil(rate * BURST_SECONDS));
+  // A clock that was set back must not stop the job for as long. An item put `readyAt` one spacing ahead at the most, so
+  // what lies further ahead than two is another time's; a smaller step back is waited out, because hurrying is worse.
+  const ready = readyAt > now + 2 * spacingMs ? now : readyAt;
+  const from = Math.max(ready, now - (burst - 1) * spacingMs);
+  const items = now < ready ? 0 : 1 + Math.floor((now - from) / spacingMs);
+  return { items, spacingMs, from, nextAt: from + items * spacingMs };
+}

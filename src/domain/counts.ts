@@ -1,0 +1,36 @@
+/**
+ * How a job stands. `queued` and `inProgress` are what is in flight: a batch that waits counts one, a worker at work
+ * counts one, and the items behind it in the same batch are still pending. So pending is never stored: it is what is
+ * left, and the sum over all seven is the total by construction. Tests recount the items to see that it is also true.
+ */
+export interface Counts {
+  readonly total: number;
+  readonly queued: number;
+  readonly inProgress: number;
+  readonly success: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly cancelled: number;
+}
+
+export const NO_COUNTS: Counts = {
+  total: 0,
+  queued: 0,
+  inProgress: 0,
+  success: 0,
+  failed: 0,
+  skipped: 0,
+  cancelled: 0,
+};
+
+export function pendingOf(counts: Counts): number {
+  return counts.total - inFlightOf(counts) - finishedOf(counts);
+}
+
+export function inFlightOf(counts: Counts): number {
+  return counts.queued + counts.inProgress;
+}
+
+export function finishedOf(counts: Counts): number {
+  return counts.success + counts.failed + counts.skipped + counts.cancelled;
+}

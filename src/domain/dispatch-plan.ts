@@ -1,0 +1,44 @@
+import { type Allowance, dispatchAllowance } from './allowance.ts';
+import { judge, type Verdict } from './breaker.ts';
+import { finishedOf, inFlightOf } from './counts.ts';
+import { isDispatchable, isExhausted, type JobRecord } from './job.ts';
+import { adapt, type Throttle } from './throttle.ts';
+
+/** What is to be done for a job now. The ledger carries out `go`; the scheduler does the rest. */
+export type DispatchPlan =
+  | { readonly kind: 'go'; readonly allowance: Allowance; readonly throttle: Throttle }
+  /** Nothing may go out before `until`, or, if that is null, before something happens. */
+  | { readonly kind: 'wait'; readonly until: number | null }
+  | { readonly kind: 'verdict'; readonly verdict: Exclude<Verdict, { kind: 'stay' }> }
+  | { readonly kind: 'complete' };
+
+const UNTIL_SOMETHING_HAPPENS: DispatchPlan = { kind: 'wait', until: null };
+
+export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number): DispatchPlan {
+  const isOver = finishedOf(job.counts) === job.counts.total && inFlightOf(job.counts) === 0;
+  // A job with nothing left is completed, not tripped: there is nothing that a breaker could still save.
+  if (isOver && (job.status === 'in_progress' || job.status === 'paused')) {
+    if (isExhausted(job, now)) return { kind: 'complete' };
+    return { kind: 'wait', until: job.openUntil > now ? job.openUntil : null };
+  }
+  if (job.status === 'paused') return planPaused(job, now);
+  if (!isDispatchable(job)) return UNTIL_SOMETHING_HAPPENS;
+
+  const verdict = judge(job.circuit, job.tally, job.policy.circuit_breaker, now);
+  if (verdict.kind !== 'stay') return { kind: 'verdict', verdict };
+
+  const throttle = adapt(
+    job.throttle,
+    { refusals: job.refusals, successes: job.counts.success, finished: finishedOf(job.counts) },
+    job.policy.throttling,
+  );
+  const allowance = dispatchAllowance({ ...job, throttle }, itemsPerBatch, now);
+  return allowance.batches > 0 ? { kind: 'go', allowance, throttle } : { kind: 'wait', until: allowance.wakeAt };
+}
+
+/** Only the breaker's own pause ends by itself. */
+function planPaused(job: JobRecord, now: number): DispatchPlan {
+  if (job.reason?.code !== 'breaker' || job.circuit.state !== 'open') return UNTIL_SOMETHING_HAPPENS;
+  const verdict = judge(job.circuit, job.tally, job.policy.circuit_breaker, now);
+  return verdict.kind === 'stay' ? { kind: 'wait', until: job.circuit.probeAt } : { kind: 'verdict', verdict };
+}

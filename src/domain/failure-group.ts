@@ -1,0 +1,39 @@
+import type { Failure, FailureType } from './failure.ts';
+
+/** Failures of a job that are one problem: the same type and the same message once the particulars are taken out. */
+export interface FailureGroup {
+  readonly type: FailureType;
+  /** The message with its particulars replaced: `parcel # not found`. */
+  readonly pattern: string;
+  readonly count: number;
+  readonly examples: readonly FailureExample[];
+}
+
+export interface FailureExample {
+  readonly itemId: string;
+  readonly message: string;
+}
+
+export const MAX_EXAMPLES = 3;
+
+/** Beyond this many groups a job's messages have no pattern, and the rest go into one group per type. */
+export const MAX_GROUPS = 200;
+export const OTHER_PATTERN = '(other)';
+
+const MAX_PATTERN_LENGTH = 160;
+
+export function failurePattern(failure: Failure): string {
+  return failure.message
+    .replaceAll(/https?:\/\/\S+/g, '<url>')
+    .replaceAll(/"[^"]*"|'[^']*'|`[^`]*`/g, '<…>')
+    .replaceAll(/\b(?=[\w-]*\d)[\w-]+/g, '#')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .slice(0, MAX_PATTERN_LENGTH)
+    .toWellFormed();
+}
+
+export function addToGroup(group: FailureGroup, example: FailureExample): FailureGroup {
+  const examples = group.examples.length < MAX_EXAMPLES ? [...group.examples, example] : group.examples;
+  return { ...group, count: group.count + 1, examples };
+}

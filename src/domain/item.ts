@@ -1,0 +1,81 @@
+import type { StoredArtifact } from './artifact.ts';
+import type { Failure } from './failure.ts';
+
+/**
+ * The life of an item. It is `pending` until its batch is dispatched, `queued` while the batch waits for a worker,
+ * `in_progress` while a worker has it. Success, skipped, failed and cancelled are final; only an explicit retry reopens
+ * a failed item. An item that a worker holds is not cancelled under it: it ends by itself, or is cancelled when it
+ * comes back (see `release` and `expire` of a cancelled job in the ledger's contract).
+ */
+export type ItemStatus = 'pending' | 'queued' | 'in_progress' | 'success' | 'failed' | 'skipped' | 'cancelled';
+
+export type ItemEvent =
+  | 'dispatch'
+  | 'claim'
+  | 'lose'
+  | 'succeed'
+  | 'skip'
+  | 'giveUp'
+  | 'release'
+  | 'expire'
+  | 'cancel'
+  | 'retry';
+
+export const NEXT_ITEM_STATUS = {
+  pending: { dispatch: 'queued', cancel: 'cancelled' },
+  queued: { claim: 'in_progress', lose: 'pending', cancel: 'cancelled' },
+  in_progress: { succeed: 'success', skip: 'skipped', giveUp: 'failed', release: 'pending', expire: 'pending' },
+  success: {},
+  skipped: {},
+  failed: { retry: 'pending' },
+  cancelled: {},
+} as const satisfies Record<ItemStatus, Partial<Record<ItemEvent, ItemStatus>>>;
+
+export const ITEM_STATUSES = Object.keys(NEXT_ITEM_STATUS) as ItemStatus[];
+
+export type FinalStatus = 'success' | 'failed' | 'skipped' | 'cancelled';
+
+export function isFinal(status: ItemStatus): status is FinalStatus {
+  return status === 'success' || status === 'failed' || status === 'skipped' || status === 'cancelled';
+}
+
+/** One input of a job, as it is submitted. */
+export interface NewItem {
+  readonly itemId: string;
+  readonly input: ItemInput;
+}
+
+export type ItemInput = Readonly<Record<string, unknown>>;
+
+/** How one delivery of an item ended. Tries inside it (the scraper's own retries) are counted, not listed. */
+export interface AttemptRecord {
+  /** 1, 2, 3 … over the whole life of the item; names the keys of its artifacts. */
+  readonly attempt: number;
+  readonly tries: number;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly end: 'success' | 'skipped' | 'failed';
+  readonly failure: Failure | null;
+}
+
+/** What the ledger knows of an item. */
+export interface ItemRecord {
+  readonly jobId: string;
+  readonly seq: number;
+  readonly itemId: string;
+  readonly input: ItemInput;
+  readonly status: ItemStatus;
+  /** Times a worker died or went silent with this item in its hands, since it was last reopened. */
+  readonly strikes: number;
+  /** Deliveries so far, whether or not they came to an end: each names the keys of its artifacts. */
+  readonly deliveries: number;
+  /** Attempts that came to an end, oldest first; the last one is what the status tells. At most MAX_HISTORY. */
+  readonly attempts: readonly AttemptRecord[];
+  readonly artifacts: readonly StoredArtifact[];
+}
+
+/** Kept per item, so that a job retried every night for a year does not grow for ever. */
+export const MAX_HISTORY = 10;
+
+/** An item that killed its worker this often is failed as `poison`. */
+export const MAX_STRIKES = 3;

@@ -1,0 +1,45 @@
+import { finishedOf } from './counts.ts';
+import type { JobRecord } from './job.ts';
+import type { ManifestFold, ManifestList } from './manifest.ts';
+
+export interface PartHash {
+  readonly list: ManifestList;
+  readonly part: number;
+  readonly items: number;
+  readonly sha256: string;
+}
+
+/**
+ * `job_metadata.json`: what a reader of the results needs to know that they are whole. It is made from the items that
+ * were just written, and refuses to be made if they do not add up to what the job's counters say.
+ */
+export function jobMetadata(job: JobRecord, fold: ManifestFold, hashes: readonly PartHash[]) {
+  const { counts } = job;
+  const { seen } = fold;
+  const isWhole =
+    finishedOf(counts) === counts.total &&
+    (['success', 'failed', 'skipped', 'cancelled'] as const).every((status) => seen[status] === counts[status]);
+  if (!isWhole) {
+    throw new Error(
+      `manifest of job ${job.jobId}: items add up to ${JSON.stringify(seen)}, counters say ${JSON.stringify(counts)}`,
+    );
+  }
+  const endedAt = job.finishedAt ?? job.createdAt;
+  return {
+    job_id: job.jobId,
+    job_name: job.name,
+    status: job.status,
+    round: job.round,
+    scraper_id: job.scraperId,
+    scraper_version: job.scraperVersion,
+    labels: job.labels,
+    counts: { total: counts.total, ...seen },
+    created_at: new Date(job.createdAt).toISOString(),
+    started_at: job.startedAt === null ? null : new Date(job.startedAt).toISOString(),
+    finished_at: new Date(endedAt).toISOString(),
+    duration_seconds: job.startedAt === null ? 0 : Math.max(0, endedAt - job.startedAt) / 1000,
+    execution_policy: job.policy,
+    parts: fold.parts,
+    part_hashes: hashes,
+  };
+}

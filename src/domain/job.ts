@@ -1,0 +1,320 @@
+import { type Circuit, CLOSED, EMPTY_TALLY, type Tally, type Trip, tallyOutcome } from './breaker.ts';
+import { type Counts, finishedOf, inFlightOf, NO_COUNTS, pendingOf } from './counts.ts';
+import { FAILURES } from './failure.ts';
+import type { FailureGroup } from './failure-group.ts';
+import type { Lane } from './lane.ts';
+import type { ManifestSummary } from './manifest.ts';
+import type { Outcome } from './outcome.ts';
+import type { Policy } from './policy.ts';
+import { FRESH_THROTTLE, type Throttle } from './throttle.ts';
+
+/**
+ * The life of a job. `pending` until the first batch goes out; a held job waits there for `start`. `failed` is what a
+ * tripped breaker makes of it: nothing is lost, and `resume` goes on. `completed` once every item is final; a retry of
+ * failed items opens a new round. `cancelled` is for good.
+ */
+export type JobStatus = 'pending' | 'in_progress' | 'paused' | 'completed' | 'failed' | 'cancelled';
+
+export const NEXT_JOB_STATUS = {
+  pending: { start: 'pending', dispatch: 'in_progress', pause: 'paused', cancel: 'cancelled' },
+  in_progress: {
+    dispatch: 'in_progress',
+    pause: 'paused',
+    fail: 'failed',
+    cancel: 'cancelled',
+    complete: 'completed',
+    close: 'in_progress',
+    retry: 'in_progress',
+  },
+  paused: {
+    pause: 'paused',
+    resume: 'in_progress',
+    probe: 'in_progress',
+    cancel: 'cancelled',
+    complete: 'completed',
+    retry: 'paused',
+  },
+  failed: { resume: 'in_progress', cancel: 'cancelled', retry: 'in_progress' },
+  completed: { retry: 'in_progress' },
+  cancelled: {},
+} as const satisfies Record<JobStatus, Partial<Record<JobStep, JobStatus>>>;
+
+export type JobStep =
+  | 'start'
+  | 'dispatch'
+  | 'pause'
+  | 'resume'
+  | 'fail'
+  | 'probe'
+  | 'close'
+  | 'cancel'
+  | 'complete'
+  | 'retry';
+
+export const JOB_STATUSES = Object.keys(NEXT_JOB_STATUS) as JobStatus[];
+
+/** Why a job is paused or failed, in words for its user and with what was seen. */
+export interface JobReason {
+  readonly code: 'user' | 'breaker' | 'storage';
+  readonly message: string;
+  readonly evidence: readonly FailureGroup[];
+}
+
+export interface NewJob {
+  readonly jobId: string;
+  readonly name: string | null;
+  readonly scraperId: string;
+  /** As it was when the job was submitted. */
+  readonly scraperVersion: string;
+  readonly lane: Lane;
+  readonly policy: Policy;
+  readonly labels: Readonly<Record<string, string>>;
+  /** A held job takes items, and waits for `start`. */
+  readonly held: boolean;
+}
+
+export interface JobRecord extends NewJob {
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+  readonly status: JobStatus;
+  readonly reason: JobReason | null;
+  /** Changes with the policy, so that workers know when to ask for it again. */
+  readonly policyRevision: number;
+  readonly counts: Counts;
+  /** Unsettled items of all batches in flight. */
+  readonly itemsInFlight: number;
+  readonly tally: Tally;
+  readonly circuit: Circuit;
+  readonly throttle: Throttle;
+  readonly refusals: number;
+  /** Writes of workers that had lost their lease: refused, and counted. */
+  readonly fenced: number;
+  /** The pace: no item goes out before. */
+  readonly readyAt: number;
+  /** More items may be on their way until then: the job is not completed before. */
+  readonly openUntil: number;
+  /** 1, and one more for each retry of a finished job. */
+  readonly round: number;
+  /** The index of this round's results, once it is written. */
+  readonly manifest: ManifestSummary | null;
+}
+
+export function newJobRecord(job: NewJob, total: number, now: number): JobRecord {
+  return {
+    ...job,
+    createdAt: now,
+    startedAt: null,
+    finishedAt: null,
+    status: 'pending',
+    reason: null,
+    policyRevision: 1,
+    counts: { ...NO_COUNTS, total },
+    itemsInFlight: 0,
+    tally: EMPTY_TALLY,
+    circuit: CLOSED,
+    throttle: FRESH_THROTTLE,
+    refusals: 0,
+    fenced: 0,
+    readyAt: 0,
+    openUntil: 0,
+    round: 1,
+    manifest: null,
+  };
+}
+
+/** What a user or the engine wants of a job. The ledger applies it in one guarded write. */
+export type JobEvent =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'pause'; readonly reason: JobReason }
+  | { readonly kind: 'resume' }
+  | { readonly kind: 'trip'; readonly trip: Trip; readonly evidence: readonly FailureGroup[] }
+  | { readonly kind: 'probe' }
+  | { readonly kind: 'close-circuit' }
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'policy'; readonly policy: Policy }
+  | { readonly kind: 'manifest'; readonly round: number; readonly manifest: ManifestSummary };
+
+const CLOSED_AGAIN: Pick<JobRecord, 'circuit' | 'tally'> = { circuit: CLOSED, tally: EMPTY_TALLY };
+
+function isOpen(job: JobRecord): boolean {
+  return job.circuit.state === 'open';
+}
+
+/** Said instead of a change, and not an error: the event came too late, twice, or does not fit the state. */
+export interface Refusal {
+  readonly refused: string;
+}
+
+export function isRefusal(result: JobRecord | Refusal): result is Refusal {
+  return 'refused' in result;
+}
+
+export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
+  switch (event.kind) {
+    case 'start':
+      if (job.status === 'pending' && !job.held) return { refused: 'the job is started already' };
+      return step(job, 'start', { held: false });
+    case 'pause':
+      // The engine ends its own pauses: it must not take over one that the user or the breaker made.
+      if (job.status === 'paused' && event.reason.code === 'storage') return { refused: 'the job is paused already' };
+      return step(job, 'pause', { reason: event.reason });
+    case 'resume':
+      return step(job, 'resume', { reason: null, finishedAt: null, ...(isOpen(job) ? CLOSED_AGAIN : {}) });
+    case 'trip':
+      return applyTrip(job, event, now);
+    case 'probe':
+      if (!isOpen(job)) return { refused: 'the circuit is not open' };
+      // A user who paused the job meanwhile does not want it probed.
+      if (job.reason?.code !== 'breaker') return { refused: 'it is not the breaker that holds the job' };
+      return step(job, 'probe', { reason: null, circuit: { state: 'probing', since: now }, tally: EMPTY_TALLY });
+    case 'close-circuit':
+      if (job.circuit.state !== 'probing') return { refused: 'the circuit is not probing' };
+      return step(job, 'close', CLOSED_AGAIN);
+    case 'cancel':
+      return step(job, 'cancel', { reason: null, finishedAt: now, ...cancelWaiting(job.counts) });
+    case 'complete':
+      if (!isExhausted(job, now)) return { refused: 'not every item is final' };
+      return step(job, 'complete', { reason: null, finishedAt: now });
+    case 'policy':
+      if (job.status === 'cancelled') return { refused: 'the job is cancelled' };
+      return { ...job, policy: event.policy, policyRevision: job.policyRevision + 1 };
+    case 'manifest':
+      if (!needsManifest(job) || job.round !== event.round) return { refused: 'no manifest of that round is awaited' };
+      return { ...job, manifest: event.manifest };
+  }
+}
+
+function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, now: number): JobRecord | Refusal {
+  if (isOpen(job)) return { refused: 'the circuit is open already' };
+  // A user paused it meanwhile. The tally stays, so that it trips after the resume if there is still reason to.
+  if (job.status !== 'in_progress') return { refused: `a job that is ${job.status} cannot trip` };
+  const { cooldown_seconds: cooldown, on_trip: onTrip } = job.policy.circuit_breaker;
+  const reason: JobReason = { code: 'breaker', message: event.trip.message, evidence: event.evidence };
+  const probeAt = cooldown === null || event.trip.cause === 'stopper' ? null : now + cooldown * 1000;
+  const circuit: Circuit = { state: 'open', since: now, probeAt };
+  if (probeAt !== null || onTrip === 'pause') return step(job, 'pause', { reason, circuit });
+  return step(job, 'fail', { reason, circuit, finishedAt: now });
+}
+
+/**
+ * Pending and queued items are cancelled with their job, those behind the one a worker is at included; that one ends by
+ * itself. So each batch in progress shrinks to its first unsettled item: the ledger does that in the same write.
+ */
+function cancelWaiting(counts: Counts): Pick<JobRecord, 'counts' | 'itemsInFlight'> {
+  const cancelled = counts.cancelled + pendingOf(counts) + counts.queued;
+  return { counts: { ...counts, queued: 0, cancelled }, itemsInFlight: counts.inProgress };
+}
+
+function step(job: JobRecord, name: JobStep, changes: Partial<JobRecord>): JobRecord | Refusal {
+  const next: Partial<Record<JobStep, JobStatus>> = NEXT_JOB_STATUS[job.status];
+  const status = next[name];
+  if (status === undefined) return { refused: `a job that is ${job.status} cannot ${name}` };
+  return { ...job, ...changes, status };
+}
+
+/** Whether work of this job may go out at all; how much, `dispatchAllowance` says. */
+export function isDispatchable(job: JobRecord): boolean {
+  return (job.status === 'pending' && !job.held) || job.status === 'in_progress';
+}
+
+export function isExhausted(job: JobRecord, now: number): boolean {
+  const { counts } = job;
+  return counts.total > 0 && finishedOf(counts) === counts.total && inFlightOf(counts) === 0 && now >= job.openUntil;
+}
+
+/** A job whose items are all final and whose results have no index yet. */
+export function needsManifest(job: JobRecord): boolean {
+  const isOver = job.status === 'completed' || (job.status === 'cancelled' && job.counts.inProgress === 0);
+  return isOver && job.manifest === null;
+}
+
+/** Whether the engine has something to do for the job. */
+export function isActive(job: JobRecord): boolean {
+  if (job.status === 'pending' || job.status === 'in_progress' || needsManifest(job)) return true;
+  if (job.status === 'paused') return job.circuit.state === 'open' && job.circuit.probeAt !== null;
+  return job.status === 'cancelled' && job.counts.inProgress > 0;
+}
+
+export function acceptsItems(job: JobRecord): boolean {
+  return job.status === 'pending' || job.status === 'in_progress' || job.status === 'paused';
+}
+
+export function whenDispatched(
+  job: JobRecord,
+  went: { batches: number; items: number; readyAt: number; throttle: Throttle },
+  now: number,
+): JobRecord {
+  return {
+    ...job,
+    status: NEXT_JOB_STATUS[job.status === 'pending' ? 'pending' : 'in_progress'].dispatch,
+    startedAt: job.startedAt ?? now,
+    counts: { ...job.counts, queued: job.counts.queued + went.batches },
+    itemsInFlight: job.itemsInFlight + went.items,
+    readyAt: went.readyAt,
+    throttle: went.throttle,
+  };
+}
+
+export function whenClaimed(job: JobRecord): JobRecord {
+  const { counts } = job;
+  return { ...job, counts: { ...counts, queued: counts.queued - 1, inProgress: counts.inProgress + 1 } };
+}
+
+/** One item came to its end; whether its batch did too is the caller's to say. */
+export function whenSettled(job: JobRecord, outcome: Outcome, endsBatch: boolean): JobRecord {
+  const { counts } = job;
+  const status = finalStatusOf(outcome);
+  const refused = outcome.kind === 'failed' && FAILURES[outcome.failure.type].refusal;
+  return {
+    ...job,
+    counts: {
+      ...counts,
+      inProgress: counts.inProgress - (endsBatch ? 1 : 0),
+      [status]: counts[status] + 1,
+    },
+    itemsInFlight: job.itemsInFlight - 1,
+    tally: tallyOutcome(job.tally, outcome),
+    refusals: job.refusals + (refused ? 1 : 0),
+  };
+}
+
+/**
+ * A batch came back with this many unsettled items. They are pending again, or cancelled if the job was cancelled
+ * meanwhile (then it is one item: see `cancelWaiting`), because nobody will dispatch them any more.
+ */
+export function whenReturned(job: JobRecord, from: 'queued' | 'in_progress', items: number): JobRecord {
+  const { counts } = job;
+  return {
+    ...job,
+    counts: {
+      ...counts,
+      queued: counts.queued - (from === 'queued' ? 1 : 0),
+      inProgress: counts.inProgress - (from === 'in_progress' ? 1 : 0),
+      cancelled: counts.cancelled + (job.status === 'cancelled' ? items : 0),
+    },
+    itemsInFlight: job.itemsInFlight - items,
+  };
+}
+
+/** Failed items were reopened. A finished job begins a new round; a circuit that was open is closed. */
+export function whenReopened(job: JobRecord, items: number): JobRecord | Refusal {
+  const isOver = job.status === 'completed' || job.status === 'failed';
+  return step(job, 'retry', {
+    counts: { ...job.counts, failed: job.counts.failed - items },
+    ...(isOver ? { ...CLOSED_AGAIN, reason: null, finishedAt: null } : {}),
+    ...(job.status === 'completed' ? { round: job.round + 1, manifest: null } : {}),
+  });
+}
+
+export function finalStatusOf(outcome: Outcome): 'success' | 'skipped' | 'failed' {
+  switch (outcome.kind) {
+    case 'scraped':
+      return 'success';
+    case 'skipped':
+      return 'skipped';
+    case 'failed':
+      return 'failed';
+  }
+}

@@ -1,0 +1,118 @@
+import type { FinalStatus, ItemRecord } from './item.ts';
+
+/**
+ * The index of a job's results, as a fold over its items in order: pages go in, finished parts come out, and what is
+ * kept in between is one unfinished part per list, whatever the size of the job.
+ */
+export const MANIFEST_LISTS = ['full', 'success', 'errors'] as const;
+export type ManifestList = (typeof MANIFEST_LISTS)[number];
+
+export const ITEMS_PER_PART = 1000;
+
+export interface ManifestPart {
+  readonly list: ManifestList;
+  /** From 0. */
+  readonly number: number;
+  /** Entries as JSON, made once although most stand in two lists. */
+  readonly entries: readonly string[];
+}
+
+/** What the ledger keeps of a manifest; the hash of each part stands in `job_metadata.json`. */
+export interface ManifestSummary {
+  readonly parts: Readonly<Record<ManifestList, number>>;
+  readonly metadataSha256: string;
+  readonly writtenAt: number;
+}
+
+export interface ManifestFold {
+  readonly open: Readonly<Record<ManifestList, readonly string[]>>;
+  readonly parts: Readonly<Record<ManifestList, number>>;
+  readonly seen: Readonly<Record<FinalStatus, number>>;
+}
+
+export const EMPTY_MANIFEST: ManifestFold = {
+  open: { full: [], success: [], errors: [] },
+  parts: { full: 0, success: 0, errors: 0 },
+  seen: { success: 0, failed: 0, skipped: 0, cancelled: 0 },
+};
+
+/** Takes a page of final items. An item that is not final is a bug of the caller, and says so. */
+export function addPage(
+  fold: ManifestFold,
+  items: readonly ItemRecord[],
+): { readonly fold: ManifestFold; readonly parts: readonly ManifestPart[] } {
+  const seen = { ...fold.seen };
+  const added: Record<ManifestList, string[]> = { full: [], success: [], errors: [] };
+  for (const item of items) {
+    const { status } = item;
+    if (status === 'pending' || status === 'queued' || status === 'in_progress') {
+      throw new Error(`manifest: item ${item.itemId} of job ${item.jobId} is ${status}, not final`);
+    }
+    seen[status] += 1;
+    const entry = manifestEntry(item);
+    added.full.push(entry);
+    if (status === 'success') added.success.push(entry);
+    if (status === 'failed') added.errors.push(entry);
+  }
+  const parts: ManifestPart[] = [];
+  const open = { ...fold.open };
+  const numbers = { ...fold.parts };
+  for (const list of MANIFEST_LISTS) {
+    if (added[list].length === 0) continue;
+    let entries = open[list].length === 0 ? added[list] : [...open[list], ...added[list]];
+    while (entries.length >= ITEMS_PER_PART) {
+      parts.push({ list, number: numbers[list], entries: entries.slice(0, ITEMS_PER_PART) });
+      numbers[list] += 1;
+      entries = entries.slice(ITEMS_PER_PART);
+    }
+    open[list] = entries;
+  }
+  return { fold: { open, parts: numbers, seen }, parts };
+}
+
+/** The unfinished parts. A list without items has one empty part, so that a reader always finds `part-0`. */
+export function lastParts(fold: ManifestFold): {
+  readonly fold: ManifestFold;
+  readonly parts: readonly ManifestPart[];
+} {
+  const parts: ManifestPart[] = [];
+  const numbers = { ...fold.parts };
+  for (const list of MANIFEST_LISTS) {
+    if (fold.open[list].length === 0 && numbers[list] > 0) continue;
+    parts.push({ list, number: numbers[list], entries: fold.open[list] });
+    numbers[list] += 1;
+  }
+  return { fold: { open: EMPTY_MANIFEST.open, parts: numbers, seen: fold.seen }, parts };
+}
+
+export function renderPart(jobId: string, part: ManifestPart): string {
+  const head = JSON.stringify({ job_id: jobId, list: part.list, part: part.number, count: part.entries.length });
+  return `${head.slice(0, -1)},"items":[\n${part.entries.join(',\n')}\n]}\n`;
+}
+
+export function partName(list: ManifestList, number: number): string {
+  return `manifests/${list}/part-${number}.json`;
+}
+
+function manifestEntry(item: ItemRecord): string {
+  const last = item.attempts.at(-1);
+  const first = item.attempts.at(0);
+  const failure = item.status === 'failed' ? last?.failure : null;
+  return JSON.stringify({
+    item_id: item.itemId,
+    status: item.status,
+    attempts: item.attempts.length,
+    tries: last?.tries ?? 0,
+    first_attempt_at: first ? new Date(first.startedAt).toISOString() : null,
+    last_attempt_at: last ? new Date(last.startedAt).toISOString() : null,
+    duration_ms: last?.durationMs ?? null,
+    error: failure ? { type: failure.type, message: failure.message, cause: failure.cause } : null,
+    artifacts: item.artifacts.map((artifact) => ({
+      kind: artifact.kind,
+      key: artifact.key,
+      size: artifact.size,
+      sha256: artifact.sha256,
+      encoding: artifact.encoding,
+    })),
+  });
+}

@@ -1,0 +1,27 @@
+/**
+ * Named places at which a test may make the process die, stall or fail. In production nothing happens there. A place is
+ * worth a name where dying just there could lose or double something.
+ */
+export const FAULT_POINTS = [
+  'after-dispatch-before-send',
+  'after-send',
+  'after-receive-before-claim',
+  'after-claim-before-work',
+  'after-work-before-bytes',
+  'after-bytes-before-settle',
+  'after-settle-before-ack',
+  'after-ack',
+  'after-expire',
+  'after-complete-before-manifest',
+  'between-manifest-parts',
+  'after-manifest-before-record',
+  'between-import-chunks',
+] as const;
+
+export type FaultPoint = (typeof FAULT_POINTS)[number];
+
+export interface Faults {
+  at(point: FaultPoint): void | Promise<void>;
+}
+
+export const NO_FAULTS: Faults = { at() {} };

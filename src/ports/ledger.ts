@@ -1,0 +1,237 @@
+import type { DispatchPlan } from '../domain/dispatch-plan.ts';
+import type { FailureType } from '../domain/failure.ts';
+import type { FailureGroup } from '../domain/failure-group.ts';
+import type { ItemInput, ItemRecord, ItemStatus, NewItem } from '../domain/item.ts';
+import type { JobEvent, JobRecord, JobStatus, NewJob, Refusal } from '../domain/job.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { BatchRef } from './work-queue.ts';
+
+/**
+ * The truth about jobs and items, in three books. Every method is one atomic step: all of it took effect, or none; the
+ * counters of a job change in the same step as its items. Any method that writes may throw StorageTrouble: then nothing
+ * was promised, and the call may be repeated. A call whose answer was lost may be repeated too: what it did is not done
+ * twice. `now` is always the caller's clock, and one caller's clock may be behind another's.
+ */
+export interface Ledger extends JobBook, ItemBook, LeaseBook {
+  /**
+   * Calls `listener` after a change made through this object took effect, for as long as it is not unsubscribed. A
+   * hint: changes made elsewhere are not heard, so that whoever listens also looks from time to time.
+   */
+  subscribe(listener: (change: LedgerChange) => void): () => void;
+}
+
+export type LedgerChange =
+  | {
+      readonly kind: 'job';
+      readonly job: JobRecord;
+      readonly because: JobEvent['kind'] | 'created' | 'items' | 'retry';
+    }
+  | { readonly kind: 'dispatched'; readonly jobId: string; readonly batches: number; readonly items: number }
+  | { readonly kind: 'claimed'; readonly jobId: string; readonly batches: number }
+  | { readonly kind: 'settled'; readonly jobId: string; readonly items: readonly SettledItem[] }
+  | { readonly kind: 'fenced'; readonly jobId: string; readonly batchId: string }
+  | {
+      readonly kind: 'returned';
+      readonly jobId: string;
+      readonly batchId: string;
+      readonly because: ReturnCause;
+      readonly items: number;
+    };
+
+export interface SettledItem {
+  readonly seq: number;
+  readonly status: 'success' | 'failed' | 'skipped';
+  readonly errorType: FailureType | null;
+}
+
+/** Jobs: made whole, changed by events, read at a cost that does not depend on their size. */
+export interface JobBook {
+  /** The job and all these items, or nothing. `exists`: there is a job of that id, and it is left as it is. */
+  createJob(job: NewJob, items: readonly NewItem[], now: number): Promise<CreateAnswer>;
+  /** Null when there is no such job. */
+  job(jobId: string): Promise<JobRecord | null>;
+  /** Newest first. */
+  jobs(query: { readonly status: JobStatus | null; readonly page: PageRequest }): Promise<Page<JobRecord>>;
+  /**
+   * Jobs that the engine has something to do for: pending, in progress, waiting for a probe, cancelled with a worker
+   * still at it, or over and without a manifest. In an order that gives every one its turn, oldest first.
+   */
+  activeJobs(page: PageRequest): Promise<Page<JobRecord>>;
+  /**
+   * Applies the event as `applyJobEvent` says, if the job's state allows it at that moment; otherwise answers why not.
+   * `cancel` also takes back every queued batch and cuts each batch in progress down to its first unsettled item.
+   */
+  changeJob(jobId: string, event: JobEvent, now: number): Promise<JobRecord | Refusal | 'missing'>;
+  /** The job and all its items. False if there was none. Artifacts are the result store's. */
+  removeJob(jobId: string): Promise<boolean>;
+}
+
+export type CreateAnswer =
+  | { readonly kind: 'created'; readonly job: JobRecord }
+  | { readonly kind: 'exists'; readonly job: JobRecord }
+  /** Indexes of items whose id stands earlier in the list. Nothing was made. */
+  | { readonly kind: 'duplicates'; readonly indexes: readonly number[] };
+
+/** Items: added in order, found by id, listed in pages, reopened on demand. */
+export interface ItemBook {
+  /**
+   * Adds the items whose id the job does not have yet; the others are left alone and named by index, so that the same
+   * chunk sent twice is added once. Sets how long the job is to wait for more before it may be completed.
+   */
+  addItems(jobId: string, items: readonly NewItem[], openUntil: number, now: number): Promise<AddAnswer>;
+  item(jobId: string, itemId: string): Promise<ItemRecord | null>;
+  /**
+   * Items in the order in which they were added. A page may hold fewer than asked for, even none, and still have a
+   * next one: no call looks at more than a bounded number of items.
+   */
+  items(jobId: string, filter: ItemFilter, page: PageRequest): Promise<Page<ItemRecord>>;
+  /**
+   * Reopens failed items, a page at a time: those that `filter` names, or only counts them. A completed job begins a new
+   * round with the first item reopened. Sets `openUntil`, so that the job is not completed between two pages.
+   */
+  reopen(jobId: string, filter: RetryFilter, page: PageRequest, openUntil: number, now: number): Promise<ReopenAnswer>;
+  /** The job's failures by type and pattern, commonest first. */
+  failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]>;
+}
+
+export type AddAnswer =
+  | { readonly kind: 'added'; readonly added: number; readonly duplicates: readonly number[] }
+  | { readonly kind: 'missing' }
+  /** The job is over, and takes no more. */
+  | { readonly kind: 'closed'; readonly status: JobStatus };
+
+export interface ItemFilter {
+  readonly status: ItemStatus | null;
+  readonly errorType: FailureType | null;
+}
+
+export interface RetryFilter {
+  readonly errorType: FailureType | null;
+  readonly itemIds: readonly string[] | null;
+  readonly preview: boolean;
+}
+
+export type ReopenAnswer =
+  | { readonly kind: 'reopened'; readonly items: number; readonly next: string | null }
+  | { readonly kind: 'missing' }
+  | Refusal;
+
+/** `after` is a `next` of an earlier page, or null for the first. */
+export interface PageRequest {
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+export interface Page<T> {
+  readonly entries: readonly T[];
+  readonly next: string | null;
+}
+
+/**
+ * Leases: how work goes out and comes back. A lease is a worker's right to a batch, for a time; its token is the fence.
+ * Whoever writes with a token that is no longer the batch's changes nothing but the job's `fenced` counter.
+ */
+export interface LeaseBook {
+  /**
+   * Asks `planDispatch` what may go out at this moment and, if the answer is `go`, takes that many pending items, makes
+   * batches of them and records them as queued; all in one step, so that two callers together cannot exceed a limit.
+   * Items that came back go first. Items with a strike travel only with their like, in batches that are `suspect`.
+   * Fewer refs than the plan allows are no error. Null when there is no such job.
+   */
+  dispatch(jobId: string, itemsPerBatch: number, now: number): Promise<Dispatched | null>;
+  /**
+   * Gives queued batches to a worker until `until`, and counts the delivery, before any work is done. One answer per
+   * ref, in order. `gone`: there is no such batch any more, forget the message. `held`: somebody else has it. A worker
+   * that asks again for what it holds gets the same lease.
+   */
+  claim(refs: readonly BatchRef[], worker: string, until: number, now: number): Promise<readonly ClaimAnswer[]>;
+  /** What a worker must know of a job to work on it. Null when the job is gone. */
+  workOrder(jobId: string): Promise<WorkOrder | null>;
+  /** Marks which item of its batch a worker is about to begin. False when the lease is lost. */
+  begin(token: string, seq: number): Promise<boolean>;
+  /** Extends leases. Answers the tokens that are lost, whose work need not go on. */
+  renew(tokens: readonly string[], until: number): Promise<readonly string[]>;
+  /**
+   * Records how items ended: of several batches, or a part of one. One answer per part, in order. A batch ends with its
+   * last item. `recorded` is also the answer to a repetition of what was recorded before. `fenced`: the lease was lost,
+   * and nothing was changed.
+   */
+  settle(parts: readonly SettlePart[], now: number): Promise<readonly SettleAnswer[]>;
+  /**
+   * A worker gives back what it has not done, and no attempt is charged. In a cancelled job the items are cancelled.
+   * False when the lease is lost.
+   */
+  release(token: string, because: Extract<ReturnCause, 'drained' | 'storage'>, now: number): Promise<boolean>;
+  /** Takes back batches whose message was not sent, or not delivered: their items are pending again. */
+  recall(refs: readonly BatchRef[], now: number): Promise<number>;
+  /**
+   * Ends what is overdue, oldest first over all jobs, at most `limit` batches: leases that ran out, and batches that
+   * have been queued since before `queuedBefore`. The unsettled items of a lost lease get a strike, because one of them
+   * may have killed the worker; of a suspect batch only the one that was marked as begun gets it. The third strike fails
+   * an item as `poison`. The others are pending again.
+   */
+  expire(
+    now: number,
+    queuedBefore: number,
+    limit: number,
+  ): Promise<{ readonly leases: number; readonly queued: number }>;
+  /** A worker is known to be dead: its leases run out now. Answers how many. */
+  abandon(worker: string, now: number): Promise<number>;
+}
+
+/** What a worker needs of it: all that passes between a worker process and the owner of the ledger. */
+export type WorkerLeases = Pick<LeaseBook, 'claim' | 'workOrder' | 'begin' | 'renew' | 'settle' | 'release'>;
+
+export interface Dispatched {
+  /** To be sent; empty unless the plan is `go`. */
+  readonly refs: readonly BatchRef[];
+  readonly plan: DispatchPlan;
+}
+
+export type ReturnCause = 'drained' | 'storage' | 'recalled' | 'expired' | 'lost';
+
+export type ClaimAnswer = Lease | 'gone' | 'held';
+
+export interface Lease {
+  readonly token: string;
+  readonly ref: BatchRef;
+  readonly until: number;
+  /** Its items have a strike: run it while nothing else runs in the process, and mark each item as it begins. */
+  readonly suspect: boolean;
+  readonly policyRevision: number;
+  /** In the order in which they are to be carried out. */
+  readonly items: readonly LeasedItem[];
+}
+
+export interface LeasedItem {
+  readonly seq: number;
+  readonly itemId: string;
+  readonly input: ItemInput;
+  /** 1 for the first delivery. Names the keys of this attempt's artifacts. */
+  readonly attempt: number;
+}
+
+export interface WorkOrder {
+  readonly scraperId: string;
+  readonly policy: Policy;
+  readonly policyRevision: number;
+}
+
+export interface SettlePart {
+  readonly token: string;
+  readonly jobId: string;
+  readonly items: readonly Settlement[];
+}
+
+/** How one item ended. */
+export interface Settlement {
+  readonly seq: number;
+  readonly attempt: number;
+  readonly outcome: Outcome;
+  readonly tries: number;
+  readonly startedAt: number;
+  readonly durationMs: number;
+}
+
+export type SettleAnswer = 'recorded' | 'fenced';

@@ -1,0 +1,41 @@
+import type { ContentEncoding } from '../domain/artifact.ts';
+
+/**
+ * Keeps bytes under keys. A key is a path of safe segments (see `domain/artifact.ts`); an adapter refuses any other.
+ * Whoever gets an answer from `put` may rely on reading the bytes back, whole.
+ */
+export interface ResultStore {
+  /**
+   * `keep`: the first bytes under a key stay. A second put of the same content is no error and answers the same; a put
+   * of other content fails with KeyTaken. `replace`: the last bytes win; a reader sees the old or the new ones, whole.
+   * Throws StorageTrouble when there is no room.
+   */
+  put(key: string, body: Uint8Array, how: PutOptions): Promise<StoredBytes>;
+  /** Null when there is nothing under the key. The body is as it was put, decoded. */
+  get(key: string): Promise<Uint8Array | null>;
+  /** Removes everything under a prefix that ends in `/`; answers how many keys there were. Nothing there is no error. */
+  removeAll(prefix: string): Promise<number>;
+}
+
+export interface PutOptions {
+  readonly contentType: string;
+  /** How the adapter keeps the bytes. It hands them out decoded. */
+  readonly encoding: ContentEncoding;
+  readonly ifTaken: 'keep' | 'replace';
+}
+
+export interface StoredBytes {
+  readonly key: string;
+  /** Of the body as it was put, like the hash. */
+  readonly size: number;
+  readonly sha256: string;
+  readonly encoding: ContentEncoding;
+}
+
+/** Two different contents for one key: a bug, because the key of an artifact names its attempt. */
+export class KeyTaken extends Error {
+  constructor(key: string) {
+    super(`other bytes lie under ${key} already`);
+    this.name = 'KeyTaken';
+  }
+}

@@ -1,0 +1,44 @@
+import type { Lane } from '../domain/lane.ts';
+
+/** Names a batch. All that a message holds. */
+export interface BatchRef {
+  readonly jobId: string;
+  readonly batchId: string;
+  readonly lane: Lane;
+}
+
+export interface Delivery {
+  readonly ref: BatchRef;
+  /** Names this delivery, not the message: another delivery of the same message has another one. */
+  readonly receipt: string;
+}
+
+export interface LaneDepth {
+  readonly lane: Lane;
+  readonly waiting: number;
+  readonly delivered: number;
+}
+
+/**
+ * Carries hints to workers, never truth: a message may be lost, doubled, late or out of order, and the ledger must be
+ * asked before working on one.
+ */
+export interface WorkQueue {
+  /** Sends each, or says which ones were not taken. What is not named in `refused` was taken. */
+  send(refs: readonly BatchRef[]): Promise<{ readonly refused: readonly BatchRef[] }>;
+  /**
+   * Waits for at least one message, for as long as it takes; resolves to [] when `signal` aborts. What is delivered is
+   * hidden from other receivers for `hideMs`, then it is delivered again unless it was acknowledged.
+   */
+  receive(lane: Lane, max: number, hideMs: number, signal: AbortSignal): Promise<readonly Delivery[]>;
+  /** Hides deliveries for `hideMs` from now. Receipts that are no longer good are passed over. */
+  extend(receipts: readonly string[], hideMs: number): Promise<void>;
+  /** The message is done with. Receipts that are no longer good are passed over: another delivery may still be out. */
+  ack(receipts: readonly string[]): Promise<void>;
+  /** Gives deliveries back at once. Receipts that are no longer good are passed over. */
+  giveBack(receipts: readonly string[]): Promise<void>;
+  depth(): Promise<readonly LaneDepth[]>;
+}
+
+/** The receiving end: what a worker needs of it. */
+export type WorkerQueue = Pick<WorkQueue, 'receive' | 'extend' | 'ack' | 'giveBack'>;

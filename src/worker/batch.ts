@@ -1,0 +1,91 @@
+import type { Lease, LeasedItem, Settlement, WorkerLeases, WorkOrder } from '../ports/ledger.ts';
+import { StorageTrouble } from '../ports/storage-trouble.ts';
+import type { ScraperRegistry } from '../scraping/registry.ts';
+import { type AttemptParts, runAttempt } from './attempt.ts';
+import type { Settler } from './settle.ts';
+
+/** `over`: the ledger knows how every item ended, or has the rest back. `lost`: it is no longer ours to say. */
+export type BatchEnd = 'over' | 'lost';
+
+export interface BatchParts extends AttemptParts {
+  readonly leases: WorkerLeases;
+  readonly scrapers: ScraperRegistry;
+  readonly settler: Settler;
+  readonly settings: { readonly settleEveryMs: number };
+  /** Whether the batch was cut off because its lease is lost, and not because the worker stops. */
+  readonly isLost: (signal: AbortSignal) => boolean;
+}
+
+/**
+ * Carries out the items of one lease, one after another. Items done but not yet settled when the batch is cut short are
+ * settled before the rest is given back.
+ */
+export async function runBatch(
+  parts: BatchParts,
+  lease: Lease,
+  order: WorkOrder,
+  signal: AbortSignal,
+): Promise<BatchEnd> {
+  const done: Settlement[] = [];
+  let settledAt = parts.clock.elapsed();
+  for (const [index, item] of lease.items.entries()) {
+    const result = await runItem(parts, lease, order, item, signal);
+    if (result === 'lost') return 'lost';
+    if (result === 'drained' || result === 'storage') return giveBack(parts, lease, done, result, signal);
+
+    done.push(result);
+    const isLast = index === lease.items.length - 1;
+    if (!isLast && parts.clock.elapsed() - settledAt < parts.settings.settleEveryMs) continue;
+    if ((await settle(parts, lease, done, signal)) === 'fenced') return 'lost';
+    settledAt = parts.clock.elapsed();
+  }
+  return 'over';
+}
+
+async function runItem(
+  parts: BatchParts,
+  lease: Lease,
+  order: WorkOrder,
+  item: LeasedItem,
+  signal: AbortSignal,
+): Promise<Settlement | 'lost' | 'drained' | 'storage'> {
+  const isCut = () => (parts.isLost(signal) ? 'lost' : 'drained');
+  if (signal.aborted) return isCut();
+  if (lease.suspect && !(await parts.leases.begin(lease.token, item.seq))) return 'lost';
+  await parts.faults.at('after-claim-before-work');
+  const job = { jobId: lease.ref.jobId, order, scraper: parts.scrapers.find(order.scraperId) };
+  try {
+    const result = await runAttempt(parts, job, item, signal);
+    return result === 'aborted' ? isCut() : result;
+  } catch (error) {
+    if (error instanceof StorageTrouble) return 'storage';
+    throw error;
+  }
+}
+
+async function settle(parts: BatchParts, lease: Lease, done: Settlement[], signal: AbortSignal) {
+  await parts.faults.at('after-bytes-before-settle');
+  const items = done.splice(0);
+  return parts.settler.settle({ token: lease.token, jobId: lease.ref.jobId, items }, signal);
+}
+
+/** Asked again for as long as the lease is ours: a lease left to run out would count against its items. */
+async function giveBack(
+  parts: BatchParts,
+  lease: Lease,
+  done: Settlement[],
+  because: 'drained' | 'storage',
+  signal: AbortSignal,
+): Promise<BatchEnd> {
+  if (done.length > 0 && (await settle(parts, lease, done, signal)) === 'fenced') return 'lost';
+  for (;;) {
+    try {
+      return (await parts.leases.release(lease.token, because, parts.clock.now())) ? 'over' : 'lost';
+    } catch (error) {
+      if (!(error instanceof StorageTrouble) || parts.isLost(signal)) throw error;
+      await parts.clock.sleep(RELEASE_AGAIN_MS);
+    }
+  }
+}
+
+const RELEASE_AGAIN_MS = 500;

@@ -1,0 +1,79 @@
+import { writeSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Clock } from '../ports/clock.ts';
+import {
+  BEATS_PER_LEASE,
+  type BeatParts,
+  beatOnce,
+  type FromThread,
+  lookEveryMs,
+  retryAfterMs,
+  type ThreadData,
+} from './heartbeat.ts';
+import { LeaseTable } from './lease-table.ts';
+import { FRESH_WATCH, watch } from './watchdog.ts';
+
+/** What the thread needs to reach ledger and queue; `closed` resolves when it has lost them. */
+export interface HeartbeatConnection extends Pick<BeatParts, 'leases' | 'queue'> {
+  readonly closed: Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Called by the thread's entry module, and only there. Ends when the main thread says so. */
+export async function runHeartbeatThread(
+  clock: Clock,
+  connect: (connectWith: unknown, signal: AbortSignal) => Promise<HeartbeatConnection>,
+): Promise<void> {
+  if (parentPort === null) throw new Error('the heartbeat runs in a thread of its own');
+  const port = parentPort;
+  const { table: buffer, leaseMs, hangLimitMs, connectWith } = workerData as ThreadData;
+  const table = new LeaseTable(buffer);
+  const stop = new AbortController();
+  const link: { connection: HeartbeatConnection | null } = { connection: null };
+  port.on('message', () => stop.abort());
+  await Promise.all([beatUntilStopped(), watchUntilStopped()]);
+  await link.connection?.close();
+  port.close();
+
+  async function beatUntilStopped(): Promise<void> {
+    while (!stop.signal.aborted) {
+      let nextMs = leaseMs / BEATS_PER_LEASE;
+      try {
+        link.connection ??= await connectNow();
+        const lost = await beatOnce(table.read(), { ...link.connection, clock, leaseMs });
+        if (lost.length > 0) port.postMessage({ lost } satisfies FromThread);
+      } catch (error) {
+        if (!stop.signal.aborted) port.postMessage({ trouble: String(error) } satisfies FromThread);
+        nextMs = retryAfterMs(leaseMs);
+      }
+      await clock.sleep(nextMs, stop.signal);
+    }
+  }
+
+  async function connectNow(): Promise<HeartbeatConnection> {
+    const made = await connect(connectWith, stop.signal);
+    void made.closed.then(() => {
+      if (link.connection === made) link.connection = null;
+    });
+    return made;
+  }
+
+  async function watchUntilStopped(): Promise<void> {
+    const everyMs = lookEveryMs(hangLimitMs);
+    let state = FRESH_WATCH;
+    while (!stop.signal.aborted) {
+      const isHolding = table.read().length > 0;
+      state = watch(state, { ticks: table.ticks, isHolding, at: clock.elapsed() }, everyMs);
+      // Without an owner the leases run out, and what the main thread is at cannot be recorded any more.
+      const limitMs = link.connection === null ? Math.min(hangLimitMs, 2 * leaseMs) : hangLimitMs;
+      if (state.silentMs >= limitMs) killProcess(state.silentMs);
+      await clock.sleep(everyMs, stop.signal);
+    }
+  }
+}
+
+function killProcess(silentMs: number): void {
+  // Not process.stderr: in a thread it goes through the main thread, which is just what does not answer.
+  writeSync(2, `trawl: worker ${process.pid} has been hanging for ${Math.round(silentMs / 1000)} s and is killed\n`);
+  process.kill(process.pid, 'SIGKILL');
+}

@@ -1,0 +1,198 @@
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../ports/clock.ts';
+import type { WorkerLeases } from '../ports/ledger.ts';
+import type { WorkerQueue } from '../ports/work-queue.ts';
+import { type Held, LeaseTable } from './lease-table.ts';
+
+/**
+ * Keeps what a worker holds: renews its leases and hides its messages again, four times in the life of a lease. It is
+ * told what each slot holds, and tells which leases are lost.
+ */
+export interface Heartbeat {
+  hold(slot: number, held: Held): void;
+  drop(slot: number): void;
+  /**
+   * Called with the token of a lease that was lost while a slot holds it. The news may be old: a batch whose end is
+   * being recorded at this moment is lost in this sense too.
+   */
+  onLost(listener: (token: string) => void): void;
+  stop(): Promise<void>;
+}
+
+export interface BeatParts {
+  readonly leases: Pick<WorkerLeases, 'renew'>;
+  readonly queue: Pick<WorkerQueue, 'extend'>;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+}
+
+/** Three beats may fail before a lease runs out. */
+export const BEATS_PER_LEASE = 4;
+
+/** One beat. Answers the tokens that are lost; throws if the ledger could not be asked. */
+export async function beatOnce(held: readonly Held[], parts: BeatParts): Promise<readonly string[]> {
+  if (held.length === 0) return [];
+  const { leases, queue, clock, leaseMs } = parts;
+  const [renewed] = await Promise.allSettled([
+    leases.renew(
+      held.map(({ token }) => token),
+      clock.now() + leaseMs,
+    ),
+    // Not worth an error: a message that comes again is refused by the ledger, because its batch is held.
+    queue.extend(
+      held.map(({ receipt }) => receipt),
+      leaseMs,
+    ),
+  ]);
+  if (renewed.status === 'rejected') throw renewed.reason;
+  return renewed.value;
+}
+
+/** In the same thread, and so only as punctual as that: for tests, the simulation, and scrapers known to be short. */
+export function inProcessHeartbeat(parts: BeatParts & { readonly onTrouble: (error: unknown) => void }): Heartbeat {
+  const held = new Map<number, Held>();
+  const listeners: ((token: string) => void)[] = [];
+  const stop = new AbortController();
+  const running = beatUntilStopped();
+  return {
+    hold: (slot, what) => void held.set(slot, what),
+    drop: (slot) => void held.delete(slot),
+    onLost: (listener) => void listeners.push(listener),
+    async stop() {
+      stop.abort();
+      await running;
+    },
+  };
+
+  async function beatUntilStopped(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await parts.clock.sleep(parts.leaseMs / BEATS_PER_LEASE, stop.signal);
+      if (stop.signal.aborted) return;
+      try {
+        const lost = new Set(await beatOnce([...held.values()], parts));
+        for (const { token } of held.values()) if (lost.has(token)) for (const tell of listeners) tell(token);
+      } catch (error) {
+        parts.onTrouble(error);
+      }
+    }
+  }
+}
+
+/**
+ * A heartbeat in a thread of its own, which a scraper that computes for a minute cannot hold up. The main thread writes
+ * what it holds into a shared table; the thread reads it at every beat and has its own connection to the owner.
+ *
+ * It also watches the main thread. One that holds work and has not come round for `hangLimitMs` is in an endless loop,
+ * and as nothing else can free its slots, the thread kills the process.
+ */
+export interface HeartbeatThreadParts {
+  /** The module that the thread runs: it calls `runHeartbeatThread`. Wiring supplies it, because it names adapters. */
+  readonly entry: URL;
+  /** Whatever that module needs in order to connect; it must survive being sent to another thread. */
+  readonly connectWith: unknown;
+  readonly slots: number;
+  readonly leaseMs: number;
+  readonly hangLimitMs: number;
+  readonly clock: Clock;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+export const DEFAULT_HANG_LIMIT_MS = 10 * 60_000;
+
+/** What the thread is told when it starts. */
+export interface ThreadData {
+  readonly table: SharedArrayBuffer;
+  readonly leaseMs: number;
+  readonly hangLimitMs: number;
+  readonly connectWith: unknown;
+}
+
+/** What it says. */
+export type FromThread = { readonly lost: readonly string[] } | { readonly trouble: string };
+
+export function startHeartbeatThread(parts: HeartbeatThreadParts): Heartbeat {
+  const { clock, leaseMs, hangLimitMs, connectWith, onTrouble } = parts;
+  const table = LeaseTable.of(parts.slots);
+  const tokens = new Set<string>();
+  const tokenOf: (string | undefined)[] = [];
+  const listeners: ((token: string) => void)[] = [];
+  const stop = new AbortController();
+  let thread: Worker | null = null;
+  const running = Promise.all([runThreads(), tickUntilStopped()]);
+
+  return {
+    hold(slot, held) {
+      table.hold(slot, held);
+      forget(slot);
+      tokenOf[slot] = held.token;
+      tokens.add(held.token);
+    },
+    drop(slot) {
+      table.drop(slot);
+      forget(slot);
+    },
+    onLost: (listener) => void listeners.push(listener),
+    async stop() {
+      stop.abort();
+      const stuck = new AbortController();
+      thread?.ref();
+      thread?.postMessage('stop');
+      void clock.sleep(STOP_MS, stuck.signal).then(() => thread?.terminate());
+      await running;
+      stuck.abort();
+    },
+  };
+
+  function forget(slot: number): void {
+    const token = tokenOf[slot];
+    if (token !== undefined) tokens.delete(token);
+    tokenOf[slot] = undefined;
+  }
+
+  /** A thread that dies takes every lease with it in the end, so there is another one soon. */
+  async function runThreads(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await runThread();
+      if (stop.signal.aborted) return;
+      onTrouble(new Error('the heartbeat thread ended by itself; starting another'));
+      await clock.sleep(retryAfterMs(leaseMs), stop.signal);
+    }
+  }
+
+  async function runThread(): Promise<void> {
+    const data: ThreadData = { table: table.buffer, leaseMs, hangLimitMs, connectWith };
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const started = new Worker(parts.entry, { workerData: data });
+    thread = started;
+    // Whoever has nothing else to do should be able to end.
+    started.unref();
+    started.on('error', onTrouble);
+    started.on('exit', () => end());
+    started.on('message', (message: FromThread) => {
+      if ('trouble' in message) onTrouble(new Error(`heartbeat: ${message.trouble}`));
+      else for (const token of message.lost) if (tokens.has(token)) for (const tell of listeners) tell(token);
+    });
+    await ended;
+    thread = null;
+  }
+
+  async function tickUntilStopped(): Promise<void> {
+    while (!stop.signal.aborted) {
+      table.tick();
+      await clock.sleep(lookEveryMs(hangLimitMs), stop.signal);
+    }
+  }
+}
+
+/** To say goodbye to the owner; a thread that takes longer is stuck. */
+const STOP_MS = 5000;
+
+/** How often the main thread ticks, and how often the thread looks. */
+export function lookEveryMs(hangLimitMs: number): number {
+  return Math.min(1000, hangLimitMs / 10);
+}
+
+/** After a beat that failed. */
+export function retryAfterMs(leaseMs: number): number {
+  return Math.min(1000, leaseMs / (2 * BEATS_PER_LEASE));
+}

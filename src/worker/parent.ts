@@ -1,0 +1,14 @@
+/**
+ * Calls `listener` once when the process that started this one is gone, so that no worker outlives its controller. A
+ * process that was started by hand has no such parent, and nothing happens.
+ */
+export function onParentGone(listener: () => void): void {
+  if (process.send === undefined) return;
+  if (!process.connected) {
+    listener();
+    return;
+  }
+  process.once('disconnect', listener);
+  // Listening alone must not keep a worker alive that is done.
+  process.channel?.unref();
+}

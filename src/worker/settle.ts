@@ -1,0 +1,65 @@
+import type { Clock } from '../ports/clock.ts';
+import type { SettleAnswer, SettlePart, WorkerLeases } from '../ports/ledger.ts';
+import { StorageTrouble } from '../ports/storage-trouble.ts';
+
+/**
+ * Settles of all slots, together: what is handed over in one turn of the event loop goes to the ledger in one call. A
+ * ledger without room is asked again for as long as the caller wants to wait; its lease is renewed meanwhile, and what
+ * was done is not done again.
+ */
+export class Settler {
+  readonly #leases: WorkerLeases;
+  readonly #clock: Clock;
+  #waiting: Waiting[] = [];
+
+  constructor(leases: WorkerLeases, clock: Clock) {
+    this.#leases = leases;
+    this.#clock = clock;
+  }
+
+  settle(part: SettlePart, signal: AbortSignal): Promise<SettleAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<SettleAnswer>();
+    this.#waiting.push({ part, signal, resolve, reject });
+    if (this.#waiting.length === 1) void this.#flushSoon();
+    return promise;
+  }
+
+  async #flushSoon(): Promise<void> {
+    await this.#clock.turn();
+    const group = this.#waiting;
+    this.#waiting = [];
+    await this.#flush(group);
+  }
+
+  async #flush(group: readonly Waiting[]): Promise<void> {
+    try {
+      const answers = await this.#leases.settle(
+        group.map(({ part }) => part),
+        this.#clock.now(),
+      );
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const answer = answers[index];
+        if (answer === undefined) reject(new Error('the ledger gave fewer answers than it was asked'));
+        else resolve(answer);
+      }
+    } catch (error) {
+      if (!(error instanceof StorageTrouble)) {
+        for (const { reject } of group) reject(error);
+        return;
+      }
+      await this.#clock.sleep(RETRY_AFTER_TROUBLE_MS);
+      const patient = group.filter(({ signal }) => !signal.aborted);
+      for (const { signal, reject } of group) if (signal.aborted) reject(error);
+      if (patient.length > 0) await this.#flush(patient);
+    }
+  }
+}
+
+const RETRY_AFTER_TROUBLE_MS = 500;
+
+interface Waiting {
+  readonly part: SettlePart;
+  readonly signal: AbortSignal;
+  readonly resolve: (answer: SettleAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}

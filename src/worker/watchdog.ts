@@ -1,0 +1,21 @@
+/** How long a main thread that has work in its hands has not given a sign of life. */
+export interface Watch {
+  readonly ticks: number;
+  readonly lookedAt: number;
+  readonly silentMs: number;
+}
+
+export const FRESH_WATCH: Watch = { ticks: -1, lookedAt: 0, silentMs: 0 };
+
+export function watch(
+  before: Watch,
+  seen: { readonly ticks: number; readonly isHolding: boolean; readonly at: number },
+  everyMs: number,
+): Watch {
+  const { ticks, at } = seen;
+  if (ticks !== before.ticks || !seen.isHolding) return { ticks, lookedAt: at, silentMs: 0 };
+  // Longer than between two looks nobody can be silent: if more has passed, the whole process was stopped, or the
+  // machine slept, and the main thread with it.
+  const silentMs = before.silentMs + Math.min(at - before.lookedAt, 2 * everyMs);
+  return { ticks, lookedAt: at, silentMs };
+}

@@ -1,0 +1,189 @@
+import type { Lane } from '../domain/lane.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Lease, WorkerLeases, WorkOrder } from '../ports/ledger.ts';
+import type { Delivery, WorkerQueue } from '../ports/work-queue.ts';
+import type { ScraperRegistry } from '../scraping/registry.ts';
+import type { AttemptParts } from './attempt.ts';
+import { type BatchEnd, runBatch } from './batch.ts';
+import type { Heartbeat } from './heartbeat.ts';
+import { Settler } from './settle.ts';
+
+/**
+ * The loop of a worker: receive, claim, carry out, settle, acknowledge; as many batches at once as it has slots. It is
+ *
+ *   working    receives whenever a slot is free
+ *   secluded   a suspect batch waits or runs: nothing is received, and it runs when all else has ended, so that if the
+ *              process dies, the guilty item is known
+ *   draining   told to stop: receives nothing, finishes what it has within a grace, then releases the rest uncharged
+ */
+export class Worker {
+  readonly #parts: WorkerParts;
+  readonly #settler: Settler;
+  readonly #freeSlots: number[];
+  readonly #running = new Map<string, { cut: AbortController; ended: Promise<void> }>();
+  readonly #suspects: { lease: Lease; delivery: Delivery; slot: number }[] = [];
+  readonly #orders = new Map<string, WorkOrder>();
+  /** Resolves when a batch ends or the worker is told to stop. */
+  #change = Promise.withResolvers<void>();
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+    this.#settler = new Settler(parts.leases, parts.clock);
+    this.#freeSlots = Array.from({ length: parts.settings.slots }, (_, index) => index);
+    parts.heartbeat.onLost((token) => this.#running.get(token)?.cut.abort(LOST));
+  }
+
+  /** Works until `stop` aborts and what it holds is finished or given back. Rejects if its queue or ledger is gone. */
+  async run(stop: AbortSignal): Promise<void> {
+    stop.addEventListener('abort', () => this.#tellChange(), { once: true });
+    while (!stop.aborted) {
+      if (this.#suspects.length > 0) {
+        await this.#runNextSuspect(stop);
+        continue;
+      }
+      if (this.#freeSlots.length === 0) {
+        await this.#change.promise;
+        continue;
+      }
+      const { queue, settings } = this.#parts;
+      const deliveries = await queue.receive(settings.lane, this.#freeSlots.length, settings.leaseMs, stop);
+      if (deliveries.length > 0) await this.#take(deliveries, stop);
+    }
+    await this.#drain();
+  }
+
+  async #take(deliveries: readonly Delivery[], stop: AbortSignal): Promise<void> {
+    const { queue, leases, clock, faults, id, settings } = this.#parts;
+    await faults.at('after-receive-before-claim');
+    const receipts = deliveries.map(({ receipt }) => receipt);
+    if (stop.aborted) return queue.giveBack(receipts);
+
+    const now = clock.now();
+    const refs = deliveries.map(({ ref }) => ref);
+    const answers = await leases.claim(refs, id, now + settings.leaseMs, now).catch(async (error: unknown) => {
+      // The messages come again when their time is over; a pause keeps us from asking a sick ledger all the time.
+      this.#parts.onError('claim', error);
+      await clock.sleep(settings.leaseMs / 4, stop);
+      return [];
+    });
+    const useless: string[] = [];
+    for (const [index, answer] of answers.entries()) {
+      const delivery = deliveries[index];
+      if (delivery === undefined) continue;
+      if (answer === 'gone') useless.push(delivery.receipt);
+      else if (answer !== 'held' && !this.#running.has(answer.token)) this.#begin(answer, delivery);
+    }
+    if (useless.length > 0) await queue.ack(useless);
+  }
+
+  #begin(lease: Lease, delivery: Delivery): void {
+    const slot = this.#freeSlots.pop();
+    if (slot === undefined) throw new Error('worker: more leases than slots');
+    this.#parts.heartbeat.hold(slot, { token: lease.token, receipt: delivery.receipt });
+    if (lease.suspect) this.#suspects.push({ lease, delivery, slot });
+    else this.#start(lease, delivery, slot);
+  }
+
+  #start(lease: Lease, delivery: Delivery, slot: number): void {
+    const cut = new AbortController();
+    const ended = this.#carryOut(lease, delivery, slot, cut.signal);
+    this.#running.set(lease.token, { cut, ended });
+  }
+
+  async #runNextSuspect(stop: AbortSignal): Promise<void> {
+    while (this.#running.size > 0 && !stop.aborted) await this.#change.promise;
+    if (stop.aborted) return;
+    const next = this.#suspects.shift();
+    if (next) this.#start(next.lease, next.delivery, next.slot);
+    while (this.#running.size > 0 && !stop.aborted) await this.#change.promise;
+  }
+
+  async #carryOut(lease: Lease, { receipt }: Delivery, slot: number, signal: AbortSignal): Promise<void> {
+    const { queue, faults, heartbeat, onError } = this.#parts;
+    try {
+      const order = await this.#orderFor(lease);
+      const end: BatchEnd = order === null ? 'over' : await runBatch(this.#batchParts(), lease, order, signal);
+      // A lost lease is somebody else's by now, and so is its message.
+      if (end !== 'lost') {
+        await faults.at('after-settle-before-ack');
+        await queue.ack([receipt]);
+        await faults.at('after-ack');
+      }
+    } catch (error) {
+      onError(`batch ${lease.ref.batchId} of job ${lease.ref.jobId}`, error);
+    } finally {
+      heartbeat.drop(slot);
+      this.#running.delete(lease.token);
+      this.#freeSlots.push(slot);
+      this.#tellChange();
+    }
+  }
+
+  #tellChange(): void {
+    this.#change.resolve();
+    this.#change = Promise.withResolvers<void>();
+  }
+
+  #batchParts() {
+    return { ...this.#parts, settler: this.#settler, isLost: (signal: AbortSignal) => signal.reason === LOST };
+  }
+
+  /** Null when the job is gone. */
+  async #orderFor({ ref, policyRevision }: Lease): Promise<WorkOrder | null> {
+    const known = this.#orders.get(ref.jobId);
+    if (known && known.policyRevision >= policyRevision) return known;
+    const order = await this.#parts.leases.workOrder(ref.jobId);
+    if (this.#orders.size >= MAX_KNOWN_ORDERS) this.#orders.clear();
+    if (order) this.#orders.set(ref.jobId, order);
+    return order;
+  }
+
+  async #drain(): Promise<void> {
+    const { clock, settings, leases, queue, heartbeat, onError } = this.#parts;
+    for (const { lease, delivery, slot } of this.#suspects.splice(0)) {
+      heartbeat.drop(slot);
+      await leases
+        .release(lease.token, 'drained', clock.now())
+        .then(() => queue.ack([delivery.receipt]))
+        .catch((error: unknown) => onError('drain', error));
+    }
+    const ended = new AbortController();
+    const allEnded = this.#allEnded().then(() => ended.abort());
+    await Promise.race([allEnded, clock.sleep(settings.drainGraceMs, ended.signal)]);
+    for (const { cut } of this.#running.values()) cut.abort(STOPPED);
+    await allEnded;
+    await heartbeat.stop();
+  }
+
+  async #allEnded(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+  }
+}
+
+const LOST = Symbol('the lease is lost');
+const STOPPED = Symbol('the worker stops');
+
+/** A worker meets few jobs at a time; beyond this it asks again rather than grow. */
+const MAX_KNOWN_ORDERS = 1000;
+
+export interface WorkerSettings {
+  readonly lane: Lane;
+  /** Batches carried out at the same time. */
+  readonly slots: number;
+  readonly leaseMs: number;
+  readonly drainGraceMs: number;
+  /** Items of one batch are settled together when this has passed since the last time, and at its end. */
+  readonly settleEveryMs: number;
+}
+
+export interface WorkerParts extends AttemptParts {
+  /** Names this process and this life of it: a restarted worker has another one. */
+  readonly id: string;
+  readonly queue: WorkerQueue;
+  readonly leases: WorkerLeases;
+  readonly scrapers: ScraperRegistry;
+  readonly heartbeat: Heartbeat;
+  readonly clock: Clock;
+  readonly settings: WorkerSettings;
+  readonly onError: (where: string, error: unknown) => void;
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { posix } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { ARTIFACT_KINDS, artifactKey, jobPrefix, safeSegment } from '../../src/domain/artifact.ts';
+import { sha256 } from './builders.ts';
+
+const at = { jobId: 'job-1', itemId: '101-01-001', attempt: 1 };
+
+function keyOf(change: Partial<typeof at>, artifact = { kind: 'html', extension: 'html' } as const): string {
+  return artifactKey({ ...at, ...change }, artifact, sha256);
+}
+
+test('the first attempt has the key that users expect', () => {
+  assert.equal(keyOf({}), 'job-1/items/101-01-001/html.html');
+  assert.equal(keyOf({}, { kind: 'html', extension: 'html' }), 'job-1/items/101-01-001/html.html');
+  assert.equal(artifactKey(at, { kind: 'data', extension: 'json' }, sha256), 'job-1/items/101-01-001/data.json');
+  assert.equal(
+    artifactKey(at, { kind: 'screenshot', extension: 'png' }, sha256),
+    'job-1/items/101-01-001/screenshot.png',
+  );
+});
+
+test('every later attempt has a folder of its own', () => {
+  assert.equal(keyOf({ attempt: 2 }), 'job-1/items/101-01-001/attempt-2/html.html');
+  assert.notEqual(keyOf({ attempt: 2 }), keyOf({ attempt: 3 }));
+});
+
+test('an extension that could do harm is replaced', () => {
+  for (const extension of ['', '../x', 'PDF', 'a/b', 'html ', 'x'.repeat(11), 'tar.gz']) {
+    const key = artifactKey(at, { kind: 'document', extension }, sha256);
+    assert.equal(key, 'job-1/items/101-01-001/document.bin', extension);
+  }
+});
+
+test('everything of a job lies under its prefix, and nothing of a job whose name begins alike', () => {
+  assert.equal(jobPrefix('job-1', sha256), 'job-1/');
+  assert.ok(keyOf({}).startsWith(jobPrefix('job-1', sha256)));
+  assert.ok(!keyOf({ jobId: 'job-10' }).startsWith(jobPrefix('job-1', sha256)));
+});
+
+test('plain ids are their own segment', () => {
+  for (const id of ['a', '7', 'job-1', '101-01-001', 'a_b.c', 'x'.repeat(100)])
+    assert.equal(safeSegment(id, sha256), id);
+});
+
+test('ids that a disk, a shell or a browser would read differently get a stem and a digest', () => {
+  const odd = ['', '.', '..', '../etc', 'a/b', 'a\\b', '-a', 'a-', '.hidden', 'a..b', 'A', 'a b', 'é', 'x'.repeat(101)];
+  const reserved = ['con', 'nul.txt', 'com1', 'lpt9.log', 'aux', 'prn'];
+  for (const id of [...odd, ...reserved, 'a~b', 'a\0b', 'a\nb', '%2e%2e', 'a:b', 'a*']) {
+    const segment = safeSegment(id, sha256);
+    assert.match(segment, /^[a-z0-9-]{0,40}~[0-9a-f]{32}$/, JSON.stringify(id));
+  }
+  assert.match(safeSegment('Main Street 12', sha256), /^main-street-12~/);
+});
+
+test('ids that differ only in case, in Unicode form or in what is cut off do not meet', () => {
+  const ids = [
+    ...['parcel', 'Parcel', 'PARCEL', 'a/b', 'a\\b', 'a b', 'a-b', 'a--b', 'ab', '../a', '..a', 'a..'],
+    ...['\u00e9', 'e\u0301', 'ﬁ', 'fi', 'ı', 'i', 'İ', 'K', 'K', 'k', 'ß', 'ss', 'SS'],
+    ...['x'.repeat(101), 'x'.repeat(102), `${'x'.repeat(200)}a`, `${'x'.repeat(200)}b`, '\ud800', '\ud801', '\ufffd'],
+  ];
+  const folded = new Set(ids.map((id) => safeSegment(id, sha256).normalize('NFKC').toLowerCase()));
+  assert.equal(folded.size, new Set(ids).size);
+});
+
+/** Short texts over characters that collide, traverse or fold somewhere, so that generated pairs nearly meet. */
+const trickyId = fc.oneof(
+  fc.string({
+    unit: fc.constantFrom('a', 'A', 'é', 'e\u0301', '/', '\\', '.', '-', '~', ' ', '\0', '😀'),
+    maxLength: 6,
+  }),
+  fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
+  fc.stringMatching(/^[a-z0-9._-]{1,110}$/),
+);
+
+test('two different ids never have the same segment, not even on a disk that folds case or Unicode', () => {
+  fc.assert(
+    fc.property(trickyId, trickyId, (one, other) => {
+      fc.pre(one !== other);
+      const fold = (id: string) => safeSegment(id, sha256).normalize('NFKC').toLowerCase();
+      assert.notEqual(fold(one), fold(other));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('no id makes a key that leaves its folder, and every segment is short and plain', () => {
+  fc.assert(
+    fc.property(
+      trickyId,
+      trickyId,
+      fc.integer({ min: 1, max: 1000 }),
+      fc.constantFrom(...ARTIFACT_KINDS),
+      trickyId,
+      (jobId, itemId, attempt, kind, extension) => {
+        const key = artifactKey({ jobId, itemId, attempt }, { kind, extension }, sha256);
+        assert.equal(posix.normalize(key), key);
+        assert.ok(key.startsWith(`${jobPrefix(jobId, sha256)}items/`));
+        const segments = key.split('/');
+        assert.equal(segments.length, attempt === 1 ? 4 : 5);
+        for (const segment of segments) assert.match(segment, /^[a-z0-9~][a-z0-9._~-]{0,99}$/);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('no two of job, item, attempt, kind and extension share a key', () => {
+  const place = fc.record({
+    jobId: fc.constantFrom('a', 'A', 'a/items/b'),
+    itemId: fc.constantFrom('b', 'B', 'b/attempt-2', 'attempt-2'),
+    attempt: fc.integer({ min: 1, max: 3 }),
+    kind: fc.constantFrom(...ARTIFACT_KINDS),
+    extension: fc.constantFrom('html', 'json', 'pdf'),
+  });
+  fc.assert(
+    fc.property(place, place, (one, other) => {
+      fc.pre(JSON.stringify(one) !== JSON.stringify(other));
+      assert.notEqual(artifactKey(one, one, sha256), artifactKey(other, other, sha256));
+    }),
+    { numRuns: 500 },
+  );
+});

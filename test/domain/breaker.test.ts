@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Circuit, CLOSED, EMPTY_TALLY, judge, type Tally, tallyOutcome } from '../../src/domain/breaker.ts';
+import { FAILURE_TYPES, FAILURES } from '../../src/domain/failure.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import { type BreakerPolicy, circuitBreakerSchema } from '../../src/domain/policy.ts';
+import { anyOutcome, failedWith, NOW, SCRAPED, SKIPPED } from './builders.ts';
+
+const policyOf = (fields: Partial<BreakerPolicy> = {}) => circuitBreakerSchema.parse(fields);
+const tallyOf = (outcomes: readonly Outcome[]) => outcomes.reduce(tallyOutcome, EMPTY_TALLY);
+const times = (count: number, outcome: Outcome): Outcome[] => Array<Outcome>(count).fill(outcome);
+
+const TIMEOUT = failedWith('timeout');
+const NO_RESULTS = failedWith('no_results');
+
+test('a success ends a streak and counts as finished', () => {
+  assert.deepEqual(tallyOf([TIMEOUT, TIMEOUT, SCRAPED]), { finished: 3, failed: 2, streak: 0, stopper: null });
+});
+
+test('"no such property" shows that the site works: it ends a streak and is no failure', () => {
+  assert.deepEqual(tallyOf([TIMEOUT, NO_RESULTS]), { finished: 2, failed: 1, streak: 0, stopper: null });
+});
+
+test('what the proxy did, and what was skipped, says nothing of the site', () => {
+  const before = tallyOf([TIMEOUT, TIMEOUT]);
+  assert.deepEqual(tallyOutcome(before, failedWith('proxy_error')), before);
+  assert.deepEqual(tallyOutcome(before, SKIPPED), before);
+});
+
+for (const type of FAILURE_TYPES) {
+  const counts = FAILURES[type].breaker;
+  test(`${type} ${counts ? 'raises' : 'does not raise'} the number of failures`, () => {
+    assert.equal(tallyOutcome(EMPTY_TALLY, failedWith(type)).failed, counts ? 1 : 0);
+  });
+}
+
+test('by default fifty items must have finished and a quarter of them failed', () => {
+  const mixed = (failed: number, ok: number) => {
+    // Spread out, so that no streak trips first.
+    const outcomes = [...times(ok, SCRAPED)];
+    for (let i = 0; i < failed; i += 1) outcomes.splice(Math.floor((i * outcomes.length) / failed), 0, TIMEOUT);
+    return judge(CLOSED, tallyOf(outcomes), policyOf(), NOW).kind;
+  };
+  assert.equal(mixed(12, 37), 'stay'); // 49 finished
+  assert.equal(mixed(12, 38), 'stay'); // 24 %
+  assert.equal(mixed(13, 37), 'trip'); // 26 %
+  assert.equal(mixed(25, 75), 'trip'); // 25 % of 100: reached is enough
+});
+
+test('by default twenty failures in a row trip it before fifty have finished', () => {
+  assert.equal(judge(CLOSED, tallyOf(times(19, TIMEOUT)), policyOf(), NOW).kind, 'stay');
+  const verdict = judge(CLOSED, tallyOf(times(20, TIMEOUT)), policyOf(), NOW);
+  assert.deepEqual(verdict, {
+    kind: 'trip',
+    trip: { cause: 'streak', message: '20 failures in a row (limit 20)', tally: tallyOf(times(20, TIMEOUT)) },
+  });
+});
+
+test('the message says how many failed and what the limit was', () => {
+  const outcomes = [...times(2, TIMEOUT), SCRAPED];
+  const policy = policyOf({ min_requests: 3, failure_threshold_percentage: 0.5 });
+  const verdict = judge(CLOSED, tallyOf(outcomes), policy, NOW);
+  assert.equal(verdict.kind === 'trip' && verdict.trip.message, '2 of 3 failed (66.7 %, limit 50 %)');
+});
+
+test('a wrong proxy configuration trips it at once, whatever went well before', () => {
+  const verdict = judge(CLOSED, tallyOf([...times(1000, SCRAPED), failedWith('proxy_config')]), policyOf(), NOW);
+  assert.equal(verdict.kind === 'trip' && verdict.trip.cause, 'stopper');
+  assert.match(verdict.kind === 'trip' ? verdict.trip.message : '', /^proxy_config: /);
+});
+
+test('an open circuit waits for its time to probe, or for somebody who resumes the job', () => {
+  const open = (probeAt: number | null): Circuit => ({ state: 'open', since: NOW - 60_000, probeAt });
+  const broken = tallyOf(times(30, TIMEOUT));
+  assert.equal(judge(open(NOW + 1), broken, policyOf(), NOW).kind, 'stay');
+  assert.equal(judge(open(NOW), broken, policyOf(), NOW).kind, 'probe');
+  assert.equal(judge(open(null), broken, policyOf(), Number.MAX_SAFE_INTEGER).kind, 'stay');
+});
+
+test('one end decides a probe: a failure opens the circuit again, anything that shows the site works closes it', () => {
+  const probing: Circuit = { state: 'probing', since: NOW };
+  const judged = (outcomes: readonly Outcome[]) => judge(probing, tallyOf(outcomes), policyOf(), NOW);
+  assert.equal(judged([]).kind, 'stay');
+  assert.equal(judged([SKIPPED]).kind, 'stay');
+  assert.equal(judged([failedWith('proxy_error')]).kind, 'stay');
+  assert.equal(judged([SCRAPED]).kind, 'close');
+  assert.equal(judged([NO_RESULTS]).kind, 'close');
+  const failed = judged([TIMEOUT]);
+  assert.equal(failed.kind === 'trip' && failed.trip.cause, 'probe');
+});
+
+test('a probe that meets a wrong proxy configuration stops the job for good: no later probe would do better', () => {
+  const verdict = judge({ state: 'probing', since: NOW }, tallyOf([failedWith('proxy_config')]), policyOf(), NOW);
+  assert.equal(verdict.kind === 'trip' && verdict.trip.cause, 'stopper');
+});
+
+/** Small numbers, so that limits are met; shares that divide evenly, so that "reached" is tested on the point. */
+const anyPolicy: fc.Arbitrary<BreakerPolicy> = fc
+  .record({
+    min_requests: fc.integer({ min: 1, max: 12 }),
+    failure_threshold_percentage: fc.oneof(
+      fc.constantFrom(0.1, 0.2, 0.25, 0.5, 0.8, 1),
+      fc.double({ min: 0.01, max: 1, noNaN: true }),
+    ),
+    consecutive_failures: fc.integer({ min: 1, max: 10 }),
+  })
+  .map(policyOf);
+
+/** The definition of SPEC §1, counted again from the start for every prefix. */
+function shouldTrip(outcomes: readonly Outcome[], policy: BreakerPolicy): boolean {
+  const kinds = outcomes.flatMap((outcome) => {
+    if (outcome.kind === 'skipped') return [];
+    if (outcome.kind === 'scraped') return ['ok'];
+    const { type } = outcome.failure;
+    if (type === 'proxy_config') return ['stop'];
+    if (type === 'proxy_error') return [];
+    return [FAILURES[type].breaker ? 'bad' : 'ok'];
+  });
+  if (kinds.includes('stop')) return true;
+  const bad = kinds.filter((kind) => kind === 'bad').length;
+  const lastOk = kinds.lastIndexOf('ok');
+  if (kinds.length - 1 - lastOk >= policy.consecutive_failures) return true;
+  return kinds.length >= policy.min_requests && bad / kinds.length >= policy.failure_threshold_percentage;
+}
+
+test('it trips exactly when the definition says, after every outcome of any sequence', () => {
+  fc.assert(
+    fc.property(fc.array(anyOutcome, { maxLength: 30, size: 'max' }), anyPolicy, (outcomes, policy) => {
+      let tally: Tally = EMPTY_TALLY;
+      for (const [index, outcome] of outcomes.entries()) {
+        tally = tallyOutcome(tally, outcome);
+        const verdict = judge(CLOSED, tally, policy, NOW);
+        assert.equal(verdict.kind === 'trip', shouldTrip(outcomes.slice(0, index + 1), policy));
+        assert.ok(verdict.kind === 'trip' || verdict.kind === 'stay');
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('the share alone never trips it before the minimum has finished', () => {
+  fc.assert(
+    fc.property(fc.array(anyOutcome, { maxLength: 30, size: 'max' }), anyPolicy, (outcomes, policy) => {
+      const tally = tallyOf(outcomes);
+      const verdict = judge(CLOSED, tally, policy, NOW);
+      if (verdict.kind !== 'trip' || verdict.trip.cause !== 'share') return;
+      assert.ok(tally.finished >= policy.min_requests);
+      assert.ok(tally.failed / tally.finished >= policy.failure_threshold_percentage);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a tally is never negative, and its streak and failures never exceed what finished', () => {
+  fc.assert(
+    fc.property(fc.array(anyOutcome, { maxLength: 50, size: 'max' }), (outcomes) => {
+      const tally = tallyOf(outcomes);
+      assert.ok(0 <= tally.streak && tally.streak <= tally.failed && tally.failed <= tally.finished);
+      assert.ok(tally.finished <= outcomes.length);
+    }),
+  );
+});
+
+test('one more success never trips a closed circuit', () => {
+  fc.assert(
+    fc.property(fc.array(anyOutcome, { maxLength: 30, size: 'max' }), anyPolicy, (outcomes, policy) => {
+      const before = tallyOf(outcomes);
+      fc.pre(before.finished >= policy.min_requests && judge(CLOSED, before, policy, NOW).kind === 'stay');
+      assert.equal(judge(CLOSED, tallyOutcome(before, SCRAPED), policy, NOW).kind, 'stay');
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a probe is decided by the first end that tells of the site, and stays undecided until then', () => {
+  fc.assert(
+    fc.property(fc.array(anyOutcome, { maxLength: 10, size: 'max' }), anyPolicy, (outcomes, policy) => {
+      const telling = outcomes.find((each) => tallyOutcome(EMPTY_TALLY, each) !== EMPTY_TALLY);
+      const upTo = telling === undefined ? outcomes : outcomes.slice(0, outcomes.indexOf(telling) + 1);
+      const verdict = judge({ state: 'probing', since: NOW }, tallyOf(upTo), policy, NOW);
+      const works =
+        telling?.kind === 'scraped' || (telling?.kind === 'failed' && !FAILURES[telling.failure.type].breaker);
+      const stops = telling?.kind === 'failed' && telling.failure.type === 'proxy_config';
+      const expected = telling === undefined ? 'stay' : works && !stops ? 'close' : 'trip';
+      assert.equal(verdict.kind, expected);
+    }),
+  );
+});

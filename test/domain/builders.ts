@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import type { StoredArtifact } from '../../src/domain/artifact.ts';
+import { FAILURE_TYPES, type FailureType, failure } from '../../src/domain/failure.ts';
+import type { ItemRecord } from '../../src/domain/item.ts';
+import { type JobRecord, newJobRecord } from '../../src/domain/job.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import { type Policy, policySchema } from '../../src/domain/policy.ts';
+
+/** Values for the tests of the pure core: builders that default the rest, and generators for fast-check. */
+
+/** A moment that is no round number, so that a time which was forgotten shows. */
+export const NOW = 1_750_000_000_123;
+
+type Sections = {
+  [Section in keyof Policy]?: Policy[Section] extends object ? Partial<Policy[Section]> : Policy[Section];
+};
+
+export function policyOf(sections: Sections = {}): Policy {
+  return policySchema.parse(sections);
+}
+
+export function jobOf(sections: Sections = {}, changes: Partial<JobRecord> & { total?: number } = {}): JobRecord {
+  const { total = 100, ...rest } = changes;
+  const job = newJobRecord(
+    {
+      jobId: 'job-1',
+      name: null,
+      scraperId: 'demo',
+      scraperVersion: '1.0.0',
+      lane: 'http',
+      policy: policyOf(sections),
+      labels: {},
+      held: false,
+    },
+    total,
+    NOW,
+  );
+  return { ...job, ...rest };
+}
+
+export function itemOf(changes: Partial<ItemRecord> = {}): ItemRecord {
+  return {
+    jobId: 'job-1',
+    seq: 1,
+    itemId: 'item-1',
+    input: { apn: '101-01-001' },
+    status: 'success',
+    strikes: 0,
+    deliveries: 1,
+    attempts: [],
+    artifacts: [],
+    ...changes,
+  };
+}
+
+export const SCRAPED: Outcome = { kind: 'scraped', artifacts: [] };
+export const SKIPPED: Outcome = { kind: 'skipped', reason: 'cached' };
+
+export function failedWith(type: FailureType, message = `it was ${type}`): Outcome {
+  return { kind: 'failed', failure: failure(type, message) };
+}
+
+export function storedArtifact(key: string): StoredArtifact {
+  return { kind: 'html', key, size: 12, sha256: sha256(key), encoding: 'identity', contentType: 'text/html' };
+}
+
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+export const anyFailureType: fc.Arbitrary<FailureType> = fc.constantFrom(...FAILURE_TYPES);
+
+export const anyOutcome: fc.Arbitrary<Outcome> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(SCRAPED) },
+  { weight: 1, arbitrary: fc.constant(SKIPPED) },
+  { weight: 5, arbitrary: anyFailureType.map((type) => failedWith(type)) },
+);

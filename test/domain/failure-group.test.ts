@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { failure } from '../../src/domain/failure.ts';
+import {
+  addToGroup,
+  type FailureGroup,
+  failurePattern,
+  MAX_EXAMPLES,
+  MAX_GROUPS,
+  OTHER_PATTERN,
+} from '../../src/domain/failure-group.ts';
+
+const pattern = (message: string) => failurePattern(failure('unexpected', message));
+
+test('numbers and what contains them are particulars', () => {
+  assert.equal(pattern('parcel 101-01-001A not found'), 'parcel # not found');
+  assert.equal(pattern('answered 503 after 1200 ms'), 'answered # after # ms');
+  assert.equal(pattern('element #row-17 is missing'), 'element ## is missing');
+});
+
+test('addresses and quoted texts are particulars', () => {
+  assert.equal(pattern('GET https://example.test/p?id=7 failed'), 'GET <url> failed');
+  assert.equal(pattern('no element "td.owner" here'), 'no element <…> here');
+  assert.equal(pattern("no element `a` and 'b'"), 'no element <…> and <…>');
+});
+
+test('white space does not make another problem', () => {
+  assert.equal(pattern('  no \n\t answer '), 'no answer');
+});
+
+test('problems that differ in words stay apart', () => {
+  assert.notEqual(pattern('owner is missing'), pattern('address is missing'));
+});
+
+test('a pattern is short, whole text, however long the message', () => {
+  assert.ok(pattern('word '.repeat(500)).length <= 160);
+  for (let lead = 150; lead < 165; lead += 1) assert.ok(pattern(`${'x'.repeat(lead)}😀😀`).isWellFormed());
+});
+
+test('a group counts every failure and keeps the first few as examples', () => {
+  let group: FailureGroup = { type: 'timeout', pattern: 'no answer', count: 0, examples: [] };
+  for (let i = 1; i <= 5; i += 1) group = addToGroup(group, { itemId: `item-${i}`, message: 'no answer' });
+  assert.equal(group.count, 5);
+  assert.deepEqual(
+    group.examples.map(({ itemId }) => itemId),
+    ['item-1', 'item-2', 'item-3'],
+  );
+  assert.equal(MAX_EXAMPLES, 3);
+});
+
+test('a job has at most two hundred groups, and what is beyond them has a pattern that stays as it is', () => {
+  assert.equal(MAX_GROUPS, 200);
+  assert.equal(pattern(OTHER_PATTERN), OTHER_PATTERN);
+});
+
+/** A message as code makes it: fixed words with particulars between them. */
+const word = fc.constantFrom('parcel', 'of', 'was', 'not found', 'answer', 'took too long');
+const particular = fc.oneof(
+  fc.nat().map(String),
+  fc.stringMatching(/^[0-9]{3}-[0-9]{2}-[0-9]{3}[A-Z]?$/),
+  fc.uuid().map((id) => `a1-${id}`),
+);
+const quoted = fc.stringMatching(/^[a-z0-9 .#]{0,20}$/).map((text) => `"${text}"`);
+const address = fc.webUrl().map((url) => url.replaceAll(/\s/g, ''));
+
+test('messages that differ only in particulars have one pattern', () => {
+  const template = fc.array(fc.tuple(word, fc.constantFrom('particular', 'quoted', 'address')), {
+    minLength: 1,
+    maxLength: 4,
+  });
+  const fillings = fc.array(fc.record({ particular, quoted, address }), { minLength: 8, maxLength: 8 });
+  fc.assert(
+    fc.property(template, fillings, (parts, filling) => {
+      const message = (offset: number) =>
+        parts
+          .map(
+            ([text, kind], index) =>
+              `${text} ${filling[offset + index]?.[kind as 'particular' | 'quoted' | 'address']}`,
+          )
+          .join(' ');
+      assert.equal(pattern(message(0)), pattern(message(4)));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('no message, however odd, makes a pattern that is long, broken or full of digits', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 400, size: 'max' }), (message) => {
+      const found = pattern(message);
+      assert.ok(found.length <= 160 && found.isWellFormed());
+      assert.ok(!/[0-9]/.test(found));
+    }),
+  );
+});

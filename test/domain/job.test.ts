@@ -1,0 +1,469 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Circuit, CLOSED, EMPTY_TALLY, type Trip } from '../../src/domain/breaker.ts';
+import { finishedOf, inFlightOf, NO_COUNTS, pendingOf } from '../../src/domain/counts.ts';
+import {
+  acceptsItems,
+  applyJobEvent,
+  finalStatusOf,
+  isDispatchable,
+  isExhausted,
+  isRefusal,
+  JOB_STATUSES,
+  type JobEvent,
+  type JobReason,
+  type JobRecord,
+  type JobStatus,
+  type JobStep,
+  NEXT_JOB_STATUS,
+  needsManifest,
+  newJobRecord,
+  type Refusal,
+  whenClaimed,
+  whenDispatched,
+  whenReopened,
+  whenReturned,
+  whenSettled,
+} from '../../src/domain/job.ts';
+import { FRESH_THROTTLE } from '../../src/domain/throttle.ts';
+import { anyOutcome, failedWith, jobOf, NOW, policyOf, SCRAPED, SKIPPED } from './builders.ts';
+
+const STEPS: readonly JobStep[] = [
+  ...(['start', 'dispatch', 'pause', 'resume', 'fail', 'probe', 'close', 'cancel', 'complete', 'retry'] as const),
+];
+
+/** Every step that exists, written out a second time: all others must be refused. */
+const TABLE: Readonly<Record<JobStatus, Partial<Record<JobStep, JobStatus>>>> = {
+  pending: { start: 'pending', dispatch: 'in_progress', pause: 'paused', cancel: 'cancelled' },
+  in_progress: {
+    ...{ dispatch: 'in_progress', pause: 'paused', fail: 'failed', cancel: 'cancelled', complete: 'completed' },
+    ...{ close: 'in_progress', retry: 'in_progress' },
+  },
+  paused: {
+    ...{ pause: 'paused', resume: 'in_progress', probe: 'in_progress', cancel: 'cancelled', complete: 'completed' },
+    ...{ retry: 'paused' },
+  },
+  failed: { resume: 'in_progress', cancel: 'cancelled', retry: 'in_progress' },
+  completed: { retry: 'in_progress' },
+  cancelled: {},
+};
+
+const BY_USER: JobReason = { code: 'user', message: 'paused by the user', evidence: [] };
+const BY_STORAGE: JobReason = { code: 'storage', message: 'no room', evidence: [] };
+const BY_BREAKER: JobReason = { code: 'breaker', message: '5 of 5 failed', evidence: [] };
+const TRIP: Trip = { cause: 'share', message: '5 of 5 failed', tally: { ...EMPTY_TALLY, finished: 5, failed: 5 } };
+const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
+
+function changed(job: JobRecord, event: JobEvent, now = NOW): JobRecord {
+  const result = applyJobEvent(job, event, now);
+  assert.ok(!isRefusal(result), isRefusal(result) ? result.refused : '');
+  return result;
+}
+
+function refusedBecause(result: JobRecord | Refusal): string | null {
+  return isRefusal(result) ? result.refused : null;
+}
+
+const tripped = (breaker: Parameters<typeof policyOf>[0] = {}, trip = TRIP): JobRecord =>
+  changed(jobOf(breaker, { status: 'in_progress' }), { kind: 'trip', trip, evidence: [] });
+
+for (const status of JOB_STATUSES) {
+  for (const name of STEPS) {
+    const expected = TABLE[status][name];
+    test(`a job that is ${status} ${expected ? `is ${expected} after` : 'refuses'} ${name}`, () => {
+      const row: Partial<Record<JobStep, JobStatus>> = NEXT_JOB_STATUS[status];
+      assert.equal(row[name], expected);
+    });
+  }
+}
+
+test('a new job is pending, with all its items, and has dispatched nothing', () => {
+  const job = jobOf({}, { total: 7 });
+  assert.deepEqual(job.counts, { ...NO_COUNTS, total: 7 });
+  assert.equal(job.status, 'pending');
+  assert.deepEqual([job.round, job.policyRevision, job.startedAt, job.finishedAt], [1, 1, null, null]);
+  assert.deepEqual([job.circuit, job.tally, job.throttle], [CLOSED, EMPTY_TALLY, FRESH_THROTTLE]);
+  assert.equal(job.createdAt, NOW);
+});
+
+test('a held job waits for start, and start counts once', () => {
+  const held = newJobRecord({ ...jobOf(), held: true }, 5, NOW);
+  assert.equal(isDispatchable(held), false);
+  const started = changed(held, { kind: 'start' });
+  assert.equal(isDispatchable(started), true);
+  assert.equal(started.status, 'pending');
+  assert.equal(refusedBecause(applyJobEvent(started, { kind: 'start' }, NOW)), 'the job is started already');
+});
+
+test('work goes out only of jobs that are pending and not held, or in progress', () => {
+  const may = JOB_STATUSES.filter((status) => isDispatchable(jobOf({}, { status })));
+  assert.deepEqual(may, ['pending', 'in_progress']);
+});
+
+test('items are taken until a job is over', () => {
+  assert.deepEqual(
+    JOB_STATUSES.filter((status) => acceptsItems(jobOf({}, { status }))),
+    ['pending', 'in_progress', 'paused'],
+  );
+});
+
+test('a tripped breaker fails the job by default, with the reason and the evidence', () => {
+  const evidence = [{ type: 'timeout', pattern: 'no answer', count: 5, examples: [] }] as const;
+  const job = changed(jobOf({}, { status: 'in_progress' }), { kind: 'trip', trip: TRIP, evidence });
+  assert.equal(job.status, 'failed');
+  assert.deepEqual(job.reason, { code: 'breaker', message: '5 of 5 failed', evidence });
+  assert.deepEqual(job.circuit, { state: 'open', since: NOW, probeAt: null });
+  assert.equal(job.finishedAt, NOW);
+});
+
+test('a tripped breaker pauses the job if it is told to', () => {
+  const job = tripped({ circuit_breaker: { on_trip: 'pause' } });
+  assert.equal(job.status, 'paused');
+  assert.deepEqual(job.circuit, { state: 'open', since: NOW, probeAt: null });
+});
+
+test('with a cooldown the job pauses whatever on_trip says, and knows when to probe', () => {
+  const job = tripped({ circuit_breaker: { cooldown_seconds: 30, on_trip: 'fail' } });
+  assert.equal(job.status, 'paused');
+  assert.deepEqual(job.circuit, { state: 'open', since: NOW, probeAt: NOW + 30_000 });
+});
+
+test('what no probe can repair is not probed, cooldown or not', () => {
+  const job = tripped({ circuit_breaker: { cooldown_seconds: 30 } }, { ...TRIP, cause: 'stopper' });
+  assert.equal(job.status, 'failed');
+  assert.deepEqual(job.circuit, { state: 'open', since: NOW, probeAt: null });
+});
+
+test('a circuit that is open does not trip again', () => {
+  const again = applyJobEvent(
+    { ...tripped(), status: 'in_progress' },
+    { kind: 'trip', trip: TRIP, evidence: [] },
+    NOW + 1,
+  );
+  assert.equal(refusedBecause(again), 'the circuit is open already');
+});
+
+test('a trip that comes after the user paused the job does not take the pause over: it would end by itself', () => {
+  const policy = { circuit_breaker: { cooldown_seconds: 30 } };
+  const paused = changed(jobOf(policy, { status: 'in_progress' }), { kind: 'pause', reason: BY_USER });
+  const late = applyJobEvent(paused, { kind: 'trip', trip: TRIP, evidence: [] }, NOW);
+  assert.equal(refusedBecause(late), 'a job that is paused cannot trip');
+});
+
+test('trouble with the storage does not take over a pause of the user or of the breaker, and so does not end it', () => {
+  const byUser = changed(jobOf({}, { status: 'in_progress' }), { kind: 'pause', reason: BY_USER });
+  const byBreaker = tripped({ circuit_breaker: { on_trip: 'pause' } });
+  for (const job of [byUser, byBreaker]) {
+    const late = applyJobEvent(job, { kind: 'pause', reason: BY_STORAGE }, NOW);
+    assert.equal(refusedBecause(late), 'the job is paused already');
+  }
+});
+
+test('a user who pauses a job that the engine paused takes it over', () => {
+  const byStorage = changed(jobOf({}, { status: 'in_progress' }), { kind: 'pause', reason: BY_STORAGE });
+  assert.deepEqual(changed(byStorage, { kind: 'pause', reason: BY_USER }).reason, BY_USER);
+});
+
+test('resume closes an open circuit, forgets its tally and goes on', () => {
+  for (const policy of [{}, { circuit_breaker: { on_trip: 'pause' as const } }]) {
+    const job = { ...tripped(policy), tally: TRIP.tally };
+    const resumed = changed(job, { kind: 'resume' });
+    assert.equal(resumed.status, 'in_progress');
+    assert.deepEqual([resumed.circuit, resumed.tally], [CLOSED, EMPTY_TALLY]);
+    assert.deepEqual([resumed.reason, resumed.finishedAt], [null, null]);
+  }
+});
+
+test('a pause by the user does not forget what the breaker has counted', () => {
+  const tally = { ...EMPTY_TALLY, finished: 4, failed: 3, streak: 3 };
+  const paused = changed(jobOf({}, { status: 'in_progress', tally }), { kind: 'pause', reason: BY_USER });
+  assert.deepEqual(changed(paused, { kind: 'resume' }).tally, tally);
+});
+
+test('a probe puts the job in progress with an empty tally, and a good end closes the circuit', () => {
+  const paused = { ...tripped({ circuit_breaker: { cooldown_seconds: 30 } }), tally: TRIP.tally };
+  const probing = changed(paused, { kind: 'probe' }, NOW + 30_000);
+  assert.equal(probing.status, 'in_progress');
+  assert.deepEqual(probing.circuit, { state: 'probing', since: NOW + 30_000 });
+  assert.deepEqual([probing.tally, probing.reason], [EMPTY_TALLY, null]);
+  const closed = changed(probing, { kind: 'close-circuit' });
+  assert.deepEqual([closed.status, closed.circuit], ['in_progress', CLOSED]);
+});
+
+test('a probe that fails pauses the job again for another cooldown', () => {
+  const paused = tripped({ circuit_breaker: { cooldown_seconds: 30 } });
+  const probing = changed(paused, { kind: 'probe' }, NOW + 30_000);
+  const again = changed(probing, { kind: 'trip', trip: { ...TRIP, cause: 'probe' }, evidence: [] }, NOW + 31_000);
+  assert.equal(again.status, 'paused');
+  assert.deepEqual(again.circuit, { state: 'open', since: NOW + 31_000, probeAt: NOW + 61_000 });
+});
+
+test('a user who paused a tripped job does not get it probed', () => {
+  const paused = changed(tripped({ circuit_breaker: { cooldown_seconds: 30 } }), { kind: 'pause', reason: BY_USER });
+  const probe = applyJobEvent(paused, { kind: 'probe' }, NOW + 60_000);
+  assert.equal(refusedBecause(probe), 'it is not the breaker that holds the job');
+});
+
+test('only an open circuit is probed, and only a probing one is closed by its probe', () => {
+  const job = jobOf({}, { status: 'in_progress' });
+  assert.equal(refusedBecause(applyJobEvent(job, { kind: 'probe' }, NOW)), 'the circuit is not open');
+  assert.equal(refusedBecause(applyJobEvent(job, { kind: 'close-circuit' }, NOW)), 'the circuit is not probing');
+});
+
+test('a job is completed when every item is final, nothing is in flight and no more items are on their way', () => {
+  const done = { ...NO_COUNTS, total: 3, success: 1, failed: 1, skipped: 1 };
+  const job = jobOf({}, { status: 'in_progress', counts: done, openUntil: NOW });
+  assert.equal(isExhausted(job, NOW), true);
+  assert.equal(isExhausted(job, NOW - 1), false);
+  assert.equal(isExhausted({ ...job, counts: { ...done, total: 4 } }, NOW), false);
+  assert.equal(isExhausted({ ...job, counts: { ...done, success: 0, inProgress: 1 } }, NOW), false);
+  assert.equal(isExhausted({ ...job, counts: NO_COUNTS }, NOW), false);
+  const completed = changed(job, { kind: 'complete' });
+  assert.deepEqual([completed.status, completed.finishedAt], ['completed', NOW]);
+  const early = applyJobEvent(job, { kind: 'complete' }, NOW - 1);
+  assert.equal(refusedBecause(early), 'not every item is final');
+});
+
+test('a job is completed once', () => {
+  const counts = { ...NO_COUNTS, total: 1, success: 1 };
+  const completed = changed(jobOf({}, { status: 'in_progress', counts }), { kind: 'complete' });
+  const again = applyJobEvent(completed, { kind: 'complete' }, NOW);
+  assert.equal(refusedBecause(again), 'a job that is completed cannot complete');
+});
+
+test('a cancelled job loses what waits, the rest of every batch included, and keeps what a worker is at', () => {
+  const counts = { ...NO_COUNTS, total: 100, queued: 2, inProgress: 3, success: 10, failed: 1 };
+  const job = changed(jobOf({}, { status: 'in_progress', counts, itemsInFlight: 45 }), { kind: 'cancel' });
+  assert.equal(job.status, 'cancelled');
+  assert.deepEqual(job.counts, { ...counts, queued: 0, cancelled: 86 });
+  assert.deepEqual([job.itemsInFlight, pendingOf(job.counts), job.finishedAt], [3, 0, NOW]);
+});
+
+test('an item of a cancelled job that a worker still has ends by itself, or is cancelled when it comes back', () => {
+  const counts = { ...NO_COUNTS, total: 10, inProgress: 2 };
+  const job = changed(jobOf({}, { status: 'in_progress', counts, itemsInFlight: 8 }), { kind: 'cancel' });
+  const ended = whenSettled(job, SCRAPED, true);
+  assert.equal(ended.counts.success, 1);
+  assert.equal(needsManifest(ended), false);
+  const over = whenReturned(ended, 'in_progress', 1);
+  assert.deepEqual(over.counts, { ...NO_COUNTS, total: 10, success: 1, cancelled: 9 });
+  assert.equal(needsManifest(over), true);
+});
+
+test('a changed policy has a new revision, so that workers ask for it; a cancelled job needs none', () => {
+  const policy = policyOf({ throttling: { max_concurrent_workers: 9 } });
+  const job = changed(jobOf(), { kind: 'policy', policy });
+  assert.deepEqual([job.policy, job.policyRevision], [policy, 2]);
+  const late = applyJobEvent(jobOf({}, { status: 'cancelled' }), { kind: 'policy', policy }, NOW);
+  assert.equal(refusedBecause(late), 'the job is cancelled');
+});
+
+test('a manifest is recorded once, and only for the round it was written of', () => {
+  const job = jobOf({}, { status: 'completed', round: 2 });
+  const recorded = changed(job, { kind: 'manifest', round: 2, manifest: MANIFEST });
+  assert.deepEqual(recorded.manifest, MANIFEST);
+  for (const [late, round] of [
+    [job, 1],
+    [recorded, 2],
+    [jobOf({}, { status: 'in_progress' }), 1],
+  ] as const) {
+    const result = applyJobEvent(late, { kind: 'manifest', round, manifest: MANIFEST }, NOW);
+    assert.equal(refusedBecause(result), 'no manifest of that round is awaited');
+  }
+});
+
+test('the first dispatch starts the job, and later ones do not start it again', () => {
+  const went = { batches: 2, items: 5, readyAt: NOW + 10, throttle: { ...FRESH_THROTTLE, ceiling: 3 } };
+  const job = whenDispatched(jobOf(), went, NOW);
+  assert.deepEqual([job.status, job.startedAt, job.counts.queued, job.itemsInFlight], ['in_progress', NOW, 2, 5]);
+  assert.deepEqual([job.readyAt, job.throttle.ceiling], [NOW + 10, 3]);
+  assert.equal(whenDispatched(job, went, NOW + 99).startedAt, NOW);
+});
+
+test('a claim moves one batch from queued to in progress', () => {
+  const job = whenClaimed(jobOf({}, { counts: { ...NO_COUNTS, total: 9, queued: 2, inProgress: 1 } }));
+  assert.deepEqual([job.counts.queued, job.counts.inProgress], [1, 2]);
+});
+
+test('a settled item is counted by its end, and its batch stays in progress until its last one', () => {
+  const job = jobOf({}, { counts: { ...NO_COUNTS, total: 9, inProgress: 1 }, itemsInFlight: 3 });
+  const one = whenSettled(job, SCRAPED, false);
+  const two = whenSettled(one, SKIPPED, false);
+  const three = whenSettled(two, failedWith('blocked'), true);
+  assert.deepEqual(two.counts, { ...NO_COUNTS, total: 9, inProgress: 1, success: 1, skipped: 1 });
+  assert.deepEqual(three.counts, { ...NO_COUNTS, total: 9, success: 1, skipped: 1, failed: 1 });
+  assert.deepEqual([three.itemsInFlight, three.refusals], [0, 1]);
+  assert.deepEqual(three.tally, { finished: 2, failed: 1, streak: 1, stopper: null });
+});
+
+test('a batch that comes back is pending again, and nothing is charged', () => {
+  const job = jobOf({}, { counts: { ...NO_COUNTS, total: 9, queued: 1, inProgress: 1 }, itemsInFlight: 6 });
+  const back = whenReturned(whenReturned(job, 'queued', 4), 'in_progress', 2);
+  assert.deepEqual([back.counts, back.itemsInFlight], [{ ...NO_COUNTS, total: 9 }, 0]);
+  assert.deepEqual(back.tally, EMPTY_TALLY);
+});
+
+test('a retry of a completed job begins a new round, whose manifest is still to be written', () => {
+  const counts = { ...NO_COUNTS, total: 10, success: 6, failed: 4 };
+  const job = jobOf({}, { status: 'completed', counts, manifest: MANIFEST, finishedAt: NOW });
+  const reopened = whenReopened(job, 3);
+  assert.ok(!isRefusal(reopened));
+  assert.deepEqual([reopened.status, reopened.round, reopened.manifest], ['in_progress', 2, null]);
+  assert.deepEqual([reopened.counts.failed, pendingOf(reopened.counts)], [1, 3]);
+  assert.deepEqual([reopened.finishedAt, reopened.tally], [null, EMPTY_TALLY]);
+});
+
+test('a retry of a failed job closes its circuit and stays in the same round', () => {
+  const job = { ...tripped(), counts: { ...NO_COUNTS, total: 10, failed: 5 }, tally: TRIP.tally };
+  const reopened = whenReopened(job, 5);
+  assert.ok(!isRefusal(reopened));
+  assert.deepEqual([reopened.status, reopened.round, reopened.reason], ['in_progress', 1, null]);
+  assert.deepEqual([reopened.circuit, reopened.tally], [CLOSED, EMPTY_TALLY]);
+});
+
+test('a retry in a paused job does not resume it, and a cancelled job has none', () => {
+  const paused = whenReopened(jobOf({}, { status: 'paused', counts: { ...NO_COUNTS, total: 2, failed: 1 } }), 1);
+  assert.ok(!isRefusal(paused) && paused.status === 'paused');
+  assert.ok(isRefusal(whenReopened(jobOf({}, { status: 'cancelled' }), 1)));
+});
+
+test('every outcome has one final status', () => {
+  assert.deepEqual([SCRAPED, SKIPPED, failedWith('timeout')].map(finalStatusOf), ['success', 'skipped', 'failed']);
+});
+
+/** Jobs in any state the tables allow, with counts that are consistent. */
+const anyJob: fc.Arbitrary<JobRecord> = fc
+  .record({
+    status: fc.constantFrom(...JOB_STATUSES),
+    held: fc.boolean(),
+    reason: fc.constantFrom(null, BY_USER, BY_STORAGE, BY_BREAKER),
+    circuit: fc.constantFrom<Circuit>(
+      CLOSED,
+      { state: 'open', since: NOW - 10, probeAt: null },
+      { state: 'open', since: NOW - 10, probeAt: NOW },
+      { state: 'probing', since: NOW - 10 },
+    ),
+    manifest: fc.constantFrom(null, MANIFEST),
+    breaker: fc.record({
+      on_trip: fc.constantFrom<'fail' | 'pause'>('fail', 'pause'),
+      cooldown_seconds: fc.constantFrom(null, 30),
+    }),
+    openUntil: fc.constantFrom(0, NOW + 1),
+    counts: fc.record({
+      ...{ queued: fc.nat(3), inProgress: fc.nat(3), success: fc.nat(5), failed: fc.nat(5), skipped: fc.nat(5) },
+      ...{ cancelled: fc.nat(5) },
+    }),
+    behind: fc.nat(5),
+    waiting: fc.oneof(fc.constant(0), fc.nat(10)),
+  })
+  .map(({ breaker, counts, behind, waiting, ...rest }) => {
+    const inFlight = counts.queued + counts.inProgress;
+    const itemsInFlight = inFlight === 0 ? 0 : inFlight + behind;
+    const total = itemsInFlight + waiting + counts.success + counts.failed + counts.skipped + counts.cancelled;
+    return jobOf({ circuit_breaker: breaker }, { ...rest, counts: { ...counts, total }, itemsInFlight });
+  });
+
+const anyEvent: fc.Arbitrary<JobEvent> = fc.oneof(
+  fc.constantFrom<JobEvent>(
+    { kind: 'start' },
+    { kind: 'pause', reason: BY_USER },
+    { kind: 'pause', reason: BY_STORAGE },
+    { kind: 'resume' },
+    { kind: 'trip', trip: TRIP, evidence: [] },
+    { kind: 'trip', trip: { ...TRIP, cause: 'stopper' }, evidence: [] },
+    { kind: 'probe' },
+    { kind: 'close-circuit' },
+    { kind: 'cancel' },
+    { kind: 'complete' },
+    { kind: 'policy', policy: policyOf() },
+    { kind: 'manifest', round: 1, manifest: MANIFEST },
+    { kind: 'manifest', round: 2, manifest: MANIFEST },
+  ),
+);
+
+function assertSound(job: JobRecord): void {
+  for (const count of Object.values(job.counts)) assert.ok(count >= 0);
+  assert.ok(pendingOf(job.counts) >= 0);
+  assert.equal(pendingOf(job.counts) + inFlightOf(job.counts) + finishedOf(job.counts), job.counts.total);
+  assert.ok(job.itemsInFlight >= inFlightOf(job.counts));
+  assert.ok(job.itemsInFlight + finishedOf(job.counts) <= job.counts.total);
+}
+
+test('no event breaks the sum of counts, loses an item or changes how one ended', () => {
+  fc.assert(
+    fc.property(anyJob, anyEvent, (job, event) => {
+      assertSound(job);
+      const after = applyJobEvent(job, event, NOW);
+      if (isRefusal(after)) return;
+      assertSound(after);
+      assert.equal(after.counts.total, job.counts.total);
+      assert.equal(after.counts.inProgress, job.counts.inProgress);
+      for (const end of ['success', 'failed', 'skipped'] as const) assert.equal(after.counts[end], job.counts[end]);
+      if (event.kind !== 'cancel') assert.deepEqual(after.counts, job.counts);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('every change of status is one the table has, and a final one is left only by resume or retry', () => {
+  const stepsOf: Readonly<Record<JobEvent['kind'], readonly JobStep[]>> = {
+    ...{ start: ['start'], pause: ['pause'], resume: ['resume'], trip: ['fail', 'pause'], probe: ['probe'] },
+    ...{ 'close-circuit': ['close'], cancel: ['cancel'], complete: ['complete'], policy: [], manifest: [] },
+  };
+  fc.assert(
+    fc.property(anyJob, anyEvent, (job, event) => {
+      const after = applyJobEvent(job, event, NOW);
+      if (isRefusal(after)) {
+        assert.ok(after.refused.length > 0);
+        return;
+      }
+      const steps = stepsOf[event.kind];
+      if (steps.length === 0) assert.equal(after.status, job.status);
+      else assert.ok(steps.some((name) => TABLE[job.status][name] === after.status));
+      if (job.status === 'completed' || job.status === 'cancelled') assert.equal(after.status, job.status);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('a refused event changes nothing, and one that is repeated at once is refused or changes nothing more', () => {
+  fc.assert(
+    fc.property(anyJob, anyEvent, (job, event) => {
+      const before = structuredClone(job);
+      const once = applyJobEvent(job, event, NOW);
+      assert.deepEqual(job, before);
+      if (isRefusal(once) || event.kind === 'policy') return;
+      const twice = applyJobEvent(once, event, NOW);
+      if (!isRefusal(twice)) assert.deepEqual(twice, once);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('a job that is held back says why, and one that goes on does not', () => {
+  fc.assert(
+    fc.property(anyJob, anyEvent, (job, event) => {
+      const after = applyJobEvent(job, event, NOW);
+      if (isRefusal(after) || after.status === job.status) return;
+      assert.equal(after.reason !== null, after.status === 'paused' || after.status === 'failed');
+      assert.equal(after.finishedAt !== null, ['failed', 'completed', 'cancelled'].includes(after.status));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('whatever an item ends as, one count goes up by one and nothing else moves but its batch', () => {
+  fc.assert(
+    fc.property(anyJob, anyOutcome, fc.boolean(), (job, outcome, endsBatch) => {
+      fc.pre(job.counts.inProgress > 0 && job.itemsInFlight > inFlightOf(job.counts));
+      const after = whenSettled(job, outcome, endsBatch);
+      const end = finalStatusOf(outcome);
+      const inProgress = job.counts.inProgress - (endsBatch ? 1 : 0);
+      assert.deepEqual(after.counts, { ...job.counts, inProgress, [end]: job.counts[end] + 1 });
+      assert.equal(after.itemsInFlight, job.itemsInFlight - 1);
+      assertSound(after);
+    }),
+    { numRuns: 500 },
+  );
+});

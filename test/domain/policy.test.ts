@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { DEFAULT_POLICY, policySchema } from '../../src/domain/policy.ts';
+
+/** The defaults of SPEC §1, written out. */
+const DEFAULTS = {
+  throttling: {
+    max_concurrent_workers: 3,
+    min_delay_between_items_seconds: 0,
+    max_requests_per_second: null,
+    adaptive: true,
+  },
+  proxy: { type: 'none', geo_target: null, session: 'sticky', escalate: [] },
+  retries: { max_retries: 3, backoff_strategy: 'exponential', backoff_factor: 1, max_backoff_seconds: 60 },
+  timeouts: { connect_timeout_seconds: 10, request_timeout_seconds: 30, item_timeout_seconds: 300 },
+  circuit_breaker: {
+    min_requests: 50,
+    failure_threshold_percentage: 0.25,
+    consecutive_failures: 20,
+    on_trip: 'fail',
+    cooldown_seconds: null,
+  },
+  results: { keep_html: true, screenshot: 'never' },
+  robots: 'ignore',
+};
+
+/** Field, the least and the greatest value it takes, and values just outside. */
+const LIMITS: readonly [field: string, taken: readonly unknown[], refused: readonly unknown[]][] = [
+  ['throttling.max_concurrent_workers', [1, 10_000], [0, -1, 1.5, 10_001, '3', null]],
+  ['throttling.min_delay_between_items_seconds', [0, 0.25, 86_400], [-0.1, 86_401, Number.NaN, '1', null]],
+  ['throttling.max_requests_per_second', [0.01, 100_000, null], [0, -1, 100_001, Number.POSITIVE_INFINITY]],
+  ['throttling.adaptive', [true, false], ['yes', 1, null]],
+  ['proxy.type', ['none', 'datacenter', 'residential', 'web_unlocker', 'custom'], ['mobile', '', null]],
+  [
+    'proxy.geo_target',
+    [null, { country: 'us' }, { country: 'us', state: 'az', city: 'Mesa' }],
+    [{}, { country: 'usa' }],
+  ],
+  ['proxy.session', ['sticky', 'rotate'], ['none', null]],
+  ['proxy.escalate', [[], ['none', 'datacenter', 'residential']], [['mobile'], Array(6).fill('none'), 'none']],
+  ['retries.max_retries', [0, 20], [-1, 21, 0.5, null]],
+  ['retries.backoff_strategy', ['exponential', 'linear'], ['constant', null]],
+  ['retries.backoff_factor', [0, 0.5, 60], [-1, 61]],
+  ['retries.max_backoff_seconds', [0, 86_400], [-1, 86_401]],
+  ['timeouts.connect_timeout_seconds', [0.1, 86_400], [0, -1, 86_401]],
+  ['timeouts.request_timeout_seconds', [0.1, 86_400], [0, -1, 86_401]],
+  ['timeouts.item_timeout_seconds', [0.1, 86_400], [0, -1, 86_401]],
+  ['circuit_breaker.min_requests', [1, 1_000_000], [0, 1.5, 1_000_001]],
+  ['circuit_breaker.failure_threshold_percentage', [0.001, 0.25, 1], [0, -0.1, 1.01, 25, Number.NaN]],
+  ['circuit_breaker.consecutive_failures', [1, 1_000_000], [0, 1.5, 1_000_001]],
+  ['circuit_breaker.on_trip', ['fail', 'pause'], ['stop', null]],
+  ['circuit_breaker.cooldown_seconds', [0.1, 86_400, null], [0, -1, 86_401]],
+  ['results.keep_html', [true, false], ['yes', null]],
+  ['results.screenshot', ['never', 'on_failure', 'always'], ['sometimes', null]],
+  ['robots', ['respect', 'ignore'], ['obey', null]],
+];
+
+/** { 'a.b': 1 } as { a: { b: 1 } }: a policy with nothing but that field. */
+function withField(field: string, value: unknown): unknown {
+  return field.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
+}
+
+function problems(value: unknown): { path: string; keys: readonly string[] }[] {
+  const result = policySchema.safeParse(value);
+  if (result.success) return [];
+  return result.error.issues.map((issue) => ({
+    path: issue.path.join('.'),
+    keys: issue.code === 'unrecognized_keys' ? issue.keys : [],
+  }));
+}
+
+test('a policy that says nothing has every default of the specification', () => {
+  assert.deepEqual(policySchema.parse({}), DEFAULTS);
+  assert.deepEqual(DEFAULT_POLICY, DEFAULTS);
+});
+
+test('a section that says nothing has its defaults, and one that says something keeps the others', () => {
+  for (const [section, expected] of Object.entries(DEFAULTS)) {
+    if (typeof expected === 'string') continue;
+    assert.deepEqual(policySchema.parse({ [section]: {} }), DEFAULTS, section);
+  }
+  const { throttling } = policySchema.parse({ throttling: { max_concurrent_workers: 7 } });
+  assert.deepEqual(throttling, { ...DEFAULTS.throttling, max_concurrent_workers: 7 });
+});
+
+test('every field of the policy has its limits tested here', () => {
+  const fields = Object.entries(DEFAULTS).flatMap(([section, inner]) =>
+    typeof inner === 'string' ? [section] : Object.keys(inner).map((field) => `${section}.${field}`),
+  );
+  assert.deepEqual(
+    LIMITS.map(([field]) => field),
+    fields,
+  );
+});
+
+for (const [field, taken, refused] of LIMITS) {
+  test(`${field} takes what lies within its limits and names itself when it does not`, () => {
+    for (const value of taken) {
+      const parsed = policySchema.parse(withField(field, value));
+      const found = field.split('.').reduce<unknown>((inner, name) => Object(inner)[name], parsed);
+      assert.deepEqual(found, value);
+    }
+    for (const value of refused) {
+      const found = problems(withField(field, value));
+      assert.ok(found.length > 0, `${field}: ${value} was taken`);
+      for (const { path } of found) assert.ok(path.startsWith(field), `${path} instead of ${field}`);
+    }
+  });
+}
+
+test('a share written as a percentage is refused in words that help', () => {
+  const result = policySchema.safeParse({ circuit_breaker: { failure_threshold_percentage: 25 } });
+  assert.match(result.error?.message ?? '', /a fraction: 0\.25 stands for 25 %/);
+});
+
+test('countries and states are taken in any case and kept in one', () => {
+  const { proxy } = policySchema.parse({ proxy: { geo_target: { country: 'US', state: 'Az', city: 'Mesa' } } });
+  assert.deepEqual(proxy.geo_target, { country: 'us', state: 'az', city: 'Mesa' });
+});
+
+test('a section that does not exist is refused by name', () => {
+  assert.deepEqual(problems({ throttle: {} }), [{ path: '', keys: ['throttle'] }]);
+});
+
+test('an unknown field is refused by name, with the section it stands in', () => {
+  for (const section of Object.keys(DEFAULTS).filter((name) => name !== 'robots')) {
+    assert.deepEqual(problems({ [section]: { max_worker: 1 } }), [{ path: section, keys: ['max_worker'] }], section);
+  }
+  assert.deepEqual(problems({ proxy: { geo_target: { country: 'us', zip: '85201' } } }), [
+    { path: 'proxy.geo_target', keys: ['zip'] },
+  ]);
+});
+
+test('what is no object is no policy', () => {
+  for (const value of [null, 'fast', 3, [], { throttling: null }, { throttling: [] }]) {
+    assert.ok(problems(value).length > 0, JSON.stringify(value));
+  }
+});
+
+/** Policies with any of the fields present, each with a value it takes. */
+const anyPolicyDocument = fc
+  .tuple(...LIMITS.map(([field, taken]) => fc.option(fc.constantFrom(...taken).map((value) => ({ field, value })))))
+  .map((chosen) => {
+    const document: Record<string, unknown> = {};
+    for (const { field, value } of chosen.filter((each) => each !== null)) {
+      const [section = '', name] = field.split('.');
+      document[section] = name === undefined ? value : { ...Object(document[section]), [name]: value };
+    }
+    return document;
+  });
+
+test('parsing fills in what is missing, keeps what is there, and changes nothing the second time', () => {
+  fc.assert(
+    fc.property(anyPolicyDocument, (document) => {
+      const parsed = policySchema.parse(document);
+      for (const [section, expected] of Object.entries(DEFAULTS)) {
+        const given = document[section];
+        const full = typeof expected === 'string' ? (given ?? expected) : { ...expected, ...Object(given) };
+        assert.deepEqual(Object(parsed)[section], full);
+      }
+      assert.deepEqual(policySchema.parse(parsed), parsed);
+      assert.deepEqual(policySchema.parse(JSON.parse(JSON.stringify(parsed))), parsed);
+    }),
+  );
+});
+
+test('no misspelt field slips through, wherever it stands and whatever else is right', () => {
+  const names = Object.keys(DEFAULTS).filter((name) => name !== 'robots');
+  fc.assert(
+    fc.property(
+      anyPolicyDocument,
+      fc.constantFrom(...names),
+      fc.stringMatching(/^[a-z_]{1,12}$/),
+      (document, section, name) => {
+        fc.pre(!(name in Object(DEFAULT_POLICY)[section]));
+        const broken = { ...document, [section]: { ...Object(document[section]), [name]: 1 } };
+        assert.deepEqual(problems(broken), [{ path: section, keys: [name] }]);
+      },
+    ),
+  );
+});

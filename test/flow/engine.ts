@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { type Config, loadConfig } from '../../src/config.ts';
+import type { EngineEvent } from '../../src/controller/events.ts';
+import type { JobRecord } from '../../src/domain/job.ts';
+import { type Engine, openEngine } from '../../src/wiring.ts';
+
+/** A data directory of its own, removed when the test file is done. */
+export function tempDataDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'trawl-flow-'));
+  after(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** The engine with real worker processes, as `trawl serve` runs it, for the time of `use`. */
+export async function withEngine<T>(
+  overrides: Partial<Config>,
+  use: (engine: Engine, pids: () => readonly number[]) => Promise<T>,
+): Promise<T> {
+  const engine = await openEngine(loadConfig({ workers: 2, slots: 8, logLevel: 'silent', ...overrides }));
+  try {
+    const pool = engine.startWorkers();
+    await pool.ready;
+    return await use(engine, () => pool.pids());
+  } finally {
+    await engine.stop();
+  }
+}
+
+/** Submits a job and answers its id. */
+export async function submit(engine: Engine, request: Record<string, unknown>): Promise<string> {
+  const answer = await engine.submit(request);
+  if (answer.kind !== 'created') throw new Error(`not created: ${JSON.stringify(answer)}`);
+  return answer.job.jobId;
+}
+
+/** The first event that fits, from now on. */
+export function nextEvent(engine: Engine, fits: (event: EngineEvent) => boolean): Promise<EngineEvent> {
+  const { promise, resolve } = Promise.withResolvers<EngineEvent>();
+  const unsubscribe = engine.events.subscribe((event) => {
+    if (fits(event)) resolve(event);
+  });
+  return promise.finally(unsubscribe);
+}
+
+/** The job, once it is as wanted. Looks whenever something happened, so that nothing has to be polled. */
+export function untilJob(engine: Engine, jobId: string, isAsWanted: (job: JobRecord) => boolean): Promise<JobRecord> {
+  const { promise, resolve, reject } = Promise.withResolvers<JobRecord>();
+  const look = async () => {
+    const job = await engine.ledger.job(jobId);
+    if (job !== null && isAsWanted(job)) resolve(job);
+  };
+  const unsubscribe = engine.events.subscribe((event) => {
+    if (event.kind === 'engine-error') reject(event.error);
+    else look().catch(reject);
+  });
+  look().catch(reject);
+  return promise.finally(unsubscribe);
+}
+
+export function untilFinished(engine: Engine, jobId: string): Promise<JobRecord> {
+  return untilJob(engine, jobId, (job) => job.manifest !== null);
+}
+
+export function itemsOf(count: number, input: (index: number) => Record<string, unknown> = () => ({})) {
+  return Array.from({ length: count }, (_, index) => ({ item_id: `item-${index}`, input: input(index) }));
+}

@@ -1,0 +1,188 @@
+import { posix } from 'node:path';
+import {
+  isCallExpression,
+  isExportDeclaration,
+  isIdentifier,
+  isImportDeclaration,
+  isImportTypeNode,
+  isLiteralTypeNode,
+  isNewExpression,
+  isNoSubstitutionTemplateLiteral,
+  isPropertyAccessExpression,
+  isStringLiteral,
+  type Node,
+  SyntaxKind,
+} from 'typescript/unstable/ast';
+import { type Finding, lineOf, nodesIn, type ParsedFile } from './syntax.ts';
+
+/** The import table of DESIGN.md: a zone, and what it may import besides itself. `adapters/*` is every adapter. */
+const TABLE: Readonly<Record<string, readonly string[]>> = {
+  domain: [],
+  ports: ['domain'],
+  'adapters/*': ['domain', 'ports'],
+  egress: ['domain', 'ports'],
+  sessions: ['domain', 'ports', 'egress'],
+  scraping: ['domain', 'ports', 'egress', 'sessions'],
+  worker: ['domain', 'ports', 'scraping'],
+  controller: ['domain', 'ports'],
+  runs: ['domain', 'ports', 'sessions', 'scraping', 'egress'],
+  'config.ts': ['domain'],
+  'wiring.ts': [
+    ...['domain', 'ports', 'adapters/*', 'egress', 'sessions', 'scraping', 'worker', 'controller', 'runs'],
+    'config.ts',
+  ],
+  cli: ['domain', 'config.ts', 'wiring.ts'],
+  // It talks to the REST API and to nothing else.
+  dashboard: [],
+  // Outside of src.
+  scrapers: ['scraping', 'domain'],
+  demo: [],
+  docs: ['domain'],
+};
+
+/** These try out and measure everything, and nobody else may lean on them. */
+const MAY_IMPORT_ALL = ['test', 'bench'];
+
+/** Packages that only some may use, and zones that may use only some packages. */
+const PACKAGES_OF: Readonly<Record<string, (name: string) => boolean>> = {
+  domain: (name) => name === 'zod',
+  ports: () => false,
+  scrapers: (name) => name === 'zod' || name.startsWith('node:'),
+};
+const ZONES_OF: Readonly<Record<string, readonly string[]>> = { 'node:sqlite': ['adapters/embedded'] };
+
+/** Scrapers and the user's configuration are found at run time; every other import must be there to read. */
+const MAY_COMPUTE_IMPORTS = ['scraping', 'config.ts'];
+
+interface Import {
+  readonly node: Node;
+  /** Null when it is computed. */
+  readonly specifier: string | null;
+  /** False for the entry of another thread or process: it is allowed or not like an import, but closes no cycle. */
+  readonly isLoaded: boolean;
+}
+
+export function checkImports(files: readonly ParsedFile[]): Finding[] {
+  const findings: Finding[] = [];
+  const loads = new Map<string, { to: string; line: number }[]>();
+  for (const file of files) {
+    const from = zoneOf(file.path);
+    const report = (node: Node, problem: string) =>
+      findings.push({ file: file.path, line: lineOf(file, node), problem });
+    if (!isInTable(from)) {
+      report(file.root, `${from} is not in the import table: say there what it may import, and who may import it`);
+      continue;
+    }
+    for (const { node, specifier, isLoaded } of importsOf(file)) {
+      if (specifier === null) {
+        if (mayNotCompute(from)) report(node, 'imports a computed name, which nobody can check: write the path out');
+      } else if (specifier.startsWith('.')) {
+        const to = posix.join(posix.dirname(file.path), specifier);
+        const problem = forbidden(from, zoneOf(to));
+        if (problem !== null) report(node, problem);
+        if (isLoaded) loads.set(file.path, [...(loads.get(file.path) ?? []), { to, line: lineOf(file, node) }]);
+      } else {
+        const problem = forbiddenPackage(from, specifier);
+        if (problem !== null) report(node, problem);
+      }
+    }
+  }
+  return [...findings, ...cycles(loads)];
+}
+
+function zoneOf(path: string): string {
+  const [top = '', second = '', third = ''] = path.split('/');
+  if (top !== 'src') return top;
+  return second === 'adapters' ? `adapters/${third}` : second;
+}
+
+function rowOf(zone: string): string {
+  return zone.startsWith('adapters/') && !zone.endsWith('.ts') ? 'adapters/*' : zone;
+}
+
+function isInTable(zone: string): boolean {
+  return MAY_IMPORT_ALL.includes(zone) || Object.hasOwn(TABLE, rowOf(zone));
+}
+
+function forbidden(from: string, to: string): string | null {
+  if (from === to || MAY_IMPORT_ALL.includes(from)) return null;
+  if (!isInTable(to)) return `imports ${to}, which is not in the import table`;
+  const allowed = TABLE[rowOf(from)] ?? [];
+  if (allowed.includes(rowOf(to))) return null;
+  if (rowOf(from) === 'adapters/*' && rowOf(to) === 'adapters/*') {
+    return `${from} imports ${to}: adapters do not know each other; move what both need to domain or ports`;
+  }
+  if (rowOf(to) === 'adapters/*')
+    return `${from} names the adapter ${to}: only wiring.ts does; take the port as an argument`;
+  const others = allowed.length === 0 ? 'nothing but itself' : `itself and ${allowed.join(', ')}`;
+  return `${from} imports ${to}: it may import ${others}`;
+}
+
+function forbiddenPackage(from: string, specifier: string): string | null {
+  const isAllowed = PACKAGES_OF[from];
+  if (isAllowed && !isAllowed(specifier)) return `${from} imports the package ${specifier}, which it may not`;
+  const zones = ZONES_OF[specifier];
+  if (zones === undefined || zones.includes(from) || MAY_IMPORT_ALL.includes(from)) return null;
+  return `${from} imports ${specifier}: only ${zones.join(', ')} may`;
+}
+
+function mayNotCompute(zone: string): boolean {
+  return !MAY_COMPUTE_IMPORTS.includes(zone) && !MAY_IMPORT_ALL.includes(zone);
+}
+
+function* importsOf(file: ParsedFile): Generator<Import> {
+  for (const node of nodesIn(file.root)) {
+    if ((isImportDeclaration(node) || isExportDeclaration(node)) && node.moduleSpecifier !== undefined) {
+      yield { node, specifier: literal(node.moduleSpecifier), isLoaded: true };
+    } else if (isImportTypeNode(node)) {
+      const specifier = isLiteralTypeNode(node.argument) ? literal(node.argument.literal) : null;
+      yield { node, specifier, isLoaded: true };
+    } else if (isCallExpression(node) && isImporting(node.expression)) {
+      yield {
+        node,
+        specifier: literal(node.arguments[0]),
+        isLoaded: node.expression.kind === SyntaxKind.ImportKeyword,
+      };
+    } else if (isNewExpression(node) && isIdentifier(node.expression) && node.expression.text === 'URL') {
+      // `new URL('./thread.ts', import.meta.url)`: how threads and processes are told what to run.
+      const specifier = literal(node.arguments?.[0]);
+      if (specifier?.startsWith('.') && specifier.endsWith('.ts')) yield { node, specifier, isLoaded: false };
+    }
+  }
+}
+
+/** `import(…)`, `require(…)`, `import.meta.resolve(…)`. */
+function isImporting(callee: Node): boolean {
+  if (callee.kind === SyntaxKind.ImportKeyword) return true;
+  if (isIdentifier(callee)) return callee.text === 'require';
+  return isPropertyAccessExpression(callee) && callee.expression.kind === SyntaxKind.MetaProperty;
+}
+
+function literal(node: Node | undefined): string | null {
+  return node !== undefined && (isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node)) ? node.text : null;
+}
+
+/** Each circle of files once, told from the file of it that stands first. */
+function cycles(loads: ReadonlyMap<string, readonly { to: string; line: number }[]>): Finding[] {
+  const findings: Finding[] = [];
+  const done = new Set<string>();
+  const trail: string[] = [];
+  const visit = (file: string): void => {
+    trail.push(file);
+    for (const { to, line } of loads.get(file) ?? []) {
+      const start = trail.indexOf(to);
+      if (start >= 0) {
+        const circle = [...trail.slice(start), to].join(' → ');
+        findings.push({
+          file,
+          line,
+          problem: `closes a circle of imports: ${circle}; move what both need to a third file`,
+        });
+      } else if (!done.has(to)) visit(to);
+    }
+    trail.pop();
+    done.add(file);
+  };
+  for (const file of [...loads.keys()].sort()) if (!done.has(file)) visit(file);
+  return findings;
+}
