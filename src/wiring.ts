@@ -21,7 +21,7 @@ import type { Lane } from './domain/lane.ts';
 import { loadScrapers } from './scraping/registry.ts';
 import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from './worker/heartbeat.ts';
 import { runHeartbeatThread } from './worker/heartbeat-thread.ts';
-import { onParentGone } from './worker/parent.ts';
+import { onParentGone, tellParentReady } from './worker/parent.ts';
 import { startWorkerPool } from './worker/pool.ts';
 import { Worker } from './worker/worker.ts';
 
@@ -72,7 +72,8 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   logEvents(events, log);
   const controller = new Controller({
     ...storage,
-    holder: clock.id(),
+    // Only one process can own the directory, so that its successor need not wait for its lead to run out.
+    holder: 'the owner of the data directory',
     queue,
     faults,
     events,
@@ -116,7 +117,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       pool ??= startWorkerPool({
         count: config.workers,
         command: process.execPath,
-        args: [fileURLToPath(new URL('cli/main.ts', import.meta.url)), 'worker'],
+        args: [...process.execArgv, fileURLToPath(new URL('cli/main.ts', import.meta.url)), 'worker'],
         env: toEnvironment(config),
         clock,
       });
@@ -182,6 +183,7 @@ export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, 
       settleEveryMs: 0,
     },
   });
+  tellParentReady();
   await worker.run(stop);
   await owner.close();
 }

@@ -38,8 +38,8 @@ export class Controller {
     const { clock, settings } = parts;
     this.#parts = parts;
     this.events = parts.events;
-    const mayWork = () =>
-      this.#isLeading && clock.elapsed() < this.#leadsUntil && this.#guard.isWell() && !this.#stop.signal.aborted;
+    const isLeading = () => this.#isLeading && clock.elapsed() < this.#leadsUntil;
+    const mayWork = () => isLeading() && this.#guard.isWell() && !this.#stop.signal.aborted;
     const onError = (where: string, error: unknown) => this.#onError(where, error);
     const shared = { ...parts, mayWork, onError };
     this.#scheduler = new Scheduler({ ...shared, itemsPerBatch: settings.itemsPerBatch });
@@ -47,6 +47,7 @@ export class Controller {
     this.#finisher = new Finisher(shared);
     this.#guard = new StorageGuard({
       ...shared,
+      isLeading,
       onTrouble: () => this.#loops.guard.poke(),
       onRecovery: () => {
         this.#reaper.giveGrace();
@@ -112,19 +113,24 @@ export class Controller {
   }
 
   #checkEnding(jobId: string): void {
-    void this.#parts.ledger.job(jobId).then((job) => {
+    const look = async () => {
+      const job = await this.#parts.ledger.job(jobId);
       if (job === null) return;
       if (needsManifest(job)) this.#loops.finisher.poke();
       else if (job.status === 'cancelled' && job.manifest === null) this.#ending.add(jobId);
-    });
+    };
+    look().catch((error: unknown) => this.#onError('ending', error));
   }
 
   async #keepLead(): Promise<void> {
     const { leadership, holder, clock, settings } = this.#parts;
     const askedAt = clock.elapsed();
     const now = clock.now();
+    const hasLed = this.#isLeading && askedAt < this.#leadsUntil;
     const leads = await leadership.lead(holder, now + settings.leadMs, now);
     if (leads) this.#leadsUntil = askedAt + settings.leadMs;
+    // Somebody else may have led meanwhile, and left jobs paused.
+    if (leads && !hasLed) this.#isStorageProven = false;
     if (leads === this.#isLeading) return;
     this.#isLeading = leads;
     this.events.publish({ kind: leads ? 'leading' : 'following', holder });

@@ -54,8 +54,9 @@ export class Finisher {
     let fold = EMPTY_MANIFEST;
     let after: string | null = null;
     do {
-      if (!this.#parts.mayWork() || !(await this.#isStillOver(job))) return false;
       const page = await ledger.items(job.jobId, { status: null, errorType: null }, { after, limit: PAGE });
+      // Asked after the page was read: a job that is still over in this round was so when we read.
+      if (!this.#parts.mayWork() || !(await this.#isStillOver(job))) return false;
       const added = addPage(fold, page.entries);
       fold = added.fold;
       for (const part of added.parts) hashes.push(await this.#put(job, part));

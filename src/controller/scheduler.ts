@@ -50,7 +50,7 @@ export class Scheduler {
 
   /** Waits for what is under way. New pokes are the caller's to stop (`mayWork`). */
   async stop(): Promise<void> {
-    for (const { off } of this.#alarms.values()) off.abort();
+    for (const { off } of this.#alarms.values()) off.abort(REPLACED);
     this.#alarms.clear();
     await Promise.all([...this.#looking.values()].map(({ done }) => done));
   }
@@ -74,7 +74,7 @@ export class Scheduler {
       const answer = await ledger.dispatch(jobId, itemsPerBatch, clock.now());
       if (answer === null) return;
       if (answer.refs.length > 0) await this.#send(answer.refs);
-      if (!(await this.#follow(jobId, answer.plan))) return;
+      if (!(await this.#follow(jobId, answer.plan)) || !this.#parts.mayWork()) return;
     }
   }
 
@@ -127,7 +127,7 @@ export class Scheduler {
     const { clock } = this.#parts;
     const current = this.#alarms.get(jobId);
     if (current && current.at === at) return;
-    current?.off.abort();
+    current?.off.abort(REPLACED);
     this.#alarms.delete(jobId);
     if (at === null) return;
     const alarm = { at, off: new AbortController() };
@@ -139,6 +139,9 @@ export class Scheduler {
     });
   }
 }
+
+/** An abort without a reason makes an exception with a stack trace, which nobody reads. */
+const REPLACED = 'another alarm';
 
 export interface SchedulerParts {
   readonly ledger: Ledger;

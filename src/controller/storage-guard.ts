@@ -42,16 +42,17 @@ export class StorageGuard {
 
   /** Called on start, on trouble, and every second while there is some. Answers whether all is well. */
   async runOnce(): Promise<boolean> {
-    if (this.#trouble !== null) await this.#pauseRunningJobs(this.#trouble);
+    if (this.#trouble !== null && this.#parts.isLeading()) await this.#pauseRunningJobs(this.#trouble);
     try {
       await this.#parts.probe();
     } catch (error) {
       if (this.report(error) || this.#trouble !== null) return false;
       throw error;
     }
+    // The trouble is over when those that were paused for it go on, not before: nobody else would resume them.
+    if (!(await this.#resumePausedJobs())) return false;
     const wasTroubled = this.#trouble !== null;
     this.#trouble = null;
-    await this.#resumePausedJobs();
     if (wasTroubled) {
       this.#parts.events.publish({ kind: 'storage-recovered' });
       this.#parts.onRecovery();
@@ -66,15 +67,16 @@ export class StorageGuard {
     });
   }
 
-  async #resumePausedJobs(): Promise<void> {
-    await this.#forEachJob('paused', async ({ jobId, reason }) => {
+  #resumePausedJobs(): Promise<boolean> {
+    return this.#forEachJob('paused', async ({ jobId, reason }) => {
       if (reason?.code !== 'storage') return;
-      await this.#parts.ledger.changeJob(jobId, { kind: 'resume' }, this.#parts.clock.now());
+      const event = { kind: 'resume', ifPausedFor: 'storage' } as const;
+      await this.#parts.ledger.changeJob(jobId, event, this.#parts.clock.now());
     });
   }
 
-  /** A write that fails for want of room is left for the next round. */
-  async #forEachJob(status: 'in_progress' | 'paused', act: (job: JobRecord) => Promise<void>): Promise<void> {
+  /** A write that fails for want of room is left for the next round; then the answer is false. */
+  async #forEachJob(status: 'in_progress' | 'paused', act: (job: JobRecord) => Promise<void>): Promise<boolean> {
     let after: string | null = null;
     do {
       const page = await this.#parts.ledger.jobs({ status, page: { after, limit: 100 } });
@@ -83,11 +85,12 @@ export class StorageGuard {
           await act(job);
         } catch (error) {
           if (!this.report(error)) throw error;
-          return;
+          return false;
         }
       }
       after = page.next;
     } while (after !== null);
+    return true;
   }
 }
 
@@ -95,6 +98,8 @@ export interface StorageGuardParts {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly events: EventStream;
+  /** Only a leader pauses jobs: whoever leads next resumes them, should this one die first. */
+  readonly isLeading: () => boolean;
   /** A small durable write to each storage; throws StorageTrouble while there is no room. */
   readonly probe: () => Promise<void>;
   readonly onTrouble: () => void;

@@ -127,7 +127,8 @@ export function newJobRecord(job: NewJob, total: number, now: number): JobRecord
 export type JobEvent =
   | { readonly kind: 'start' }
   | { readonly kind: 'pause'; readonly reason: JobReason }
-  | { readonly kind: 'resume' }
+  /** With `ifPausedFor`, only a job that is paused for that: a user may have paused it for another reason meanwhile. */
+  | { readonly kind: 'resume'; readonly ifPausedFor?: JobReason['code'] }
   | { readonly kind: 'trip'; readonly trip: Trip; readonly evidence: readonly FailureGroup[] }
   | { readonly kind: 'probe' }
   | { readonly kind: 'close-circuit' }
@@ -161,7 +162,11 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       if (job.status === 'paused' && event.reason.code === 'storage') return { refused: 'the job is paused already' };
       return step(job, 'pause', { reason: event.reason });
     case 'resume':
-      return step(job, 'resume', { reason: null, finishedAt: null, ...(isOpen(job) ? CLOSED_AGAIN : {}) });
+      if (event.ifPausedFor !== undefined && job.reason?.code !== event.ifPausedFor) {
+        return { refused: `the job is not paused for ${event.ifPausedFor}` };
+      }
+      // Whoever resumes a held job that was paused means it to run.
+      return step(job, 'resume', { held: false, reason: null, finishedAt: null, ...(isOpen(job) ? CLOSED_AGAIN : {}) });
     case 'trip':
       return applyTrip(job, event, now);
     case 'probe':
@@ -220,8 +225,11 @@ export function isDispatchable(job: JobRecord): boolean {
 }
 
 export function isExhausted(job: JobRecord, now: number): boolean {
-  const { counts } = job;
-  return counts.total > 0 && finishedOf(counts) === counts.total && inFlightOf(counts) === 0 && now >= job.openUntil;
+  return hasNothingLeft(job) && now >= job.openUntil;
+}
+
+function hasNothingLeft({ counts }: JobRecord): boolean {
+  return counts.total > 0 && finishedOf(counts) === counts.total && inFlightOf(counts) === 0;
 }
 
 /** A job whose items are all final and whose results have no index yet. */
@@ -233,7 +241,8 @@ export function needsManifest(job: JobRecord): boolean {
 /** Whether the engine has something to do for the job. */
 export function isActive(job: JobRecord): boolean {
   if (job.status === 'pending' || job.status === 'in_progress' || needsManifest(job)) return true;
-  if (job.status === 'paused') return job.circuit.state === 'open' && job.circuit.probeAt !== null;
+  if (job.status === 'paused')
+    return hasNothingLeft(job) || (job.circuit.state === 'open' && job.circuit.probeAt !== null);
   return job.status === 'cancelled' && job.counts.inProgress > 0;
 }
 

@@ -1,3 +1,4 @@
+import { type Failure, isRetryable } from './failure.ts';
 import type { FinalStatus, ItemRecord } from './item.ts';
 
 /**
@@ -106,7 +107,7 @@ function manifestEntry(item: ItemRecord): string {
     first_attempt_at: first ? new Date(first.startedAt).toISOString() : null,
     last_attempt_at: last ? new Date(last.startedAt).toISOString() : null,
     duration_ms: last?.durationMs ?? null,
-    error: failure ? { type: failure.type, message: failure.message, cause: failure.cause } : null,
+    error: failure ? errorOf(failure) : null,
     artifacts: item.artifacts.map((artifact) => ({
       kind: artifact.kind,
       key: artifact.key,
@@ -115,4 +116,8 @@ function manifestEntry(item: ItemRecord): string {
       encoding: artifact.encoding,
     })),
   });
+}
+
+function errorOf({ type, message, cause }: Failure) {
+  return { type, message, retryable: isRetryable(type), cause };
 }

@@ -54,8 +54,9 @@ export interface JobBook {
   /** Newest first. */
   jobs(query: { readonly status: JobStatus | null; readonly page: PageRequest }): Promise<Page<JobRecord>>;
   /**
-   * Jobs that the engine has something to do for: pending, in progress, waiting for a probe, cancelled with a worker
-   * still at it, or over and without a manifest. In an order that gives every one its turn, oldest first.
+   * Jobs that the engine has something to do for (`isActive`): pending, in progress, paused with nothing left or until a
+   * probe, cancelled with a worker still at it, or over and without a manifest. In an order that gives every one its
+   * turn, oldest first.
    */
   activeJobs(page: PageRequest): Promise<Page<JobRecord>>;
   /**

@@ -51,10 +51,10 @@ async function runItem(
 ): Promise<Settlement | 'lost' | 'drained' | 'storage'> {
   const isCut = () => (parts.isLost(signal) ? 'lost' : 'drained');
   if (signal.aborted) return isCut();
-  if (lease.suspect && !(await parts.leases.begin(lease.token, item.seq))) return 'lost';
-  await parts.faults.at('after-claim-before-work');
   const job = { jobId: lease.ref.jobId, order, scraper: parts.scrapers.find(order.scraperId) };
   try {
+    if (lease.suspect && !(await parts.leases.begin(lease.token, item.seq))) return 'lost';
+    await parts.faults.at('after-claim-before-work');
     const result = await runAttempt(parts, job, item, signal);
     return result === 'aborted' ? isCut() : result;
   } catch (error) {
@@ -63,10 +63,17 @@ async function runItem(
   }
 }
 
+/** A worker that stops waits for room, too: what it leaves unsettled would count against its items. */
 async function settle(parts: BatchParts, lease: Lease, done: Settlement[], signal: AbortSignal) {
   await parts.faults.at('after-bytes-before-settle');
-  const items = done.splice(0);
-  return parts.settler.settle({ token: lease.token, jobId: lease.ref.jobId, items }, signal);
+  const part = { token: lease.token, jobId: lease.ref.jobId, items: done.splice(0) };
+  for (;;) {
+    try {
+      return await parts.settler.settle(part, signal);
+    } catch (error) {
+      if (!(error instanceof StorageTrouble) || parts.isLost(signal)) throw error;
+    }
+  }
 }
 
 /** Asked again for as long as the lease is ours: a lease left to run out would count against its items. */

@@ -33,19 +33,14 @@ export const BEATS_PER_LEASE = 4;
 export async function beatOnce(held: readonly Held[], parts: BeatParts): Promise<readonly string[]> {
   if (held.length === 0) return [];
   const { leases, queue, clock, leaseMs } = parts;
-  const [renewed] = await Promise.allSettled([
-    leases.renew(
-      held.map(({ token }) => token),
-      clock.now() + leaseMs,
-    ),
-    // Not worth an error: a message that comes again is refused by the ledger, because its batch is held.
-    queue.extend(
-      held.map(({ receipt }) => receipt),
-      leaseMs,
-    ),
-  ]);
-  if (renewed.status === 'rejected') throw renewed.reason;
-  return renewed.value;
+  const receipts = held.map(({ receipt }) => receipt);
+  // Not worth an error nor a wait: a message that comes again is refused by the ledger, because its batch is held; and
+  // a queue that hangs must not cost us our leases.
+  queue.extend(receipts, leaseMs).catch(() => {});
+  return leases.renew(
+    held.map(({ token }) => token),
+    clock.now() + leaseMs,
+  );
 }
 
 /** In the same thread, and so only as punctual as that: for tests, the simulation, and scrapers known to be short. */

@@ -12,3 +12,8 @@ export function onParentGone(listener: () => void): void {
   // Listening alone must not keep a worker alive that is done.
   process.channel?.unref();
 }
+
+/** Tells the process that started this one that it works: should it die later, that was not for want of a good start. */
+export function tellParentReady(): void {
+  process.send?.('ready');
+}

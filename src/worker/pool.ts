@@ -30,9 +30,9 @@ export interface WorkerPool {
 }
 
 /**
- * Worker processes: as many as `count` for as long as it runs. One that dies is replaced, at once the first time, then
- * after a pause that grows while its successors die too, because a worker that cannot start would otherwise fill log
- * and CPU. They have a channel to this process, by which they notice that it is gone (`onParentGone`).
+ * Worker processes: as many as `count` for as long as it runs. One that dies is replaced: at once if it had come so far
+ * as to work (`tellParentReady`), or the first time; then after a pause that grows while its successors die too, because
+ * a worker that cannot start would otherwise fill log and CPU. They have a channel to this process, by which they notice that it is gone (`onParentGone`).
  */
 export function startWorkerPool(parts: PoolParts): WorkerPool {
   const { count, command, args, env, clock } = parts;
@@ -59,14 +59,14 @@ export function startWorkerPool(parts: PoolParts): WorkerPool {
   async function keepOneAlive(index: number): Promise<void> {
     let deaths = 0;
     while (!stopping.signal.aborted) {
-      const bornAt = clock.elapsed();
-      await runOne(index);
-      deaths = clock.elapsed() - bornAt >= HEALTHY_MS ? 1 : deaths + 1;
-      await clock.sleep(restartDelayMs(deaths), stopping.signal);
+      const { wasReady } = await runOne(index);
+      deaths = wasReady ? 1 : deaths + 1;
+      const delayMs = restartDelayMs(deaths);
+      if (delayMs > 0) await clock.sleep(delayMs, stopping.signal);
     }
   }
 
-  async function runOne(index: number): Promise<void> {
+  async function runOne(index: number): Promise<{ wasReady: boolean }> {
     const child = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     children.add(child);
     const { promise, resolve } = Promise.withResolvers<Omit<Extract<PoolChange, { kind: 'died' }>, 'kind' | 'index'>>();
@@ -75,18 +75,20 @@ export function startWorkerPool(parts: PoolParts): WorkerPool {
     child.once('exit', (code, signal) => resolve({ pid, code, signal, error: null }));
     // Also comes when a signal or a message could not be sent; only a child that never was has no exit.
     child.on('error', ({ message }) => pid === null && resolve({ pid, code: null, signal: null, error: message }));
+    let wasReady = false;
+    child.once('message', () => {
+      wasReady = true;
+    });
     const death = await promise;
     children.delete(child);
     tell({ kind: 'died', index, ...death });
+    return { wasReady };
   }
 
   function tell(change: PoolChange): void {
     for (const listener of listeners) listener(change);
   }
 }
-
-/** Whoever lived this long did not die of how it was started. */
-const HEALTHY_MS = 30_000;
 
 /** None after the first death, then 0.1 s, 0.2 s … 5 s. */
 export function restartDelayMs(deaths: number): number {

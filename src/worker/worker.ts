@@ -22,6 +22,9 @@ export class Worker {
   readonly #freeSlots: number[];
   readonly #running = new Map<string, { cut: AbortController; ended: Promise<void> }>();
   readonly #suspects: { lease: Lease; delivery: Delivery; slot: number }[] = [];
+  /** Leases that were taken up here, ended ones included: whatever asks for one again does not begin it twice. */
+  #taken = new Set<string>();
+  #takenBefore: ReadonlySet<string> = new Set();
   readonly #orders = new Map<string, WorkOrder>();
   /** Resolves when a batch ends or the worker is told to stop. */
   #change = Promise.withResolvers<void>();
@@ -71,14 +74,23 @@ export class Worker {
       const delivery = deliveries[index];
       if (delivery === undefined) continue;
       if (answer === 'gone') useless.push(delivery.receipt);
-      else if (answer !== 'held' && !this.#running.has(answer.token)) this.#begin(answer, delivery);
+      else if (answer !== 'held' && !this.#knows(answer.token)) this.#begin(answer, delivery);
     }
     if (useless.length > 0) await queue.ack(useless);
+  }
+
+  /**
+   * A message may come twice, and whoever asks again for what it holds gets the same lease; the answer may even come
+   * when that batch has ended. One that failed is left to run out.
+   */
+  #knows(token: string): boolean {
+    return this.#taken.has(token) || this.#takenBefore.has(token) || this.#running.has(token);
   }
 
   #begin(lease: Lease, delivery: Delivery): void {
     const slot = this.#freeSlots.pop();
     if (slot === undefined) throw new Error('worker: more leases than slots');
+    this.#remember(lease.token);
     this.#parts.heartbeat.hold(slot, { token: lease.token, receipt: delivery.receipt });
     if (lease.suspect) this.#suspects.push({ lease, delivery, slot });
     else this.#start(lease, delivery, slot);
@@ -117,6 +129,14 @@ export class Worker {
       this.#freeSlots.push(slot);
       this.#tellChange();
     }
+  }
+
+  #remember(token: string): void {
+    if (this.#taken.size >= MAX_KNOWN_LEASES) {
+      this.#takenBefore = this.#taken;
+      this.#taken = new Set();
+    }
+    this.#taken.add(token);
   }
 
   #tellChange(): void {
@@ -165,6 +185,9 @@ const STOPPED = Symbol('the worker stops');
 
 /** A worker meets few jobs at a time; beyond this it asks again rather than grow. */
 const MAX_KNOWN_ORDERS = 1000;
+
+/** A second message comes within seconds of the first, or not at all. */
+const MAX_KNOWN_LEASES = 50_000;
 
 export interface WorkerSettings {
   readonly lane: Lane;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { posix } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ARTIFACT_KINDS, artifactKey, jobPrefix, safeSegment } from '../../src/domain/artifact.ts';
-import { sha256 } from './builders.ts';
+import { ARTIFACT_KINDS, artifactKey, isSafeKey, jobPrefix, safeSegment } from '../../src/domain/artifact.ts';
+import { anyText, sha256 } from './builders.ts';
 
 const at = { jobId: 'job-1', itemId: '101-01-001', attempt: 1 };
 
@@ -27,6 +27,8 @@ test('every later attempt has a folder of its own', () => {
 });
 
 test('an extension that could do harm is replaced', () => {
+  assert.equal(artifactKey(at, { kind: 'document', extension: 'z' }, sha256), 'job-1/items/101-01-001/document.z');
+  assert.equal(artifactKey(at, { kind: 'document', extension: 'mp9' }, sha256), 'job-1/items/101-01-001/document.mp9');
   for (const extension of ['', '../x', 'PDF', 'a/b', 'html ', 'x'.repeat(11), 'tar.gz']) {
     const key = artifactKey(at, { kind: 'document', extension }, sha256);
     assert.equal(key, 'job-1/items/101-01-001/document.bin', extension);
@@ -40,7 +42,7 @@ test('everything of a job lies under its prefix, and nothing of a job whose name
 });
 
 test('plain ids are their own segment', () => {
-  for (const id of ['a', '7', 'job-1', '101-01-001', 'a_b.c', 'x'.repeat(100)])
+  for (const id of ['a', '7', 'ab', '99', 'job-1', '101-01-001', 'a_b.c', 'x'.repeat(100)])
     assert.equal(safeSegment(id, sha256), id);
 });
 
@@ -64,13 +66,46 @@ test('ids that differ only in case, in Unicode form or in what is cut off do not
   assert.equal(folded.size, new Set(ids).size);
 });
 
+test('a key is safe if every segment of it is', () => {
+  const hashed = `${'a'.repeat(40)}~${'09af'.repeat(8)}`;
+  const safe = [
+    'a',
+    'a/b/c.json',
+    'job-1/manifests/full/part-0.json',
+    'job-1/job_metadata.json',
+    hashed,
+    `a/${hashed.slice(40)}`,
+  ];
+  for (const key of safe) assert.ok(isSafeKey(key), key);
+  const unsafe = [
+    '',
+    '/',
+    '/a',
+    'a/',
+    'a//b',
+    '..',
+    'a/../b',
+    './a',
+    'a/.',
+    'A/b',
+    'a b',
+    'a\\b',
+    'a/con',
+    'a\0',
+    'é',
+    'a~b',
+  ];
+  const notHashed = [`a${hashed}`, `${hashed}0`, hashed.slice(0, -1), `${hashed.slice(0, -1)}g`, `A${hashed.slice(1)}`];
+  for (const key of [...unsafe, ...notHashed]) assert.ok(!isSafeKey(key), JSON.stringify(key));
+});
+
 /** Short texts over characters that collide, traverse or fold somewhere, so that generated pairs nearly meet. */
 const trickyId = fc.oneof(
   fc.string({
     unit: fc.constantFrom('a', 'A', 'é', 'e\u0301', '/', '\\', '.', '-', '~', ' ', '\0', '😀'),
     maxLength: 6,
   }),
-  fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
+  anyText(300),
   fc.stringMatching(/^[a-z0-9._-]{1,110}$/),
 );
 
@@ -96,6 +131,7 @@ test('no id makes a key that leaves its folder, and every segment is short and p
       (jobId, itemId, attempt, kind, extension) => {
         const key = artifactKey({ jobId, itemId, attempt }, { kind, extension }, sha256);
         assert.equal(posix.normalize(key), key);
+        assert.ok(isSafeKey(key));
         assert.ok(key.startsWith(`${jobPrefix(jobId, sha256)}items/`));
         const segments = key.split('/');
         assert.equal(segments.length, attempt === 1 ? 4 : 5);

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
+import { EMPTY_TALLY, type Trip } from '../../src/domain/breaker.ts';
 import { FAILURE_TYPES, type FailureType, failure } from '../../src/domain/failure.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
-import { type JobRecord, newJobRecord } from '../../src/domain/job.ts';
+import { type JobReason, type JobRecord, newJobRecord } from '../../src/domain/job.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { type Policy, policySchema } from '../../src/domain/policy.ts';
 
@@ -61,6 +62,16 @@ export function failedWith(type: FailureType, message = `it was ${type}`): Outco
   return { kind: 'failed', failure: failure(type, message) };
 }
 
+export const BY_USER: JobReason = { code: 'user', message: 'paused by the user', evidence: [] };
+export const BY_STORAGE: JobReason = { code: 'storage', message: 'no room', evidence: [] };
+export const BY_BREAKER: JobReason = { code: 'breaker', message: '5 of 5 failed', evidence: [] };
+export const TRIP: Trip = {
+  cause: 'share',
+  message: '5 of 5 failed',
+  tally: { ...EMPTY_TALLY, finished: 5, failed: 5 },
+};
+export const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
+
 export function storedArtifact(key: string): StoredArtifact {
   return { kind: 'html', key, size: 12, sha256: sha256(key), encoding: 'identity', contentType: 'text/html' };
 }
@@ -76,3 +87,11 @@ export const anyOutcome: fc.Arbitrary<Outcome> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(SKIPPED) },
   { weight: 5, arbitrary: anyFailureType.map((type) => failedWith(type)) },
 );
+
+/** Any characters at all but halves of one. (The library's own generator of these takes a second to get ready.) */
+export function anyText(maxLength: number): fc.Arbitrary<string> {
+  const character = fc
+    .oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
+    .map((code) => String.fromCodePoint(code));
+  return fc.string({ unit: character, maxLength, size: 'max' });
+}

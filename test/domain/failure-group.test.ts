@@ -10,6 +10,7 @@ import {
   MAX_GROUPS,
   OTHER_PATTERN,
 } from '../../src/domain/failure-group.ts';
+import { anyText } from './builders.ts';
 
 const pattern = (message: string) => failurePattern(failure('unexpected', message));
 
@@ -62,7 +63,7 @@ const particular = fc.oneof(
   fc.uuid().map((id) => `a1-${id}`),
 );
 const quoted = fc.stringMatching(/^[a-z0-9 .#]{0,20}$/).map((text) => `"${text}"`);
-const address = fc.webUrl().map((url) => url.replaceAll(/\s/g, ''));
+const address = fc.stringMatching(/^https?:\/\/[a-z]{1,8}\.test(:[0-9]{2,5})?\/[a-zA-Z0-9?=&%#._-]{0,20}$/);
 
 test('messages that differ only in particulars have one pattern', () => {
   const template = fc.array(fc.tuple(word, fc.constantFrom('particular', 'quoted', 'address')), {
@@ -87,7 +88,7 @@ test('messages that differ only in particulars have one pattern', () => {
 
 test('no message, however odd, makes a pattern that is long, broken or full of digits', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 400, size: 'max' }), (message) => {
+    fc.property(anyText(400), (message) => {
       const found = pattern(message);
       assert.ok(found.length <= 160 && found.isWellFormed());
       assert.ok(!/[0-9]/.test(found));

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { type Circuit, CLOSED, EMPTY_TALLY, type Trip } from '../../src/domain/breaker.ts';
-import { finishedOf, inFlightOf, NO_COUNTS, pendingOf } from '../../src/domain/counts.ts';
+import { type Circuit, CLOSED, EMPTY_TALLY } from '../../src/domain/breaker.ts';
+import { NO_COUNTS, pendingOf } from '../../src/domain/counts.ts';
 import {
   acceptsItems,
   applyJobEvent,
   finalStatusOf,
+  isActive,
   isDispatchable,
   isExhausted,
   isRefusal,
   JOB_STATUSES,
   type JobEvent,
-  type JobReason,
   type JobRecord,
   type JobStatus,
   type JobStep,
@@ -27,7 +26,7 @@ import {
   whenSettled,
 } from '../../src/domain/job.ts';
 import { FRESH_THROTTLE } from '../../src/domain/throttle.ts';
-import { anyOutcome, failedWith, jobOf, NOW, policyOf, SCRAPED, SKIPPED } from './builders.ts';
+import { BY_STORAGE, BY_USER, failedWith, jobOf, MANIFEST, NOW, policyOf, SCRAPED, SKIPPED, TRIP } from './builders.ts';
 
 const STEPS: readonly JobStep[] = [
   ...(['start', 'dispatch', 'pause', 'resume', 'fail', 'probe', 'close', 'cancel', 'complete', 'retry'] as const),
@@ -48,12 +47,6 @@ const TABLE: Readonly<Record<JobStatus, Partial<Record<JobStep, JobStatus>>>> = 
   completed: { retry: 'in_progress' },
   cancelled: {},
 };
-
-const BY_USER: JobReason = { code: 'user', message: 'paused by the user', evidence: [] };
-const BY_STORAGE: JobReason = { code: 'storage', message: 'no room', evidence: [] };
-const BY_BREAKER: JobReason = { code: 'breaker', message: '5 of 5 failed', evidence: [] };
-const TRIP: Trip = { cause: 'share', message: '5 of 5 failed', tally: { ...EMPTY_TALLY, finished: 5, failed: 5 } };
-const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
 
 function changed(job: JobRecord, event: JobEvent, now = NOW): JobRecord {
   const result = applyJobEvent(job, event, now);
@@ -84,7 +77,7 @@ test('a new job is pending, with all its items, and has dispatched nothing', () 
   assert.equal(job.status, 'pending');
   assert.deepEqual([job.round, job.policyRevision, job.startedAt, job.finishedAt], [1, 1, null, null]);
   assert.deepEqual([job.circuit, job.tally, job.throttle], [CLOSED, EMPTY_TALLY, FRESH_THROTTLE]);
-  assert.equal(job.createdAt, NOW);
+  assert.deepEqual([job.createdAt, job.readyAt, job.openUntil, job.refusals, job.fenced], [NOW, 0, 0, 0, 0]);
 });
 
 test('a held job waits for start, and start counts once', () => {
@@ -99,6 +92,30 @@ test('a held job waits for start, and start counts once', () => {
 test('work goes out only of jobs that are pending and not held, or in progress', () => {
   const may = JOB_STATUSES.filter((status) => isDispatchable(jobOf({}, { status })));
   assert.deepEqual(may, ['pending', 'in_progress']);
+});
+
+test('the engine has something to do for a job until it is over and its manifest written', () => {
+  const active = (changes: Parameters<typeof jobOf>[1]) => isActive(jobOf({}, changes));
+  const open: Circuit = { state: 'open', since: NOW, probeAt: NOW };
+  assert.deepEqual(
+    JOB_STATUSES.filter((status) => active({ status, manifest: MANIFEST })),
+    ['pending', 'in_progress'],
+  );
+  assert.equal(active({ status: 'completed' }), true);
+  assert.equal(active({ status: 'cancelled' }), true);
+  const ending = { ...NO_COUNTS, total: 2, cancelled: 1, inProgress: 1 };
+  assert.equal(active({ status: 'cancelled', manifest: MANIFEST, counts: ending }), true);
+  assert.equal(active({ status: 'failed', circuit: { ...open, probeAt: null } }), false);
+  assert.equal(active({ status: 'paused', circuit: open }), true);
+  assert.equal(active({ status: 'paused', circuit: { ...open, probeAt: null } }), false);
+});
+
+test('a job that was paused while its last items were out is not forgotten: it is still to be completed', () => {
+  const counts = { ...NO_COUNTS, total: 2, success: 1 };
+  const paused = (more: Partial<typeof counts>) => jobOf({}, { status: 'paused', counts: { ...counts, ...more } });
+  assert.equal(isActive(paused({ inProgress: 1 })), false);
+  assert.equal(isActive(paused({ failed: 1 })), true);
+  assert.equal(isActive(jobOf({}, { status: 'paused', total: 0 })), false);
 });
 
 test('items are taken until a job is over', () => {
@@ -165,6 +182,15 @@ test('a user who pauses a job that the engine paused takes it over', () => {
   assert.deepEqual(changed(byStorage, { kind: 'pause', reason: BY_USER }).reason, BY_USER);
 });
 
+test('when there is room again, what waited for it goes on, and nothing that a user paused meanwhile', () => {
+  const byStorage = changed(jobOf({}, { status: 'in_progress' }), { kind: 'pause', reason: BY_STORAGE });
+  const goesOn = changed(byStorage, { kind: 'resume', ifPausedFor: 'storage' });
+  assert.deepEqual([goesOn.status, goesOn.reason], ['in_progress', null]);
+  const byUser = changed(byStorage, { kind: 'pause', reason: BY_USER });
+  const refused = applyJobEvent(byUser, { kind: 'resume', ifPausedFor: 'storage' }, NOW);
+  assert.equal(refusedBecause(refused), 'the job is not paused for storage');
+});
+
 test('resume closes an open circuit, forgets its tally and goes on', () => {
   for (const policy of [{}, { circuit_breaker: { on_trip: 'pause' as const } }]) {
     const job = { ...tripped(policy), tally: TRIP.tally };
@@ -173,6 +199,12 @@ test('resume closes an open circuit, forgets its tally and goes on', () => {
     assert.deepEqual([resumed.circuit, resumed.tally], [CLOSED, EMPTY_TALLY]);
     assert.deepEqual([resumed.reason, resumed.finishedAt], [null, null]);
   }
+});
+
+test('a held job that was paused runs when it is resumed', () => {
+  const paused = changed(jobOf({}, { held: true }), { kind: 'pause', reason: BY_USER });
+  const resumed = changed(paused, { kind: 'resume' });
+  assert.deepEqual([resumed.status, resumed.held, isDispatchable(resumed)], ['in_progress', false, true]);
 });
 
 test('a pause by the user does not forget what the breaker has counted', () => {
@@ -330,140 +362,4 @@ test('a retry in a paused job does not resume it, and a cancelled job has none',
 
 test('every outcome has one final status', () => {
   assert.deepEqual([SCRAPED, SKIPPED, failedWith('timeout')].map(finalStatusOf), ['success', 'skipped', 'failed']);
-});
-
-/** Jobs in any state the tables allow, with counts that are consistent. */
-const anyJob: fc.Arbitrary<JobRecord> = fc
-  .record({
-    status: fc.constantFrom(...JOB_STATUSES),
-    held: fc.boolean(),
-    reason: fc.constantFrom(null, BY_USER, BY_STORAGE, BY_BREAKER),
-    circuit: fc.constantFrom<Circuit>(
-      CLOSED,
-      { state: 'open', since: NOW - 10, probeAt: null },
-      { state: 'open', since: NOW - 10, probeAt: NOW },
-      { state: 'probing', since: NOW - 10 },
-    ),
-    manifest: fc.constantFrom(null, MANIFEST),
-    breaker: fc.record({
-      on_trip: fc.constantFrom<'fail' | 'pause'>('fail', 'pause'),
-      cooldown_seconds: fc.constantFrom(null, 30),
-    }),
-    openUntil: fc.constantFrom(0, NOW + 1),
-    counts: fc.record({
-      ...{ queued: fc.nat(3), inProgress: fc.nat(3), success: fc.nat(5), failed: fc.nat(5), skipped: fc.nat(5) },
-      ...{ cancelled: fc.nat(5) },
-    }),
-    behind: fc.nat(5),
-    waiting: fc.oneof(fc.constant(0), fc.nat(10)),
-  })
-  .map(({ breaker, counts, behind, waiting, ...rest }) => {
-    const inFlight = counts.queued + counts.inProgress;
-    const itemsInFlight = inFlight === 0 ? 0 : inFlight + behind;
-    const total = itemsInFlight + waiting + counts.success + counts.failed + counts.skipped + counts.cancelled;
-    return jobOf({ circuit_breaker: breaker }, { ...rest, counts: { ...counts, total }, itemsInFlight });
-  });
-
-const anyEvent: fc.Arbitrary<JobEvent> = fc.oneof(
-  fc.constantFrom<JobEvent>(
-    { kind: 'start' },
-    { kind: 'pause', reason: BY_USER },
-    { kind: 'pause', reason: BY_STORAGE },
-    { kind: 'resume' },
-    { kind: 'trip', trip: TRIP, evidence: [] },
-    { kind: 'trip', trip: { ...TRIP, cause: 'stopper' }, evidence: [] },
-    { kind: 'probe' },
-    { kind: 'close-circuit' },
-    { kind: 'cancel' },
-    { kind: 'complete' },
-    { kind: 'policy', policy: policyOf() },
-    { kind: 'manifest', round: 1, manifest: MANIFEST },
-    { kind: 'manifest', round: 2, manifest: MANIFEST },
-  ),
-);
-
-function assertSound(job: JobRecord): void {
-  for (const count of Object.values(job.counts)) assert.ok(count >= 0);
-  assert.ok(pendingOf(job.counts) >= 0);
-  assert.equal(pendingOf(job.counts) + inFlightOf(job.counts) + finishedOf(job.counts), job.counts.total);
-  assert.ok(job.itemsInFlight >= inFlightOf(job.counts));
-  assert.ok(job.itemsInFlight + finishedOf(job.counts) <= job.counts.total);
-}
-
-test('no event breaks the sum of counts, loses an item or changes how one ended', () => {
-  fc.assert(
-    fc.property(anyJob, anyEvent, (job, event) => {
-      assertSound(job);
-      const after = applyJobEvent(job, event, NOW);
-      if (isRefusal(after)) return;
-      assertSound(after);
-      assert.equal(after.counts.total, job.counts.total);
-      assert.equal(after.counts.inProgress, job.counts.inProgress);
-      for (const end of ['success', 'failed', 'skipped'] as const) assert.equal(after.counts[end], job.counts[end]);
-      if (event.kind !== 'cancel') assert.deepEqual(after.counts, job.counts);
-    }),
-    { numRuns: 1000 },
-  );
-});
-
-test('every change of status is one the table has, and a final one is left only by resume or retry', () => {
-  const stepsOf: Readonly<Record<JobEvent['kind'], readonly JobStep[]>> = {
-    ...{ start: ['start'], pause: ['pause'], resume: ['resume'], trip: ['fail', 'pause'], probe: ['probe'] },
-    ...{ 'close-circuit': ['close'], cancel: ['cancel'], complete: ['complete'], policy: [], manifest: [] },
-  };
-  fc.assert(
-    fc.property(anyJob, anyEvent, (job, event) => {
-      const after = applyJobEvent(job, event, NOW);
-      if (isRefusal(after)) {
-        assert.ok(after.refused.length > 0);
-        return;
-      }
-      const steps = stepsOf[event.kind];
-      if (steps.length === 0) assert.equal(after.status, job.status);
-      else assert.ok(steps.some((name) => TABLE[job.status][name] === after.status));
-      if (job.status === 'completed' || job.status === 'cancelled') assert.equal(after.status, job.status);
-    }),
-    { numRuns: 1000 },
-  );
-});
-
-test('a refused event changes nothing, and one that is repeated at once is refused or changes nothing more', () => {
-  fc.assert(
-    fc.property(anyJob, anyEvent, (job, event) => {
-      const before = structuredClone(job);
-      const once = applyJobEvent(job, event, NOW);
-      assert.deepEqual(job, before);
-      if (isRefusal(once) || event.kind === 'policy') return;
-      const twice = applyJobEvent(once, event, NOW);
-      if (!isRefusal(twice)) assert.deepEqual(twice, once);
-    }),
-    { numRuns: 1000 },
-  );
-});
-
-test('a job that is held back says why, and one that goes on does not', () => {
-  fc.assert(
-    fc.property(anyJob, anyEvent, (job, event) => {
-      const after = applyJobEvent(job, event, NOW);
-      if (isRefusal(after) || after.status === job.status) return;
-      assert.equal(after.reason !== null, after.status === 'paused' || after.status === 'failed');
-      assert.equal(after.finishedAt !== null, ['failed', 'completed', 'cancelled'].includes(after.status));
-    }),
-    { numRuns: 500 },
-  );
-});
-
-test('whatever an item ends as, one count goes up by one and nothing else moves but its batch', () => {
-  fc.assert(
-    fc.property(anyJob, anyOutcome, fc.boolean(), (job, outcome, endsBatch) => {
-      fc.pre(job.counts.inProgress > 0 && job.itemsInFlight > inFlightOf(job.counts));
-      const after = whenSettled(job, outcome, endsBatch);
-      const end = finalStatusOf(outcome);
-      const inProgress = job.counts.inProgress - (endsBatch ? 1 : 0);
-      assert.deepEqual(after.counts, { ...job.counts, inProgress, [end]: job.counts[end] + 1 });
-      assert.equal(after.itemsInFlight, job.itemsInFlight - 1);
-      assertSound(after);
-    }),
-    { numRuns: 500 },
-  );
 });

@@ -112,7 +112,7 @@ test('an entry tells how the item ended, when, after how many tries, and where i
     first_attempt_at: new Date(NOW).toISOString(),
     last_attempt_at: new Date(NOW + 60_000).toISOString(),
     duration_ms: 700,
-    error: { type: 'blocked', message: 'captcha', cause: 'HTTP 403' },
+    error: { type: 'blocked', message: 'captcha', retryable: true, cause: 'HTTP 403' },
     artifacts: [
       {
         kind: 'html',

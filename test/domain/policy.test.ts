@@ -34,8 +34,8 @@ const LIMITS: readonly [field: string, taken: readonly unknown[], refused: reado
   ['proxy.type', ['none', 'datacenter', 'residential', 'web_unlocker', 'custom'], ['mobile', '', null]],
   [
     'proxy.geo_target',
-    [null, { country: 'us' }, { country: 'us', state: 'az', city: 'Mesa' }],
-    [{}, { country: 'usa' }],
+    [null, { country: 'us' }, { country: 'us', state: 'az', city: 'M' }, { country: 'us', city: 'x'.repeat(100) }],
+    [{}, { country: 'usa' }, { country: 'us', city: '' }, { country: 'us', city: 'x'.repeat(101) }],
   ],
   ['proxy.session', ['sticky', 'rotate'], ['none', null]],
   ['proxy.escalate', [[], ['none', 'datacenter', 'residential']], [['mobile'], Array(6).fill('none'), 'none']],

@@ -20,6 +20,10 @@ function after(seen: ThrottleEvidence, ends: { ok?: number; refused?: number; fa
 }
 
 test('a fresh job may use all its workers', () => {
+  assert.deepEqual(
+    { ...FRESH_THROTTLE, ceiling: 0 },
+    { ceiling: 0, seenRefusals: 0, seenSuccesses: 0, cutAtFinished: 0, cutFrom: 0 },
+  );
   assert.equal(adapt(FRESH_THROTTLE, NOTHING, policyOf(8)).ceiling, 8);
 });
 

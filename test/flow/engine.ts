@@ -36,8 +36,11 @@ export async function submit(engine: Engine, request: Record<string, unknown>): 
   return answer.job.jobId;
 }
 
+/** What these helpers need of an engine, wherever its workers run. */
+type Watched = Pick<Engine, 'ledger' | 'events'>;
+
 /** The first event that fits, from now on. */
-export function nextEvent(engine: Engine, fits: (event: EngineEvent) => boolean): Promise<EngineEvent> {
+export function nextEvent(engine: Watched, fits: (event: EngineEvent) => boolean): Promise<EngineEvent> {
   const { promise, resolve } = Promise.withResolvers<EngineEvent>();
   const unsubscribe = engine.events.subscribe((event) => {
     if (fits(event)) resolve(event);
@@ -46,7 +49,7 @@ export function nextEvent(engine: Engine, fits: (event: EngineEvent) => boolean)
 }
 
 /** The job, once it is as wanted. Looks whenever something happened, so that nothing has to be polled. */
-export function untilJob(engine: Engine, jobId: string, isAsWanted: (job: JobRecord) => boolean): Promise<JobRecord> {
+export function untilJob(engine: Watched, jobId: string, isAsWanted: (job: JobRecord) => boolean): Promise<JobRecord> {
   const { promise, resolve, reject } = Promise.withResolvers<JobRecord>();
   const look = async () => {
     const job = await engine.ledger.job(jobId);
@@ -60,7 +63,7 @@ export function untilJob(engine: Engine, jobId: string, isAsWanted: (job: JobRec
   return promise.finally(unsubscribe);
 }
 
-export function untilFinished(engine: Engine, jobId: string): Promise<JobRecord> {
+export function untilFinished(engine: Watched, jobId: string): Promise<JobRecord> {
   return untilJob(engine, jobId, (job) => job.manifest !== null);
 }
 

@@ -9,7 +9,7 @@ test('a job runs in worker processes from submission to a manifest that names ev
     const jobId = await submit(engine, {
       job_id: 'whole',
       scraper_id: 'example-slow',
-      items: itemsOf(1200, () => ({ ms: 1 })),
+      items: itemsOf(1200, (index) => ({ ms: 1, bytes: 500 + index })),
       execution_policy: { throttling: { max_concurrent_workers: 16 } },
     });
     const job = await untilFinished(engine, jobId);
@@ -33,7 +33,7 @@ test('a job runs in worker processes from submission to a manifest that names ev
       assert.equal(hash('sha256', part.bytes), noted.sha256);
       for (const item of part.json.items) {
         ids.push(item.item_id);
-        assert.ok(await engine.store.check({ ...item.artifacts[0], contentType: 'application/json' }));
+        assert.ok(await engine.store.check({ ...item.artifacts[0], contentType: 'text/html' }));
       }
     }
     assert.deepEqual(

@@ -23,6 +23,12 @@ export interface Hold {
   blameless: boolean;
 }
 
+export type HeldBatch = Batch & { hold: Hold };
+
+export function isHeld(batch: Batch): batch is HeldBatch {
+  return batch.hold !== null;
+}
+
 export interface BatchItem {
   readonly seq: number;
   /** Counted when the batch is given to a worker. */

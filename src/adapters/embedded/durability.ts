@@ -3,6 +3,10 @@ import { promisify } from 'node:util';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import type { Database } from './database.ts';
 
+const openFile = promisify(open);
+const syncFile = promisify(fdatasync);
+const closeFile = promisify(close);
+
 /** Resolves when everything that was committed before the call is on the disk. */
 export type Sync = () => Promise<void>;
 
@@ -40,6 +44,8 @@ export class Durability {
   }
 
   async #run(): Promise<void> {
+    // Not in the call that began it: whoever asks has to know of this run before it can end.
+    await null;
     while (this.#waiting.length > 0) {
       const waiting = this.#waiting;
       this.#waiting = [];
@@ -63,14 +69,14 @@ export function walSync(walFile: string): { readonly sync: Sync; readonly close:
   let opened: Promise<number> | null = null;
   return {
     async sync() {
-      opened ??= promisify(open)(walFile, constants.O_RDWR).catch((error: unknown) => {
+      opened ??= openFile(walFile, constants.O_RDWR).catch((error: unknown) => {
         opened = null;
         throw error;
       });
-      await promisify(fdatasync)(await opened);
+      await syncFile(await opened);
     },
     async close() {
-      if (opened !== null) await promisify(close)(await opened);
+      if (opened !== null) await closeFile(await opened);
     },
   };
 }

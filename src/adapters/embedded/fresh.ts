@@ -3,8 +3,10 @@ import type { Statements } from './statements.ts';
 
 /** Systems write what is in their memory to the disk within half a minute or so; this is ten times that. */
 const FRESH_MS = 5 * 60_000;
-/** Ends of stretches of time, so that a look at the clock is enough to know what is old. */
-const MARK_EVERY_MS = 1000;
+/** Rows are told apart by stretches of time, so that a look at the first is enough to know what is old. */
+const STRETCH_MS = 1000;
+/** One comes a second at the most, so that two at a time catch up with any backlog. */
+const MAX_FORGOTTEN_AT_ONCE = 2;
 
 /**
  * Outcomes of the last minutes that name artifacts. Artifacts are not synced one by one; if the machine goes down, these
@@ -13,8 +15,8 @@ const MARK_EVERY_MS = 1000;
 export class Fresh {
   readonly #sql: Statements;
   readonly #clock: Clock;
-  /** By `elapsed`: rows up to `id` were written before `at`. */
-  #marks: { readonly at: number; readonly id: number }[];
+  /** By `elapsed`, which no change of the system's time moves. */
+  readonly #stretches: Stretch[];
   #keys: number[] = [];
   #isHeld: boolean;
 
@@ -23,7 +25,8 @@ export class Fresh {
     this.#sql = sql;
     this.#clock = clock;
     this.#isHeld = isHeld;
-    this.#marks = [{ at: clock.elapsed(), id: this.newest() }];
+    const now = clock.elapsed();
+    this.#stretches = [{ from: now, to: now, lastId: this.newest() }];
   }
 
   add(key: number): void {
@@ -45,18 +48,35 @@ export class Fresh {
     const { lastInsertRowid } = this.#sql.insertFresh.run(JSON.stringify(packKeys(this.#keys)));
     this.#keys = [];
     const now = this.#clock.elapsed();
-    const last = this.#marks.at(-1);
-    if (last === undefined || now - last.at >= MARK_EVERY_MS)
-      this.#marks.push({ at: now, id: Number(lastInsertRowid) });
-    const oldest = this.#marks[0];
-    if (oldest === undefined || this.#isHeld || now - oldest.at < FRESH_MS) return;
-    this.#sql.deleteFreshUntil.run(oldest.id);
-    this.#marks.shift();
+    this.#note(now, Number(lastInsertRowid));
+    if (!this.#isHeld) this.#forgetOld(now);
   }
 
   forget(): void {
     this.#keys = [];
   }
+
+  #note(now: number, id: number): void {
+    const last = this.#stretches.at(-1);
+    if (last === undefined || now - last.from >= STRETCH_MS) {
+      this.#stretches.push({ from: now, to: now, lastId: id });
+      return;
+    }
+    last.to = now;
+    last.lastId = id;
+  }
+
+  #forgetOld(now: number): void {
+    const old = this.#stretches.findIndex(({ to }) => now - to < FRESH_MS);
+    const forgotten = this.#stretches.splice(0, Math.min(old, MAX_FORGOTTEN_AT_ONCE)).at(-1);
+    if (forgotten !== undefined) this.#sql.deleteFreshUntil.run(forgotten.lastId);
+  }
+}
+
+interface Stretch {
+  readonly from: number;
+  to: number;
+  lastId: number;
 }
 
 /** Keys as first keys and lengths, in turn. */

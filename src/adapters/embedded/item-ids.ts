@@ -35,6 +35,8 @@ export class ItemIds {
     const filter = this.#filterFor(jobNum, jobTotal, items.length);
     const seen = new Set<string>();
     const known: number[] = [];
+    // A list that is sent again mostly comes in the order in which it came before.
+    let guess = 0;
     for (const [index, { itemId }] of items.entries()) {
       if (seen.has(itemId)) {
         known.push(index);
@@ -43,7 +45,11 @@ export class ItemIds {
       seen.add(itemId);
       const hash = hashOf(itemId);
       const isNew = filter?.add(hash) ?? false;
-      if (!isNew && jobTotal > 0 && this.#lookUp(jobNum, itemId, hash) !== null) known.push(index);
+      if (isNew || jobTotal === 0) continue;
+      const place = this.#isAt(jobNum, guess, itemId) ? guess : this.#lookUp(jobNum, itemId, hash);
+      if (place === null) continue;
+      known.push(index);
+      guess = place + 1;
     }
     return known;
   }
@@ -78,6 +84,10 @@ export class ItemIds {
     this.#runs.clear();
   }
 
+  #isAt(jobNum: number, place: number, itemId: string): boolean {
+    return this.#sql.itemId.get(rowKey(jobNum, place))?.['item_id'] === itemId.toWellFormed();
+  }
+
   #lookUp(jobNum: number, itemId: string, hash: number): number | null {
     for (const { start, bits } of this.#runsOf(jobNum)) {
       const row = this.#sql.ids.get(rowKey(jobNum, start + bucketOf(hash, bits)));
@@ -86,7 +96,7 @@ export class ItemIds {
       for (let at = 0; at < pairs.length; at += 2) {
         if (pairs[at] !== hash) continue;
         const place = pairs[at + 1] ?? 0;
-        if (this.#sql.itemId.get(rowKey(jobNum, place))?.['item_id'] === itemId) return place;
+        if (this.#isAt(jobNum, place, itemId)) return place;
       }
     }
     return null;

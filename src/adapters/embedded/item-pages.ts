@@ -41,8 +41,8 @@ export function itemAt(tables: Tables, entry: JobEntry, seq: number): ItemRecord
 
 const NOTHING: Page<ItemRecord> = { entries: [], next: null };
 
-/** The row of an item, with its outcome if it has one. */
-interface ItemRow extends Omit<OutcomeRow, 'status'> {
+/** The row of an item, with its outcome if it has one. Statements hand it out as an array, in this order. */
+interface ItemRow extends Omit<OutcomeRow, 'status' | 'error_type'> {
   readonly item_id: string;
   readonly input: string;
   readonly status: number | null;
@@ -50,6 +50,25 @@ interface ItemRow extends Omit<OutcomeRow, 'status'> {
 
 interface EndedRow extends ItemRow {
   readonly status: number;
+}
+
+function rowOf(found: unknown): ItemRow {
+  const [key, item_id, input, status, attempt, tries, started_at, duration_ms, detail] = found as [
+    number,
+    string,
+    string,
+    number | null,
+    number,
+    number,
+    number,
+    number,
+    string | null,
+  ];
+  return { key, item_id, input, status, attempt, tries, started_at, duration_ms, detail };
+}
+
+function endedRowOf(found: unknown): EndedRow {
+  return rowOf(found) as EndedRow;
 }
 
 interface ReturnedRow extends Omit<BatchItem, 'seq'> {
@@ -69,12 +88,12 @@ function pageOf(entries: ItemRecord[], limit: number): Page<ItemRecord> {
 }
 
 function wholePage(tables: Tables, entry: JobEntry, page: PageRequest): Page<ItemRecord> {
-  const rows = tables.sql.itemsAfter.all(...rangeAfter(entry, page), page.limit) as unknown as ItemRow[];
+  const rows = tables.sql.itemsAfter.all(...rangeAfter(entry, page), page.limit).map(rowOf);
   return pageOf(recordsOf(tables, entry, rows), page.limit);
 }
 
 function failedPage(tables: Tables, entry: JobEntry, type: FailureType, page: PageRequest): Page<ItemRecord> {
-  const rows = tables.sql.itemsOfErrorAfter.all(type, ...rangeAfter(entry, page), page.limit) as unknown as EndedRow[];
+  const rows = tables.sql.itemsOfErrorAfter.all(type, ...rangeAfter(entry, page), page.limit).map(endedRowOf);
   return pageOf(
     rows.map((row) => endedRecord(entry, row)),
     page.limit,
@@ -83,7 +102,7 @@ function failedPage(tables: Tables, entry: JobEntry, type: FailureType, page: Pa
 
 function endedPage(tables: Tables, entry: JobEntry, status: 'failed' | 'skipped', page: PageRequest): Page<ItemRecord> {
   const range = rangeAfter(entry, page);
-  const rows = tables.sql.itemsOfStatusAfter.all(statusCode(status), ...range, page.limit) as unknown as EndedRow[];
+  const rows = tables.sql.itemsOfStatusAfter.all(statusCode(status), ...range, page.limit).map(endedRowOf);
   return pageOf(
     rows.map((row) => endedRecord(entry, row)),
     page.limit,
@@ -97,7 +116,7 @@ function successPage(tables: Tables, entry: JobEntry, page: PageRequest): Page<I
   let looked = 0;
   let lastSeq: number | null = null;
   for (const found of tables.sql.itemsWithOutcomeAfter.iterate(...rangeAfter(entry, page), most)) {
-    const row = found as unknown as EndedRow;
+    const row = endedRowOf(found);
     looked += 1;
     lastSeq = placeOf(row.key);
     if (endOf(row) === 'success') picked.push(endedRecord(entry, row));
@@ -156,7 +175,7 @@ function inOrder(seqs: number[], limit: number): number[] {
 function recordsAt(tables: Tables, entry: JobEntry, seqs: readonly number[]): ItemRecord[] {
   const rows = seqs.flatMap((seq) => {
     const key = rowKey(entry.num, seq);
-    return tables.sql.itemsAfter.all(key - 1, key, 1) as unknown as ItemRow[];
+    return tables.sql.itemsAfter.all(key - 1, key, 1).map(rowOf);
   });
   return recordsOf(tables, entry, rows);
 }
@@ -214,8 +233,11 @@ class UnsettledItems {
         this.#bySeq.set(item.seq, { ...item, status: place === 0 ? statusOfBatch(batch) : 'pending' });
       }
     }
-    if (this.#bySeq.size === open.length) return;
-    for (const row of tables.sql.returnedBetween.all(first, last) as unknown as ReturnedRow[]) {
+    const missing = open.filter((row) => !this.#bySeq.has(placeOf(row.key)));
+    const [firstMissing, lastMissing] = [missing[0]?.key, missing.at(-1)?.key];
+    if (firstMissing === undefined || lastMissing === undefined) return;
+    // Not more than a page: what lies between two rows of it that are in no batch is on the page, too.
+    for (const row of tables.sql.returnedBetween.all(firstMissing, lastMissing) as unknown as ReturnedRow[]) {
       this.#bySeq.set(placeOf(row.key), { ...row, status: waits });
     }
   }

@@ -12,11 +12,11 @@ import type {
   WorkOrder,
 } from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
-import type { Batch, Hold } from './batches.ts';
+import { type Batch, type HeldBatch, isHeld } from './batches.ts';
 import type { Committer } from './committer.ts';
 import { EmbeddedItemBook } from './item-book.ts';
 import type { JobEntry } from './jobs.ts';
-import { batchIdOf, ItemsToLease, keyOfBatchId, keyOfToken, refOf } from './lease-rows.ts';
+import { batchIdOf, batchIdOfToken, ItemsToLease, keyOfBatchId, keyOfToken, refOf } from './lease-rows.ts';
 import { PendingItems } from './pending-items.ts';
 import type { Removal } from './removal.ts';
 import { jobNumOf } from './row-key.ts';
@@ -137,14 +137,14 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
     return this.applied(() => {
       const ended = { leases: 0, queued: 0 };
       for (const batch of this.#overdue(now, queuedBefore).slice(0, limit)) {
-        const entry = this.#jobOf(batch);
-        const { hold } = batch;
-        ended[hold === null ? 'queued' : 'leases'] += 1;
-        if (entry !== null && hold !== null) {
-          const items = strike(this.tables, entry, { ...batch, hold }, now);
-          if (items.length > 0) this.tell({ kind: 'settled', jobId: entry.record.jobId, items });
+        if (isHeld(batch)) {
+          ended.leases += 1;
+          this.#strike(batch, now);
+          this.#takeBack(batch, 'expired');
+        } else {
+          ended.queued += 1;
+          this.#takeBack(batch, 'lost');
         }
-        this.#takeBack(batch, hold === null ? 'lost' : 'expired');
       }
       return ended;
     });
@@ -220,8 +220,14 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
     if (entry === null) return 'fenced';
     if (items.every((settlement) => isRecorded(this.tables, entry, settlement))) return 'recorded';
     this.write(entry, { ...entry.record, fenced: entry.record.fenced + 1 });
-    this.tell({ kind: 'fenced', jobId, batchId: batchIdOf(keyOfToken(token)) });
+    this.tell({ kind: 'fenced', jobId, batchId: batchIdOfToken(token) });
     return 'fenced';
+  }
+
+  #strike(batch: HeldBatch, now: number): void {
+    const entry = this.#jobOf(batch);
+    const items = entry === null ? [] : strike(this.tables, entry, batch, now);
+    if (entry !== null && items.length > 0) this.tell({ kind: 'settled', jobId: entry.record.jobId, items });
   }
 
   #takeBack(batch: Batch, because: ReturnCause): void {
@@ -237,7 +243,7 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
   }
 
   /** The fence: a batch is found only by the token that it has now. */
-  #held(token: string): (Batch & { hold: Hold }) | null {
+  #held(token: string): HeldBatch | null {
     const batch = this.tables.batches.get(keyOfToken(token));
     return batch !== undefined && isHeld(batch) ? batch : null;
   }
@@ -254,8 +260,4 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
   #jobOf(batch: Batch): JobEntry | null {
     return this.tables.jobs.byNum(jobNumOf(batch.key));
   }
-}
-
-function isHeld(batch: Batch): batch is Batch & { hold: Hold } {
-  return batch.hold !== null;
 }

@@ -26,6 +26,11 @@ export function keyOfToken(token: string): number {
   return token.startsWith('t') ? Number(token.slice(1)) : Number.NaN;
 }
 
+/** Also of one that is gone. */
+export function batchIdOfToken(token: string): string {
+  return batchIdOf(keyOfToken(token));
+}
+
 type Row = readonly [key: number, itemId: string, input: string];
 
 /** The items of claimed batches, read together: those that went out together mostly lie side by side. */

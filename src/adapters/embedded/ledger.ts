@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Leadership } from '../../ports/leadership.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { Committer } from './committer.ts';
-import { type Database, openDatabase } from './database.ts';
+import { type Database, openDatabase, troubleOf } from './database.ts';
 import { Durability, type Sync, walSync } from './durability.ts';
 import { EmbeddedLeadership } from './leadership.ts';
 import { EmbeddedLedger } from './lease-book.ts';
@@ -54,7 +54,7 @@ export function openEmbeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedg
   } catch (error) {
     database?.close();
     lock.release();
-    throw error;
+    throw troubleOf(error, dataDir) ?? error;
   }
 }
 
@@ -77,7 +77,16 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
   const durability = new Durability(database, options.sync ?? wal.sync);
   const committer = new Committer({ database, durability, working: tables, clock });
   const removal = new Removal({ sql, committer, clock });
-  removal.poke();
+  if (sql.firstRemoval.get() !== undefined) removal.poke();
+
+  let ending: Promise<void> | null = null;
+  async function end(): Promise<void> {
+    await removal.stop();
+    await committer.close();
+    await wal.close();
+    database.close();
+    lock.release();
+  }
 
   return {
     ledger: new EmbeddedLedger({ tables, committer, removal }),
@@ -93,15 +102,15 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
       return undone;
     },
     limitSize: (bytes) => database.limitSize(bytes),
-    async close() {
-      await removal.stop();
-      await committer.close();
-      await wal.close();
-      database.close();
-      lock.release();
+    close() {
+      ending ??= end();
+      return ending;
     },
     crash() {
+      if (ending !== null) return;
+      ending = Promise.resolve();
       committer.die();
+      void durability.idle().then(() => wal.close());
       database.closeUnsynced();
       lock.release();
     },

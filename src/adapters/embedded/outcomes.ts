@@ -51,7 +51,10 @@ export function historyOf(history: string | null): readonly AttemptRecord[] {
 }
 
 /** Every attempt that came to an end, the one that the row tells of last. */
-export function attemptsOf(row: OutcomeRow, detail: OutcomeDetail): readonly AttemptRecord[] {
+export function attemptsOf(
+  row: Omit<OutcomeRow, 'key' | 'error_type'>,
+  detail: OutcomeDetail,
+): readonly AttemptRecord[] {
   const last: AttemptRecord = {
     attempt: row.attempt,
     tries: row.tries,

@@ -1,5 +1,4 @@
 import type { Clock } from '../../ports/clock.ts';
-import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import type { Committer } from './committer.ts';
 import { lastKey, rowKey } from './row-key.ts';
 import type { Statements } from './statements.ts';
@@ -13,6 +12,7 @@ export class Removal {
   readonly #committer: Committer;
   readonly #clock: Clock;
   readonly #stop = new AbortController();
+  #isWanted = false;
   #running: Promise<void> | null = null;
 
   constructor(parts: { sql: Statements; committer: Committer; clock: Clock }) {
@@ -23,9 +23,8 @@ export class Removal {
 
   /** There may be something to delete. */
   poke(): void {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-    });
+    this.#isWanted = true;
+    this.#running ??= this.#run();
   }
 
   async stop(): Promise<void> {
@@ -35,15 +34,17 @@ export class Removal {
 
   async #run(): Promise<void> {
     const { signal } = this.#stop;
-    while (!signal.aborted) {
+    while (this.#isWanted && !signal.aborted) {
+      this.#isWanted = false;
       try {
-        if (!(await this.#committer.applied(() => this.#step()))) return;
-      } catch (error) {
-        if (!(error instanceof StorageTrouble)) throw error;
-        // Deleting takes room in the log, too.
+        this.#isWanted = (await this.#committer.applied(() => this.#step())) || this.#isWanted;
+      } catch {
+        // Deleting takes room in the log, too. Nobody waits for it, so it can wait until there is some.
+        this.#isWanted = true;
         await this.#clock.sleep(RETRY_MS, signal);
       }
     }
+    this.#running = null;
   }
 
   /** False when there is nothing left. */

@@ -28,7 +28,7 @@ export class ResultFolders {
       this.#disk.mkdirSync(path);
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
-      if (!this.#isFolder(path)) throw Object.assign(new Error(`${path} is gone again`), { code: 'ENOENT' });
+      if (!this.#isFolder(path)) throw new Error(`results: ${path} is not a folder`);
     }
     this.#remember(path);
     return path;
@@ -48,11 +48,10 @@ export class ResultFolders {
     this.#known.clear();
   }
 
-  /** False if there is nothing; anything else than a folder is an error. */
   #isFolder(path: string): boolean {
     const found = this.#disk.lstatSync(path, { throwIfNoEntry: false });
-    if (found !== undefined && !found.isDirectory()) throw new Error(`results: ${path} is not a folder`);
-    return found !== undefined;
+    if (found?.isSymbolicLink()) throw new Error(`results: ${path} is a symbolic link, not a folder`);
+    return found?.isDirectory() ?? false;
   }
 
   #remember(path: string): void {

@@ -238,7 +238,7 @@ export class FileResultStore implements ResultStore {
       if (encoding === 'identity') return bytes;
       return await unpack(bytes, maxOutputLength === undefined ? {} : { maxOutputLength });
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return null;
+      if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EISDIR') return null;
       throw error;
     }
   }

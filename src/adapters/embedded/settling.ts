@@ -2,7 +2,7 @@ import { failure } from '../../domain/failure.ts';
 import { MAX_STRIKES } from '../../domain/item.ts';
 import { finalStatusOf, whenSettled } from '../../domain/job.ts';
 import type { SettledItem, Settlement } from '../../ports/ledger.ts';
-import type { Batch, BatchItem, Hold } from './batches.ts';
+import type { Batch, BatchItem, HeldBatch, Hold } from './batches.ts';
 import type { JobEntry } from './jobs.ts';
 import { attemptsOf, detailOf, historyOf, insertOutcome, isEndOf, type OutcomeRow } from './outcomes.ts';
 import { rowKey } from './row-key.ts';
@@ -36,7 +36,7 @@ export function settleItem(
  * A worker went silent with these items in its hands. Those that did it once too often end as poison; they are the
  * answer. In a cancelled job there is nothing to find out any more.
  */
-export function strike(tables: Tables, entry: JobEntry, batch: Batch & { hold: Hold }, now: number): SettledItem[] {
+export function strike(tables: Tables, entry: JobEntry, batch: HeldBatch, now: number): SettledItem[] {
   const { hold, suspect, items } = batch;
   if (entry.record.status === 'cancelled' || hold.blameless) return [];
   const poisoned: SettledItem[] = [];

@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { LeaseBook, WorkerLeases } from '../../ports/ledger.ts';
 import type { WorkerQueue } from '../../ports/work-queue.ts';
 import { codeOf } from './disk-trouble.ts';
-import { WorkerConnection } from './worker-connection.ts';
+import { WITHOUT_A_WORD, WorkerConnection } from './worker-connection.ts';
 
 export interface ServeParts {
   readonly ledger: WorkerLeases & Pick<LeaseBook, 'abandon'>;
@@ -80,7 +80,8 @@ class ConnectedWorkers {
     this.#connections.delete(connection);
     const { who, saidBye, unfinished } = connection;
     if (who?.role !== 'main') {
-      if (!saidBye) this.#parts.onWorker({ kind: 'connection-trouble', worker: who?.worker ?? null, reason });
+      const isTrouble = !saidBye && reason !== WITHOUT_A_WORD && !this.#isClosing;
+      if (isTrouble) this.#parts.onWorker({ kind: 'connection-trouble', worker: who?.worker ?? null, reason });
       return;
     }
     const abandoned = saidBye || this.#isClosing || this.#isConnected(who.worker) ? 0 : await this.#abandon(who.worker);

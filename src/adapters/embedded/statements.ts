@@ -65,20 +65,16 @@ export const SQL = {
   failedAfter: `SELECT * FROM outcomes WHERE status <> 0 AND status = 1 AND key > ? AND key <= ? ORDER BY key LIMIT ?`,
   failedOfTypeAfter: `SELECT * FROM outcomes WHERE error_type = ? AND key > ? AND key <= ? ORDER BY key LIMIT ?`,
 
-  itemsAfter: `SELECT i.key, i.item_id, i.input, o.status, o.error_type, o.attempt, o.tries, o.started_at,
-      o.duration_ms, o.detail
+  itemsAfter: `SELECT i.key, i.item_id, i.input, o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail
     FROM items i LEFT JOIN outcomes o ON o.key = i.key
     WHERE i.key > ? AND i.key <= ? ORDER BY i.key LIMIT ?`,
-  itemsWithOutcomeAfter: `SELECT i.key, i.item_id, i.input, o.status, o.error_type, o.attempt, o.tries, o.started_at,
-      o.duration_ms, o.detail
+  itemsWithOutcomeAfter: `SELECT i.key, i.item_id, i.input, o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail
     FROM outcomes o CROSS JOIN items i ON i.key = o.key
     WHERE o.key > ? AND o.key <= ? ORDER BY o.key LIMIT ?`,
-  itemsOfStatusAfter: `SELECT i.key, i.item_id, i.input, o.status, o.error_type, o.attempt, o.tries, o.started_at,
-      o.duration_ms, o.detail
+  itemsOfStatusAfter: `SELECT i.key, i.item_id, i.input, o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail
     FROM outcomes o CROSS JOIN items i ON i.key = o.key
     WHERE o.status <> 0 AND o.status = ? AND o.key > ? AND o.key <= ? ORDER BY o.key LIMIT ?`,
-  itemsOfErrorAfter: `SELECT i.key, i.item_id, i.input, o.status, o.error_type, o.attempt, o.tries, o.started_at,
-      o.duration_ms, o.detail
+  itemsOfErrorAfter: `SELECT i.key, i.item_id, i.input, o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail
     FROM outcomes o CROSS JOIN items i ON i.key = o.key
     WHERE o.error_type = ? AND o.key > ? AND o.key <= ? ORDER BY o.key LIMIT ?`,
 
@@ -108,11 +104,19 @@ export const SQL = {
 
 export type Statements = { readonly [Name in keyof typeof SQL]: StatementSync };
 
+/** Those that read many rows, which are handed out as arrays: that takes half the time of objects. */
+const AS_ARRAYS = [
+  'itemToLease',
+  'itemsToLease',
+  'itemsAfter',
+  'itemsWithOutcomeAfter',
+  'itemsOfStatusAfter',
+  'itemsOfErrorAfter',
+] as const satisfies readonly (keyof Statements)[];
+
 export function prepareAll(db: DatabaseSync): Statements {
   const prepared = Object.entries(SQL).map(([name, sql]) => [name, db.prepare(sql)]);
   const statements: Statements = Object.fromEntries(prepared);
-  // The one read of which there is one per item: arrays take half the time of objects.
-  statements.itemsToLease.setReturnArrays(true);
-  statements.itemToLease.setReturnArrays(true);
+  for (const name of AS_ARRAYS) statements[name].setReturnArrays(true);
   return statements;
 }

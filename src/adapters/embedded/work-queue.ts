@@ -35,12 +35,9 @@ export class EmbeddedWorkQueue implements WorkQueue {
   async receive(name: Lane, max: number, hideMs: number, signal: AbortSignal): Promise<readonly Delivery[]> {
     if (signal.aborted) return [];
     const lane = this.#lane(name);
-    // Whoever came before goes first.
-    if (lane.receivers.size === 0) {
-      const now = this.#clock.elapsed();
-      const taken = lane.mailbox.take(max, now + hideMs, now);
-      if (taken.length > 0) return taken;
-    }
+    const now = this.#clock.elapsed();
+    const there = lane.mailbox.take(max, now + hideMs, now);
+    if (there.length > 0) return there;
     const { promise, resolve } = Promise.withResolvers<readonly Delivery[]>();
     const receiver: Receiver = { max, hideMs, resolve };
     const giveUp = () => {
@@ -50,7 +47,7 @@ export class EmbeddedWorkQueue implements WorkQueue {
     };
     lane.receivers.add(receiver);
     signal.addEventListener('abort', giveUp, { once: true });
-    this.#serve(lane);
+    this.#setAlarm(lane);
     const taken = await promise;
     signal.removeEventListener('abort', giveUp);
     return taken;

@@ -19,6 +19,9 @@ import {
 /** Nobody has this many calls open at once; beyond it we do not read on, and the worker has to wait. */
 const MAX_OPEN_CALLS = 20_000;
 
+/** How a process ends that was killed; nothing is wrong with the connection. */
+export const WITHOUT_A_WORD = 'it closed without a word';
+
 export interface ConnectionParts {
   readonly ledger: WorkerLeases;
   readonly queue: WorkerQueue;
@@ -91,7 +94,7 @@ export class WorkerConnection {
     for (const receive of this.#receives.values()) receive.abort();
     if (this.#openCalls > 0) await new Promise<void>((idle) => (this.#whenIdle = idle));
     if (this.#reader.isInsideFrame) this.#reason ??= 'it ended in the middle of a frame';
-    return this.#reason ?? (this.#saidBye ? 'bye' : 'it closed without a word');
+    return this.#reason ?? (this.#saidBye ? 'bye' : WITHOUT_A_WORD);
   }
 
   #read(piece: Buffer): void {
@@ -109,6 +112,8 @@ export class WorkerConnection {
   }
 
   #hear(message: unknown): void {
+    // Refused, cut off, or gone by its own wish: whatever it said after that is not heard.
+    if (!this.#socket.writable) return;
     if (this.#who === null) {
       this.#greet(message);
       return;

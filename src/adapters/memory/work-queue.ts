@@ -33,7 +33,6 @@ export class MemoryQueue implements WorkQueue {
     while (!signal.aborted) {
       const now = this.#clock.elapsed();
       const taken = mailbox.take(max, now + hideMs, now);
-      bell.setAlarm();
       if (taken.length > 0) return taken;
       await bell.rings(signal);
     }

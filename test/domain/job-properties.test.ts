@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Circuit, CLOSED } from '../../src/domain/breaker.ts';
+import { finishedOf, inFlightOf, pendingOf } from '../../src/domain/counts.ts';
+import { planDispatch } from '../../src/domain/dispatch-plan.ts';
+import {
+  applyJobEvent,
+  finalStatusOf,
+  isActive,
+  isRefusal,
+  JOB_STATUSES,
+  type JobEvent,
+  type JobRecord,
+  type JobStatus,
+  type JobStep,
+  NEXT_JOB_STATUS,
+  needsManifest,
+  whenSettled,
+} from '../../src/domain/job.ts';
+import { anyOutcome, BY_BREAKER, BY_STORAGE, BY_USER, jobOf, MANIFEST, NOW, policyOf, TRIP } from './builders.ts';
+
+/** What holds for every job, in whatever state, and every event. Examples are in job.test.ts. */
+
+function nextOf(status: JobStatus, name: JobStep): JobStatus | undefined {
+  const row: Partial<Record<JobStep, JobStatus>> = NEXT_JOB_STATUS[status];
+  return row[name];
+}
+
+/** Jobs in any state the tables allow, with counts that are consistent. */
+const anyJob: fc.Arbitrary<JobRecord> = fc
+  .record({
+    status: fc.constantFrom(...JOB_STATUSES),
+    held: fc.boolean(),
+    reason: fc.constantFrom(null, BY_USER, BY_STORAGE, BY_BREAKER),
+    circuit: fc.constantFrom<Circuit>(
+      CLOSED,
+      { state: 'open', since: NOW - 10, probeAt: null },
+      { state: 'open', since: NOW - 10, probeAt: NOW },
+      { state: 'probing', since: NOW - 10 },
+    ),
+    manifest: fc.constantFrom(null, MANIFEST),
+    breaker: fc.record({
+      on_trip: fc.constantFrom<'fail' | 'pause'>('fail', 'pause'),
+      cooldown_seconds: fc.constantFrom(null, 30),
+    }),
+    openUntil: fc.constantFrom(0, NOW + 1),
+    counts: fc.record({
+      ...{ queued: fc.nat(3), inProgress: fc.nat(3), success: fc.nat(5), failed: fc.nat(5), skipped: fc.nat(5) },
+      ...{ cancelled: fc.nat(5) },
+    }),
+    behind: fc.nat(5),
+    waiting: fc.oneof(fc.constant(0), fc.nat(10)),
+  })
+  .map(({ breaker, counts, behind, waiting, ...rest }) => {
+    const inFlight = counts.queued + counts.inProgress;
+    const itemsInFlight = inFlight === 0 ? 0 : inFlight + behind;
+    const total = itemsInFlight + waiting + counts.success + counts.failed + counts.skipped + counts.cancelled;
+    return jobOf({ circuit_breaker: breaker }, { ...rest, counts: { ...counts, total }, itemsInFlight });
+  });
+
+const anyEvent: fc.Arbitrary<JobEvent> = fc.oneof(
+  fc.constantFrom<JobEvent>(
+    { kind: 'start' },
+    { kind: 'pause', reason: BY_USER },
+    { kind: 'pause', reason: BY_STORAGE },
+    { kind: 'resume' },
+    { kind: 'trip', trip: TRIP, evidence: [] },
+    { kind: 'trip', trip: { ...TRIP, cause: 'stopper' }, evidence: [] },
+    { kind: 'probe' },
+    { kind: 'close-circuit' },
+    { kind: 'cancel' },
+    { kind: 'complete' },
+    { kind: 'policy', policy: policyOf() },
+    { kind: 'manifest', round: 1, manifest: MANIFEST },
+    { kind: 'manifest', round: 2, manifest: MANIFEST },
+  ),
+);
+
+function assertSound(job: JobRecord): void {
+  for (const count of Object.values(job.counts)) assert.ok(count >= 0);
+  assert.ok(pendingOf(job.counts) >= 0);
+  assert.equal(pendingOf(job.counts) + inFlightOf(job.counts) + finishedOf(job.counts), job.counts.total);
+  assert.ok(job.itemsInFlight >= inFlightOf(job.counts));
+  assert.ok(job.itemsInFlight + finishedOf(job.counts) <= job.counts.total);
+}
+
+test('no event breaks the sum of counts, loses an item or changes how one ended', () => {
+  fc.assert(
+    fc.property(anyJob, anyEvent, (job, event) => {
+      assertSound(job);
+      const after = applyJobEvent(job, event, NOW);
+      if (isRefusal(after)) return;
+      assertSound(after);
+      assert.equal(after.counts.total, job.counts.total);
+      assert.equal(after.counts.inProgress, job.counts.inProgress);
+      for (const end of ['success', 'failed', 'skipped'] as const) assert.equal(after.counts[end], job.counts[end]);
+      if (event.kind !== 'cancel') assert.deepEqual(after.counts, job.counts);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('every change of status is one the table has, and a final one is left only by resume or retry', () => {
+  const stepsOf: Readonly<Record<JobEvent['kind'], readonly JobStep[]>> = {
+    ...{ start: ['start'], pause: ['pause'], resume: ['resume'], trip: ['fail', 'pause'], probe: ['probe'] },
+    ...{ 'close-circuit': ['close'], cancel: ['cancel'], complete: ['complete'], policy: [], manifest: [] },
+  };
+  fc.assert(
+    fc.property(anyJob, anyEvent, (job, event) => {
+      const after = applyJobEvent(job, event, NOW);
+      if (isRefusal(after)) {
+        assert.ok(after.refused.length > 0);
+        return;
+      }
+      const steps = stepsOf[event.kind];
+      if (steps.length === 0) assert.equal(after.status, job.status);
+      else assert.ok(steps.some((name) => nextOf(job.status, name) === after.status));
+      if (job.status === 'completed' || job.status === 'cancelled') assert.equal(after.status, job.status);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('a refused event changes nothing, and one that is repeated at once is refused or changes nothing more', () => {
+  fc.assert(
+    fc.property(anyJob, anyEvent, (job, event) => {
+      const before = structuredClone(job);
+      const once = applyJobEvent(job, event, NOW);
+      assert.deepEqual(job, before);
+      if (isRefusal(once) || event.kind === 'policy') return;
+      const twice = applyJobEvent(once, event, NOW);
+      if (!isRefusal(twice)) assert.deepEqual(twice, once);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('a job that is held back says why, and one that goes on does not', () => {
+  fc.assert(
+    fc.property(anyJob, anyEvent, (job, event) => {
+      const after = applyJobEvent(job, event, NOW);
+      if (isRefusal(after) || after.status === job.status) return;
+      assert.equal(after.reason !== null, after.status === 'paused' || after.status === 'failed');
+      assert.equal(after.finishedAt !== null, ['failed', 'completed', 'cancelled'].includes(after.status));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('whoever looks at the active jobs misses none that there is something to do for', () => {
+  fc.assert(
+    fc.property(anyJob, (job) => {
+      fc.pre(job.counts.total > 0);
+      const plan = planDispatch(job, 1, NOW);
+      const isIdle = plan.kind === 'wait' && plan.until === null;
+      if (!isIdle || needsManifest(job)) assert.ok(isActive(job), JSON.stringify(plan));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('whatever an item ends as, one count goes up by one and nothing else moves but its batch', () => {
+  fc.assert(
+    fc.property(anyJob, anyOutcome, fc.boolean(), (job, outcome, endsBatch) => {
+      fc.pre(job.counts.inProgress > 0 && job.itemsInFlight > inFlightOf(job.counts));
+      const after = whenSettled(job, outcome, endsBatch);
+      const end = finalStatusOf(outcome);
+      const inProgress = job.counts.inProgress - (endsBatch ? 1 : 0);
+      assert.deepEqual(after.counts, { ...job.counts, inProgress, [end]: job.counts[end] + 1 });
+      assert.equal(after.itemsInFlight, job.itemsInFlight - 1);
+      assertSound(after);
+    }),
+    { numRuns: 500 },
+  );
+});

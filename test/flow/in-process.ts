@@ -1,0 +1,75 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openEmbeddedLedger } from '../../src/adapters/embedded/ledger.ts';
+import { type Disk, openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
+import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
+import { systemClock } from '../../src/adapters/system/clock.ts';
+import { Controller } from '../../src/controller/controller.ts';
+import { EventStream } from '../../src/controller/events.ts';
+import { submitJob } from '../../src/controller/submit.ts';
+import { NO_FAULTS } from '../../src/ports/faults.ts';
+import { loadScrapers } from '../../src/scraping/registry.ts';
+import { inProcessHeartbeat } from '../../src/worker/heartbeat.ts';
+import { Worker } from '../../src/worker/worker.ts';
+
+/** The real engine on real files in this process, so that a test can make the disk fail under it. */
+export async function openEngineHere(dataDir: string, trouble: { sync?: () => Promise<void>; disk?: Disk } = {}) {
+  const clock = systemClock();
+  const { sync, disk } = trouble;
+  const embedded = openEmbeddedLedger({ dataDir, clock, ...(sync ? { sync } : {}) });
+  const { ledger, leadership } = embedded;
+  const store = await openFileResultStore(join(dataDir, 'results'), { clock, ...(disk ? { disk } : {}) });
+  const scrapers = await loadScrapers([fileURLToPath(new URL('../../scrapers', import.meta.url))]);
+  const queue = new EmbeddedWorkQueue(clock);
+  const events = new EventStream();
+  const digest = (text: string) => hash('sha256', text);
+  const shared = { ledger, leadership, store, queue, clock, digest, faults: NO_FAULTS, events };
+  const controller = new Controller({
+    ...shared,
+    holder: 'here',
+    async probe() {
+      await embedded.probe();
+      await store.probe();
+    },
+    settings: {
+      leaseMs: LEASE_MS,
+      lostAfterMs: 60_000,
+      leadMs: 10_000,
+      reapMs: 100,
+      pollMs: 1000,
+      probeMs: 50,
+      itemsPerBatch: 1,
+    },
+  });
+  const problems: unknown[] = [];
+  const onTrouble = (error: unknown) => problems.push(error);
+  const worker = new Worker({
+    ...shared,
+    id: 'worker-here',
+    leases: ledger,
+    scrapers,
+    heartbeat: inProcessHeartbeat({ leases: ledger, queue, clock, leaseMs: LEASE_MS, onTrouble }),
+    onError: (_, error) => onTrouble(error),
+    settings: { lane: 'http', slots: 8, leaseMs: LEASE_MS, drainGraceMs: 2000, settleEveryMs: 0 },
+  });
+  const stop = new AbortController();
+  controller.start();
+  const working = worker.run(stop.signal);
+  return {
+    clock,
+    ledger,
+    store,
+    events,
+    embedded,
+    submit: (request: unknown) => submitJob({ ledger, clock, findScraper: (id) => scrapers.find(id) }, request),
+    async stop() {
+      stop.abort();
+      await working;
+      await controller.stop();
+      await embedded.close();
+    },
+  };
+}
+
+const LEASE_MS = 4000;
