@@ -56,15 +56,15 @@ export class Finisher {
     do {
       const page = await ledger.items(job.jobId, { status: null, errorType: null }, { after, limit: PAGE });
       // Asked after the page was read: a job that is still over in this round was so when we read.
-      if (!this.#parts.mayWork() || !(await this.#isStillOver(job))) return false;
+      if (!(await this.#isOurs(job))) return false;
       const added = addPage(fold, page.entries);
       fold = added.fold;
-      for (const part of added.parts) hashes.push(await this.#put(job, part));
+      if (!(await this.#putParts(job, added.parts, hashes))) return false;
       after = page.next;
     } while (after !== null);
 
     const last = lastParts(fold);
-    for (const part of last.parts) hashes.push(await this.#put(job, part));
+    if (!(await this.#putParts(job, last.parts, hashes)) || !(await this.#isOurs(job))) return false;
 
     const metadata = jobMetadata(job, last.fold, hashes);
     const stored = await this.#putJson(job, 'job_metadata.json', `${JSON.stringify(metadata, null, 2)}\n`);
@@ -76,16 +76,24 @@ export class Finisher {
     return true;
   }
 
-  async #isStillOver(job: JobRecord): Promise<boolean> {
+  /**
+   * Whether this index is still wanted, and we are the one to write it. Asked before each write, because all rounds lie
+   * under the same keys: a former leader that wakes up late must not put an old index in the place of a newer one.
+   */
+  async #isOurs(job: JobRecord): Promise<boolean> {
     const current = await this.#parts.ledger.job(job.jobId);
-    return current !== null && needsManifest(current) && current.round === job.round;
+    return current !== null && needsManifest(current) && current.round === job.round && this.#parts.mayWork();
   }
 
-  async #put(job: JobRecord, part: ManifestPart): Promise<PartHash> {
-    await this.#parts.faults.at('between-manifest-parts');
-    const name = partName(part.list, part.number);
-    const { sha256 } = await this.#putJson(job, name, renderPart(job.jobId, part));
-    return { list: part.list, part: part.number, items: part.entries.length, sha256 };
+  async #putParts(job: JobRecord, parts: readonly ManifestPart[], hashes: PartHash[]): Promise<boolean> {
+    for (const part of parts) {
+      await this.#parts.faults.at('between-manifest-parts');
+      if (!(await this.#isOurs(job))) return false;
+      const name = partName(part.list, part.number);
+      const { sha256 } = await this.#putJson(job, name, renderPart(job.jobId, part));
+      hashes.push({ list: part.list, part: part.number, items: part.entries.length, sha256 });
+    }
+    return true;
   }
 
   #putJson(job: JobRecord, name: string, text: string) {

@@ -4,9 +4,9 @@
  *   waiting    in a line, first in first out, one message per batch: sending a batch that waits already adds nothing
  *   delivered  hidden until a time; then it goes to the end of the line, unless it was acknowledged before
  *
- * A receipt names one delivery and is good only while that delivery is hidden; one that is not is passed over without
- * a word. Time comes in as an argument, and every operation costs the same however many messages there are (the next
- * to wake is kept in a heap).
+ * A receipt names one delivery and is good until the message is back in the line; one that is not is passed over without
+ * a word. Time comes in as an argument, and every operation costs the same however many messages there are (the next to
+ * wake is kept in a heap).
  */
 export class Mailbox<T extends { readonly batchId: string }> {
   readonly #name: string;

@@ -46,5 +46,11 @@ export abstract class EmbeddedBooks implements Pick<Ledger, 'subscribe'> {
   }
 }
 
+/** A cursor that is none of ours leads to no item, least of all to one of another job. */
+export function placeOfCursor(after: string | null): number {
+  if (after === null) return -1;
+  return /^\d{1,10}$/.test(after) ? Number(after) : Number.POSITIVE_INFINITY;
+}
+
 /** No call looks at more rows than this, whatever it is that it looks for. */
 export const MAX_LOOKED_AT = 1000;

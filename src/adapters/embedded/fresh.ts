@@ -18,6 +18,8 @@ export class Fresh {
   /** By `elapsed`, which no change of the system's time moves. */
   readonly #stretches: Stretch[];
   #keys: number[] = [];
+  /** Counted here and not by the table, which would give the number of a row that was rolled back to a younger one. */
+  #lastId: number;
   #isHeld: boolean;
 
   /** `isHeld`: the machine went down, and nothing is old before it was looked at. */
@@ -26,7 +28,8 @@ export class Fresh {
     this.#clock = clock;
     this.#isHeld = isHeld;
     const now = clock.elapsed();
-    this.#stretches = [{ from: now, to: now, lastId: this.newest() }];
+    this.#lastId = this.newest();
+    this.#stretches = [{ from: now, to: now, lastId: this.#lastId }];
   }
 
   add(key: number): void {
@@ -45,10 +48,11 @@ export class Fresh {
 
   flush(): void {
     if (this.#keys.length === 0) return;
-    const { lastInsertRowid } = this.#sql.insertFresh.run(JSON.stringify(packKeys(this.#keys)));
+    this.#lastId += 1;
+    this.#sql.insertFresh.run(this.#lastId, JSON.stringify(packKeys(this.#keys)));
     this.#keys = [];
     const now = this.#clock.elapsed();
-    this.#note(now, Number(lastInsertRowid));
+    this.#note(now, this.#lastId);
     if (!this.#isHeld) this.#forgetOld(now);
   }
 

@@ -11,7 +11,7 @@ import type {
   ReopenAnswer,
   RetryFilter,
 } from '../../ports/ledger.ts';
-import { MAX_LOOKED_AT } from './books.ts';
+import { MAX_LOOKED_AT, placeOfCursor } from './books.ts';
 import { itemAt, itemPage } from './item-pages.ts';
 import { EmbeddedJobBook } from './job-book.ts';
 import type { JobEntry } from './jobs.ts';
@@ -96,7 +96,7 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
   #failedRows(entry: JobEntry, { itemIds, errorType }: RetryFilter, page: PageRequest): FailedRows {
     if (itemIds !== null) return this.#failedAmong(entry, itemIds, errorType, page);
     const { after, limit } = page;
-    const range = [rowKey(entry.num, Number(after ?? -1)), lastKey(entry.num)] as const;
+    const range = [rowKey(entry.num, placeOfCursor(after)), lastKey(entry.num)] as const;
     const found =
       errorType === null
         ? this.sql.failedAfter.all(...range, limit)
@@ -113,7 +113,7 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
     errorType: FailureType | null,
     { after, limit }: PageRequest,
   ): FailedRows {
-    const first = after === null ? 0 : Number(after) + 1;
+    const first = placeOfCursor(after) + 1;
     const end = Math.min(itemIds.length, first + MAX_LOOKED_AT);
     const rows = new Map<number, OutcomeRow>();
     let place = first;

@@ -2,7 +2,7 @@ import type { FailureType } from '../../domain/failure.ts';
 import type { ItemRecord, ItemStatus } from '../../domain/item.ts';
 import type { ItemFilter, Page, PageRequest } from '../../ports/ledger.ts';
 import type { Batch, BatchItem } from './batches.ts';
-import { MAX_LOOKED_AT } from './books.ts';
+import { MAX_LOOKED_AT, placeOfCursor } from './books.ts';
 import type { JobEntry } from './jobs.ts';
 import { attemptsOf, detailOf, endOf, historyOf, type OutcomeRow, statusCode } from './outcomes.ts';
 import { lastKey, placeOf, rowKey } from './row-key.ts';
@@ -36,7 +36,7 @@ export function itemPage(tables: Tables, entry: JobEntry, filter: ItemFilter, pa
 }
 
 export function itemAt(tables: Tables, entry: JobEntry, seq: number): ItemRecord | null {
-  return wholePage(tables, entry, { after: String(seq - 1), limit: 1 }).entries[0] ?? null;
+  return wholePage(tables, entry, { after: seq === 0 ? null : String(seq - 1), limit: 1 }).entries[0] ?? null;
 }
 
 const NOTHING: Page<ItemRecord> = { entries: [], next: null };
@@ -79,7 +79,7 @@ interface ReturnedRow extends Omit<BatchItem, 'seq'> {
 type Unsettled = Omit<BatchItem, 'seq'> & { readonly status: ItemStatus };
 
 function rangeAfter(entry: JobEntry, { after }: PageRequest): [after: number, last: number] {
-  return [rowKey(entry.num, after === null ? -1 : Number(after)), lastKey(entry.num)];
+  return [rowKey(entry.num, placeOfCursor(after)), lastKey(entry.num)];
 }
 
 function pageOf(entries: ItemRecord[], limit: number): Page<ItemRecord> {
@@ -133,7 +133,7 @@ function firstsPage(
   status: 'queued' | 'in_progress',
   page: PageRequest,
 ): Page<ItemRecord> {
-  const after = Number(page.after ?? -1);
+  const after = placeOfCursor(page.after);
   const seqs: number[] = [];
   for (const batch of tables.batches.ofJob(entry.num)) {
     const first = batch.items[0];
@@ -154,7 +154,7 @@ function waitingPage(
 ): Page<ItemRecord> {
   const isCancelled = entry.record.status === 'cancelled';
   if (isCancelled !== (status === 'cancelled')) return NOTHING;
-  const after = Number(page.after ?? -1);
+  const after = placeOfCursor(page.after);
   const seqs: number[] = [];
   const returned = tables.sql.returnedFirst.all(rowKey(entry.num, after + 1), lastKey(entry.num), page.limit);
   for (const row of returned) seqs.push(placeOf(Number(row['key'])));

@@ -23,7 +23,10 @@ export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
       if (indexes.length > 0) return { kind: 'duplicates', indexes };
 
       const record = newJobRecord(job, items.length, now);
-      this.insertItems(this.tables.jobs.create(record), 0, items);
+      const entry = this.tables.jobs.create(record);
+      // Its number may have been that of a job whose making was rolled back.
+      this.tables.itemIds.forgetJob(entry.num);
+      this.insertItems(entry, 0, items);
       this.tell({ kind: 'job', job: record, because: 'created' });
       return { kind: 'created', job: record };
     });

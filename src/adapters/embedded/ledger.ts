@@ -69,7 +69,7 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
     tables.flush();
     // What was handed out last may not have reached the disk, and its names must not be given out again.
     if (afterMachineCrash) sql.skipBatchNumbers.run(BATCH_NUMBERS_SKIPPED);
-    else sql.setMeta.run(BOOT_ID, bootId);
+    else if (lastBootId !== bootId) sql.setMeta.run(BOOT_ID, bootId);
   });
   if (afterMachineCrash) tables.forget();
 
@@ -110,6 +110,7 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
       if (ending !== null) return;
       ending = Promise.resolve();
       committer.die();
+      void removal.stop();
       void durability.idle().then(() => wal.close());
       database.closeUnsynced();
       lock.release();

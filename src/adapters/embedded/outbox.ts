@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import type { Clock } from '../../ports/clock.ts';
 import { encodeFrame, MAX_FRAME_BYTES } from './frame.ts';
 
 /** Beyond this a frame is sent and the next one begun, so that the other side can start before all is written. */
@@ -9,19 +8,17 @@ const FULL_FRAME_CHARS = 256 * 1024;
 const MAX_ENTRY_CHARS = Math.floor((MAX_FRAME_BYTES - 1024) / 3);
 
 /**
- * What is to be sent on a connection. Entries of one turn of the event loop go together in as few frames as hold them,
- * because a frame costs far more than an entry; while the other side does not read, they wait here.
+ * What is to be sent on a connection. Entries that come together go together in as few frames as hold them, because a
+ * frame costs far more than an entry; while the other side does not read, they wait here.
  */
 export class Outbox {
   readonly #socket: Socket;
-  readonly #clock: Clock;
   readonly #kind: string;
   #entries: string[] = [];
   #isFlushing = false;
 
-  constructor(socket: Socket, clock: Clock, kind: 'calls' | 'replies') {
+  constructor(socket: Socket, kind: 'calls' | 'replies') {
     this.#socket = socket;
-    this.#clock = clock;
     this.#kind = JSON.stringify(kind);
   }
 
@@ -36,7 +33,7 @@ export class Outbox {
     this.#entries.push(entry);
     if (!this.#isFlushing) {
       this.#isFlushing = true;
-      void this.#flushNextTurn();
+      void this.#flushSoon();
     }
     return true;
   }
@@ -47,8 +44,12 @@ export class Outbox {
     if (this.#socket.writable) this.#socket.write(encodeFrame(JSON.stringify(message)));
   }
 
-  async #flushNextTurn(): Promise<void> {
-    await this.#clock.turn();
+  /**
+   * When everything that the present event set off has come to rest: one commit answers hundreds of calls. Waiting for
+   * the next turn of the event loop would gather no more, and is felt where few items are allowed at a time.
+   */
+  async #flushSoon(): Promise<void> {
+    await new Promise<void>((resolve) => process.nextTick(resolve));
     while (this.#entries.length > 0 && this.#socket.writable) {
       if (this.#socket.writableNeedDrain) await drained(this.#socket);
       else this.#writeEntries();

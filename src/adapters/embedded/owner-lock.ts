@@ -39,8 +39,17 @@ export function takeOwnership(dataDir: string): OwnerLock {
       { cause: error },
     );
   }
-  writeFileSync(pidFile, `${process.pid}\n`);
+  writePid(pidFile);
   return new OwnerLock(db, pidFile);
+}
+
+/** A disk without room for a number is the ledger's to complain about. */
+function writePid(pidFile: string): void {
+  try {
+    writeFileSync(pidFile, `${process.pid}\n`);
+  } catch {
+    rmSync(pidFile, { force: true });
+  }
 }
 
 function readPid(pidFile: string): string {

@@ -220,13 +220,21 @@ export class FileResultStore implements ResultStore {
     }
   }
 
-  /** A `replace` may change the encoding while we look, so what is in neither place is looked for again. */
+  /** A `replace` may change the encoding while we look, so nothing is nothing only if neither is there at one moment. */
   async #read(path: ResultPath): Promise<Found | null> {
-    for (const encoding of ['identity', 'gzip', 'identity'] as const) {
-      const body = await this.#readAs(path, encoding);
-      if (body !== null) return { body, encoding };
+    for (;;) {
+      for (const encoding of ['identity', 'gzip'] as const) {
+        const body = await this.#readAs(path, encoding);
+        if (body !== null) return { body, encoding };
+      }
+      if (!this.#isThere(path)) return null;
     }
-    return null;
+  }
+
+  #isThere(path: ResultPath): boolean {
+    const folder = this.#folders.find(path.folders);
+    if (folder === null) return false;
+    return Object.values(path.names).some((name) => this.#isFile(join(folder, name)));
   }
 
   async #readAs(path: ResultPath, encoding: ContentEncoding, maxOutputLength?: number): Promise<Uint8Array | null> {
@@ -241,6 +249,10 @@ export class FileResultStore implements ResultStore {
       if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EISDIR') return null;
       throw error;
     }
+  }
+
+  #isFile(path: string): boolean {
+    return this.#disk.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
   }
 
   #exists(path: string): boolean {

@@ -92,7 +92,7 @@ export const MIGRATIONS: readonly string[] = [
   );
   CREATE INDEX failure_groups_by_job ON failure_groups (job);
 
-  CREATE TABLE fresh (id INTEGER PRIMARY KEY AUTOINCREMENT, keys TEXT NOT NULL);
+  CREATE TABLE fresh (id INTEGER PRIMARY KEY, keys TEXT NOT NULL);
   CREATE TABLE removals (num INTEGER PRIMARY KEY, items INTEGER NOT NULL, done INTEGER NOT NULL);
   CREATE TABLE leadership (id INTEGER PRIMARY KEY CHECK (id = 1), holder TEXT NOT NULL, until REAL NOT NULL);
   CREATE TABLE probe (id INTEGER PRIMARY KEY, filler BLOB NOT NULL);

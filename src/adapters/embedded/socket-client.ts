@@ -118,7 +118,7 @@ class OwnerLine {
   constructor(socket: Socket, clock: Clock) {
     this.#socket = socket;
     this.#clock = clock;
-    this.#outbox = new Outbox(socket, clock, 'calls');
+    this.#outbox = new Outbox(socket, 'calls');
     const { promise, resolve } = Promise.withResolvers<string>();
     this.closed = promise;
     socket.on('data', (piece: Buffer) => this.#read(piece));

@@ -84,7 +84,7 @@ export const SQL = {
   deleteFailureGroup: 'DELETE FROM failure_groups WHERE id = ?',
   deleteFailureGroups: 'DELETE FROM failure_groups WHERE job = ?',
 
-  insertFresh: 'INSERT INTO fresh (keys) VALUES (?)',
+  insertFresh: 'INSERT INTO fresh (id, keys) VALUES (?, ?)',
   newestFresh: 'SELECT max(id) AS id FROM fresh',
   freshAfter: 'SELECT id, keys FROM fresh WHERE id > ? AND id <= ? ORDER BY id LIMIT 1',
   deleteFreshUntil: 'DELETE FROM fresh WHERE id <= ?',

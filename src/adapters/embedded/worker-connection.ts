@@ -57,7 +57,7 @@ export class WorkerConnection {
   constructor(socket: Socket, parts: ConnectionParts) {
     this.#socket = socket;
     this.#parts = parts;
-    this.#outbox = new Outbox(socket, parts.clock, 'replies');
+    this.#outbox = new Outbox(socket, 'replies');
     this.ended = this.#end();
     socket.on('data', (piece: Buffer) => this.#read(piece));
     socket.on('drain', () => this.#readOn());

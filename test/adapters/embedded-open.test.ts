@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { MIGRATIONS, migrate } from '../../src/adapters/embedded/schema.ts';
+import { givenJob, jobOf } from '../contract/ledger/hands.ts';
+import { dataDirOf, openIn } from './embedded-support.ts';
+
+const userVersion = (db: DatabaseSync) => db.prepare('PRAGMA user_version').get()?.['user_version'];
+
+test('a new database takes every step, and an old one those that it lacks', (t) => {
+  const file = join(dataDirOf(t), 'steps.db');
+  const steps = ['CREATE TABLE one (a)', 'ALTER TABLE one ADD COLUMN b', 'INSERT INTO one VALUES (1, 2)'];
+  const db = new DatabaseSync(file);
+  t.after(() => db.close());
+  migrate(db, file, steps.slice(0, 1));
+  assert.equal(userVersion(db), 1);
+  migrate(db, file, steps);
+  migrate(db, file, steps);
+  assert.equal(userVersion(db), 3);
+  assert.deepEqual({ ...db.prepare('SELECT * FROM one').get() }, { a: 1, b: 2 });
+});
+
+test('a step that fails leaves the database as the step before made it', (t) => {
+  const file = join(dataDirOf(t), 'steps.db');
+  const db = new DatabaseSync(file);
+  t.after(() => db.close());
+  const steps = ['CREATE TABLE one (a)', 'CREATE TABLE two (a); CREATE TABLE one (a)'];
+  assert.throws(() => migrate(db, file, steps), /already exists/);
+  assert.equal(userVersion(db), 1);
+  assert.equal(db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'two'").get(), undefined);
+});
+
+test('a ledger opened twice in a row is migrated once', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const jobId = await givenJob(first.ledger);
+  await first.close();
+  const second = openIn(t, dataDir);
+  assert.equal((await jobOf(second.ledger, jobId)).counts.total, 1);
+});
+
+test('a database of a newer version is refused with both versions and what to do, and left alone', async (t) => {
+  const dataDir = dataDirOf(t);
+  await openIn(t, dataDir).close();
+  const file = join(dataDir, 'ledger.db');
+  const db = new DatabaseSync(file);
+  db.exec(`PRAGMA user_version = ${MIGRATIONS.length + 6}`);
+  db.close();
+  assert.throws(
+    () => openIn(t, dataDir),
+    (error: Error) => {
+      assert.match(error.message, /ledger\.db/);
+      assert.match(error.message, new RegExp(`version ${MIGRATIONS.length + 6}\\b`));
+      assert.match(error.message, new RegExp(`up to ${MIGRATIONS.length}\\b`));
+      assert.match(error.message, /newer Trawl|another data directory/);
+      return true;
+    },
+  );
+  const left = new DatabaseSync(file);
+  assert.equal(userVersion(left), MIGRATIONS.length + 6);
+  left.close();
+});
+
+test('a directory that could not be opened is free for the next', async (t) => {
+  const dataDir = dataDirOf(t);
+  const file = join(dataDir, 'ledger.db');
+  writeFileSync(file, 'this was never a database, however long one looks at it\n'.repeat(100));
+  assert.throws(() => openIn(t, dataDir), /ledger\.db cannot be read as a ledger .*move it away/);
+  assert.match(readFileSync(file, 'utf8'), /never a database/);
+  writeFileSync(file, '');
+  const { ledger } = openIn(t, dataDir);
+  assert.equal(await ledger.job('none'), null);
+});
+
+test('the database of another program is not taken for a ledger', (t) => {
+  const dataDir = dataDirOf(t);
+  const db = new DatabaseSync(join(dataDir, 'ledger.db'));
+  db.exec('CREATE TABLE recipes (name)');
+  db.close();
+  assert.throws(() => openIn(t, dataDir), /another program/);
+});
+
+test('a directory has one owner, and whoever comes second hears who that is', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  assert.throws(
+    () => openIn(t, dataDir),
+    (error: Error) => {
+      assert.ok(error.message.includes(dataDir));
+      assert.ok(error.message.includes(`process ${process.pid}`));
+      return true;
+    },
+  );
+  // The refusal did not take the lock away either.
+  assert.throws(() => openIn(t, dataDir), /in use/);
+  assert.equal(await first.ledger.job('none'), null);
+  await first.close();
+  const second = openIn(t, dataDir);
+  second.crash();
+  const third = openIn(t, dataDir);
+  assert.equal(await third.ledger.job('none'), null);
+});

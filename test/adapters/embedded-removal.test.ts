@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { givenJob, itemOf, jobOf, runAll, takeOut } from '../contract/ledger/hands.ts';
+import { failedWith, NOW, newItems, newJob, partOf, scrapedWith } from '../support/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { dataDirOf, openIn } from './embedded-support.ts';
+
+const LARGE = ['items', 'outcomes', 'returned', 'item_ids', 'item_id_runs', 'batches', 'failure_groups', 'removals'];
+
+/** Rows of every table, as another process would see them. */
+function rowsIn(dataDir: string): Record<string, number> {
+  const db = new DatabaseSync(join(dataDir, 'ledger.db'), { readOnly: true });
+  const count = (table: string) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']);
+  const counts = Object.fromEntries(LARGE.map((table) => [table, count(table)]));
+  db.close();
+  return counts;
+}
+
+const NO_ROWS = Object.fromEntries(LARGE.map((table) => [table, 0]));
+
+/** Answers come with the commit, so that the deleting has not begun when a test looks. */
+const sync = async () => {};
+
+async function until(condition: () => boolean, clock: FakeClock): Promise<void> {
+  for (let turns = 0; !condition(); turns += 1) {
+    assert.ok(turns < 10_000, 'it never came to that');
+    await clock.turn();
+  }
+}
+
+test('a removed job is gone at once, and its rows a few at a time after that', async (t) => {
+  const dataDir = dataDirOf(t);
+  const clock = new FakeClock();
+  const { ledger } = openIn(t, dataDir, { clock, sync });
+  await ledger.createJob(newJob(), newItems(9000), NOW);
+  const [one, two, three] = await takeOut(ledger, 'job-1');
+  assert.ok(one && two && three);
+  await ledger.settle([partOf(one, failedWith('blocked')), partOf(two, scrapedWith('a'))], NOW);
+  await ledger.release(three.token, 'drained', NOW);
+
+  assert.equal(await ledger.removeJob('job-1'), true);
+  assert.equal(await ledger.job('job-1'), null);
+  assert.equal(await ledger.item('job-1', 'p-1'), null);
+  assert.deepEqual(await ledger.items('job-1', { status: null, errorType: null }, { after: null, limit: 9 }), {
+    entries: [],
+    next: null,
+  });
+  assert.deepEqual((await ledger.jobs({ status: null, page: { after: null, limit: 9 } })).entries, []);
+  assert.equal(await ledger.removeJob('job-1'), false);
+  assert.ok((rowsIn(dataDir)['items'] ?? 0) > 2000, 'not all at once');
+
+  const steps: number[] = [];
+  let last = rowsIn(dataDir)['items'] ?? 0;
+  await until(() => {
+    const left = rowsIn(dataDir);
+    if (left['items'] !== last) steps.push(last - (left['items'] ?? 0));
+    last = left['items'] ?? 0;
+    return left['removals'] === 0;
+  }, clock);
+  assert.deepEqual(rowsIn(dataDir), NO_ROWS);
+  assert.ok(steps.length >= 2 && steps.every((step) => step <= 4000), steps.join());
+});
+
+test('a job of the same name can be made while the old one is being deleted, and is another', async (t) => {
+  const dataDir = dataDirOf(t);
+  const clock = new FakeClock();
+  const { ledger } = openIn(t, dataDir, { clock, sync });
+  await ledger.createJob(newJob(), newItems(9000), NOW);
+  const [old] = await takeOut(ledger, 'job-1');
+  assert.ok(old);
+  await ledger.removeJob('job-1');
+  await givenJob(ledger, { items: 3, prefix: 'new' });
+  assert.deepEqual(await ledger.settle([partOf(old)], NOW), ['fenced']);
+  assert.equal(await ledger.item('job-1', 'p-0'), null);
+  assert.equal((await itemOf(ledger, 'job-1', 'new-2')).seq, 2);
+  await until(() => rowsIn(dataDir)['removals'] === 0, clock);
+  assert.equal(rowsIn(dataDir)['items'], 3);
+  await runAll(ledger, 'job-1');
+  assert.equal((await jobOf(ledger, 'job-1')).counts.success, 3);
+});
+
+test('a restart goes on with what was left to delete', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir, { sync });
+  await first.ledger.createJob(newJob(), newItems(9000), NOW);
+  await first.ledger.removeJob('job-1');
+  first.crash();
+  assert.ok((rowsIn(dataDir)['items'] ?? 0) > 0);
+
+  const clock = new FakeClock();
+  const { ledger } = openIn(t, dataDir, { clock, sync });
+  assert.equal(await ledger.job('job-1'), null);
+  await until(() => rowsIn(dataDir)['removals'] === 0, clock);
+  assert.deepEqual(rowsIn(dataDir), NO_ROWS);
+});

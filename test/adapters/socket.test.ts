@@ -1,0 +1,358 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { FrameReader } from '../../src/adapters/embedded/frame.ts';
+import { OwnerGone, OwnerRefused } from '../../src/adapters/embedded/socket-client.ts';
+import type { ClaimAnswer, SettlePart } from '../../src/ports/ledger.ts';
+import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
+import { batches, framesOf, helloOf, withOwner } from './socket-owner.ts';
+
+const HIDE_MS = 30_000;
+const NEVER = new AbortController().signal;
+
+function settlement(seq: number): SettlePart {
+  return {
+    token: `token-${seq}`,
+    jobId: 'job-1',
+    items: [{ seq, attempt: 1, tries: 1, startedAt: 1, durationMs: 2, outcome: { kind: 'scraped', artifacts: [] } }],
+  };
+}
+
+withOwner('calls made in one turn travel together, and so do their answers', async (owner) => {
+  const frames: unknown[][] = [];
+  const spy = createServer((socket) => {
+    const reader = new FrameReader();
+    socket.on('data', (piece: Buffer) => {
+      for (const message of reader.read(piece) as unknown[][]) {
+        frames.push(message);
+        if (message[0] === 'hello') socket.write(framesOf(['welcome', { protocol: 1 }]));
+        else socket.write(framesOf(['replies', ...message.slice(1).map((call) => [(call as unknown[])[0], true])]));
+      }
+    });
+  });
+  await owner.server?.close();
+  spy.listen(owner.socketPath);
+  await once(spy, 'listening');
+  const worker = await owner.worker();
+  await Promise.all(Array.from({ length: 1000 }, (_, seq) => worker.leases.begin(`token-${seq}`, seq)));
+  const sizes = frames.filter(([kind]) => kind === 'calls').map((frame) => frame.length - 1);
+  assert.deepEqual(sizes, [1000]);
+  await worker.close();
+  spy.close();
+});
+
+withOwner('the owner answers the calls of one frame in few frames', async (owner) => {
+  const stranger = await owner.stranger();
+  const calls = Array.from({ length: 500 }, (_, id) => [id, 'begin', `token-${id}`, id]);
+  stranger.say(helloOf('worker-1'), ['calls', ...calls]);
+  const [, replies] = await stranger.hears(2);
+  assert.equal((replies as unknown[]).length, 501);
+});
+
+withOwner('what is claimed is claimed under the name that the worker gave when it connected', async (owner) => {
+  const worker = await owner.worker('worker-7');
+  await worker.leases.claim(batches('a'), 'worker-7', 100, 50);
+  assert.deepEqual(owner.calls('claim'), [[batches('a'), 'worker-7', 100, 50]]);
+  await assert.rejects(worker.leases.claim(batches('a'), 'worker-8', 100, 50), /worker worker-7, not of worker-8/);
+});
+
+withOwner(
+  'storage trouble arrives as storage trouble, and other errors with their names',
+  async (owner) => {
+    const { leases } = await owner.worker();
+    await assert.rejects(leases.settle([settlement(1)], 1), (error) => {
+      assert.ok(error instanceof StorageTrouble);
+      assert.deepEqual([error.kind, error.message], ['full', 'no room']);
+      return true;
+    });
+    await assert.rejects(leases.begin('token', 1), { name: 'RangeError', message: 'as arranged' });
+    assert.equal(await leases.workOrder('job-1'), null, 'the connection lives on');
+  },
+  {
+    async settle() {
+      throw new StorageTrouble('full', 'no room');
+    },
+    async begin() {
+      throw new RangeError('as arranged');
+    },
+  },
+);
+
+const BAD_SETTLEMENTS: Record<string, unknown> = {
+  'no list': {},
+  'a field too many': [{ ...settlement(1), extra: 1 }],
+  'no token': [{ ...settlement(1), token: 5 }],
+  'no outcome': [{ ...settlement(1), items: [{ ...settlement(1).items[0], outcome: null }] }],
+  'an unknown outcome': [{ ...settlement(1), items: [{ ...settlement(1).items[0], outcome: { kind: 'lost', x: 1 } }] }],
+  'half a number': [{ ...settlement(1), items: [{ ...settlement(1).items[0], seq: 1.5 }] }],
+  'an unknown failure': [
+    {
+      ...settlement(1),
+      items: [
+        {
+          ...settlement(1).items[0],
+          outcome: { kind: 'failed', failure: { type: 'bad luck', message: '', cause: null, retryAfterMs: null } },
+        },
+      ],
+    },
+  ],
+  'a hash that is none': [
+    {
+      ...settlement(1),
+      items: [
+        {
+          ...settlement(1).items[0],
+          outcome: {
+            kind: 'scraped',
+            artifacts: [{ kind: 'html', key: 'k', size: 1, sha256: 'x', encoding: 'gzip', contentType: 't' }],
+          },
+        },
+      ],
+    },
+  ],
+};
+
+withOwner('a settlement that is not complete does not reach the ledger', async (owner) => {
+  const { leases } = await owner.worker();
+  for (const [what, parts] of Object.entries(BAD_SETTLEMENTS)) {
+    await assert.rejects(leases.settle(parts as SettlePart[], 1), { name: 'BadCall' }, what);
+  }
+  assert.deepEqual(owner.calls('settle'), []);
+  assert.deepEqual(await leases.settle([settlement(1)], 1), ['recorded']);
+});
+
+withOwner('every kind of settlement that the engine makes passes', async (owner) => {
+  const artifact = {
+    kind: 'html',
+    key: 'k',
+    size: 1,
+    sha256: 'a'.repeat(64),
+    encoding: 'gzip',
+    contentType: 't',
+  } as const;
+  const failure = { type: 'blocked', message: 'm', cause: null, retryAfterMs: 5 } as const;
+  const [item] = settlement(1).items;
+  assert.ok(item);
+  const parts: SettlePart = {
+    token: 't',
+    jobId: 'j',
+    items: [
+      { ...item, outcome: { kind: 'scraped', artifacts: [artifact, { ...artifact, offset: 0, length: 5 }] } },
+      { ...item, outcome: { kind: 'skipped', reason: 'cached' } },
+      { ...item, outcome: { kind: 'failed', failure } },
+      { ...item, outcome: { kind: 'failed', failure: { ...failure, cause: 'c', retryAfterMs: null } } },
+    ],
+  };
+  const { leases } = await owner.worker();
+  await leases.settle([parts], 9);
+  assert.deepEqual(owner.calls('settle'), [[[parts], 9]]);
+});
+
+withOwner('a call that is too large to be sent fails alone', async (owner) => {
+  const { leases, queue } = await owner.worker();
+  const huge = leases.settle([{ ...settlement(1), token: 'x'.repeat(12_000_000) }], 1);
+  const small = queue.ack(['receipt']);
+  await assert.rejects(huge, /too large/);
+  await small;
+});
+
+withOwner(
+  'an answer that is too large to be sent fails its call alone',
+  async (owner) => {
+    const { leases } = await owner.worker();
+    await assert.rejects(leases.renew(['a'], 1), /too large/);
+    assert.equal(await leases.begin('a', 1), true);
+  },
+  { renew: async () => ['x'.repeat(12_000_000)] },
+);
+
+withOwner('what a dead worker had received goes to another at once, and its leases are abandoned', async (owner) => {
+  const child = spawnWorker(owner.socketPath, 'doomed');
+  await owner.until(() => owner.calls('claim').length === 1);
+  const other = await owner.worker('other');
+  await owner.queue.send(batches('a', 'b'));
+  await owner.until(() => owner.calls('claim').length === 2);
+  const waiting = other.queue.receive('http', 5, HIDE_MS, NEVER);
+  child.kill('SIGKILL');
+  const again = await waiting;
+  assert.deepEqual(again.map(({ ref }) => ref.batchId).sort(), ['a', 'b']);
+  assert.deepEqual(owner.calls('abandon'), [['doomed', owner.clock.now()]]);
+  assert.equal((await owner.left('doomed')).abandoned, 1);
+});
+
+withOwner('a worker that dies while it waits for work stands in nobody’s way', async (owner) => {
+  const stranger = await owner.stranger();
+  stranger.say(helloOf('worker-1'), ['calls', [1, 'receive', 'http', 1, HIDE_MS], [2, 'begin', 'a', 1]]);
+  await stranger.hears(2);
+  stranger.socket.destroy();
+  await owner.left();
+  const other = await owner.worker('other');
+  await owner.queue.send(batches('a'));
+  const [delivery] = await other.queue.receive('http', 1, HIDE_MS, NEVER);
+  assert.equal(delivery?.ref.batchId, 'a');
+});
+
+function spawnWorker(socketPath: string, workerId: string): ChildProcess {
+  const file = join(import.meta.dirname, 'socket-worker.ts');
+  return spawn(process.execPath, [file, socketPath, workerId], { stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+withOwner('a worker that says goodbye is not taken for dead', async (owner) => {
+  const worker = await owner.worker();
+  await owner.queue.send(batches('a'));
+  await worker.queue.receive('http', 1, HIDE_MS, NEVER);
+  await worker.close();
+  const left = await owner.left();
+  assert.deepEqual([left.reason, left.abandoned], ['bye', 0]);
+  assert.deepEqual(owner.calls('abandon'), []);
+  const other = await owner.worker('other');
+  const [again] = await other.queue.receive('http', 1, HIDE_MS, NEVER);
+  assert.equal(again?.ref.batchId, 'a', 'what it forgot to give back is given back');
+});
+
+withOwner('what was acknowledged or given back is not given back a second time', async (owner) => {
+  const stranger = await owner.stranger();
+  await owner.queue.send(batches('a', 'b', 'c'));
+  stranger.say(helloOf('worker-1'), ['calls', [1, 'receive', 'http', 3, HIDE_MS]]);
+  const [, replies] = await stranger.hears(2);
+  const deliveries = ((replies as unknown[])[1] as [number, { receipt: string }[]])[1];
+  const receipts = deliveries.map(({ receipt }) => receipt);
+  stranger.say(['calls', [2, 'ack', receipts.slice(0, 1)], [3, 'giveBack', receipts.slice(1, 2)]]);
+  await stranger.hears(3);
+  stranger.socket.destroy();
+  await owner.left();
+  const [http] = await owner.queue.depth();
+  assert.deepEqual(http, { lane: 'http', waiting: 2, delivered: 0 });
+});
+
+withOwner('a heartbeat can renew and nothing else, and its end is not the end of its worker', async (owner) => {
+  const worker = await owner.worker();
+  const heartbeat = await owner.worker('worker-1', 'heartbeat');
+  assert.deepEqual(await heartbeat.leases.renew(['a'], 5), []);
+  await heartbeat.queue.extend(['r'], 5);
+  await assert.rejects(heartbeat.leases.claim(batches('a'), 'worker-1', 1, 1), { name: 'BadCall' });
+  await assert.rejects(heartbeat.queue.receive('http', 1, 1, NEVER), { name: 'BadCall' });
+  await heartbeat.close();
+  assert.equal(await worker.leases.begin('a', 1), true);
+  assert.deepEqual(owner.calls('abandon'), []);
+  assert.equal(owner.events.length, 1, 'only the worker joined');
+});
+
+withOwner('a worker whose heartbeat is still connected is dead all the same', async (owner) => {
+  const stranger = await owner.stranger();
+  stranger.say(helloOf('worker-1'));
+  await owner.worker('worker-1', 'heartbeat');
+  stranger.socket.destroy();
+  assert.equal((await owner.left()).abandoned, 1);
+});
+
+withOwner('a worker that came back before its old connection ended is not taken for dead', async (owner) => {
+  const old = await owner.stranger();
+  old.say(helloOf('worker-1'));
+  await old.hears(1);
+  const worker = await owner.worker('worker-1');
+  old.socket.destroy();
+  assert.equal((await owner.left()).abandoned, 0);
+  assert.deepEqual(owner.calls('abandon'), []);
+  assert.equal(await worker.leases.begin('a', 1), true);
+});
+
+const slowClaim = Promise.withResolvers<readonly ClaimAnswer[]>();
+withOwner(
+  'what a worker was just claiming when it died is abandoned too',
+  async (owner) => {
+    const stranger = await owner.stranger();
+    stranger.say(helloOf('worker-1'), ['calls', [1, 'claim', batches('a'), 9, 1]]);
+    await owner.until(() => owner.calls('claim').length === 1);
+    stranger.socket.destroy();
+    // Whoever connects after the death finds the owner through with it.
+    await (await owner.worker('other')).queue.ack([]);
+    assert.deepEqual(owner.calls('abandon'), [], 'the claim is not recorded yet');
+    slowClaim.resolve(['gone']);
+    await owner.left();
+    assert.equal(owner.calls('abandon').length, 1);
+  },
+  { claim: () => slowClaim.promise },
+);
+
+withOwner(
+  'a ledger that cannot write when a worker dies harms nobody: the leases run out',
+  async (owner) => {
+    const stranger = await owner.stranger();
+    stranger.say(helloOf('worker-1'));
+    await stranger.hears(1);
+    stranger.socket.destroy();
+    assert.equal((await owner.left()).abandoned, 0);
+    assert.match(await owner.trouble(), /run out by themselves: no room/);
+    await owner.worker('other');
+  },
+  {
+    async abandon() {
+      throw new StorageTrouble('full', 'no room');
+    },
+  },
+);
+
+withOwner('an owner that stops abandons nobody, and tells all', async (owner) => {
+  const worker = await owner.worker();
+  const receiving = worker.queue.receive('http', 1, HIDE_MS, NEVER);
+  const refused = assert.rejects(receiving, OwnerGone);
+  await owner.server?.close();
+  await refused;
+  assert.match(await worker.closed, /./);
+  await assert.rejects(worker.leases.begin('a', 1), OwnerGone);
+  assert.deepEqual(owner.calls('abandon'), []);
+});
+
+withOwner('a receiver that is told to stop has nothing, even if something was on its way', async (owner) => {
+  const worker = await owner.worker();
+  const stop = new AbortController();
+  const receiving = worker.queue.receive('http', 1, HIDE_MS, stop.signal);
+  await worker.queue.ack([]);
+  await owner.queue.send(batches('a'));
+  stop.abort();
+  assert.deepEqual(await receiving, []);
+  const [again] = await worker.queue.receive('http', 1, HIDE_MS, NEVER);
+  assert.equal(again?.ref.batchId, 'a');
+});
+
+withOwner('a receiver that is told to stop stands in nobody’s way', async (owner) => {
+  const worker = await owner.worker();
+  const stop = new AbortController();
+  const receiving = worker.queue.receive('http', 1, HIDE_MS, stop.signal);
+  await worker.queue.ack([]);
+  stop.abort();
+  await receiving;
+  await worker.queue.ack([]);
+  await owner.queue.send(batches('a'));
+  assert.deepEqual(await owner.queue.depth(), [
+    { lane: 'http', waiting: 1, delivered: 0 },
+    { lane: 'browser', waiting: 0, delivered: 0 },
+  ]);
+});
+
+withOwner('a worker of another version is refused with both versions, and does not try to be clever', async (owner) => {
+  const stranger = await owner.stranger();
+  stranger.say(['hello', { protocol: 2, worker: 'future', role: 'main', more: true }], ['calls', [1, 'begin', 'a', 1]]);
+  const [answer] = await stranger.hears(1);
+  assert.deepEqual((answer as unknown[])[0], 'refuse');
+  assert.match(String((answer as unknown[])[1]), /protocol 1, the worker 2/);
+  await stranger.closed;
+  assert.deepEqual(owner.calls('begin'), []);
+});
+
+withOwner('a worker that is refused knows that trying again is no use', async (owner) => {
+  await owner.server?.close();
+  const old = createServer((socket) => socket.end(framesOf(['refuse', 'too new'])));
+  old.listen(owner.socketPath);
+  await once(old, 'listening');
+  await assert.rejects(owner.worker(), (error) => error instanceof OwnerRefused && error.message === 'too new');
+  old.close();
+});
+
+withOwner('without an owner there is a clear error', async (owner) => {
+  await owner.server?.close();
+  await assert.rejects(owner.worker(), OwnerGone);
+});

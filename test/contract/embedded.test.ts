@@ -1,0 +1,24 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEmbeddedLedger } from '../../src/adapters/embedded/ledger.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { leadershipContract } from './leadership-contract.ts';
+import { ledgerContract } from './ledger-contract.ts';
+
+/** A real database each. Whether the disk is waited for is not what these suites are about, so it is not. */
+async function openTemporary() {
+  const dataDir = mkdtempSync(join(tmpdir(), 'trawl-ledger-'));
+  const { ledger, leadership, close } = openEmbeddedLedger({ dataDir, clock: new FakeClock(), sync: async () => {} });
+  return {
+    ledger,
+    leadership,
+    async close() {
+      await close();
+      rmSync(dataDir, { recursive: true });
+    },
+  };
+}
+
+ledgerContract('embedded', openTemporary, { runs: 50 });
+leadershipContract('embedded', openTemporary);

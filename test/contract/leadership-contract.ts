@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import type { Leadership } from '../../src/ports/leadership.ts';
+import { NOW } from '../support/builders.ts';
+import { type Opened, type SuiteOptions, suite } from './suite.ts';
+
+export interface LeadershipParts {
+  readonly leadership: Leadership;
+}
+
+/** Everything that the comments of `ports/leadership.ts` promise. `open` makes one that nobody has taken. */
+export function leadershipContract(
+  name: string,
+  open: () => Promise<Opened<LeadershipParts>>,
+  options: SuiteOptions = {},
+): void {
+  suite<LeadershipParts>(`leadership on ${name}`, open, options, (add) => {
+    add('the first leads, and a second does not while that time lasts', async ({ leadership }) => {
+      assert.equal(await leadership.lead('a', NOW + 1000, NOW), true);
+      assert.equal(await leadership.lead('b', NOW + 2000, NOW + 999), false);
+      assert.equal(await leadership.lead('b', NOW + 3000, NOW + 1001), true);
+      assert.equal(await leadership.lead('a', NOW + 4000, NOW + 1002), false);
+    });
+
+    add(
+      'whoever leads may extend the time, and somebody who asks in vain does not shorten it',
+      async ({ leadership }) => {
+        await leadership.lead('a', NOW + 1000, NOW);
+        assert.equal(await leadership.lead('b', NOW + 1, NOW), false);
+        assert.equal(await leadership.lead('a', NOW + 5000, NOW + 900), true);
+        assert.equal(await leadership.lead('b', NOW + 9000, NOW + 4999), false);
+      },
+    );
+
+    add('a leader whose time ran out may take the lead again if nobody else did', async ({ leadership }) => {
+      await leadership.lead('a', NOW + 1000, NOW);
+      assert.equal(await leadership.lead('a', NOW + 9000, NOW + 8000), true);
+      assert.equal(await leadership.lead('b', NOW + 9000, NOW + 8001), false);
+    });
+
+    add('whoever resigns makes room at once, and only for himself', async ({ leadership }) => {
+      await leadership.resign('nobody');
+      await leadership.lead('a', NOW + 1000, NOW);
+      await leadership.resign('b');
+      assert.equal(await leadership.lead('b', NOW + 1000, NOW), false);
+      await leadership.resign('a');
+      await leadership.resign('a');
+      assert.equal(await leadership.lead('b', NOW + 1000, NOW), true);
+      await leadership.resign('a');
+      assert.equal(await leadership.lead('a', NOW + 1000, NOW), false);
+    });
+
+    add('of many who ask at the same time one leads', async ({ leadership }) => {
+      const holders = ['a', 'b', 'c', 'd', 'e'];
+      const answers = await Promise.all(holders.map((holder) => leadership.lead(holder, NOW + 1000, NOW)));
+      assert.equal(answers.filter(Boolean).length, 1);
+    });
+  });
+}

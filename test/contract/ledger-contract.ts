@@ -1,0 +1,32 @@
+import type { Ledger } from '../../src/ports/ledger.ts';
+import { cancelCases } from './ledger/cancel-cases.ts';
+import { changeCases } from './ledger/change-cases.ts';
+import { dispatchCases } from './ledger/dispatch-cases.ts';
+import { itemCases } from './ledger/item-cases.ts';
+import { jobCases } from './ledger/job-cases.ts';
+import { leaseCases } from './ledger/lease-cases.ts';
+import { modelCases } from './ledger/model-cases.ts';
+import { poisonCases } from './ledger/poison-cases.ts';
+import { retryCases } from './ledger/retry-cases.ts';
+import { settleCases } from './ledger/settle-cases.ts';
+import { type Opened, type SuiteOptions, suite } from './suite.ts';
+
+/** Everything that the comments of `ports/ledger.ts` promise. `open` makes a ledger without jobs; `runs` is how many generated sequences. */
+export function ledgerContract(
+  name: string,
+  open: () => Promise<Opened<{ readonly ledger: Ledger }>>,
+  { runs = 100, ...options }: SuiteOptions & { readonly runs?: number } = {},
+): void {
+  suite(`ledger on ${name}`, open, options, (add) => {
+    jobCases(add);
+    itemCases(add);
+    dispatchCases(add);
+    leaseCases(add);
+    settleCases(add);
+    poisonCases(add);
+    cancelCases(add);
+    retryCases(add);
+    changeCases(add);
+    modelCases(add, open, runs);
+  });
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import type { LedgerChange } from '../../../src/ports/ledger.ts';
+import { failedWith, NOW, newItems, partOf, SCRAPED } from '../../support/builders.ts';
+import type { AddCase } from '../suite.ts';
+import {
+  change,
+  claim,
+  dispatch,
+  givenJob,
+  jobOf,
+  LEASE_MS,
+  type LedgerParts,
+  NEVER_QUEUED_TOO_LONG,
+  refusal,
+  reopenAll,
+  runAll,
+  takeOne,
+} from './hands.ts';
+
+/** What listeners hear. */
+export function changeCases(add: AddCase<LedgerParts>): void {
+  add('whoever listens hears of each change, and of nothing that did not happen', async ({ ledger }) => {
+    const heard: LedgerChange[] = [];
+    ledger.subscribe((one) => heard.push(one));
+    const hears = (...expected: Partial<LedgerChange>[]) => {
+      const told = heard.splice(0);
+      assert.deepEqual(
+        told.map((one) => one.kind),
+        expected.map((one) => one.kind),
+      );
+      for (const [index, one] of expected.entries()) assert.partialDeepStrictEqual(told[index], one);
+    };
+
+    const jobId = await givenJob(ledger, { items: 3, policy: { throttling: { max_concurrent_workers: 2 } } });
+    hears({ kind: 'job', because: 'created' });
+    await ledger.addItems(jobId, newItems(1, { prefix: 'q' }), 0, NOW);
+    hears({ kind: 'job', because: 'items' });
+    const refs = await dispatch(ledger, jobId);
+    hears({ kind: 'dispatched', jobId, batches: 2, items: 2 });
+    await dispatch(ledger, jobId);
+    await refusal(ledger, jobId, { kind: 'complete' });
+    hears();
+    const [lease] = await claim(ledger, refs.slice(0, 1));
+    assert.ok(lease);
+    hears({ kind: 'claimed', jobId, batches: 1 });
+    await ledger.claim(refs.slice(0, 1), 'worker-2', NOW + LEASE_MS, NOW);
+    hears();
+    await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
+    const seq = lease.items[0]?.seq ?? -1;
+    hears({ kind: 'settled', jobId, items: [{ seq, status: 'failed', errorType: 'timeout' }] });
+    await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
+    hears();
+    await reopenAll(ledger, jobId);
+    hears({ kind: 'job', because: 'retry' });
+    await ledger.recall(refs, NOW);
+    hears({ kind: 'returned', jobId, because: 'recalled', items: 1 });
+    await change(ledger, jobId, { kind: 'pause', reason: { code: 'user', message: '', evidence: [] } });
+    hears({ kind: 'job', because: 'pause' });
+  });
+
+  add('a lease that is lost is heard of, and so is what its worker tries to write', async ({ ledger }) => {
+    const jobId = await givenJob(ledger);
+    const lease = await takeOne(ledger, jobId);
+    const heard: LedgerChange[] = [];
+    ledger.subscribe((one) => heard.push(one));
+    await ledger.expire(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG, 10);
+    await ledger.settle([partOf(lease)], NOW);
+    const { batchId } = lease.ref;
+    assert.deepEqual(heard, [
+      { kind: 'returned', jobId, batchId, because: 'expired', items: 1 },
+      { kind: 'fenced', jobId, batchId },
+    ]);
+    await dispatch(ledger, jobId);
+    heard.length = 0;
+    await ledger.expire(NOW, NOW + 1, 10);
+    assert.partialDeepStrictEqual(heard, [{ kind: 'returned', jobId, because: 'lost', items: 1 }]);
+  });
+
+  add('when a change is heard it has taken effect', async ({ ledger }) => {
+    const seen: Promise<number>[] = [];
+    const jobId = await givenJob(ledger, { items: 3 });
+    ledger.subscribe((one) => {
+      if (one.kind === 'settled') seen.push(jobOf(ledger, jobId).then((job) => job.counts.success));
+    });
+    await runAll(ledger, jobId, SCRAPED);
+    assert.equal((await Promise.all(seen)).at(-1), 3);
+    assert.ok((await Promise.all(seen)).every((success) => success > 0));
+  });
+
+  add('whoever unsubscribed hears nothing any more', async ({ ledger }) => {
+    let heard = 0;
+    const [one, two] = [ledger.subscribe(() => heard++), ledger.subscribe(() => heard++)];
+    await givenJob(ledger);
+    assert.equal(heard, 2);
+    one();
+    one();
+    await dispatch(ledger, 'job-1');
+    assert.equal(heard, 3);
+    two();
+    await ledger.removeJob('job-1');
+    assert.equal(heard, 3);
+  });
+}

@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import type { Ledger } from '../../../src/ports/ledger.ts';
+import { newItems, newJob } from '../../support/builders.ts';
+import type { AddCase, Opened } from '../suite.ts';
+import { anyCommand, POLICIES } from './any-command.ts';
+import type { LedgerParts } from './hands.ts';
+import { Model } from './model.ts';
+import { checkModel } from './model-check.ts';
+
+/** Sequences of commands that nobody thought of, compared step by step with a model. */
+export function modelCases(add: AddCase<LedgerParts>, open: () => Promise<Opened<LedgerParts>>, runs: number): void {
+  add('after whatever was done to it, the ledger tells what one would count by hand', async () => {
+    const commands = fc.commands(anyCommand, { maxCommands: 120, size: 'max' });
+    await fc.assert(
+      fc.asyncProperty(commands, async (sequence) => {
+        const { ledger, close } = await open();
+        try {
+          await fc.asyncModelRun(async () => ({ model: await begin(ledger), real: ledger }), sequence);
+        } finally {
+          await close();
+        }
+      }),
+      { numRuns: runs },
+    );
+  });
+}
+
+async function begin(ledger: Ledger): Promise<Model> {
+  const model = new Model();
+  for (const [jobId, count, policy] of [
+    ['job-a', 4, POLICIES[0]],
+    ['job-b', 6, POLICIES[1]],
+  ] as const) {
+    const items = newItems(count, { prefix: jobId });
+    await ledger.createJob({ ...newJob({ jobId }), policy }, items, model.now);
+    model.addJob(
+      jobId,
+      items.map((item) => item.itemId),
+      policy,
+    );
+  }
+  await checkModel(model, ledger);
+  return model;
+}

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { failure } from '../../../src/domain/failure.ts';
+import { failurePattern, MAX_EXAMPLES, MAX_GROUPS, OTHER_PATTERN } from '../../../src/domain/failure-group.ts';
+import type { Outcome } from '../../../src/domain/outcome.ts';
+import type { Ledger } from '../../../src/ports/ledger.ts';
+import { failedWith, NOW, partOf, SCRAPED, SKIPPED, scrapedWith, settlement } from '../../support/builders.ts';
+import type { AddCase } from '../suite.ts';
+import {
+  allItems,
+  change,
+  checkBooks,
+  givenJob,
+  idsOf,
+  itemOf,
+  jobOf,
+  type LedgerParts,
+  refusal,
+  reopenAll,
+  runAll,
+  takeOne,
+} from './hands.ts';
+
+const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
+const FIRST = { after: null, limit: 100 };
+const EVERYTHING = { errorType: null, itemIds: null, preview: false };
+
+/** Reopening what failed, and what is known of failures. */
+export function retryCases(add: AddCase<LedgerParts>): void {
+  add('a retry reopens what failed, and nothing else', async ({ ledger }) => {
+    const jobId = await finished(ledger, [SCRAPED, failedWith('timeout'), SKIPPED, failedWith('not_found')]);
+    await change(ledger, jobId, { kind: 'complete' });
+    await change(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    assert.equal(await reopenAll(ledger, jobId), 2);
+    const job = await jobOf(ledger, jobId);
+    assert.deepEqual([job.status, job.round, job.manifest, job.finishedAt], ['in_progress', 2, null, null]);
+    assert.deepEqual(
+      (await allItems(ledger, jobId)).map((item) => item.status),
+      ['success', 'pending', 'skipped', 'pending'],
+    );
+    await checkBooks(ledger, jobId);
+    await runAll(ledger, jobId);
+    assert.equal((await change(ledger, jobId, { kind: 'complete' })).counts.success, 3);
+    await change(ledger, jobId, { kind: 'manifest', round: 2, manifest: MANIFEST });
+  });
+
+  add('the manifest of the round before comes too late after a retry', async ({ ledger }) => {
+    const jobId = await finished(ledger, [failedWith('timeout')]);
+    await change(ledger, jobId, { kind: 'complete' });
+    await reopenAll(ledger, jobId);
+    await refusal(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    await runAll(ledger, jobId);
+    await change(ledger, jobId, { kind: 'complete' });
+    await refusal(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+  });
+
+  add('a reopened item keeps its history, and its next attempt has the next number', async ({ ledger }) => {
+    const jobId = await finished(ledger, [failedWith('timeout')]);
+    await reopenAll(ledger, jobId);
+    const open = await itemOf(ledger, jobId, 'p-0');
+    assert.deepEqual([open.status, open.deliveries, open.attempts.length], ['pending', 1, 1]);
+    assert.deepEqual(await allItems(ledger, jobId, { errorType: 'timeout' }), [], 'it has not failed now');
+    const lease = await takeOne(ledger, jobId);
+    assert.equal(lease.items[0]?.attempt, 2);
+    await ledger.settle([partOf(lease, scrapedWith('attempt-2/html.html'))], NOW);
+    const done = await itemOf(ledger, jobId, 'p-0');
+    assert.deepEqual(
+      done.attempts.map((one) => [one.attempt, one.end]),
+      [
+        [1, 'failed'],
+        [2, 'success'],
+      ],
+    );
+    assert.deepEqual(
+      done.artifacts.map((artifact) => artifact.key),
+      ['attempt-2/html.html'],
+    );
+  });
+
+  add('a write of the round before is a repetition, and does not end the item again', async ({ ledger }) => {
+    const jobId = await givenJob(ledger);
+    const lease = await takeOne(ledger, jobId);
+    const part = partOf(lease, failedWith('timeout'));
+    await ledger.settle([part], NOW);
+    await reopenAll(ledger, jobId);
+    assert.deepEqual(await ledger.settle([part], NOW), ['recorded']);
+    assert.equal((await itemOf(ledger, jobId, 'p-0')).status, 'pending');
+    await checkBooks(ledger, jobId);
+  });
+
+  add('a retry may name a failure, or items; what is no failed item is passed over', async ({ ledger }) => {
+    const outcomes = ['timeout', 'not_found', 'timeout', 'blocked'] as const;
+    const jobId = await finished(ledger, [...outcomes.map((type) => failedWith(type)), SCRAPED]);
+    assert.equal(await reopenAll(ledger, jobId, { itemIds: ['p-3', 'nobody', 'p-4', 'p-3'] }), 1);
+    assert.deepEqual(await idsOf(allItems(ledger, jobId, { status: 'pending' })), ['p-3']);
+    assert.equal(await reopenAll(ledger, jobId, { errorType: 'timeout', itemIds: ['p-0', 'p-1'] }), 1);
+    assert.deepEqual(await idsOf(allItems(ledger, jobId, { status: 'pending' })), ['p-0', 'p-3']);
+    assert.equal(await reopenAll(ledger, jobId, { errorType: 'timeout' }), 1);
+    assert.deepEqual(await idsOf(allItems(ledger, jobId, { status: 'failed' })), ['p-1']);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('a preview counts, and changes nothing', async ({ ledger }) => {
+    const jobId = await finished(ledger, [failedWith('timeout'), failedWith('blocked'), SCRAPED]);
+    await change(ledger, jobId, { kind: 'complete' });
+    const before = await jobOf(ledger, jobId);
+    assert.equal(await reopenAll(ledger, jobId, { preview: true }, { openUntil: NOW + 99 }), 2);
+    assert.equal(await reopenAll(ledger, jobId, { preview: true, errorType: 'blocked' }, { limit: 1 }), 1);
+    assert.equal(await reopenAll(ledger, jobId, { preview: true, itemIds: ['p-0', 'p-2'] }), 1);
+    assert.deepEqual(await jobOf(ledger, jobId), before);
+    assert.equal((await allItems(ledger, jobId, { status: 'failed' })).length, 2);
+  });
+
+  add('page by page every failed item is reopened once, and the round is one', async ({ ledger }) => {
+    for (const limit of [1, 2, 3, 100]) {
+      const outcomes = [SCRAPED, ...Array<Outcome>(5).fill(failedWith('timeout')), SCRAPED, failedWith('blocked')];
+      const jobId = await finished(ledger, outcomes, `job-${limit}`);
+      await change(ledger, jobId, { kind: 'complete' });
+      assert.equal(await reopenAll(ledger, jobId, {}, { limit }), 6);
+      assert.equal(await reopenAll(ledger, jobId, {}, { limit }), 0);
+      const job = await jobOf(ledger, jobId);
+      assert.deepEqual([job.round, job.counts.failed], [2, 0]);
+      await checkBooks(ledger, jobId);
+    }
+  });
+
+  add('a retry that finds nothing begins no new round', async ({ ledger }) => {
+    const jobId = await finished(ledger, [SCRAPED]);
+    await change(ledger, jobId, { kind: 'complete' });
+    await change(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    assert.equal(await reopenAll(ledger, jobId), 0);
+    const job = await jobOf(ledger, jobId);
+    assert.deepEqual([job.status, job.round, job.manifest], ['completed', 1, MANIFEST]);
+  });
+
+  add('a job is not completed between two pages of a retry', async ({ ledger }) => {
+    const jobId = await finished(ledger, [failedWith('timeout'), failedWith('timeout')]);
+    const answer = await ledger.reopen(jobId, EVERYTHING, { after: null, limit: 1 }, NOW + 1000, NOW);
+    assert.ok('kind' in answer && answer.kind === 'reopened' && answer.items === 1 && answer.next !== null);
+    assert.equal((await jobOf(ledger, jobId)).openUntil, NOW + 1000);
+    await runAll(ledger, jobId);
+    await refusal(ledger, jobId, { kind: 'complete' }, NOW + 999);
+  });
+
+  add('a retry of a tripped job closes its circuit; a paused one stays paused', async ({ ledger }) => {
+    const tally = { finished: 1, failed: 1, streak: 1, stopper: null };
+    const tripped = await finished(ledger, [failedWith('timeout')], 'tripped');
+    await change(ledger, tripped, { kind: 'trip', trip: { cause: 'streak', message: 'x', tally }, evidence: [] });
+    await reopenAll(ledger, tripped);
+    const job = await jobOf(ledger, tripped);
+    assert.deepEqual([job.status, job.circuit.state, job.tally.failed, job.round], ['in_progress', 'closed', 0, 1]);
+
+    const paused = await finished(ledger, [failedWith('timeout')], 'paused');
+    await change(ledger, paused, { kind: 'pause', reason: { code: 'user', message: '', evidence: [] } });
+    assert.equal(await reopenAll(ledger, paused), 1);
+    assert.equal((await jobOf(ledger, paused)).status, 'paused');
+  });
+
+  add('a retry of what is missing or not begun says so', async ({ ledger }) => {
+    assert.deepEqual(await ledger.reopen('nobody', EVERYTHING, FIRST, 0, NOW), { kind: 'missing' });
+    const jobId = await givenJob(ledger);
+    assert.ok('refused' in (await ledger.reopen(jobId, EVERYTHING, FIRST, 0, NOW)));
+  });
+
+  add('failures are grouped by what they have in common, commonest first', async ({ ledger }) => {
+    const outcomes = [
+      failedWith('server_error', 'no page'),
+      failedWith('not_found', 'no page'),
+      failedWith('timeout', 'parcel 101-01 took 31 s'),
+      failedWith('timeout', 'parcel 102-07 took 33 s'),
+      failedWith('timeout', 'parcel 103-99 took 35 s'),
+      failedWith('timeout', 'parcel 104-12 took 37 s'),
+      failedWith('not_found', 'no page'),
+    ];
+    const jobId = await finished(ledger, outcomes);
+    const groups = await ledger.failureGroups(jobId, 10);
+    const pattern = failurePattern(failure('timeout', 'parcel 101-01 took 31 s'));
+    assert.deepEqual(
+      groups.map((group) => [group.type, group.pattern, group.count]),
+      [
+        ['timeout', pattern, 4],
+        ['not_found', 'no page', 2],
+        ['server_error', 'no page', 1],
+      ],
+    );
+    assert.equal(groups[0]?.examples.length, MAX_EXAMPLES);
+    assert.deepEqual(groups[0]?.examples[0], { itemId: 'p-2', message: 'parcel 101-01 took 31 s' });
+    assert.equal((await ledger.failureGroups(jobId, 2)).length, 2);
+    assert.deepEqual(await ledger.failureGroups('nobody', 10), []);
+  });
+
+  add('an item that is reopened leaves its group, and is no example of it any more', async ({ ledger }) => {
+    const jobId = await finished(
+      ledger,
+      [1, 2, 3, 4, 5].map((n) => failedWith('timeout', `late by ${n} s`)),
+    );
+    await reopenAll(ledger, jobId, { itemIds: ['p-0', 'p-4'] });
+    const [group] = await ledger.failureGroups(jobId, 10);
+    assert.equal(group?.count, 3);
+    assert.ok(!group?.examples.some((example) => example.itemId === 'p-0' || example.itemId === 'p-4'));
+    await runAll(ledger, jobId, failedWith('blocked', 'go away'));
+    assert.deepEqual(
+      (await ledger.failureGroups(jobId, 10)).map((one) => [one.type, one.count]),
+      [
+        ['timeout', 3],
+        ['blocked', 2],
+      ],
+    );
+    await reopenAll(ledger, jobId);
+    assert.deepEqual(await ledger.failureGroups(jobId, 10), []);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('messages without end of patterns share one group per type, and every failure is counted', async ({ ledger }) => {
+    const words = Array.from({ length: MAX_GROUPS + 30 }, (_, index) => word(index));
+    const jobId = await finished(ledger, [
+      ...words.map((text) => failedWith('timeout', text)),
+      ...words.slice(-5).map((text) => failedWith('blocked', text)),
+      failedWith('timeout', words[0]),
+    ]);
+    const groups = await ledger.failureGroups(jobId, 10_000);
+    assert.ok(groups.length <= MAX_GROUPS + 2, `${groups.length} groups`);
+    assert.deepEqual(
+      groups.filter((group) => group.pattern === OTHER_PATTERN).map((group) => group.type),
+      ['timeout', 'blocked'],
+    );
+    assert.equal(groups.find((group) => group.pattern === words[0])?.count, 2);
+    await checkBooks(ledger, jobId);
+    await reopenAll(ledger, jobId, { errorType: 'blocked' });
+    await checkBooks(ledger, jobId);
+    await reopenAll(ledger, jobId);
+    assert.deepEqual(await ledger.failureGroups(jobId, 10_000), []);
+  });
+}
+
+/** A job whose items ended in these ways, in order. */
+async function finished(ledger: Ledger, outcomes: readonly Outcome[], jobId = 'job-1'): Promise<string> {
+  await givenJob(ledger, { jobId, items: outcomes.length, policy: { throttling: { max_concurrent_workers: 1 } } });
+  const lease = await takeOne(ledger, jobId, { perBatch: outcomes.length });
+  const items = lease.items.map((item, index) => settlement(item, outcomes[index]));
+  assert.deepEqual(await ledger.settle([{ token: lease.token, jobId, items }], NOW), ['recorded']);
+  return jobId;
+}
+
+/** Without a digit, so that no two have the same pattern. */
+function word(index: number): string {
+  const letters = 'abcdefghij';
+  return [...String(index)].map((digit) => letters[Number(digit)]).join('');
+}

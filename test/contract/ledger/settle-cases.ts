@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { EMPTY_TALLY, tallyOutcome } from '../../../src/domain/breaker.ts';
+import { FAILURE_TYPES } from '../../../src/domain/failure.ts';
+import type { Outcome } from '../../../src/domain/outcome.ts';
+import { failedWith, NOW, partOf, SCRAPED, SKIPPED, scrapedWith, settlement } from '../../support/builders.ts';
+import type { AddCase } from '../suite.ts';
+import {
+  allItems,
+  change,
+  checkBooks,
+  givenJob,
+  itemOf,
+  jobOf,
+  LEASE_MS,
+  type LedgerParts,
+  NEVER_QUEUED_TOO_LONG,
+  takeOne,
+  takeOut,
+} from './hands.ts';
+
+const ONE_WORKER = { throttling: { max_concurrent_workers: 1 } };
+
+/** How items end, and who may say so. */
+export function settleCases(add: AddCase<LedgerParts>): void {
+  add('a success is recorded with its artifacts and its attempt', async ({ ledger }) => {
+    const jobId = await givenJob(ledger);
+    const lease = await takeOne(ledger, jobId);
+    const [item] = lease.items;
+    assert.ok(item);
+    const outcome = scrapedWith('job-1/items/p-0/html.html', 'job-1/items/p-0/data.json');
+    const ended = { ...settlement(item, outcome, NOW + 5), tries: 3, durationMs: 1234 };
+    assert.deepEqual(await ledger.settle([{ token: lease.token, jobId, items: [ended] }], NOW + 9), ['recorded']);
+    const record = await itemOf(ledger, jobId, 'p-0');
+    assert.equal(record.status, 'success');
+    assert.ok(outcome.kind === 'scraped');
+    assert.deepEqual(record.artifacts, outcome.artifacts);
+    assert.deepEqual(record.attempts, [
+      { attempt: 1, tries: 3, startedAt: NOW + 5, durationMs: 1234, end: 'success', failure: null },
+    ]);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('every kind of outcome is counted, and tallied for the breaker in the order it came', async ({ ledger }) => {
+    const outcomes: Outcome[] = [SCRAPED, SKIPPED, ...FAILURE_TYPES.map((type) => failedWith(type)), SCRAPED];
+    outcomes.push(failedWith('timeout'), failedWith('blocked'));
+    const jobId = await givenJob(ledger, { items: outcomes.length, policy: ONE_WORKER });
+    const lease = await takeOne(ledger, jobId, { perBatch: outcomes.length });
+    const items = lease.items.map((item, index) => settlement(item, outcomes[index]));
+    assert.deepEqual(await ledger.settle([{ token: lease.token, jobId, items }], NOW), ['recorded']);
+    const job = await jobOf(ledger, jobId);
+    assert.deepEqual(job.tally, outcomes.reduce(tallyOutcome, EMPTY_TALLY));
+    assert.equal(job.refusals, 3);
+    assert.deepEqual([job.counts.success, job.counts.skipped, job.counts.failed], [2, 1, FAILURE_TYPES.length + 2]);
+    const types = (await allItems(ledger, jobId)).map((item) => item.attempts.at(-1)?.failure?.type ?? item.status);
+    assert.deepEqual(types, ['success', 'skipped', ...FAILURE_TYPES, 'success', 'timeout', 'blocked']);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('a batch may be settled in parts and in any order, and ends with its last item', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 5, policy: ONE_WORKER });
+    const lease = await takeOne(ledger, jobId, { perBatch: 5 });
+    for (const [done, index] of [3, 0, 4, 2, 1].entries()) {
+      const { counts, itemsInFlight } = await jobOf(ledger, jobId);
+      assert.deepEqual([counts.success, counts.inProgress, itemsInFlight], [done, 1, 5 - done]);
+      const part = partOf(lease, SCRAPED, lease.items.slice(index, index + 1));
+      assert.deepEqual(await ledger.settle([part], NOW), ['recorded']);
+      await checkBooks(ledger, jobId);
+    }
+    const { counts, itemsInFlight } = await jobOf(ledger, jobId);
+    assert.deepEqual([counts.success, counts.inProgress, itemsInFlight], [5, 0, 0]);
+    assert.deepEqual(await ledger.renew([lease.token], NOW + LEASE_MS), [lease.token]);
+  });
+
+  add('parts of several batches and jobs are settled in one call, each answered for itself', async ({ ledger }) => {
+    await givenJob(ledger, { jobId: 'a', items: 2 });
+    await givenJob(ledger, { jobId: 'b', items: 1 });
+    const [one, lost] = await takeOut(ledger, 'a');
+    const other = await takeOne(ledger, 'b');
+    assert.ok(one && lost);
+    await ledger.release(lost.token, 'drained', NOW);
+    const parts = [partOf(one), partOf(lost), partOf(other, failedWith('timeout')), partOf(one)];
+    assert.deepEqual(await ledger.settle(parts, NOW), ['recorded', 'fenced', 'recorded', 'recorded']);
+    const [a, b] = [await jobOf(ledger, 'a'), await jobOf(ledger, 'b')];
+    assert.deepEqual([a.counts.success, a.fenced, b.counts.failed, b.fenced], [1, 1, 1, 0]);
+    assert.deepEqual(await ledger.settle([], NOW), []);
+    await checkBooks(ledger, 'a');
+    await checkBooks(ledger, 'b');
+  });
+
+  add('two parts of one batch in one call are both recorded', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 5, policy: ONE_WORKER });
+    const lease = await takeOne(ledger, jobId, { perBatch: 5 });
+    const parts = [partOf(lease, SCRAPED, lease.items.slice(0, 3)), partOf(lease, SKIPPED, lease.items.slice(3))];
+    assert.deepEqual(await ledger.settle(parts, NOW), ['recorded', 'recorded']);
+    const { counts } = await jobOf(ledger, jobId);
+    assert.deepEqual([counts.success, counts.skipped, counts.inProgress], [3, 2, 0]);
+  });
+
+  add('a worker that lost its lease changes nothing, and is counted', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 5, policy: ONE_WORKER });
+    const lease = await takeOne(ledger, jobId, { perBatch: 5 });
+    await ledger.expire(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG, 10);
+    const before = await jobOf(ledger, jobId);
+    const items = await allItems(ledger, jobId);
+    assert.deepEqual(await ledger.settle([partOf(lease)], NOW), ['fenced']);
+    assert.deepEqual(await jobOf(ledger, jobId), { ...before, fenced: 1 });
+    assert.deepEqual(await allItems(ledger, jobId), items);
+    assert.equal(await ledger.begin(lease.token, lease.items[0]?.seq ?? -1), false);
+    assert.equal(await ledger.release(lease.token, 'drained', NOW), false);
+    assert.equal((await jobOf(ledger, jobId)).fenced, 1);
+  });
+
+  add('a worker that lost its lease cannot overwrite the result of the next attempt', async ({ ledger }) => {
+    const jobId = await givenJob(ledger);
+    const late = await takeOne(ledger, jobId, { worker: 'late' });
+    await ledger.expire(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG, 10);
+    const next = await takeOne(ledger, jobId, { worker: 'next' });
+    assert.deepEqual(await ledger.settle([partOf(late, failedWith('timeout'))], NOW), ['fenced']);
+    assert.deepEqual(await ledger.settle([partOf(next, scrapedWith('second'))], NOW), ['recorded']);
+    const done = await itemOf(ledger, jobId, 'p-0');
+    assert.deepEqual(await ledger.settle([partOf(late, scrapedWith('first'))], NOW), ['fenced']);
+    assert.deepEqual(await itemOf(ledger, jobId, 'p-0'), done);
+    assert.equal(done.attempts.length, 1);
+    assert.equal(done.attempts[0]?.attempt, 2);
+    const job = await jobOf(ledger, jobId);
+    assert.deepEqual([job.fenced, job.counts.success, job.counts.failed], [2, 1, 0]);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('a repetition of what was recorded is recorded, and changes nothing', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 5, policy: ONE_WORKER });
+    const lease = await takeOne(ledger, jobId, { perBatch: 5 });
+    const first = partOf(lease, failedWith('timeout'), lease.items.slice(0, 2));
+    await ledger.settle([first], NOW);
+    const midway = await jobOf(ledger, jobId);
+    assert.deepEqual(await ledger.settle([first], NOW), ['recorded']);
+    assert.deepEqual(await jobOf(ledger, jobId), midway);
+    await ledger.settle([partOf(lease, SCRAPED, lease.items.slice(2))], NOW);
+    await change(ledger, jobId, { kind: 'complete' });
+    const [job, items] = [await jobOf(ledger, jobId), await allItems(ledger, jobId)];
+    assert.deepEqual(await ledger.settle([first, partOf(lease)], NOW), ['recorded', 'recorded']);
+    assert.deepEqual([await jobOf(ledger, jobId), await allItems(ledger, jobId)], [job, items]);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('a part that repeats some and adds some records what is new, under a good lease', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 5, policy: ONE_WORKER });
+    const lease = await takeOne(ledger, jobId, { perBatch: 5 });
+    await ledger.settle([partOf(lease, SCRAPED, lease.items.slice(0, 2))], NOW);
+    assert.deepEqual(await ledger.settle([partOf(lease, SCRAPED, lease.items.slice(0, 4))], NOW), ['recorded']);
+    const { counts } = await jobOf(ledger, jobId);
+    assert.deepEqual([counts.success, counts.inProgress], [4, 1]);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('a part that repeats some and adds some is fenced as a whole when the lease is lost', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 5, policy: ONE_WORKER });
+    const lease = await takeOne(ledger, jobId, { perBatch: 5 });
+    await ledger.settle([partOf(lease, SCRAPED, lease.items.slice(0, 2))], NOW);
+    await ledger.release(lease.token, 'drained', NOW);
+    const items = await allItems(ledger, jobId);
+    assert.deepEqual(await ledger.settle([partOf(lease)], NOW), ['fenced']);
+    assert.deepEqual(await allItems(ledger, jobId), items);
+    assert.equal((await jobOf(ledger, jobId)).fenced, 1);
+  });
+
+  add('writes nobody knows the lease or the job of are fenced', async ({ ledger }) => {
+    const jobId = await givenJob(ledger);
+    const lease = await takeOne(ledger, jobId);
+    const forged = { ...partOf(lease), token: 'no-such-token' };
+    assert.deepEqual(await ledger.settle([forged, { ...forged, jobId: 'nobody' }], NOW), ['fenced', 'fenced']);
+    assert.equal((await jobOf(ledger, jobId)).fenced, 1);
+    assert.equal((await itemOf(ledger, jobId, 'p-0')).status, 'in_progress');
+  });
+
+  add('settling goes on while a job is paused or failed', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 2 });
+    const [one, two] = await takeOut(ledger, jobId);
+    assert.ok(one && two);
+    await change(ledger, jobId, { kind: 'pause', reason: { code: 'user', message: '', evidence: [] } });
+    assert.deepEqual(await ledger.settle([partOf(one)], NOW), ['recorded']);
+    await change(ledger, jobId, { kind: 'resume' });
+    const tally = { finished: 1, failed: 1, streak: 1, stopper: null };
+    await change(ledger, jobId, { kind: 'trip', trip: { cause: 'share', message: '', tally }, evidence: [] });
+    assert.deepEqual(await ledger.settle([partOf(two)], NOW), ['recorded']);
+    assert.equal((await jobOf(ledger, jobId)).counts.success, 2);
+  });
+}

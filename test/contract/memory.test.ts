@@ -1,0 +1,19 @@
+import { openMemoryLeadership } from '../../src/adapters/memory/leadership.ts';
+import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
+import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
+import { openMemoryQueue } from '../../src/adapters/memory/work-queue.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { leadershipContract } from './leadership-contract.ts';
+import { ledgerContract } from './ledger-contract.ts';
+import { resultStoreContract } from './result-store-contract.ts';
+import { workQueueContract } from './work-queue-contract.ts';
+
+const close = () => {};
+
+ledgerContract('memory', async () => ({ ledger: openMemoryLedger(), close }));
+resultStoreContract('memory', async () => ({ store: openMemoryResultStore(), close }));
+leadershipContract('memory', async () => ({ leadership: openMemoryLeadership(), close }));
+workQueueContract('memory', async () => {
+  const clock = new FakeClock();
+  return { queue: openMemoryQueue(clock), advance: (ms) => clock.advance(ms), close };
+});

@@ -1,0 +1,97 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket-client.ts';
+import { serveWorkers } from '../../src/adapters/embedded/socket-server.ts';
+import { openEmbeddedQueue } from '../../src/adapters/embedded/work-queue.ts';
+import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
+import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
+import type { WorkQueue } from '../../src/ports/work-queue.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { ledgerContract } from './ledger-contract.ts';
+import { workQueueContract } from './work-queue-contract.ts';
+
+/** An owner, and as many workers as are named: what workers do goes through a socket, the rest is done at the owner. */
+async function openOwner() {
+  const folder = await mkdtemp(join(tmpdir(), 'trawl-socket-'));
+  const clock = new FakeClock();
+  const ledger = openMemoryLedger();
+  const queue = openEmbeddedQueue(clock);
+  const socketPath = join(folder, 'trawl.sock');
+  const server = await serveWorkers({ ledger, queue, socketPath, clock, onWorker() {} });
+  const workers = new Map<string, Promise<OwnerConnection>>();
+  return {
+    clock,
+    ledger,
+    queue,
+    worker(workerId: string): Promise<OwnerConnection> {
+      const { signal } = new AbortController();
+      const known = workers.get(workerId) ?? connectToOwner({ socketPath, workerId, role: 'main', clock, signal });
+      workers.set(workerId, known);
+      return known;
+    },
+    async close() {
+      for (const worker of workers.values()) await (await worker).close();
+      await server.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+type Owner = Awaited<ReturnType<typeof openOwner>>;
+
+function ledgerOverSocket(owner: Owner): Ledger {
+  const anybody = () => owner.worker('anybody');
+  const remote: WorkerLeases = {
+    claim: async (refs, worker, until, now) => (await owner.worker(worker)).leases.claim(refs, worker, until, now),
+    workOrder: async (jobId) => (await anybody()).leases.workOrder(jobId),
+    begin: async (token, seq) => (await anybody()).leases.begin(token, seq),
+    renew: async (tokens, until) => (await anybody()).leases.renew(tokens, until),
+    settle: async (parts, now) => (await anybody()).leases.settle(parts, now),
+    release: async (token, because, now) => (await anybody()).leases.release(token, because, now),
+  };
+  return new Proxy(owner.ledger, {
+    get(local, name) {
+      if (name in remote) return Reflect.get(remote, name);
+      const value: unknown = Reflect.get(local, name);
+      return typeof value === 'function' ? value.bind(local) : value;
+    },
+  });
+}
+
+ledgerContract(
+  'memory over a socket',
+  async () => {
+    const owner = await openOwner();
+    return { ledger: ledgerOverSocket(owner), close: owner.close };
+  },
+  { runs: 20 },
+);
+
+workQueueContract('embedded over a socket', async () => {
+  const owner = await openOwner();
+  const { queue: remote, ...connection } = await owner.worker('worker-1');
+  const queue: WorkQueue = {
+    ...remote,
+    async send(refs) {
+      // Whoever asked to receive before this was sent asked before it.
+      await remote.ack([]);
+      return owner.queue.send(refs);
+    },
+    async depth() {
+      await remote.ack([]);
+      return owner.queue.depth();
+    },
+  };
+  return {
+    queue,
+    async advance(ms) {
+      await remote.ack([]);
+      await owner.clock.advance(ms);
+    },
+    async close() {
+      await connection.close();
+      await owner.close();
+    },
+  };
+});
