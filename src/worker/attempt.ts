@@ -6,6 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { LeasedItem, Settlement, WorkOrder } from '../ports/ledger.ts';
 import type { ResultStore } from '../ports/result-store.ts';
+import { checkedResult } from '../scraping/checked-result.ts';
 import type { ScrapeContext, ScrapeResult, Scraper } from '../scraping/scraper.ts';
 
 /**
@@ -106,7 +107,7 @@ const OVER = 'the try is over';
 
 async function scrapeSafely(scraper: Scraper, context: ScrapeContext): Promise<ScrapeResult> {
   try {
-    return await scraper.scrape(context);
+    return checkedResult(await scraper.scrape(context));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { kind: 'failed', failure: failure('unexpected', message, { cause: error }) };

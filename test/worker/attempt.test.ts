@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
+import { failure } from '../../src/domain/failure.ts';
+import { policySchema } from '../../src/domain/policy.ts';
+import { NO_FAULTS } from '../../src/ports/faults.ts';
+import type { ScrapeContext, Scraper } from '../../src/scraping/scraper.ts';
+import { runAttempt } from '../../src/worker/attempt.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+const ITEM = { seq: 0, itemId: 'item', input: {}, attempt: 1 };
+
+/** Runs one attempt of a scraper that does `scrape`; time passes in steps until it is over. */
+async function attempt(
+  scrape: (context: ScrapeContext) => Promise<unknown>,
+  options: { policy?: unknown; signal?: AbortSignal } = {},
+) {
+  const clock = new FakeClock();
+  const store = openMemoryResultStore();
+  const scraper = { id: 's', name: '', version: '1', description: '', lane: 'http', scrape } as unknown as Scraper;
+  const order = { scraperId: 's', policy: policySchema.parse(options.policy ?? {}), policyRevision: 1 };
+  const running = runAttempt(
+    { clock, store, faults: NO_FAULTS, digest: (text) => text },
+    { jobId: 'job', order, scraper },
+    ITEM,
+    options.signal ?? new AbortController().signal,
+  );
+  let isOver = false;
+  void running.finally(() => {
+    isOver = true;
+  });
+  for (let step = 0; step < 10_000 && !isOver; step += 1) await clock.advance(100);
+  return { result: await running, store };
+}
+
+async function failed(scrape: (context: ScrapeContext) => Promise<unknown>, policy?: unknown) {
+  const { result } = await attempt(scrape, { policy });
+  assert.ok(result !== 'aborted' && result.outcome.kind === 'failed');
+  return { failure: result.outcome.failure, tries: result.tries, durationMs: result.durationMs };
+}
+
+test('a failure that is worth it is tried again as the policy says, and what it ends with is told', async () => {
+  const seen: string[] = [];
+  const { result } = await attempt(async ({ tryNumber, identity }) => {
+    seen.push(`${tryNumber} ${identity}`);
+    return tryNumber < 3
+      ? { kind: 'failed', failure: failure('blocked', 'captcha') }
+      : { kind: 'scraped', artifacts: [] };
+  });
+  assert.ok(result !== 'aborted');
+  assert.equal(result.outcome.kind, 'scraped');
+  assert.equal(result.tries, 3);
+  assert.deepEqual(seen, ['1 keep', '2 new', '3 new']);
+});
+
+test('what a scraper throws is unexpected, and keeps its cause', async () => {
+  const { failure: seen, tries } = await failed(async () => {
+    throw new TypeError('undefined is not a function');
+  });
+  assert.equal(seen.type, 'unexpected');
+  assert.match(seen.cause ?? '', /TypeError: undefined is not a function/);
+  assert.equal(tries, 4);
+});
+
+test('a scraper that never returns loses its slot when the item has used up its time', async () => {
+  let wasTold = false;
+  const never = ({ signal }: ScrapeContext) => {
+    signal.addEventListener('abort', () => {
+      wasTold = true;
+    });
+    return new Promise(() => {});
+  };
+  const { failure: seen, durationMs } = await failed(never, { timeouts: { item_timeout_seconds: 7 } });
+  assert.equal(seen.type, 'timeout');
+  assert.ok(durationMs >= 7000 && durationMs < 7500, `after ${durationMs} ms`);
+  assert.ok(wasTold);
+});
+
+test('an attempt that is taken away ends at once, and is no failure', async () => {
+  const taken = new AbortController();
+  const { result } = await attempt(
+    () => {
+      taken.abort();
+      return new Promise(() => {});
+    },
+    { signal: taken.signal },
+  );
+  assert.equal(result, 'aborted');
+});
+
+test('bytes are kept before the outcome is told, large pages packed, under a key of this attempt', async () => {
+  const bytes = new Uint8Array(5000).fill(65);
+  const { result, store } = await attempt(async () => ({
+    kind: 'scraped',
+    artifacts: [{ kind: 'html', bytes, contentType: 'text/html', extension: 'html' }],
+  }));
+  assert.ok(result !== 'aborted' && result.outcome.kind === 'scraped');
+  const [artifact] = result.outcome.artifacts;
+  assert.deepEqual([artifact?.key, artifact?.encoding, artifact?.size], ['job/items/item/html.html', 'gzip', 5000]);
+  assert.deepEqual(await store.get('job/items/item/html.html'), bytes);
+});
+
+for (const [what, returned] of Object.entries({
+  nothing: undefined,
+  'a page': '<html>',
+  'an unknown kind': { kind: 'done' },
+  'artifacts that are none': { kind: 'scraped', artifacts: [{ kind: 'html', bytes: 'text' }] },
+  'two artifacts of one kind': {
+    kind: 'scraped',
+    artifacts: Array(2).fill({ kind: 'data', bytes: new Uint8Array(), contentType: 'x', extension: 'json' }),
+  },
+  'a failure of its own invention': { kind: 'failed', failure: { type: 'toString', message: 'no' } },
+  'a failure without a message': { kind: 'failed', failure: { type: 'timeout' } },
+  'a skip without a reason': { kind: 'skipped' },
+})) {
+  test(`a scraper that returns ${what} has a bug, and the item says so`, async () => {
+    const { failure: seen } = await failed(async () => returned, { retries: { max_retries: 0 } });
+    assert.equal(seen.type, 'unexpected');
+    assert.match(seen.message, /^the scraper .* which is no result$/);
+  });
+}
