@@ -38,6 +38,7 @@ export async function openStorage(config: Config) {
     dataDir: config.dataDir,
     clock,
     leaseGraceMs: config.leaseMs,
+    gatherMs: 2,
   });
   try {
     await embedded.recoverAfterMachineCrash((artifact) => store.check(artifact));

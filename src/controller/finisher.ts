@@ -11,7 +11,8 @@ import type { EventStream } from './events.ts';
 /**
  * Writes the index of a finished job's results: parts as the items stream by, then the metadata that names them, then
  * one conditional write in the ledger. It may die anywhere and be done again, also by two controllers at once: the same
- * items give the same bytes. A retry that reopens the job meanwhile makes the round another one, and this index void.
+ * items and policy give the same bytes. A retry that reopens the job meanwhile makes the round another one, and a new
+ * policy the revision: then this index is void.
  */
 export class Finisher {
   readonly #parts: FinisherParts;
@@ -70,7 +71,8 @@ export class Finisher {
     const stored = await this.#putJson(job, 'job_metadata.json', `${JSON.stringify(metadata, null, 2)}\n`);
     await faults.at('after-manifest-before-record');
     const manifest = { parts: last.fold.parts, metadataSha256: stored.sha256, writtenAt: clock.now() };
-    const answer = await ledger.changeJob(job.jobId, { kind: 'manifest', round: job.round, manifest }, clock.now());
+    const event = { kind: 'manifest', round: job.round, policyRevision: job.policyRevision, manifest } as const;
+    const answer = await ledger.changeJob(job.jobId, event, clock.now());
     if (answer === 'missing' || 'refused' in answer) return false;
     events.publish({ kind: 'manifest-written', jobId: job.jobId, parts: hashes.length });
     return true;
@@ -82,7 +84,8 @@ export class Finisher {
    */
   async #isOurs(job: JobRecord): Promise<boolean> {
     const current = await this.#parts.ledger.job(job.jobId);
-    return current !== null && needsManifest(current) && current.round === job.round && this.#parts.mayWork();
+    if (current === null || !needsManifest(current) || !this.#parts.mayWork()) return false;
+    return current.round === job.round && current.policyRevision === job.policyRevision;
   }
 
   async #putParts(job: JobRecord, parts: readonly ManifestPart[], hashes: PartHash[]): Promise<boolean> {

@@ -135,7 +135,13 @@ export type JobEvent =
   | { readonly kind: 'cancel' }
   | { readonly kind: 'complete' }
   | { readonly kind: 'policy'; readonly policy: Policy }
-  | { readonly kind: 'manifest'; readonly round: number; readonly manifest: ManifestSummary };
+  /** With `policyRevision`, only while that is the job's: the index tells of the policy, too. */
+  | {
+      readonly kind: 'manifest';
+      readonly round: number;
+      readonly policyRevision?: number;
+      readonly manifest: ManifestSummary;
+    };
 
 const CLOSED_AGAIN: Pick<JobRecord, 'circuit' | 'tally'> = { circuit: CLOSED, tally: EMPTY_TALLY };
 
@@ -187,6 +193,9 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       return { ...job, policy: event.policy, policyRevision: job.policyRevision + 1 };
     case 'manifest':
       if (!needsManifest(job) || job.round !== event.round) return { refused: 'no manifest of that round is awaited' };
+      if ((event.policyRevision ?? job.policyRevision) !== job.policyRevision) {
+        return { refused: 'the policy has changed since the manifest was written' };
+      }
       return { ...job, manifest: event.manifest };
   }
 }
@@ -195,6 +204,8 @@ function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, n
   if (isOpen(job)) return { refused: 'the circuit is open already' };
   // A user paused it meanwhile. The tally stays, so that it trips after the resume if there is still reason to.
   if (job.status !== 'in_progress') return { refused: `a job that is ${job.status} cannot trip` };
+  // The verdict is old: since it was passed somebody has closed the circuit, and nothing has failed.
+  if (job.tally.failed === 0 && job.tally.stopper === null) return { refused: 'nothing has failed since' };
   const { cooldown_seconds: cooldown, on_trip: onTrip } = job.policy.circuit_breaker;
   const reason: JobReason = { code: 'breaker', message: event.trip.message, evidence: event.evidence };
   const probeAt = cooldown === null || event.trip.cause === 'stopper' ? null : now + cooldown * 1000;

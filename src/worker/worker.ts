@@ -1,7 +1,9 @@
 import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Lease, WorkerLeases, WorkOrder } from '../ports/ledger.ts';
+import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { Delivery, WorkerQueue } from '../ports/work-queue.ts';
+import type { Taken, WorkSource } from '../ports/work-source.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
 import type { AttemptParts } from './attempt.ts';
 import { type BatchEnd, runBatch } from './batch.ts';
@@ -48,35 +50,32 @@ export class Worker {
         await this.#change.promise;
         continue;
       }
-      const { queue, settings } = this.#parts;
-      const deliveries = await queue.receive(settings.lane, this.#freeSlots.length, settings.leaseMs, stop);
-      if (deliveries.length > 0) await this.#take(deliveries, stop);
+      await this.#beginAll(await this.#take(stop));
     }
     await this.#drain();
   }
 
-  async #take(deliveries: readonly Delivery[], stop: AbortSignal): Promise<void> {
-    const { queue, leases, clock, faults, id, settings } = this.#parts;
-    await faults.at('after-receive-before-claim');
-    const receipts = deliveries.map(({ receipt }) => receipt);
-    if (stop.aborted) return queue.giveBack(receipts);
-
-    const now = clock.now();
-    const refs = deliveries.map(({ ref }) => ref);
-    const answers = await leases.claim(refs, id, now + settings.leaseMs, now).catch(async (error: unknown) => {
-      // The messages come again when their time is over; a pause keeps us from asking a sick ledger all the time.
-      this.#parts.onError('claim', error);
+  async #take(stop: AbortSignal): Promise<readonly Taken[]> {
+    const { source, settings, clock, onError } = this.#parts;
+    try {
+      return await source.take(settings.lane, this.#freeSlots.length, settings.leaseMs, stop);
+    } catch (error) {
+      // A ledger without room cannot count a delivery. The messages come again when their time is over.
+      if (!(error instanceof StorageTrouble)) throw error;
+      onError('take', error);
       await clock.sleep(settings.leaseMs / 4, stop);
       return [];
-    });
+    }
+  }
+
+  /** Also when it is to stop by now: what is claimed is drained like all else. */
+  async #beginAll(taken: readonly Taken[]): Promise<void> {
     const useless: string[] = [];
-    for (const [index, answer] of answers.entries()) {
-      const delivery = deliveries[index];
-      if (delivery === undefined) continue;
+    for (const { delivery, answer } of taken) {
       if (answer === 'gone') useless.push(delivery.receipt);
       else if (answer !== 'held' && !this.#knows(answer.token)) this.#begin(answer, delivery);
     }
-    if (useless.length > 0) await queue.ack(useless);
+    if (useless.length > 0) await this.#parts.queue.ack(useless);
   }
 
   /**
@@ -202,7 +201,8 @@ export interface WorkerSettings {
 export interface WorkerParts extends AttemptParts {
   /** Names this process and this life of it: a restarted worker has another one. */
   readonly id: string;
-  readonly queue: WorkerQueue;
+  readonly source: WorkSource;
+  readonly queue: Pick<WorkerQueue, 'ack'>;
   readonly leases: WorkerLeases;
   readonly scrapers: ScraperRegistry;
   readonly heartbeat: Heartbeat;

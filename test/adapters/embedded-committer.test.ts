@@ -12,7 +12,11 @@ function openCommitter(t: TestContext) {
   const database = openDatabase(join(dataDirOf(t), 'ledger.db'));
   const calls: string[] = [];
   const working = { flush: () => calls.push('flush'), forget: () => calls.push('forget') };
-  const durability = new Durability(database, async () => {});
+  const durability = new Durability(
+    database,
+    async () => {},
+    async () => {},
+  );
   const committer = new Committer({ database, durability, working, clock: new FakeClock() });
   t.after(async () => {
     await committer.close();

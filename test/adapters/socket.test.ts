@@ -5,8 +5,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { FrameReader } from '../../src/adapters/embedded/frame.ts';
 import { OwnerGone, OwnerRefused } from '../../src/adapters/embedded/socket-client.ts';
+import type { ServeParts } from '../../src/adapters/embedded/socket-server.ts';
 import type { ClaimAnswer, SettlePart } from '../../src/ports/ledger.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
+import type { BatchRef } from '../../src/ports/work-queue.ts';
 import { batches, framesOf, helloOf, withOwner } from './socket-owner.ts';
 
 const HIDE_MS = 30_000;
@@ -332,6 +334,47 @@ withOwner('a receiver that is told to stop stands in nobody’s way', async (own
     { lane: 'browser', waiting: 0, delivered: 0 },
   ]);
 });
+
+/** A ledger that gives every batch to whoever asks. */
+const GENEROUS: Partial<ServeParts['ledger']> = {
+  claim: async (refs, _worker, until) =>
+    refs.map((ref) => ({ token: `t-${ref.batchId}`, ref, until, suspect: false, policyRevision: 1, items: [] })),
+};
+
+withOwner(
+  'a worker that takes work gets message and lease on one way there and back',
+  async (owner) => {
+    const worker = await owner.worker();
+    await owner.queue.send(batches('a', 'b'));
+    const taken = await worker.source.take('http', 5, HIDE_MS, NEVER);
+    assert.deepEqual(
+      taken.map(({ delivery, answer }) => [delivery.ref.batchId, typeof answer === 'object' && answer.token]),
+      [
+        ['a', 't-a'],
+        ['b', 't-b'],
+      ],
+    );
+    const [[refs, name, until, now]] = owner.calls('claim') as [[BatchRef[], string, number, number]];
+    assert.deepEqual([refs.length, name, until - now], [2, 'worker-1', HIDE_MS]);
+  },
+  GENEROUS,
+);
+
+withOwner(
+  'work that was on its way to a worker that stops is given back uncharged',
+  async (owner) => {
+    const worker = await owner.worker();
+    const stop = new AbortController();
+    const taking = worker.source.take('http', 1, HIDE_MS, stop.signal);
+    await worker.queue.ack([]);
+    await owner.queue.send(batches('a'));
+    stop.abort();
+    assert.deepEqual(await taking, []);
+    await owner.until(() => owner.calls('release').length > 0);
+    assert.deepEqual(owner.calls('release')[0]?.slice(0, 2), ['t-a', 'drained']);
+  },
+  GENEROUS,
+);
 
 withOwner('a worker of another version is refused with both versions, and does not try to be clever', async (owner) => {
   const stranger = await owner.stranger();

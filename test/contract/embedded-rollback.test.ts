@@ -19,7 +19,11 @@ async function openWithNeighbourThatThrows() {
   const clock = new FakeClock();
   const database = openDatabase(join(folder, 'ledger.db'));
   const tables = new Tables(database.sql, clock, { afterMachineCrash: false });
-  const durability = new Durability(database, async () => {});
+  const durability = new Durability(
+    database,
+    async () => {},
+    async () => {},
+  );
   const committer = new Committer({ database, durability, working: tables, clock });
   const removal = new Removal({ sql: database.sql, committer, clock });
   const ledger = new EmbeddedLedger({ tables, committer, removal });

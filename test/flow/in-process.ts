@@ -11,6 +11,7 @@ import { submitJob } from '../../src/controller/submit.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { inProcessHeartbeat } from '../../src/worker/heartbeat.ts';
+import { receiveAndClaim } from '../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../src/worker/worker.ts';
 
 /** The real engine on real files in this process, so that a test can make the disk fail under it. */
@@ -44,13 +45,17 @@ export async function openEngineHere(dataDir: string, trouble: { sync?: () => Pr
   });
   const problems: unknown[] = [];
   const onTrouble = (error: unknown) => problems.push(error);
-  const worker = new Worker({
+  const hands = {
     ...shared,
     id: 'worker-here',
     leases: ledger,
+    onError: (_: string, error: unknown) => onTrouble(error),
+  };
+  const worker = new Worker({
+    ...hands,
+    source: receiveAndClaim(hands),
     scrapers,
     heartbeat: inProcessHeartbeat({ leases: ledger, queue, clock, leaseMs: LEASE_MS, onTrouble }),
-    onError: (_, error) => onTrouble(error),
     settings: { lane: 'http', slots: 8, leaseMs: LEASE_MS, drainGraceMs: 2000, settleEveryMs: 0 },
   });
   const stop = new AbortController();

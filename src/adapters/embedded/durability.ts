@@ -21,13 +21,20 @@ export type Sync = () => Promise<void>;
 export class Durability {
   readonly #database: Database;
   readonly #sync: Sync;
+  readonly #gather: () => Promise<void>;
   #waiting: PromiseWithResolvers<void>[] = [];
   #running: Promise<void> | null = null;
   #isMistrusting = false;
 
-  constructor(database: Database, sync: Sync) {
+  /**
+   * `gather` is waited for before each sync, and whoever comes meanwhile is served with it. A commit that falls into a
+   * sync is held up by the file system; a wait of two milliseconds lets the dispatch and the claim that follow a settle
+   * go first, and was worth a tenth of the rate of a job with three workers at pages of 10 ms.
+   */
+  constructor(database: Database, sync: Sync, gather: () => Promise<void>) {
     this.#database = database;
     this.#sync = sync;
+    this.#gather = gather;
   }
 
   /** Rejects with StorageTrouble if it cannot be promised. */
@@ -47,6 +54,7 @@ export class Durability {
     // Not in the call that began it: whoever asks has to know of this run before it can end.
     await null;
     while (this.#waiting.length > 0) {
+      await this.#gather();
       const waiting = this.#waiting;
       this.#waiting = [];
       try {

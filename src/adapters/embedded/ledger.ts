@@ -19,6 +19,8 @@ export interface EmbeddedLedgerOptions {
   readonly clock: Clock;
   /** For tests: what is done instead of a sync of the log. */
   readonly sync?: Sync;
+  /** How long settles are gathered before they are synced together. */
+  readonly gatherMs?: number;
   /** Names this run of the machine: another one than last time means that the machine went down. */
   readonly bootId?: string;
   /** For how long workers of a former process keep their leases without being heard. */
@@ -74,7 +76,9 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
   if (afterMachineCrash) tables.forget();
 
   const wal = walSync(database.walFile);
-  const durability = new Durability(database, options.sync ?? wal.sync);
+  const { gatherMs = 0 } = options;
+  const gather = () => (gatherMs > 0 ? clock.sleep(gatherMs) : Promise.resolve());
+  const durability = new Durability(database, options.sync ?? wal.sync, gather);
   const committer = new Committer({ database, durability, working: tables, clock });
   const removal = new Removal({ sql, committer, clock });
   if (sql.firstRemoval.get() !== undefined) removal.poke();

@@ -7,11 +7,11 @@ import { ProtocolError } from './frame.ts';
  *
  *   worker → owner   ["hello", {protocol, worker, role}]        once, first
  *   owner → worker   ["welcome", {protocol}] or ["refuse", reason]
- *   worker → owner   ["calls", [id, method, …arguments], …]     as many as were made in one turn of the event loop
+ *   worker → owner   ["calls", [id, method, …arguments], …]     as many as were made together
  *   owner → worker   ["replies", [id, answer], [id, null, error], …]   in any order
  *   worker → owner   ["bye"]                                    it holds nothing any more, and closes
  *
- * `cancel` is a call without a reply: it ends the `receive` whose id is its argument.
+ * `cancel` is a call without a reply: it ends the `take` or `receive` whose id is its argument.
  */
 export const PROTOCOL_VERSION = 1;
 
@@ -25,7 +25,7 @@ export const HELLO_MS = 10_000;
 export type Role = 'main' | 'heartbeat';
 
 export const METHODS = {
-  main: ['receive', 'extend', 'ack', 'giveBack', 'claim', 'workOrder', 'begin', 'renew', 'settle', 'release'],
+  main: ['take', 'receive', 'extend', 'ack', 'giveBack', 'claim', 'workOrder', 'begin', 'renew', 'settle', 'release'],
   heartbeat: ['extend', 'renew'],
 } as const satisfies Record<Role, readonly string[]>;
 

@@ -2,6 +2,7 @@ import { createConnection, type Socket } from 'node:net';
 import type { Clock } from '../../ports/clock.ts';
 import type { ClaimAnswer, SettleAnswer, WorkerLeases, WorkOrder } from '../../ports/ledger.ts';
 import type { Delivery, WorkerQueue } from '../../ports/work-queue.ts';
+import type { Taken, WorkSource } from '../../ports/work-source.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
 import { Outbox } from './outbox.ts';
 import {
@@ -33,6 +34,7 @@ export class OwnerRefused extends Error {
 export interface OwnerConnection {
   readonly leases: WorkerLeases;
   readonly queue: WorkerQueue;
+  readonly source: WorkSource;
   /** Resolves with the reason when the connection has ended, whoever ended it. */
   readonly closed: Promise<string>;
   /** Says goodbye, which means that the worker holds nothing any more, and waits until the owner has heard it. */
@@ -65,9 +67,11 @@ export async function connectToOwner(parts: ConnectParts): Promise<OwnerConnecti
     giveUp.abort();
     parts.signal.removeEventListener('abort', stop);
   }
+  const leases = leasesOver(line, parts.workerId);
   return {
-    leases: leasesOver(line, parts.workerId),
+    leases,
     queue: queueOver(line),
+    source: sourceOver(line, leases, parts.clock),
     closed: line.closed,
     close: () => line.close(),
   };
@@ -88,9 +92,19 @@ function leasesOver(line: OwnerLine, workerId: string): WorkerLeases {
   };
 }
 
+function sourceOver(line: OwnerLine, leases: WorkerLeases, clock: Clock): WorkSource {
+  const undo = async (late: readonly Taken[]) => {
+    const held = late.flatMap(({ answer }) => (typeof answer === 'object' ? [answer.token] : []));
+    await Promise.all(held.map((token) => leases.release(token, 'drained', clock.now())));
+    await line.call('ack', receiptsOf(late.map(({ delivery }) => delivery)));
+  };
+  return { take: (lane, max, leaseMs, signal) => line.waitFor<Taken>('take', [lane, max, leaseMs], signal, undo) };
+}
+
 function queueOver(line: OwnerLine): WorkerQueue {
   return {
-    receive: (lane, max, hideMs, signal) => line.receive([lane, max, hideMs], signal),
+    receive: (lane, max, hideMs, signal) =>
+      line.waitFor<Delivery>('receive', [lane, max, hideMs], signal, (late) => line.call('giveBack', receiptsOf(late))),
     extend: async (receipts, hideMs) => void (await line.call('extend', receipts, hideMs)),
     ack: async (receipts) => void (await line.call('ack', receipts)),
     giveBack: async (receipts) => void (await line.call('giveBack', receipts)),
@@ -138,23 +152,26 @@ class OwnerLine {
     return this.#call(method, args).answer;
   }
 
-  async receive(args: readonly unknown[], signal: AbortSignal): Promise<readonly Delivery[]> {
+  /** A call that may wait for ever. When `signal` aborts it has nothing, and `undo` is given what was on its way. */
+  async waitFor<T>(
+    method: 'take' | 'receive',
+    args: readonly unknown[],
+    signal: AbortSignal,
+    undo: (late: readonly T[]) => Promise<unknown>,
+  ): Promise<readonly T[]> {
     if (signal.aborted) return [];
-    const { id, answer } = this.#call('receive', args);
-    const deliveries = answer as Promise<readonly Delivery[]>;
-    const aborted = Promise.withResolvers<readonly Delivery[]>();
+    const { id, answer } = this.#call(method, args);
+    const entries = answer as Promise<readonly T[]>;
+    const aborted = Promise.withResolvers<readonly T[]>();
     const cancel = () => {
       this.#outbox.add(`[0,"cancel",${id}]`);
-      // What is on its way to us already nobody will work on here.
-      deliveries.then(
-        (late) => late.length > 0 && this.call('giveBack', receiptsOf(late)).catch(() => {}),
-        () => {},
-      );
+      // Nobody will work on it here. If that cannot be said any more, the owner sees that we are gone.
+      entries.then(undo).catch(() => {});
       aborted.resolve([]);
     };
     signal.addEventListener('abort', cancel, { once: true });
     try {
-      return await Promise.race([deliveries, aborted.promise]);
+      return await Promise.race([entries, aborted.promise]);
     } finally {
       signal.removeEventListener('abort', cancel);
     }

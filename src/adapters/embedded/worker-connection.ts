@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../ports/clock.ts';
 import type { WorkerLeases } from '../../ports/ledger.ts';
-import type { WorkerQueue } from '../../ports/work-queue.ts';
+import type { Delivery, WorkerQueue } from '../../ports/work-queue.ts';
+import type { Taken } from '../../ports/work-source.ts';
 import { BadCall, lane, name, names, refs, returnCause, settleParts, time, whole } from './call-arguments.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
 import { Outbox } from './outbox.ts';
@@ -120,7 +121,7 @@ export class WorkerConnection {
     }
     const calls = entriesOf(message, 'calls');
     if (calls !== null) {
-      for (const [id, method, ...args] of calls) this.#take(id as number, method, args);
+      for (const [id, method, ...args] of calls) this.#hearCall(id as number, method, args);
       return;
     }
     if (!Array.isArray(message) || message[0] !== 'bye') throw new ProtocolError('neither calls nor bye');
@@ -144,7 +145,7 @@ export class WorkerConnection {
     this.#parts.onGreeted(this);
   }
 
-  #take(id: number, method: unknown, args: readonly unknown[]): void {
+  #hearCall(id: number, method: unknown, args: readonly unknown[]): void {
     if (method === 'cancel') this.#receives.get(args[0])?.abort();
     else void this.#answer(id, method, args);
   }
@@ -174,6 +175,8 @@ export class WorkerConnection {
     const who = this.#who;
     if (who === null || !isMethod(method, who.role)) throw new BadCall(`there is no method ${String(method)}`);
     switch (method) {
+      case 'take':
+        return this.#take(id, args, who.worker);
       case 'receive':
         return this.#receive(id, args);
       case 'extend':
@@ -197,7 +200,21 @@ export class WorkerConnection {
     }
   }
 
-  async #receive(id: number, [where, max, hideMs]: readonly unknown[]): Promise<unknown> {
+  /** Claimed even if the worker is gone by now: then it is abandoned with all else that it has. */
+  async #take(id: number, args: readonly unknown[], worker: string): Promise<readonly Taken[]> {
+    const { ledger, clock } = this.#parts;
+    const deliveries = await this.#receive(id, args);
+    if (deliveries.length === 0) return [];
+    const now = clock.now();
+    const refs = deliveries.map(({ ref }) => ref);
+    const answers = await ledger.claim(refs, worker, now + time(args[2]), now);
+    return deliveries.flatMap((delivery, index) => {
+      const answer = answers[index];
+      return answer === undefined ? [] : [{ delivery, answer }];
+    });
+  }
+
+  async #receive(id: number, [where, max, hideMs]: readonly unknown[]): Promise<readonly Delivery[]> {
     const cancel = new AbortController();
     if (this.#closed.signal.aborted) cancel.abort();
     this.#receives.set(id, cancel);

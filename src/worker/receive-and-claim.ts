@@ -1,0 +1,44 @@
+import type { Clock } from '../ports/clock.ts';
+import type { Faults } from '../ports/faults.ts';
+import type { WorkerLeases } from '../ports/ledger.ts';
+import type { WorkerQueue } from '../ports/work-queue.ts';
+import type { WorkSource } from '../ports/work-source.ts';
+
+export interface ReceiveAndClaimParts {
+  readonly id: string;
+  readonly queue: Pick<WorkerQueue, 'receive' | 'giveBack'>;
+  readonly leases: Pick<WorkerLeases, 'claim'>;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly onError: (where: string, error: unknown) => void;
+}
+
+/** Work for a worker that reaches queue and ledger by itself. */
+export function receiveAndClaim(parts: ReceiveAndClaimParts): WorkSource {
+  const { id, queue, leases, clock, faults, onError } = parts;
+  return {
+    async take(lane, max, leaseMs, signal) {
+      const deliveries = await queue.receive(lane, max, leaseMs, signal);
+      if (deliveries.length === 0) return [];
+      await faults.at('after-receive-before-claim');
+      if (signal.aborted) {
+        await queue.giveBack(deliveries.map(({ receipt }) => receipt));
+        return [];
+      }
+      const now = clock.now();
+      const refs = deliveries.map(({ ref }) => ref);
+      try {
+        const answers = await leases.claim(refs, id, now + leaseMs, now);
+        return deliveries.flatMap((delivery, index) => {
+          const answer = answers[index];
+          return answer === undefined ? [] : [{ delivery, answer }];
+        });
+      } catch (error) {
+        // The messages come again when their time is over; a pause keeps us from asking a sick ledger all the time.
+        onError('claim', error);
+        await clock.sleep(leaseMs / 4, signal);
+        return [];
+      }
+    },
+  };
+}
