@@ -21,13 +21,16 @@ import type { Lane } from './domain/lane.ts';
 import { loadScrapers } from './scraping/registry.ts';
 import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from './worker/heartbeat.ts';
 import { runHeartbeatThread } from './worker/heartbeat-thread.ts';
-import { onParentGone, tellParentReady } from './worker/parent.ts';
+import { hasParent, onParentGone, tellParentReady } from './worker/parent.ts';
 import { startWorkerPool } from './worker/pool.ts';
 import { Worker } from './worker/worker.ts';
 
 const digest = (text: string) => hash('sha256', text);
 
 const SHIPPED_SCRAPERS = fileURLToPath(new URL('../scrapers', import.meta.url));
+
+/** Begins the names of workers that end with the process which started them. */
+const CHILD = 'child-';
 
 /** Ledger and results of a data directory, and nothing that runs. Whoever has them owns the directory. */
 export async function openStorage(config: Config) {
@@ -39,6 +42,7 @@ export async function openStorage(config: Config) {
     clock,
     leaseGraceMs: config.leaseMs,
     gatherMs: 2,
+    diedWithOwner: (worker) => worker.startsWith(CHILD),
   });
   try {
     await embedded.recoverAfterMachineCrash((artifact) => store.check(artifact));
@@ -151,7 +155,7 @@ export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, 
   onParentGone(() => process.exit(1));
   const clock = systemClock();
   const faults = killFaults(config.faults, clock);
-  const id = `${process.pid}-${clock.id()}`;
+  const id = `${hasParent() ? CHILD : ''}${process.pid}-${clock.id()}`;
   const scrapers = await loadScrapers([SHIPPED_SCRAPERS, ...config.scrapers]);
   const store = await openFileResultStore(join(config.dataDir, 'results'), { clock });
   const socketPath = workerSocketPath(config.dataDir);

@@ -27,14 +27,12 @@ export class Reaper {
   async runOnce(): Promise<{ leases: number; queued: number }> {
     const { clock, ledger, faults, events } = this.#parts;
     const sum = { leases: 0, queued: 0 };
-    if (!this.#parts.mayWork()) {
-      this.#lastRunAt = null;
-      return sum;
-    }
-    const wasAsleep = this.#lastRunAt !== null && clock.elapsed() - this.#lastRunAt > this.#parts.leaseMs;
+    // Half a lease is enough to worry, for leases are not all fresh. Also noticed while another one leads: whoever slept
+    // may lead again before it has heard anybody.
+    const wasAsleep = this.#lastRunAt !== null && clock.elapsed() - this.#lastRunAt > this.#parts.leaseMs / 2;
     this.#lastRunAt = clock.elapsed();
     if (wasAsleep) this.giveGrace();
-    if (clock.elapsed() < this.#graceUntil) return sum;
+    if (!this.#parts.mayWork() || clock.elapsed() < this.#graceUntil) return sum;
 
     for (;;) {
       const now = clock.now();

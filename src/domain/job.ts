@@ -204,8 +204,6 @@ function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, n
   if (isOpen(job)) return { refused: 'the circuit is open already' };
   // A user paused it meanwhile. The tally stays, so that it trips after the resume if there is still reason to.
   if (job.status !== 'in_progress') return { refused: `a job that is ${job.status} cannot trip` };
-  // The verdict is old: since it was passed somebody has closed the circuit, and nothing has failed.
-  if (job.tally.failed === 0 && job.tally.stopper === null) return { refused: 'nothing has failed since' };
   const { cooldown_seconds: cooldown, on_trip: onTrip } = job.policy.circuit_breaker;
   const reason: JobReason = { code: 'breaker', message: event.trip.message, evidence: event.evidence };
   const probeAt = cooldown === null || event.trip.cause === 'stopper' ? null : now + cooldown * 1000;

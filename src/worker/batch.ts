@@ -31,6 +31,7 @@ export async function runBatch(
   for (const [index, item] of lease.items.entries()) {
     const result = await runItem(parts, lease, order, item, signal);
     if (result === 'lost') return 'lost';
+    if (result === 'not-ours') return settleLast(parts, lease, done, signal);
     if (result === 'drained' || result === 'storage') return giveBack(parts, lease, done, result, signal);
 
     done.push(result);
@@ -48,12 +49,12 @@ async function runItem(
   order: WorkOrder,
   item: LeasedItem,
   signal: AbortSignal,
-): Promise<Settlement | 'lost' | 'drained' | 'storage'> {
+): Promise<Settlement | 'lost' | 'not-ours' | 'drained' | 'storage'> {
   const isCut = () => (parts.isLost(signal) ? 'lost' : 'drained');
   if (signal.aborted) return isCut();
   const job = { jobId: lease.ref.jobId, order, scraper: parts.scrapers.find(order.scraperId) };
   try {
-    if (lease.suspect && !(await parts.leases.begin(lease.token, item.seq))) return 'lost';
+    if (lease.suspect && !(await parts.leases.begin(lease.token, item.seq))) return 'not-ours';
     await parts.faults.at('after-claim-before-work');
     const result = await runAttempt(parts, job, item, signal);
     return result === 'aborted' ? isCut() : result;
@@ -74,6 +75,12 @@ async function settle(parts: BatchParts, lease: Lease, done: Settlement[], signa
       if (!(error instanceof StorageTrouble) || parts.isLost(signal)) throw error;
     }
   }
+}
+
+/** The lease is lost, or its job was cancelled and the rest of the batch with it; then what was done still counts. */
+async function settleLast(parts: BatchParts, lease: Lease, done: Settlement[], signal: AbortSignal): Promise<BatchEnd> {
+  if (done.length === 0) return 'lost';
+  return (await settle(parts, lease, done, signal)) === 'fenced' ? 'lost' : 'over';
 }
 
 /** Asked again for as long as the lease is ours: a lease left to run out would count against its items. */

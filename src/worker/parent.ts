@@ -1,9 +1,14 @@
+/** Whether this process was started by another of ours, and ends with it. */
+export function hasParent(): boolean {
+  return process.send !== undefined;
+}
+
 /**
  * Calls `listener` once when the process that started this one is gone, so that no worker outlives its controller. A
  * process that was started by hand has no such parent, and nothing happens.
  */
 export function onParentGone(listener: () => void): void {
-  if (process.send === undefined) return;
+  if (!hasParent()) return;
   if (!process.connected) {
     listener();
     return;

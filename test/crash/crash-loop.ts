@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { FAULT_POINTS } from '../../src/ports/faults.ts';
+import { FAULT_POINTS, type FaultPoint } from '../../src/ports/faults.ts';
 import { type JobSums, sumUp } from './sums.ts';
 
 /**
@@ -19,6 +19,15 @@ export interface CrashOptions {
   readonly keep: boolean;
   readonly say: (line: string) => void;
 }
+
+/** Points that a life passes a few times, not for every item. */
+const RARE_POINTS: ReadonlySet<FaultPoint> = new Set([
+  'after-expire',
+  'after-complete-before-manifest',
+  'between-manifest-parts',
+  'after-manifest-before-record',
+  'between-import-chunks',
+]);
 
 /** Short, so that a stopped worker loses its lease within the loop's patience. */
 const LEASE_MS = 1500;
@@ -48,6 +57,7 @@ class Loop {
   /** When which process was killed: the log tells what it had in its hands. */
   readonly #moments: { pid: number; at: number }[] = [];
   #host: ChildProcess | null = null;
+  #deathsSeen = 0;
   #stopped: number[] = [];
 
   constructor(dataDir: string, logFile: string, options: CrashOptions) {
@@ -85,14 +95,18 @@ class Loop {
 
   /** Runs a host and hurts it until it is dead or done. Answers whether the job came to its end. */
   async #oneLife(jobId: string, onKill: () => boolean): Promise<boolean> {
-    const named = (this.#random() < 0.3 ? this.#pick(FAULT_POINTS) : undefined) ?? null;
-    const chance = named === 'between-import-chunks' ? 0.1 : 0.004;
+    const named = (this.#random() < 0.5 ? this.#pick(FAULT_POINTS) : undefined) ?? null;
+    const chance = named !== null && RARE_POINTS.has(named) ? 0.3 : 0.02;
     const { exited, ready } = this.#start(jobId, named === null ? '' : `${named}:${chance}`);
     await Promise.race([ready, exited]);
+    this.#countDeaths(null, onKill);
     const strikes = 2 + Math.floor(this.#random() * 6);
     for (let strike = 0; strike < strikes; strike += 1) {
       const ended = await Promise.race([exited, wait(100 + this.#random() * 300).then(() => null)]);
+      this.#countDeaths(named, onKill);
       if (ended !== null) return this.#afterExit(ended, named, onKill);
+      // A life with a named point is left to it, and ends by the owner's death.
+      if (named !== null && strike < strikes - 1) continue;
       const isLast = strike === strikes - 1;
       if (!(await this.#strike(isLast, onKill))) return false;
       if (isLast) await exited;
@@ -100,7 +114,20 @@ class Loop {
     return false;
   }
 
-  #afterExit(ended: Exit, named: string | null, onKill: () => boolean): boolean {
+  /** Workers that died without our doing died at the named point. */
+  #countDeaths(named: FaultPoint | null, onKill: () => boolean): void {
+    const file = join(this.#dataDir, 'deaths');
+    const died = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').slice(this.#deathsSeen) : [];
+    this.#deathsSeen += died.length;
+    for (const pid of died.map(Number)) {
+      if (named === null || this.#moments.some((kill) => kill.pid === pid)) continue;
+      this.#count(`worker at ${named}`);
+      this.#moments.push({ pid, at: Date.now() });
+      onKill();
+    }
+  }
+
+  #afterExit(ended: Exit, named: FaultPoint | null, onKill: () => boolean): boolean {
     if (ended.code === 0) return true;
     if (ended.signal !== 'SIGKILL')
       throw new Error(`the host ended by itself: ${JSON.stringify(ended)}\n${ended.stderr}`);
@@ -149,6 +176,7 @@ class Loop {
         stdio: ['ignore', 'pipe', 'pipe'],
         env: {
           ...process.env,
+          NODE_COMPILE_CACHE: join(this.#dataDir, 'compiled'),
           TRAWL_DATA_DIR: this.#dataDir,
           TRAWL_SCRAPERS: fileURLToPath(new URL('scrapers', import.meta.url)),
           TRAWL_WORKERS: '2',

@@ -1,11 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
 import { openEngine } from '../../src/wiring.ts';
 
 /**
  * The process that the crash loop kills: the engine with its worker processes on one data directory. It submits the job
- * if it is not there yet, tells its worker pids on stdout, and ends by itself when the job has its manifest.
+ * if it is not there yet, writes down which workers it has and which died, and ends when the job has its manifest.
  */
 const [jobId = '', items = '0', logFile = ''] = process.argv.slice(2);
 const config = loadConfig();
@@ -19,7 +19,10 @@ engine.events.subscribe((event) => {
 const pool = engine.startWorkers();
 const tell = () =>
   writeFileSync(join(config.dataDir, 'pids'), JSON.stringify({ host: process.pid, workers: pool.pids() }));
-pool.onChange(tell);
+pool.onChange((change) => {
+  tell();
+  if (change.kind === 'died') appendFileSync(join(config.dataDir, 'deaths'), `${change.pid}\n`);
+});
 tell();
 
 const existing = await engine.ledger.job(jobId);

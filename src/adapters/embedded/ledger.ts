@@ -25,6 +25,8 @@ export interface EmbeddedLedgerOptions {
   readonly bootId?: string;
   /** For how long workers of a former process keep their leases without being heard. */
   readonly leaseGraceMs?: number;
+  /** Workers that cannot have outlived a former process: what they held is pending again at once. */
+  readonly diedWithOwner?: (worker: string) => boolean;
 }
 
 export interface EmbeddedLedgerHandle {
@@ -61,13 +63,13 @@ export function openEmbeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedg
 }
 
 function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Database): EmbeddedLedgerHandle {
-  const { clock, bootId = machineBootId(), leaseGraceMs = 4000 } = options;
+  const { clock, bootId = machineBootId(), leaseGraceMs = 4000, diedWithOwner = () => false } = options;
   const { sql } = database;
   const lastBootId = sql.meta.get(BOOT_ID)?.['value'];
   const afterMachineCrash = lastBootId !== undefined && lastBootId !== bootId;
   const tables = new Tables(sql, clock, { afterMachineCrash });
   database.transaction(() => {
-    recoverInFlight(tables, clock.now(), leaseGraceMs);
+    recoverInFlight(tables, clock.now(), { leaseGraceMs, diedWithOwner });
     tables.flush();
     // What was handed out last may not have reached the disk, and its names must not be given out again.
     if (afterMachineCrash) sql.skipBatchNumbers.run(BATCH_NUMBERS_SKIPPED);

@@ -8,18 +8,22 @@ import type { Tables } from './tables.ts';
 
 /**
  * When the ledger opens, the queue of the former process is gone: what was queued is pending again. What workers held
- * they may still hold, if they outlived the process: their leases go on, but not for longer than `graceMs`, and if one
- * runs out, no item is blamed, because its worker may have died with the process.
+ * they may still hold, if they outlived the process: their leases go on, but not for longer than `leaseGraceMs`, and if
+ * one runs out, no item is blamed, because its worker may have died with the process.
  */
-export function recoverInFlight(tables: Tables, now: number, graceMs: number): void {
+export function recoverInFlight(
+  tables: Tables,
+  now: number,
+  { leaseGraceMs, diedWithOwner }: { leaseGraceMs: number; diedWithOwner: (worker: string) => boolean },
+): void {
   for (const batch of [...tables.batches.all()]) {
     const entry = tables.jobs.byNum(jobNumOf(batch.key));
     if (entry === null) {
       tables.batches.remove(batch);
-    } else if (batch.hold === null) {
+    } else if (batch.hold === null || diedWithOwner(batch.hold.worker)) {
       tables.takeBack(entry, batch);
     } else {
-      batch.dueAt = Math.min(batch.dueAt, now + graceMs);
+      batch.dueAt = Math.min(batch.dueAt, now + leaseGraceMs);
       batch.hold.blameless = true;
       tables.batches.changed(batch);
     }
