@@ -1,0 +1,264 @@
+import type { Leadership } from '../../src/ports/leadership.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import type { SeenCall } from './oracle/seen-call.ts';
+import {
+  showChange,
+  showClaims,
+  showDispatched,
+  showEvent,
+  showHint,
+  showItems,
+  showJob,
+  showJobs,
+  showParts,
+  showRefs,
+} from './show.ts';
+import type { Sim } from './sim.ts';
+import type { SimProcess } from './sim-process.ts';
+
+/** The ledger as one process of the world sees it: over a network that fails, on a disk that may be full. */
+export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
+  const { backend, oracle } = sim;
+
+  function read<T>(name: string, said: string, run: () => Promise<T>, show: (answer: T) => string): Promise<T> {
+    return sim.network.call(process, {
+      name,
+      said,
+      run: () => backend.during(run),
+      show,
+      callee: backend,
+    });
+  }
+
+  /** `seen` tells the oracle what the call did. */
+  function write<T>(
+    name: string,
+    said: string,
+    run: () => Promise<T>,
+    show: (answer: T) => string,
+    seen: (answer: T) => SeenCall,
+  ): Promise<T> {
+    return sim.network.call(process, {
+      name,
+      said,
+      show,
+      run: () => oracle.inOrder(process, () => backend.during(run), seen),
+      trouble: () => sim.disk.ledgerTrouble(),
+      callee: backend,
+    });
+  }
+
+  return {
+    subscribe: (listener) =>
+      backend.ledger.subscribe((change) => {
+        if (sim.faults.strikes('hint-lost')) return;
+        process.later(0, () => {
+          sim.trace.add(sim.timeline.now, process.name, `~ ${showHint(change)}`);
+          listener(change);
+        });
+      }),
+    job: (jobId) => read('job', jobId, () => backend.ledger.job(jobId), showJob),
+    jobs: (query) => read('jobs', String(query.status), () => backend.ledger.jobs(query), showJobs),
+    activeJobs: (page) => read('activeJobs', '', () => backend.ledger.activeJobs(page), showJobs),
+    item: (jobId, itemId) =>
+      read(
+        'item',
+        `${jobId} ${itemId}`,
+        () => backend.ledger.item(jobId, itemId),
+        (item) => String(item?.status),
+      ),
+    items: (jobId, filter, page) =>
+      read('items', `${jobId} after ${page.after}`, () => backend.ledger.items(jobId, filter, page), showItems),
+    failureGroups: (jobId, max) =>
+      read(
+        'failureGroups',
+        jobId,
+        () => backend.ledger.failureGroups(jobId, max),
+        (groups) => String(groups.length),
+      ),
+    workOrder: (jobId) =>
+      read(
+        'workOrder',
+        jobId,
+        () => backend.ledger.workOrder(jobId),
+        (order) => String(order?.policyRevision),
+      ),
+
+    createJob: (job, items, now) =>
+      write(
+        'createJob',
+        `${job.jobId} ${items.length} items`,
+        () => backend.ledger.createJob(job, items, now),
+        ({ kind }) => kind,
+        (answer) => ({ method: 'createJob', job, items, answer }),
+      ),
+    changeJob: (jobId, event, now) => {
+      if (process.name !== 'user') sim.onEngineDecision(jobId);
+      return write(
+        'changeJob',
+        `${jobId} ${showEvent(event)}`,
+        () => backend.ledger.changeJob(jobId, event, now),
+        showChange,
+        (answer) => ({ method: 'changeJob', jobId, event, now, answer }),
+      );
+    },
+    removeJob: (jobId) => {
+      oracle.mayBeGone(jobId);
+      return write(
+        'removeJob',
+        jobId,
+        () => backend.ledger.removeJob(jobId),
+        String,
+        (answer) => ({
+          method: 'removeJob',
+          jobId,
+          answer,
+        }),
+      );
+    },
+    addItems: (jobId, items, openUntil, now) =>
+      write(
+        'addItems',
+        `${jobId} ${items.length} items`,
+        () => backend.ledger.addItems(jobId, items, openUntil, now),
+        (answer) => (answer.kind === 'added' ? `${answer.added} added` : answer.kind),
+        (answer) => ({ method: 'addItems', jobId, items, openUntil, answer }),
+      ),
+    reopen: (jobId, filter, page, openUntil, now) => {
+      oracle.mayBeReopened(jobId);
+      return write(
+        'reopen',
+        `${jobId} ${JSON.stringify(filter)}`,
+        () => backend.ledger.reopen(jobId, filter, page, openUntil, now),
+        (answer) => JSON.stringify(answer),
+        (answer) => ({ method: 'reopen', jobId, filter, openUntil, answer }),
+      );
+    },
+    dispatch: (jobId, itemsPerBatch, now) => {
+      oracle.lead.mustLead(process, 'dispatch');
+      return write(
+        'dispatch',
+        jobId,
+        () => backend.ledger.dispatch(jobId, itemsPerBatch, now),
+        showDispatched,
+        (answer) => ({ method: 'dispatch', jobId, now, answer }),
+      );
+    },
+    claim: (refs, worker, until, now) =>
+      write(
+        'claim',
+        showRefs(refs),
+        () => backend.ledger.claim(refs, worker, until, now),
+        showClaims,
+        (answer) => ({ method: 'claim', refs, worker, until, answer }),
+      ),
+    begin: (token, seq) =>
+      write(
+        'begin',
+        `${token} ${seq}`,
+        () => backend.ledger.begin(token, seq),
+        String,
+        (answer) => ({
+          method: 'begin',
+          token,
+          seq,
+          answer,
+        }),
+      ),
+    renew: (tokens, until) =>
+      write(
+        'renew',
+        tokens.join(','),
+        () => backend.ledger.renew(tokens, until),
+        (lost) => `lost ${lost.join(',')}`,
+        (answer) => ({ method: 'renew', tokens, until, answer }),
+      ),
+    settle: (parts, now) =>
+      write(
+        'settle',
+        showParts(parts),
+        () => backend.ledger.settle(parts, now),
+        (answers) => answers.join(' '),
+        (answer) => ({ method: 'settle', parts, answer }),
+      ),
+    release: (token, because, now) =>
+      write(
+        'release',
+        `${token} ${because}`,
+        () => backend.ledger.release(token, because, now),
+        String,
+        (answer) => ({
+          method: 'release',
+          token,
+          answer,
+        }),
+      ),
+    recall: (refs, now) =>
+      write(
+        'recall',
+        showRefs(refs),
+        () => backend.ledger.recall(refs, now),
+        String,
+        (answer) => ({
+          method: 'recall',
+          refs,
+          answer,
+        }),
+      ),
+    expire: (now, queuedBefore, limit) => {
+      oracle.lead.mustLead(process, 'expire');
+      return write(
+        'expire',
+        '',
+        () => backend.ledger.expire(now, queuedBefore, limit),
+        ({ leases, queued }) => `${leases} leases, ${queued} queued`,
+        (answer) => ({ method: 'expire', now, queuedBefore, limit, answer }),
+      );
+    },
+    abandon: (worker, now) =>
+      write(
+        'abandon',
+        worker,
+        () => backend.ledger.abandon(worker, now),
+        String,
+        (answer) => ({
+          method: 'abandon',
+          worker,
+          now,
+          answer,
+        }),
+      ),
+  };
+}
+
+export function leadershipFor(process: SimProcess, sim: Sim): Leadership {
+  const { backend, oracle } = sim;
+  const common = {
+    trouble: () => sim.disk.ledgerTrouble(),
+    callee: backend,
+  };
+  return {
+    async lead(holder, until, now) {
+      const askedAt = process.clock.elapsed();
+      const leads = await sim.network.call(process, {
+        ...common,
+        name: 'lead',
+        said: '',
+        run: () => backend.during(() => backend.leadership.lead(holder, until, now)),
+        show: String,
+        applied: (answer) => oracle.lead.asked(holder, answer, until, now),
+      });
+      oracle.lead.heard(process, leads, askedAt + sim.timing.leadMs);
+      return leads;
+    },
+    resign: (holder) =>
+      sim.network.call(process, {
+        ...common,
+        name: 'resign',
+        said: '',
+        run: () => backend.during(() => backend.leadership.resign(holder)),
+        show: () => '',
+        applied: () => oracle.lead.resigned(holder),
+      }),
+  };
+}

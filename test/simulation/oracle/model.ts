@@ -1,0 +1,161 @@
+import type { Tally } from '../../../src/domain/breaker.ts';
+import type { FinalStatus, ItemRecord, NewItem } from '../../../src/domain/item.ts';
+import type { JobStatus, NewJob } from '../../../src/domain/job.ts';
+import type { Policy } from '../../../src/domain/policy.ts';
+import type { Settlement } from '../../../src/ports/ledger.ts';
+
+/**
+ * What the oracle believes the ledger must hold, built from nothing but the calls that had an effect and their answers.
+ * It knows the items of a batch only once the batch is claimed: that is when the ledger first names them.
+ */
+export interface Model {
+  readonly jobs: Map<string, ModelJob>;
+  /** Leases in force, by token. */
+  readonly leases: Map<string, { readonly job: ModelJob; readonly batch: ModelBatch; readonly lease: ModelLease }>;
+  /** Every token that was ever given out. */
+  readonly tokens: Set<string>;
+  /** Keys of artifacts that were lost with a machine: whatever recorded them may be undone. */
+  readonly torn: Set<string>;
+  /** Jobs of which somebody has wanted failed items to be reopened: after a crash they may be. */
+  readonly askedToReopen: Set<string>;
+  /** The ledger has been down: calls without an answer may have had an effect. */
+  hasCrashed: boolean;
+}
+
+export interface ModelJob {
+  readonly jobId: string;
+  policy: Policy;
+  status: JobStatus;
+  held: boolean;
+  circuit: 'closed' | 'open' | 'probing';
+  tally: Tally;
+  round: number;
+  fenced: number;
+  openUntil: number;
+  hasManifest: boolean;
+  /** Paused by the user, and so nobody else's to go on with. */
+  pausedByUser: boolean;
+  readonly completedRounds: Set<number>;
+  readonly items: ModelItem[];
+  readonly ids: Set<string>;
+  readonly batches: Map<string, ModelBatch>;
+  /** Items that the last retries reopened, and that have not been seen yet. */
+  mayReopen: number;
+  /** How many items may be finished or at risk, as of the batches that went out since the last look. */
+  riskAllowed: number | null;
+  /** … and how many were, at that look. */
+  risked: number;
+  /**
+   * After a crash nobody knows which of the unanswered calls had an effect. What was promised is still checked; the
+   * rest is believed until nothing is in flight any more.
+   */
+  isFoggy: boolean;
+}
+
+export interface ModelItem {
+  readonly jobId: string;
+  readonly seq: number;
+  readonly itemId: string;
+  final: FinalStatus | null;
+  /** What was recorded last; null for what the ledger decided by itself (poison, cancelled). */
+  settlement: Settlement | null;
+  strikes: number;
+  deliveries: number;
+  /** Attempts whose end was recorded by a worker. */
+  readonly recorded: Set<number>;
+  /** How many leases each worker got for it. */
+  readonly takers: Map<string, number>;
+  /** Times that a scraper began with it. */
+  starts: number;
+  /** Times that it killed its worker, since it was last reopened. */
+  kills: number;
+  readonly causes: StrikeCause[];
+  /** What was seen when it became final, to see that it stays. */
+  seen: (Pick<ItemRecord, 'attempts' | 'artifacts'> & { readonly print: string }) | null;
+}
+
+export type StrikeCause = 'own kill' | 'kill by a neighbour' | 'crash' | 'silence';
+
+export interface ModelBatch {
+  readonly jobId: string;
+  readonly batchId: string;
+  readonly queuedAt: number;
+  /** Unsettled, in order; null until it is claimed. */
+  items: ModelItem[] | null;
+  lease: ModelLease | null;
+}
+
+export interface ModelLease {
+  readonly token: string;
+  readonly worker: string;
+  /** In the world's time. */
+  readonly claimedAt: number;
+  readonly suspect: boolean;
+  until: number;
+  begun: number | null;
+}
+
+export function newModelJob(job: NewJob): ModelJob {
+  return {
+    jobId: job.jobId,
+    policy: job.policy,
+    status: 'pending',
+    held: job.held,
+    circuit: 'closed',
+    tally: NO_TALLY,
+    round: 1,
+    fenced: 0,
+    openUntil: 0,
+    hasManifest: false,
+    pausedByUser: false,
+    completedRounds: new Set(),
+    items: [],
+    ids: new Set(),
+    batches: new Map(),
+    mayReopen: 0,
+    riskAllowed: null,
+    risked: 0,
+    isFoggy: false,
+  };
+}
+
+export const NO_TALLY: Tally = { finished: 0, failed: 0, streak: 0, stopper: null };
+
+export function addModelItem(job: ModelJob, { itemId }: NewItem): void {
+  job.ids.add(itemId);
+  job.items.push({
+    jobId: job.jobId,
+    seq: job.items.length,
+    itemId,
+    final: null,
+    settlement: null,
+    strikes: 0,
+    deliveries: 0,
+    recorded: new Set(),
+    takers: new Map(),
+    starts: 0,
+    kills: 0,
+    causes: [],
+    seen: null,
+  });
+}
+
+export function dropBatch(model: Model, job: ModelJob, batch: ModelBatch): void {
+  job.batches.delete(batch.batchId);
+  if (batch.lease !== null) model.leases.delete(batch.lease.token);
+}
+
+/** The items of a batch that is taken back: open again, or cancelled with their job. */
+export function giveBack(model: Model, job: ModelJob, batch: ModelBatch): void {
+  if (job.status === 'cancelled') for (const item of batch.items ?? []) item.final = 'cancelled';
+  dropBatch(model, job, batch);
+}
+
+export function reopenModelItem(item: ModelItem): void {
+  item.final = null;
+  item.settlement = null;
+  item.strikes = 0;
+  item.kills = 0;
+  item.causes.length = 0;
+  item.seen = null;
+}

@@ -1,0 +1,299 @@
+import type { Delivery } from '../../../src/ports/work-queue.ts';
+import type { Backend } from '../backend.ts';
+import type { SimProcess } from '../sim-process.ts';
+import { ByteOracle } from './bytes.ts';
+import { CallLine } from './call-line.ts';
+import { JobOracle } from './jobs.ts';
+import { LeadOracle } from './lead.ts';
+import { LeaseOracle } from './leases.ts';
+import { wrongManifest } from './manifest.ts';
+import type { Model } from './model.ts';
+import { readJob, recount, type Snapshot } from './recount.ts';
+import { type Scrape, ScrapeOracle } from './scrapes.ts';
+import type { SeenCall } from './seen-call.ts';
+import { StrikeOracle } from './strikes.ts';
+
+export interface OracleParts {
+  readonly backend: () => Backend;
+  readonly worldTime: () => number;
+  /** Whether a controller is too young to know that leases could not be renewed for a while. */
+  readonly mayNotKnow: (reaper: SimProcess) => boolean;
+}
+
+/**
+ * Knows what must be true, and says when it is not. It is told of every call that had an effect, keeps a model of what
+ * the ledger must hold because of it, and after every step reads the ledger and compares. It shares no code with the
+ * engine but the types and the closed lists.
+ */
+export class Oracle {
+  readonly #parts: OracleParts;
+  readonly #model: Model = {
+    jobs: new Map(),
+    leases: new Map(),
+    tokens: new Set(),
+    torn: new Set(),
+    askedToReopen: new Set(),
+    hasCrashed: false,
+  };
+  readonly #line = new CallLine();
+  readonly #jobs: JobOracle;
+  readonly #leases: LeaseOracle;
+  readonly #scrapes: ScrapeOracle;
+  readonly #bytes: ByteOracle;
+  readonly lead: LeadOracle;
+  readonly strikes: StrikeOracle;
+  readonly #touched = new Set<string>();
+  readonly #mayBeGone = new Set<string>();
+  readonly #receipts = new Map<string, { readonly jobId: string; readonly batchId: string }>();
+  /** When what is judged now took place. */
+  #seenAt = 0;
+  #isChecking = false;
+  violation: string | null = null;
+
+  constructor(parts: OracleParts) {
+    const fail = (message: string) => this.fail(message);
+    this.#parts = parts;
+    this.lead = new LeadOracle(fail);
+    this.strikes = new StrikeOracle(fail, parts.mayNotKnow);
+    this.#jobs = new JobOracle(this.#model, fail);
+    this.#leases = new LeaseOracle(this.#model, this.strikes, () => this.#seenAt, fail);
+    this.#scrapes = new ScrapeOracle(this.#model, this.strikes, fail);
+    this.#bytes = new ByteOracle(() => parts.backend().store, fail);
+  }
+
+  /** The first violation is the one that tells. */
+  fail(message: string): void {
+    this.violation ??= message;
+  }
+
+  get jobIds(): readonly string[] {
+    return [...this.#model.jobs.keys()];
+  }
+
+  // What is seen
+
+  /** A write to the ledger. */
+  inOrder<T>(process: SimProcess, run: () => Promise<T>, seen: (answer: T) => SeenCall): Promise<T> {
+    let at = 0;
+    const timed = async () => {
+      const answer = await run();
+      at = this.#parts.worldTime();
+      return answer;
+    };
+    const note = (answer: T) => {
+      this.#seenAt = at;
+      this.#saw(seen(answer), process);
+    };
+    return this.#line.enter(timed, note, () => this.#lookAgain());
+  }
+
+  /** Somebody has asked for it to be removed. */
+  mayBeGone(jobId: string): void {
+    this.#mayBeGone.add(jobId);
+  }
+
+  /** Somebody has asked for failed items to be reopened. */
+  mayBeReopened(jobId: string): void {
+    this.#model.askedToReopen.add(jobId);
+  }
+
+  delivered(deliveries: readonly Delivery[]): void {
+    for (const { receipt, ref } of deliveries) this.#receipts.set(receipt, ref);
+  }
+
+  acknowledged(process: SimProcess, receipts: readonly string[]): void {
+    this.#line.note(() => this.#judgeAck(process, receipts));
+  }
+
+  /** Batches whose message was refused: by now they must have been taken back. */
+  notQueued(refs: readonly { readonly jobId: string; readonly batchId: string }[]): void {
+    this.#line.note(() => {
+      for (const { jobId, batchId } of refs) {
+        const job = this.#model.jobs.get(jobId);
+        if (job?.batches.get(batchId)?.lease !== null || job.isFoggy) continue;
+        this.fail(`${jobId}:${batchId} was refused by the queue, and is still queued`);
+      }
+    });
+  }
+
+  stored(key: string, hex: string): void {
+    this.#bytes.stored(key, hex);
+    const jobId = jobOfIndex(key);
+    if (jobId !== null && this.#model.jobs.get(jobId)?.hasManifest) this.#jobs.newManifests.add(jobId);
+  }
+
+  begins(process: SimProcess, scrape: Scrape): void {
+    this.#line.note(() => this.#scrapes.begins(process, scrape));
+  }
+
+  kills(process: SimProcess, jobId: string, itemId: string): void {
+    this.#line.note(() => this.#scrapes.kills(process, jobId, itemId));
+  }
+
+  drained(process: SimProcess): void {
+    this.#line.note(() => this.#scrapes.drained(process));
+  }
+
+  /** The ledger went down. What it had not answered may or may not be there when it comes back. */
+  ownerDied(torn: readonly string[] = []): void {
+    this.lead.forgotten();
+    this.#line.note(() => {
+      for (const key of torn) this.#model.torn.add(key);
+      this.#bytes.torn(torn);
+      this.#lookAgain();
+    });
+  }
+
+  // Checks
+
+  /** All calls that were begun are answered. */
+  get isUpToDate(): boolean {
+    return this.#line.isEmpty;
+  }
+
+  get isDirty(): boolean {
+    return this.#touched.size > 0 && this.#line.isEmpty && !this.#parts.backend().isAway;
+  }
+
+  get isChecking(): boolean {
+    return this.#isChecking;
+  }
+
+  /** Reads every job that was touched since the last time. Only promises are waited for, no events. */
+  async check(): Promise<void> {
+    this.#isChecking = true;
+    const touched = [...this.#touched];
+    this.#touched.clear();
+    for (const jobId of touched) await this.#checkJob(jobId);
+    for (const { item, settlement } of this.#leases.newSettlements.splice(0)) {
+      await this.#bytes.settled(item, settlement);
+    }
+    for (const jobId of [...this.#jobs.newManifests]) await this.#checkManifest(jobId);
+    this.#isChecking = false;
+  }
+
+  /** At the end of a run: everything that was recorded is still there, and all of it adds up. */
+  async checkAll(): Promise<void> {
+    for (const jobId of this.#model.jobs.keys()) {
+      this.#touched.add(jobId);
+      this.#jobs.newManifests.add(jobId);
+    }
+    await this.check();
+    const { ledger } = this.#parts.backend();
+    for (const jobId of this.#model.jobs.keys()) {
+      const snapshot = await readJob(ledger, jobId);
+      if (snapshot === null) continue;
+      await this.#bytes.checkAll(snapshot.items);
+      const groups = await ledger.failureGroups(jobId, 1000);
+      const grouped = groups.reduce((sum, { count }) => sum + count, 0);
+      const { failed } = snapshot.record.counts;
+      if (grouped !== failed) this.fail(`${jobId}: ${grouped} failures are grouped, and ${failed} items failed`);
+    }
+  }
+
+  #saw(call: SeenCall, process: SimProcess): void {
+    this.#touch(call);
+    switch (call.method) {
+      case 'createJob':
+      case 'changeJob':
+      case 'removeJob':
+      case 'addItems':
+      case 'reopen':
+        this.#jobs.saw(call, process.name === 'user');
+        return;
+      case 'claim':
+        this.strikes.knows(call.worker, process);
+    }
+    this.#leases.saw(call, process);
+  }
+
+  #touch(call: SeenCall): void {
+    for (const jobId of this.#jobsOf(call)) this.#touched.add(jobId);
+  }
+
+  #jobsOf(call: SeenCall): readonly string[] {
+    const holder = (token: string) => this.#model.leases.get(token)?.job.jobId ?? [];
+    switch (call.method) {
+      case 'createJob':
+        return [call.job.jobId];
+      case 'claim':
+      case 'recall':
+        return call.refs.map(({ jobId }) => jobId);
+      case 'settle':
+        return call.parts.map(({ jobId }) => jobId);
+      case 'begin':
+      case 'release':
+        return [holder(call.token)].flat();
+      case 'renew':
+        return call.tokens.flatMap(holder);
+      case 'expire':
+      case 'abandon':
+        return this.jobIds;
+      default:
+        return [call.jobId];
+    }
+  }
+
+  /** Bytes, record, acknowledgement: whoever acknowledges first loses the batch if it dies. */
+  #judgeAck(process: SimProcess, receipts: readonly string[]): void {
+    for (const receipt of receipts) {
+      const ref = this.#receipts.get(receipt);
+      const job = ref && this.#model.jobs.get(ref.jobId);
+      const batch = ref && job?.batches.get(ref.batchId);
+      if (batch === undefined || job?.isFoggy) continue;
+      const state = batch.lease === null ? 'queued' : `leased to ${batch.lease.worker}`;
+      this.fail(`${process.name} acknowledged ${batch.jobId}:${batch.batchId}, which is still ${state}`);
+    }
+  }
+
+  async #checkJob(jobId: string): Promise<void> {
+    const snapshot = await readJob(this.#parts.backend().ledger, jobId);
+    const isNews = this.#model.hasCrashed && !this.#mayBeGone.has(jobId);
+    if (snapshot !== null && isNews) this.#jobs.found(snapshot.record);
+    const job = this.#model.jobs.get(jobId);
+    if (job?.isFoggy && snapshot === null && this.#mayBeGone.has(jobId)) return this.#jobs.removed(jobId);
+    if (job === undefined || snapshot === null) {
+      if (job !== undefined || snapshot !== null) this.fail(`${jobId} is ${snapshot === null ? 'gone' : 'there'}`);
+      return;
+    }
+    const wrong = recount(job, snapshot, this.#model);
+    if (wrong !== null) this.fail(`${jobId}: ${wrong}`);
+    if (job.isFoggy) this.#believe(jobId, snapshot);
+  }
+
+  async #checkManifest(jobId: string): Promise<void> {
+    this.#jobs.newManifests.delete(jobId);
+    const { ledger, store } = this.#parts.backend();
+    const snapshot = await readJob(ledger, jobId);
+    if (snapshot === null || !this.#model.jobs.get(jobId)?.hasManifest) return;
+    const wrong = await wrongManifest(store, snapshot);
+    if (wrong !== null) this.fail(`manifest of ${jobId}: ${wrong}`);
+  }
+
+  /** Nobody knows what became of a call: what can be seen is believed for a while. */
+  #lookAgain(): void {
+    this.#model.hasCrashed = true;
+    for (const job of this.#model.jobs.values()) {
+      job.isFoggy = true;
+      this.#touched.add(job.jobId);
+    }
+  }
+
+  /** The fog lifts when nothing is in flight any more. */
+  #believe(jobId: string, { record }: Snapshot): void {
+    const job = this.#model.jobs.get(jobId);
+    if (job === undefined) return;
+    this.#jobs.believe(job, record);
+    if (record.counts.queued + record.counts.inProgress > 0) return;
+    job.isFoggy = false;
+    for (const { lease } of job.batches.values()) if (lease !== null) this.#model.leases.delete(lease.token);
+    job.batches.clear();
+  }
+}
+
+/** The job whose index lies under this key; null for any other key. */
+function jobOfIndex(key: string): string | null {
+  const end = key.indexOf('/');
+  const isIndex = key.startsWith('manifests/', end + 1) || key.startsWith('job_metadata', end + 1);
+  return isIndex ? key.slice(0, end) : null;
+}

@@ -1,0 +1,70 @@
+import type { NewItem } from '../../../src/domain/item.ts';
+import type { JobEvent, JobRecord, NewJob, Refusal } from '../../../src/domain/job.ts';
+import type {
+  AddAnswer,
+  ClaimAnswer,
+  CreateAnswer,
+  Dispatched,
+  ReopenAnswer,
+  RetryFilter,
+  SettleAnswer,
+  SettlePart,
+} from '../../../src/ports/ledger.ts';
+import type { BatchRef } from '../../../src/ports/work-queue.ts';
+
+/** A call that had its effect, with its answer: what the oracle is told, in the order in which it happened. */
+export type SeenCall =
+  | {
+      readonly method: 'createJob';
+      readonly job: NewJob;
+      readonly items: readonly NewItem[];
+      readonly answer: CreateAnswer;
+    }
+  | {
+      readonly method: 'changeJob';
+      readonly jobId: string;
+      readonly event: JobEvent;
+      readonly now: number;
+      readonly answer: JobRecord | Refusal | 'missing';
+    }
+  | { readonly method: 'removeJob'; readonly jobId: string; readonly answer: boolean }
+  | {
+      readonly method: 'addItems';
+      readonly jobId: string;
+      readonly items: readonly NewItem[];
+      readonly openUntil: number;
+      readonly answer: AddAnswer;
+    }
+  | {
+      readonly method: 'reopen';
+      readonly jobId: string;
+      readonly filter: RetryFilter;
+      readonly openUntil: number;
+      readonly answer: ReopenAnswer;
+    }
+  | { readonly method: 'dispatch'; readonly jobId: string; readonly now: number; readonly answer: Dispatched | null }
+  | {
+      readonly method: 'claim';
+      readonly refs: readonly BatchRef[];
+      readonly worker: string;
+      readonly until: number;
+      readonly answer: readonly ClaimAnswer[];
+    }
+  | { readonly method: 'begin'; readonly token: string; readonly seq: number; readonly answer: boolean }
+  | {
+      readonly method: 'renew';
+      readonly tokens: readonly string[];
+      readonly until: number;
+      readonly answer: readonly string[];
+    }
+  | { readonly method: 'settle'; readonly parts: readonly SettlePart[]; readonly answer: readonly SettleAnswer[] }
+  | { readonly method: 'release'; readonly token: string; readonly answer: boolean }
+  | { readonly method: 'recall'; readonly refs: readonly BatchRef[]; readonly answer: number }
+  | {
+      readonly method: 'expire';
+      readonly now: number;
+      readonly queuedBefore: number;
+      readonly limit: number;
+      readonly answer: { readonly leases: number; readonly queued: number };
+    }
+  | { readonly method: 'abandon'; readonly worker: string; readonly now: number; readonly answer: number };

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Plant } from './plant.ts';
+import { PLANTED_BUGS } from './planted-bugs.ts';
+import { runSeed } from './world.ts';
+
+/** What the simulation would let pass is not tested by it: each of these mistakes must show within this many seeds. */
+const MAX_SEEDS = 1000;
+
+async function catchBug(plant: Plant): Promise<{ seed: number; violation: string } | null> {
+  for (let seed = 1; seed <= MAX_SEEDS; seed += 1) {
+    const { violation } = await runSeed({ seed, store: 'memory', plant });
+    if (violation !== null) return { seed, violation };
+  }
+  return null;
+}
+
+for (const plant of PLANTED_BUGS) {
+  test(`a planted bug is found: ${plant.name}`, async (t) => {
+    const found = await catchBug(plant);
+    assert.ok(found, `not found in ${MAX_SEEDS} seeds`);
+    t.diagnostic(`seed ${found.seed}: ${found.violation.split('\n')[0]}`);
+  });
+}

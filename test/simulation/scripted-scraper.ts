@@ -1,0 +1,156 @@
+import type { ProducedArtifact } from '../../src/domain/artifact.ts';
+import { type FailureType, failure } from '../../src/domain/failure.ts';
+import type { ScrapeContext, ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
+import { Dice } from './dice.ts';
+import type { Sim } from './sim.ts';
+import type { SimProcess } from './sim-process.ts';
+
+/** How an item of a simulated job behaves, whoever runs it and however often; the seed decides. */
+export type Script =
+  | { readonly kind: 'scraped'; readonly artifacts: number; readonly size: number }
+  | { readonly kind: 'skipped' }
+  | { readonly kind: 'failed'; readonly type: FailureType; readonly triesBefore: number }
+  | { readonly kind: 'throws' }
+  | { readonly kind: 'late' }
+  | { readonly kind: 'never-returns' }
+  /** Kills the process that runs it: always, or only the first times. */
+  | { readonly kind: 'kills'; readonly times: number };
+
+const COMMON: readonly FailureType[] = ['timeout', 'network_error', 'server_error', 'blocked', 'rate_limited'];
+const RARE: readonly FailureType[] = [
+  'maintenance',
+  'proxy_error',
+  'structure_changed',
+  'navigation_failed',
+  'no_results',
+  'not_found',
+  'invalid_output',
+  'unexpected',
+];
+
+export class Scripts {
+  readonly #seed: number;
+  readonly #scripts = new Map<string, Script>();
+  readonly #runs = new Map<string, number>();
+  readonly #moods = new Map<string, { readonly bad: number; readonly poison: number; readonly slow: number }>();
+  readonly #hasPoison: boolean;
+
+  constructor(seed: number, hasPoison: boolean) {
+    this.#seed = seed;
+    this.#hasPoison = hasPoison;
+  }
+
+  of(jobId: string, itemId: string): Script {
+    const name = `${jobId}/${itemId}`;
+    const known = this.#scripts.get(name);
+    if (known !== undefined) return known;
+    const script = this.#write(new Dice(this.#seed, `script ${name}`), this.#moodOf(jobId));
+    this.#scripts.set(name, script);
+    return script;
+  }
+
+  /** 1 for the first run of an item by anybody. */
+  countRun(jobId: string, itemId: string): number {
+    const name = `${jobId}/${itemId}`;
+    const runs = (this.#runs.get(name) ?? 0) + 1;
+    this.#runs.set(name, runs);
+    return runs;
+  }
+
+  #moodOf(jobId: string) {
+    const known = this.#moods.get(jobId);
+    if (known !== undefined) return known;
+    const dice = new Dice(this.#seed, `mood ${jobId}`);
+    const bad = dice.pick([0, 0.05, 0.05, 0.2, 0.5, 1]);
+    const poison = this.#hasPoison ? dice.pick([0.03, 0.08, 0.2]) : 0;
+    const mood = { bad, poison, slow: dice.pick([0, 0, 0.03, 0.1]) };
+    this.#moods.set(jobId, mood);
+    return mood;
+  }
+
+  #write(dice: Dice, mood: { bad: number; poison: number; slow: number }): Script {
+    if (dice.happens(mood.poison)) return { kind: 'kills', times: dice.pick([1, 2, 3, 99, 99, 99]) };
+    if (dice.happens(mood.slow)) return { kind: dice.pick(['late', 'never-returns'] as const) };
+    if (dice.happens(mood.bad)) return badScript(dice);
+    if (dice.happens(0.05)) return { kind: 'skipped' };
+    return { kind: 'scraped', artifacts: dice.pick([0, 1, 1, 2]), size: dice.pick([10, 100, 1500]) };
+  }
+}
+
+function badScript(dice: Dice): Script {
+  if (dice.happens(0.1)) return { kind: 'throws' };
+  if (dice.happens(0.02)) return { kind: 'failed', type: 'proxy_config', triesBefore: 99 };
+  const type = dice.happens(0.6) ? dice.pick(COMMON) : dice.pick(RARE);
+  return { kind: 'failed', type, triesBefore: dice.pick([1, 2, 99, 99, 99]) };
+}
+
+/** The scraper that plays the scripts, as it stands in one worker process. */
+export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts, kill: () => void): Scraper {
+  return {
+    id: 'scripted',
+    name: 'Scripted',
+    version: '1.0.0',
+    description: 'does what the seed says',
+    lane: 'http',
+    async scrape(context) {
+      const { jobId, itemId, tryNumber, signal } = context;
+      sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} try ${tryNumber}`);
+      sim.oracle.begins(process, { jobId, itemId, tryNumber, signal });
+      const script = scripts.of(jobId, itemId);
+      const run = tryNumber === 1 ? scripts.countRun(jobId, itemId) : 0;
+      sim.faults.count(`scraper: ${script.kind}`);
+      await context.sleep(new Dice(sim.seed, `${itemId} ${run}`).logBetween(1, 3000));
+      if (script.kind !== 'kills') return play(script, context, process);
+      if (run > script.times || signal.aborted) return scraped(context, process, { artifacts: 1, size: 10 });
+      sim.faults.count('poison');
+      sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} kills its worker`);
+      sim.oracle.kills(process, jobId, itemId);
+      kill();
+      return new Promise(() => {});
+    },
+  };
+}
+
+async function play(
+  script: Exclude<Script, { kind: 'kills' }>,
+  context: ScrapeContext,
+  process: SimProcess,
+): Promise<ScrapeResult> {
+  switch (script.kind) {
+    case 'scraped':
+      return scraped(context, process, script);
+    case 'skipped':
+      return { kind: 'skipped', reason: 'cached' };
+    case 'throws':
+      throw new Error('scripted: a bug of the scraper');
+    case 'never-returns':
+      return new Promise(() => {});
+    case 'late':
+      // Deaf to the signal: it answers when nobody wants it any more.
+      await process.clock.sleep(context.policy.timeouts.item_timeout_seconds * 1500);
+      return scraped(context, process, { artifacts: 1, size: 10 });
+    case 'failed': {
+      if (context.tryNumber > script.triesBefore) return scraped(context, process, { artifacts: 1, size: 10 });
+      const retryAfterMs = script.type === 'rate_limited' ? 500 : null;
+      return {
+        kind: 'failed',
+        failure: failure(script.type, `scripted failure of ${context.itemId}`, { retryAfterMs }),
+      };
+    }
+  }
+}
+
+const KINDS = ['data', 'html'] as const;
+
+/** Two runs never see the same page: whoever mixes up their bytes is found out. */
+function scraped(
+  { itemId }: ScrapeContext,
+  process: SimProcess,
+  { artifacts, size }: { artifacts: number; size: number },
+): ScrapeResult {
+  const text = `${itemId} by ${process.clock.id()} `.padEnd(size, '.');
+  const made = KINDS.slice(0, artifacts).map((kind): ProducedArtifact => {
+    return { kind, bytes: new TextEncoder().encode(text), contentType: 'text/plain', extension: 'txt' };
+  });
+  return { kind: 'scraped', artifacts: made };
+}

@@ -1,0 +1,41 @@
+import { MemoryResultStore } from '../../src/adapters/memory/result-store.ts';
+import type { PutOptions, ResultStore, StoredBytes } from '../../src/ports/result-store.ts';
+
+/** A store whose files are not synced one by one: what was written last may be gone after the machine went down. */
+export class TearingStore implements ResultStore {
+  readonly #kept = new MemoryResultStore();
+  readonly #writtenAt = new Map<string, number>();
+  readonly #torn = new Set<string>();
+  readonly #worldTime: () => number;
+
+  constructor(worldTime: () => number) {
+    this.#worldTime = worldTime;
+  }
+
+  put(key: string, body: Uint8Array, how: PutOptions): Promise<StoredBytes> {
+    this.#writtenAt.set(key, this.#worldTime());
+    return this.#kept.put(key, body, this.#torn.delete(key) ? { ...how, ifTaken: 'replace' } : how);
+  }
+
+  async get(key: string): Promise<Uint8Array | null> {
+    return this.#torn.has(key) ? null : this.#kept.get(key);
+  }
+
+  removeAll(prefix: string): Promise<number> {
+    return this.#kept.removeAll(prefix);
+  }
+
+  isTorn(key: string): boolean {
+    return this.#torn.has(key);
+  }
+
+  /** Loses some of what was written since then. Answers the keys. */
+  tear(since: number, isLost: (key: string) => boolean): string[] {
+    const lost: string[] = [];
+    for (const [key, at] of this.#writtenAt) if (at >= since && isLost(key)) lost.push(key);
+    for (const key of lost) this.#torn.add(key);
+    // What is still there after a restart comes from the disk.
+    this.#writtenAt.clear();
+    return lost;
+  }
+}

@@ -1,0 +1,227 @@
+import { importItems, type SubmitRequest, submitJob } from '../../src/controller/submit.ts';
+import type { NewItem } from '../../src/domain/item.ts';
+import { isRefusal, type JobEvent, type JobRecord } from '../../src/domain/job.ts';
+import { type Policy, policySchema } from '../../src/domain/policy.ts';
+import { NO_FAULTS } from '../../src/ports/faults.ts';
+import type { Ledger, RetryFilter } from '../../src/ports/ledger.ts';
+import { judgeError } from './actors.ts';
+import type { Dice } from './dice.ts';
+import type { FaultKind } from './fault-plan.ts';
+import { ledgerFor } from './ledger-port.ts';
+import type { Sim } from './sim.ts';
+import type { SimProcess } from './sim-process.ts';
+
+const ACTS = [
+  'user-pause',
+  'user-resume',
+  'user-cancel',
+  'user-retry',
+  'user-policy',
+  'user-items',
+  'user-import-dies',
+  'user-removes-job',
+] as const satisfies readonly FaultKind[];
+
+/** Whoever uses the engine: submits jobs, and interferes with them at any time. What gets no answer is asked again. */
+export class User {
+  readonly #process: SimProcess;
+  readonly #sim: Sim;
+  readonly #dice: Dice;
+  readonly #ledger: Ledger;
+  #added = 0;
+  #unsubmitted = 0;
+  readonly #retried = new Set<string>();
+
+  constructor(process: SimProcess, sim: Sim, dice: Dice) {
+    this.#process = process;
+    this.#sim = sim;
+    this.#dice = dice;
+    this.#ledger = ledgerFor(process, sim);
+  }
+
+  /** Submits the jobs of this world over the first seconds. */
+  submit(jobs: number, largest: number): void {
+    for (let number = 1; number <= jobs; number += 1) {
+      const request = this.#request(`job-${number}`, this.#dice.int(number === 1 ? 1 : 0, largest));
+      const isHeld = request.hold ?? false;
+      this.#unsubmitted += 1;
+      this.#process.later(number === 1 ? 0 : this.#dice.between(0, 5000), () => {
+        void this.#untilAnswered(() => this.#submitOnce(request)).then(() => {
+          this.#unsubmitted -= 1;
+        });
+        if (isHeld)
+          this.#process.later(this.#dice.between(100, 4000), () => this.#change(`job-${number}`, { kind: 'start' }));
+      });
+    }
+  }
+
+  get hasSubmittedAll(): boolean {
+    return this.#unsubmitted === 0;
+  }
+
+  /** Does something just while the engine does, now and then. */
+  meddle(jobId: string): void {
+    for (const act of ACTS) {
+      if (!this.#sim.faults.isOn(act) || !this.#dice.happens(0.15)) continue;
+      this.#process.later(this.#dice.pick([0, 0, 1, 20, 60]), () => {
+        this.#sim.faults.count(act);
+        this.#act(act, jobId);
+      });
+    }
+  }
+
+  /** Interferes at random times until faults end. */
+  interfere(): void {
+    for (const act of ACTS) {
+      if (!this.#sim.faults.isOn(act)) continue;
+      const again = () => {
+        if (this.#sim.faults.isOff) return;
+        const { jobIds } = this.#sim.oracle;
+        if (jobIds.length > 0) {
+          this.#sim.faults.count(act);
+          this.#act(act, this.#dice.pick(jobIds));
+        }
+        this.#process.later(this.#dice.between(500, 12_000), again);
+      };
+      this.#process.later(this.#dice.between(10, 8000), again);
+    }
+  }
+
+  /** Once nothing goes wrong any more: goes on with what waits for a user, and only with that. */
+  goOn(job: JobRecord): void {
+    if (job.status === 'pending' && job.held) this.#change(job.jobId, { kind: 'start' });
+    if (job.status === 'failed') this.#change(job.jobId, { kind: 'resume' });
+    const waitsForUser =
+      job.reason?.code === 'user' ||
+      (job.reason?.code === 'breaker' && job.circuit.state === 'open' && job.circuit.probeAt === null);
+    if (job.status === 'paused' && waitsForUser) this.#change(job.jobId, { kind: 'resume' });
+    // A job without items cannot be completed: nobody knows whether any will come.
+    if (job.counts.total === 0 && job.status !== 'cancelled') this.#change(job.jobId, { kind: 'cancel' });
+  }
+
+  /** A job that is over, and of which some failed, is retried once by some users. */
+  wantsMore(job: JobRecord): boolean {
+    if (job.status !== 'completed' || job.counts.failed === 0 || this.#retried.has(job.jobId)) return false;
+    this.#retried.add(job.jobId);
+    if (!this.#dice.happens(0.3)) return false;
+    void this.#untilAnswered(() => this.#retry(job.jobId));
+    return true;
+  }
+
+  #act(act: (typeof ACTS)[number], jobId: string): void {
+    switch (act) {
+      case 'user-pause':
+        this.#change(jobId, { kind: 'pause', reason: { code: 'user', message: 'paused', evidence: [] } });
+        return;
+      case 'user-resume':
+        this.#change(jobId, { kind: 'resume' });
+        return;
+      case 'user-cancel':
+        if (this.#dice.happens(0.3)) this.#change(jobId, { kind: 'cancel' });
+        return;
+      case 'user-policy':
+        this.#change(jobId, { kind: 'policy', policy: this.#policy() });
+        return;
+      case 'user-retry':
+        void this.#untilAnswered(() => this.#retry(jobId));
+        return;
+      case 'user-items':
+        void this.#untilAnswered(() => this.#import(jobId, this.#newItems(this.#dice.int(1, 8)), false));
+        return;
+      case 'user-import-dies':
+        void this.#untilAnswered(() => this.#import(jobId, this.#newItems(this.#dice.int(2, 8)), true));
+        return;
+      case 'user-removes-job':
+        if (this.#sim.oracle.jobIds.length > 1 && this.#dice.happens(0.3))
+          void this.#untilAnswered(() => this.#ledger.removeJob(jobId));
+    }
+  }
+
+  #change(jobId: string, event: JobEvent): void {
+    void this.#untilAnswered(() => this.#ledger.changeJob(jobId, event, this.#process.clock.now()));
+  }
+
+  async #submitOnce(request: SubmitRequest): Promise<void> {
+    const { clock } = this.#process;
+    const answer = await submitJob({ ledger: this.#ledger, clock, findScraper: () => SCRAPER }, request);
+    if (answer.kind === 'bad') this.#sim.oracle.fail(`submit was refused: ${JSON.stringify(answer.problems)}`);
+  }
+
+  async #retry(jobId: string): Promise<void> {
+    const { clock } = this.#process;
+    const filter: RetryFilter = {
+      errorType: this.#dice.happens(0.2) ? 'timeout' : null,
+      itemIds: this.#dice.happens(0.2) ? ['item-1', 'item-2', 'item-2', 'item-9'] : null,
+      preview: this.#dice.happens(0.1),
+    };
+    const limit = this.#dice.pick([1, 3, 100]);
+    let after: string | null = null;
+    do {
+      const answer = await this.#ledger.reopen(jobId, filter, { after, limit }, clock.now() + 5000, clock.now());
+      if (isRefusal(answer as never) || !('kind' in answer) || answer.kind !== 'reopened') return;
+      after = answer.next;
+    } while (after !== null);
+    await this.#ledger.addItems(jobId, [], clock.now(), clock.now());
+  }
+
+  /** In chunks; a sender may die between two of them. */
+  async #import(jobId: string, items: readonly NewItem[], dies: boolean): Promise<void> {
+    const middle = Math.ceil(items.length / 2);
+    const faults = dies ? { at: () => new Promise<void>(() => {}) } : NO_FAULTS;
+    const parts = { ledger: this.#ledger, clock: this.#process.clock, faults };
+    await importItems(parts, jobId, [items.slice(0, middle), items.slice(middle)]);
+  }
+
+  /** A user who gets an error tries again, for as long as it takes. */
+  async #untilAnswered<T>(ask: () => Promise<T>): Promise<void> {
+    for (;;) {
+      try {
+        await ask();
+        return;
+      } catch (error) {
+        judgeError(this.#sim, this.#process, 'an answer', error);
+        await this.#process.clock.sleep(this.#dice.between(100, 1500));
+      }
+    }
+  }
+
+  #request(jobId: string, items: number): SubmitRequest {
+    return {
+      job_id: jobId,
+      scraper_id: SCRAPER.id,
+      items: this.#newItems(items).map(({ itemId, input }) => ({ item_id: itemId, input })),
+      execution_policy: this.#policy(),
+      hold: this.#dice.happens(0.1),
+    };
+  }
+
+  #newItems(count: number): NewItem[] {
+    return Array.from({ length: count }, () => {
+      this.#added += 1;
+      return { itemId: `item-${this.#added}`, input: { number: this.#added } };
+    });
+  }
+
+  #policy(): Policy {
+    const dice = this.#dice;
+    return policySchema.parse({
+      throttling: {
+        max_concurrent_workers: dice.int(1, 6),
+        min_delay_between_items_seconds: dice.happens(0.1) ? dice.between(0.05, 0.5) : 0,
+        max_requests_per_second: dice.happens(0.1) ? dice.between(3, 60) : null,
+        adaptive: dice.happens(0.5),
+      },
+      retries: { max_retries: dice.pick([0, 0, 1, 2]), backoff_factor: 0.2, max_backoff_seconds: 3 },
+      timeouts: { item_timeout_seconds: dice.pick([2, 5, 9]) },
+      circuit_breaker: {
+        min_requests: dice.pick([1, 2, 5, 10, 50]),
+        failure_threshold_percentage: dice.pick([0.25, 0.5, 1]),
+        consecutive_failures: dice.pick([2, 5, 20]),
+        on_trip: dice.pick(['fail', 'pause']),
+        cooldown_seconds: dice.happens(0.3) ? dice.between(1, 6) : null,
+      },
+    });
+  }
+}
+
+const SCRAPER = { id: 'scripted', version: '1.0.0', lane: 'http' } as const;
