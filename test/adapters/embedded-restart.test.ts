@@ -142,6 +142,24 @@ test('a worker that outlives the owner keeps its lease, if it is heard within th
   await checkBooks(ledger, jobId);
 });
 
+test('what a worker held that cannot have outlived the owner is pending at once, and nobody is blamed', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const jobId = await givenJob(first.ledger, { items: 2 });
+  const [one, other] = await dispatch(first.ledger, jobId, 1);
+  assert.ok(one && other);
+  await first.ledger.claim([one], 'child-1', NOW + 60_000, NOW);
+  await first.ledger.claim([other], 'worker-1', NOW + 60_000, NOW);
+  first.crash();
+
+  const { ledger } = openIn(t, dataDir, { diedWithOwner: (worker) => worker.startsWith('child-') });
+  const { counts } = await jobOf(ledger, jobId);
+  assert.deepEqual([counts.queued, counts.inProgress], [0, 1]);
+  const item = await itemOf(ledger, jobId, 'p-0');
+  assert.deepEqual([item.status, item.strikes, item.deliveries], ['pending', 0, 1]);
+  await checkBooks(ledger, jobId);
+});
+
 test('a worker that was heard after the restart and then falls silent counts against its item', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir);
