@@ -1,8 +1,8 @@
-import { failure } from '../../domain/failure.ts';
 import { MAX_STRIKES } from '../../domain/item.ts';
 import { finalStatusOf, whenSettled } from '../../domain/job.ts';
+import { poisonEnd } from '../../domain/poison.ts';
 import type { SettledItem, Settlement } from '../../ports/ledger.ts';
-import type { Batch, BatchItem, HeldBatch, Hold } from './batches.ts';
+import type { Batch, BatchItem, HeldBatch } from './batches.ts';
 import type { JobEntry } from './jobs.ts';
 import { attemptsOf, detailOf, historyOf, insertOutcome, isEndOf, type OutcomeRow } from './outcomes.ts';
 import { rowKey } from './row-key.ts';
@@ -43,22 +43,11 @@ export function strike(tables: Tables, entry: JobEntry, batch: HeldBatch, now: n
   for (const item of [...items]) {
     if (suspect && hold.begunSeq !== item.seq) continue;
     item.strikes += 1;
-    const ended = item.strikes < MAX_STRIKES ? null : settleItem(tables, entry, batch, poison(item, hold, now));
+    const ended =
+      item.strikes < MAX_STRIKES ? null : settleItem(tables, entry, batch, poisonEnd(item, hold.claimedAt, now));
     if (ended !== null) poisoned.push(ended);
   }
   return poisoned;
-}
-
-function poison(item: BatchItem, hold: Hold, now: number): Settlement {
-  const message = `its worker died or went silent ${item.strikes} times with this item in its hands`;
-  return {
-    seq: item.seq,
-    attempt: item.deliveries,
-    outcome: { kind: 'failed', failure: failure('poison', message) },
-    tries: 1,
-    startedAt: hold.claimedAt,
-    durationMs: Math.max(0, now - hold.claimedAt),
-  };
 }
 
 /** Whether the end of this very attempt is in the books already, also where the item was reopened since. */

@@ -1,6 +1,6 @@
-import { failure } from '../../domain/failure.ts';
 import { MAX_HISTORY, MAX_STRIKES } from '../../domain/item.ts';
 import { finalStatusOf, whenReturned, whenSettled } from '../../domain/job.ts';
+import { poisonEnd } from '../../domain/poison.ts';
 import type { Ledger, ReturnCause, SettleAnswer, SettledItem, Settlement, SettlePart } from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
 import { type Batch, type Hold, type ItemEntry, makeCancelled, makePending } from './entries.ts';
@@ -118,7 +118,8 @@ export class MemoryLedger extends MemoryLeaseBook implements Ledger {
     for (const item of batch.unsettled) {
       if (batch.suspect && hold.begun !== item) continue;
       item.strikes += 1;
-      if (item.strikes >= MAX_STRIKES) poisoned.push(this.settleItem(batch, item, poison(item, hold, now)));
+      if (item.strikes >= MAX_STRIKES)
+        poisoned.push(this.settleItem(batch, item, poisonEnd(item, hold.claimedAt, now)));
     }
     if (poisoned.length > 0) this.tell({ kind: 'settled', jobId: batch.ref.jobId, items: poisoned });
   }
@@ -131,16 +132,4 @@ export function openMemoryLedger(): MemoryLedger {
 /** Poison is what the ledger itself records of an attempt; whoever then says how that attempt ended comes too late. */
 function isRecorded(item: ItemEntry | undefined, { attempt }: Settlement): boolean {
   return item?.attempts.some((one) => one.attempt === attempt && one.failure?.type !== 'poison') ?? false;
-}
-
-function poison(item: ItemEntry, hold: Hold, now: number): Settlement {
-  const message = `its worker died or went silent ${item.strikes} times with this item in its hands`;
-  return {
-    seq: item.seq,
-    attempt: item.deliveries,
-    outcome: { kind: 'failed', failure: failure('poison', message) },
-    tries: 1,
-    startedAt: hold.claimedAt,
-    durationMs: Math.max(0, now - hold.claimedAt),
-  };
 }
