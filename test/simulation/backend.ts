@@ -14,8 +14,7 @@ export interface Backend {
   readonly store: ResultStore;
   /** The process that owns the ledger is down. Never so where nobody owns it. */
   readonly isAway: boolean;
-  /** … or it is stalled, for that long: who calls it must wait. */
-  readonly heldUpMs: number;
+  readonly owner: SimProcess | null;
   /** Another one each time that it is opened. */
   readonly life: number;
   /** A machine went down, and with it what was applied and not yet on the disk. */

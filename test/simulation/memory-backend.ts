@@ -15,7 +15,7 @@ export function openMemoryBackend(clock: Clock, plant: Plant): Backend {
     leadership: openMemoryLeadership(),
     store: openMemoryResultStore(),
     isAway: false,
-    heldUpMs: 0,
+    owner: null,
     life: 1,
     hasLostWrites: false,
     probe: async () => {},

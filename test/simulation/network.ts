@@ -33,8 +33,8 @@ export interface Call<T> {
 /** Who is called: a process that may be down, or stalled. What was on its way to an earlier life of it is lost. */
 export interface Callee {
   readonly isAway: boolean;
-  readonly heldUpMs: number;
   readonly life: number;
+  readonly owner: SimProcess | null;
 }
 
 export interface NetworkParts {
@@ -66,14 +66,11 @@ export class Network {
   #send<T>(caller: SimProcess, call: Call<T>, waiting: Waiting<T>, fate: Fate): void {
     const { timeline, dice } = this.#parts;
     const slow = (fate === 'slow' && !call.isPrompt ? dice.logBetween(200, 20_000) : 0) + (call.slowMs?.() ?? 0);
-    const life = call.callee?.life;
+    const { callee } = call;
+    const life = callee?.life;
     const arrive = () => {
-      const heldUpMs = call.callee?.heldUpMs ?? 0;
-      if (heldUpMs > 0) {
-        timeline.after(heldUpMs, arrive);
-        return;
-      }
-      if (call.callee?.isAway || call.callee?.life !== life) this.#findAway(caller, call, waiting);
+      if (callee?.isAway || callee?.life !== life) this.#findAway(caller, call, waiting);
+      else if (callee?.owner?.isStalled) callee.owner.whenAwake(arrive);
       else if (fate === 'request-lost') this.#fail(caller, call, waiting);
       else if (fate === 'request-repeated') this.#repeat(caller, call, waiting);
       else void this.#arrive(caller, call, waiting, fate);

@@ -17,6 +17,7 @@ export class SimProcess {
   #isOver = false;
   #stalledUntil = 0;
   #waiting: { readonly happen: () => void; readonly planned: Planned }[] = [];
+  readonly #callers: (() => void)[] = [];
   readonly #onEnd: (() => void)[] = [];
   /** Calls that get lost on the way are repeated without its knowledge. */
   hasPatientTransport = false;
@@ -39,8 +40,9 @@ export class SimProcess {
     return this.#timeline.now < this.#stalledUntil;
   }
 
-  get stalledForMs(): number {
-    return Math.max(0, this.#stalledUntil - this.#timeline.now);
+  /** For whoever calls it while it is stalled: happens when it wakes up, or ends. */
+  whenAwake(happen: () => void): void {
+    this.#callers.push(happen);
   }
 
   /** Lets something happen inside this process: not before it wakes up, and never once it has ended. */
@@ -62,6 +64,7 @@ export class SimProcess {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const { happen, planned } of waiting) this.#again(happen, planned);
+    this.#letIn();
   }
 
   /** The world does it wrong, now or for a while. */
@@ -78,6 +81,7 @@ export class SimProcess {
     if (this.#isOver) return;
     this.#isOver = true;
     for (const tell of this.#onEnd) tell();
+    this.#letIn();
   }
 
   onEnd(tell: () => void): void {
@@ -95,6 +99,10 @@ export class SimProcess {
     planned.off = () => {
       this.#waiting = this.#waiting.filter((other) => other !== entry);
     };
+  }
+
+  #letIn(): void {
+    for (const happen of this.#callers.splice(0)) this.#timeline.after(0, happen);
   }
 
   #again(happen: () => void, planned: Planned): void {

@@ -60,8 +60,8 @@ export class SqliteBackend implements Backend {
     return this.#open === null;
   }
 
-  get heldUpMs(): number {
-    return this.#open?.owner.stalledForMs ?? 0;
+  get owner(): SimProcess | null {
+    return this.#open?.owner ?? null;
   }
 
   get life(): number {

@@ -151,6 +151,7 @@ export class LeaseOracle {
     const items: ModelItem[] = [];
     for (const { seq, attempt, itemId } of answer.items) {
       const item = job.items[seq];
+      if (item === undefined && job.isFoggy) return;
       if (item === undefined || item.itemId !== itemId) {
         this.#fail(`${name}: there is no item ${seq} ${itemId}`);
         return;
@@ -212,6 +213,8 @@ export class LeaseOracle {
       return;
     }
     const { job, batch } = held;
+    // Which of them the cancel has taken away before is not known.
+    if (job.isFoggy && job.status === 'cancelled') return;
     for (const settlement of part.items) {
       const item = batch.items?.find(({ seq }) => seq === settlement.seq);
       if (item === undefined) continue;

@@ -147,7 +147,7 @@ export function dropBatch(model: Model, job: ModelJob, batch: ModelBatch): void 
 
 /** The items of a batch that is taken back: open again, or cancelled with their job. */
 export function giveBack(model: Model, job: ModelJob, batch: ModelBatch): void {
-  if (job.status === 'cancelled') for (const item of batch.items ?? []) item.final = 'cancelled';
+  if (job.status === 'cancelled' && !job.isFoggy) for (const item of batch.items ?? []) item.final = 'cancelled';
   dropBatch(model, job, batch);
 }
 

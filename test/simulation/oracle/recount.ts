@@ -164,8 +164,8 @@ function wrongCounts(job: ModelJob, record: JobRecord, items: readonly ItemRecor
 }
 
 function wrongState(job: ModelJob, record: JobRecord): string | null {
-  if (record.manifest !== null && !job.hasManifest) return 'has a manifest that nobody recorded';
   if (job.isFoggy) return null;
+  if (record.manifest !== null && !job.hasManifest) return 'has a manifest that nobody recorded';
   if (record.status !== job.status) return `is ${record.status}, and must be ${job.status}`;
   if (record.round !== job.round) return `is in round ${record.round}, and must be in ${job.round}`;
   if (record.circuit.state !== job.circuit) return `its circuit is ${record.circuit.state}, and must be ${job.circuit}`;
