@@ -41,7 +41,7 @@ export async function openStorage(config: Config) {
     dataDir: config.dataDir,
     clock,
     leaseGraceMs: config.leaseMs,
-    gatherMs: 2,
+    gatherMs: 4,
     diedWithOwner: (worker) => worker.startsWith(CHILD),
   });
   try {

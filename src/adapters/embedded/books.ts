@@ -32,6 +32,10 @@ export abstract class EmbeddedBooks implements Pick<Ledger, 'subscribe'> {
     return this.#committer.durable(work);
   }
 
+  protected durableSoon<T>(work: () => T): Promise<T> {
+    return this.#committer.durableSoon(work);
+  }
+
   protected read<T>(work: () => T): Promise<T> {
     return this.#committer.read(work);
   }

@@ -37,11 +37,16 @@ export class Committer {
   }
 
   applied<T>(work: () => T): Promise<T> {
-    return this.#enqueue(work, false);
+    return this.#enqueue(work, 'applied');
   }
 
   durable<T>(work: () => T): Promise<T> {
-    return this.#enqueue(work, true);
+    return this.#enqueue(work, 'durable-now');
+  }
+
+  /** Durable too, and nobody is held up by a few milliseconds more: syncs are shared with others. */
+  durableSoon<T>(work: () => T): Promise<T> {
+    return this.#enqueue(work, 'durable-soon');
   }
 
   /** Sees what is applied. */
@@ -77,13 +82,13 @@ export class Committer {
     this.#listeners.clear();
   }
 
-  #enqueue<T>(work: () => T, isDurable: boolean): Promise<T> {
+  #enqueue<T>(work: () => T, answerWhen: AnswerWhen): Promise<T> {
     if (this.#state === 'dead') return never();
     if (this.#state === 'closed') return Promise.reject(new Error('the ledger is closed'));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let answer: T;
     this.#queue.push({
-      isDurable,
+      answerWhen,
       run: () => {
         answer = work();
       },
@@ -128,11 +133,12 @@ export class Committer {
   #promise(group: readonly Change[]): void {
     const durable: Change[] = [];
     for (const change of group) {
-      if (change.isDurable) durable.push(change);
-      else change.resolve();
+      if (change.answerWhen === 'applied') change.resolve();
+      else durable.push(change);
     }
     if (durable.length === 0) return;
-    this.#durability.wait().then(
+    const isUrgent = durable.some(({ answerWhen }) => answerWhen === 'durable-now');
+    this.#durability.wait({ isUrgent }).then(
       () => this.#answer(() => durable.forEach(({ resolve }) => void resolve())),
       (error: unknown) => this.#answer(() => durable.forEach(({ reject }) => void reject(error))),
     );
@@ -160,8 +166,10 @@ export class Committer {
   }
 }
 
+type AnswerWhen = 'applied' | 'durable-now' | 'durable-soon';
+
 interface Change {
-  readonly isDurable: boolean;
+  readonly answerWhen: AnswerWhen;
   readonly run: () => void;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;

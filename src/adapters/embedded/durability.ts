@@ -11,6 +11,12 @@ const closeFile = promisify(close);
 export type Sync = () => Promise<void>;
 
 /**
+ * Waited for before a sync, until the signal aborts. A commit that falls into a sync is held up by the file system; a few
+ * milliseconds let the dispatch and the claim that follow a settle go first, and make one sync of several.
+ */
+export type Gather = (signal: AbortSignal) => Promise<void>;
+
+/**
  * Says when what was committed is on the disk. One sync covers all commits made before it began, and runs off the event
  * loop; whoever comes while it runs waits for the next. It is in one of two modes:
  *
@@ -21,26 +27,30 @@ export type Sync = () => Promise<void>;
 export class Durability {
   readonly #database: Database;
   readonly #sync: Sync;
-  readonly #gather: () => Promise<void>;
+  readonly #gather: Gather;
+  #hurry: AbortController | null = null;
+  #isUrgent = false;
   #waiting: PromiseWithResolvers<void>[] = [];
   #running: Promise<void> | null = null;
   #isMistrusting = false;
 
-  /**
-   * `gather` is waited for before each sync, and whoever comes meanwhile is served with it. A commit that falls into a
-   * sync is held up by the file system; a wait of two milliseconds lets the dispatch and the claim that follow a settle
-   * go first, and was worth a tenth of the rate of a job with three workers at pages of 10 ms.
-   */
-  constructor(database: Database, sync: Sync, gather: () => Promise<void>) {
+  constructor(database: Database, sync: Sync, gather: Gather) {
     this.#database = database;
     this.#sync = sync;
     this.#gather = gather;
   }
 
-  /** Rejects with StorageTrouble if it cannot be promised. */
-  wait(): Promise<void> {
+  /**
+   * Rejects with StorageTrouble if it cannot be promised. Who is not in a hurry waits for company first; who is takes
+   * those along that wait.
+   */
+  wait({ isUrgent }: { readonly isUrgent: boolean }): Promise<void> {
     const waiter = Promise.withResolvers<void>();
     this.#waiting.push(waiter);
+    if (isUrgent) {
+      this.#isUrgent = true;
+      this.#hurry?.abort(IN_A_HURRY);
+    }
     this.#running ??= this.#run();
     return waiter.promise;
   }
@@ -54,9 +64,10 @@ export class Durability {
     // Not in the call that began it: whoever asks has to know of this run before it can end.
     await null;
     while (this.#waiting.length > 0) {
-      await this.#gather();
+      if (!this.#isUrgent) await this.#waitForCompany();
       const waiting = this.#waiting;
       this.#waiting = [];
+      this.#isUrgent = false;
       try {
         if (this.#isMistrusting) this.#database.checkpoint();
         await this.#sync();
@@ -70,7 +81,16 @@ export class Durability {
     }
     this.#running = null;
   }
+
+  async #waitForCompany(): Promise<void> {
+    this.#hurry = new AbortController();
+    await this.#gather(this.#hurry.signal);
+    this.#hurry = null;
+  }
 }
+
+/** An abort without a reason makes an exception with a stack trace, which nobody reads. */
+const IN_A_HURRY = 'somebody is in a hurry';
 
 /** The sync of real disks. The log keeps its file for as long as the database is open, so one descriptor will do. */
 export function walSync(walFile: string): { readonly sync: Sync; readonly close: () => Promise<void> } {

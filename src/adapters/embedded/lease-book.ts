@@ -103,7 +103,7 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
   }
 
   settle(parts: readonly SettlePart[], _now: number): Promise<readonly SettleAnswer[]> {
-    return this.durable(() => {
+    return this.durableSoon(() => {
       const settled = new Map<string, SettledItem[]>();
       const answers = parts.map((part) => this.#settlePart(part, settled));
       for (const [jobId, items] of settled) this.tell({ kind: 'settled', jobId, items });

@@ -79,7 +79,7 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
 
   const wal = walSync(database.walFile);
   const { gatherMs = 0 } = options;
-  const gather = () => (gatherMs > 0 ? clock.sleep(gatherMs) : Promise.resolve());
+  const gather = (signal: AbortSignal) => (gatherMs > 0 ? clock.sleep(gatherMs, signal) : Promise.resolve());
   const durability = new Durability(database, options.sync ?? wal.sync, gather);
   const committer = new Committer({ database, durability, working: tables, clock });
   const removal = new Removal({ sql, committer, clock });
