@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Logger, pino } from 'pino';
+import { DiskReserve } from './adapters/embedded/disk-reserve.ts';
 import { openEmbeddedLedger } from './adapters/embedded/ledger.ts';
 import { openFileResultStore } from './adapters/embedded/result-store.ts';
 import { connectToOwner } from './adapters/embedded/socket-client.ts';
@@ -37,6 +38,7 @@ export async function openStorage(config: Config) {
   const clock = systemClock();
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
   const store = await openFileResultStore(join(config.dataDir, 'results'), { clock });
+  const reserve = new DiskReserve(config.dataDir);
   const { ledger, leadership, ...embedded } = openEmbeddedLedger({
     dataDir: config.dataDir,
     clock,
@@ -56,7 +58,9 @@ export async function openStorage(config: Config) {
     store,
     ledger,
     leadership,
+    makeRoom: () => reserve.giveUp(),
     async probe() {
+      await reserve.layUp();
       await embedded.probe();
       await store.probe();
     },
@@ -96,6 +100,10 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   });
   const ready = workersReady(config.workers);
   const onWorker = (event: WorkerEvent) => {
+    if (event.kind === 'storage-trouble') {
+      controller.storageTrouble(event.message);
+      return;
+    }
     events.publish(event);
     if (event.kind === 'worker-joined') ready.joined();
     if (event.kind === 'worker-left' && event.abandoned > 0) controller.workerLost();

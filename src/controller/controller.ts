@@ -81,6 +81,11 @@ export class Controller {
     this.#loops.reaper.poke();
   }
 
+  /** Somebody else could not write. */
+  storageTrouble(message: string): void {
+    this.#guard.reportMessage(message);
+  }
+
   async #run(): Promise<void> {
     const { ledger, leadership, holder } = this.#parts;
     const unsubscribe = ledger.subscribe((change) => this.#onChange(change));
@@ -176,6 +181,8 @@ export interface ControllerParts {
   readonly faults: Faults;
   readonly events: EventStream;
   readonly digest: Digest;
+  /** See StorageGuard. */
   readonly probe: () => Promise<void>;
+  readonly makeRoom: () => Promise<void>;
   readonly settings: ControllerSettings;
 }

@@ -42,7 +42,10 @@ export class StorageGuard {
 
   /** Called on start, on trouble, and every second while there is some. Answers whether all is well. */
   async runOnce(): Promise<boolean> {
-    if (this.#trouble !== null && this.#parts.isLeading()) await this.#pauseRunningJobs(this.#trouble);
+    if (this.#trouble !== null) {
+      await this.#parts.makeRoom();
+      if (this.#parts.isLeading()) await this.#pauseRunningJobs(this.#trouble);
+    }
     try {
       await this.#parts.probe();
     } catch (error) {
@@ -100,6 +103,8 @@ export interface StorageGuardParts {
   readonly events: EventStream;
   /** Only a leader pauses jobs: whoever leads next resumes them, should this one die first. */
   readonly isLeading: () => boolean;
+  /** Gives up what was put by for this: without any room not even a pause can be written. */
+  readonly makeRoom: () => Promise<void>;
   /** A small durable write to each storage; throws StorageTrouble while there is no room. */
   readonly probe: () => Promise<void>;
   readonly onTrouble: () => void;

@@ -71,6 +71,8 @@ withOwner(
     });
     await assert.rejects(leases.begin('token', 1), { name: 'RangeError', message: 'as arranged' });
     assert.equal(await leases.workOrder('job-1'), null, 'the connection lives on');
+    const told = owner.events.filter(({ kind }) => kind === 'storage-trouble');
+    assert.deepEqual(told, [{ kind: 'storage-trouble', message: 'no room' }], 'the owner knows, too');
   },
   {
     async settle() {

@@ -29,6 +29,7 @@ export async function openEngineHere(dataDir: string, trouble: { sync?: () => Pr
   const controller = new Controller({
     ...shared,
     holder: 'here',
+    makeRoom: async () => {},
     async probe() {
       await embedded.probe();
       await store.probe();

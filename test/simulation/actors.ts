@@ -87,6 +87,7 @@ export function startController(process: SimProcess, sim: Sim, crash: () => void
     events,
     digest: sha256,
     probe: () => probe(process, sim),
+    makeRoom: async () => {},
     settings: timing,
   });
   events.subscribe((event) => {

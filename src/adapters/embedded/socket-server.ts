@@ -4,6 +4,7 @@ import { createConnection, createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
 import type { LeaseBook, WorkerLeases } from '../../ports/ledger.ts';
+import type { StorageTrouble } from '../../ports/storage-trouble.ts';
 import type { WorkerQueue } from '../../ports/work-queue.ts';
 import { codeOf } from './disk-trouble.ts';
 import { WITHOUT_A_WORD, WorkerConnection } from './worker-connection.ts';
@@ -20,6 +21,8 @@ export type WorkerEvent =
   | { readonly kind: 'worker-joined'; readonly worker: string }
   /** `abandoned`: leases that the ledger was told to end, because the worker did not say that it holds none. */
   | { readonly kind: 'worker-left'; readonly worker: string; readonly reason: string; readonly abandoned: number }
+  /** A worker was told so; whoever owns the ledger should know, too. */
+  | { readonly kind: 'storage-trouble'; readonly message: string }
   /** Somebody who was not a worker, or a worker whose end of the connection went wrong. */
   | { readonly kind: 'connection-trouble'; readonly worker: string | null; readonly reason: string };
 
@@ -59,7 +62,8 @@ class ConnectedWorkers {
     const onGreeted = ({ who }: WorkerConnection) => {
       if (who?.role === 'main') parts.onWorker({ kind: 'worker-joined', worker: who.worker });
     };
-    this.connectionParts = { ...parts, onGreeted };
+    const onStorageTrouble = ({ message }: StorageTrouble) => parts.onWorker({ kind: 'storage-trouble', message });
+    this.connectionParts = { ...parts, onGreeted, onStorageTrouble };
   }
 
   add(connection: WorkerConnection): void {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../ports/clock.ts';
 import type { WorkerLeases } from '../../ports/ledger.ts';
+import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import type { Delivery, WorkerQueue } from '../../ports/work-queue.ts';
 import type { Taken } from '../../ports/work-source.ts';
 import { BadCall, lane, name, names, refs, returnCause, settleParts, time, whole } from './call-arguments.ts';
@@ -28,6 +29,7 @@ export interface ConnectionParts {
   readonly queue: WorkerQueue;
   readonly clock: Clock;
   readonly onGreeted: (connection: WorkerConnection) => void;
+  readonly onStorageTrouble: (trouble: StorageTrouble) => void;
 }
 
 /**
@@ -157,6 +159,7 @@ export class WorkerConnection {
       const answer = await this.#carryOut(id, method, args);
       entry = answer === undefined ? `[${id}]` : `[${id},${JSON.stringify(answer)}]`;
     } catch (error) {
+      if (error instanceof StorageTrouble) this.#parts.onStorageTrouble(error);
       entry = `[${id},null,${JSON.stringify(sendableError(error))}]`;
     }
     if (!this.#outbox.add(entry)) {

@@ -10,6 +10,7 @@ export class ByteOracle {
   readonly #store: () => ResultStore;
   readonly #fail: (message: string) => void;
   readonly #recorded = new Map<string, string>();
+  readonly #torn = new Set<string>();
 
   constructor(store: () => ResultStore, fail: (message: string) => void) {
     this.#store = store;
@@ -21,13 +22,18 @@ export class ByteOracle {
     if (recorded !== undefined && recorded !== hex) this.#fail(`${key} was recorded, and its bytes were replaced`);
   }
 
+  /** Lost with the machine: whatever recorded them is undone when the ledger opens, and looked at then. */
   torn(keys: readonly string[]): void {
-    for (const key of keys) this.#recorded.delete(key);
+    for (const key of keys) {
+      this.#recorded.delete(key);
+      this.#torn.add(key);
+    }
   }
 
   async settled({ jobId, itemId }: ModelItem, { outcome }: Settlement): Promise<void> {
     if (outcome.kind !== 'scraped') return;
     for (const artifact of outcome.artifacts) {
+      if (this.#torn.has(artifact.key)) continue;
       await this.#check(`${jobId}/${itemId}`, artifact);
       this.#recorded.set(artifact.key, artifact.sha256);
     }
