@@ -43,7 +43,7 @@ export async function openStorage(config: Config) {
     dataDir: config.dataDir,
     clock,
     leaseGraceMs: config.leaseMs,
-    gatherMs: 4,
+    gatherMs: 8,
     diedWithOwner: (worker) => worker.startsWith(CHILD),
   });
   try {
