@@ -1,0 +1,144 @@
+import type { Socket } from 'node:net';
+import { Client } from 'undici';
+import { ConnectionGone } from './translate-error.ts';
+
+/**
+ * Connections that wait for their next request. One has a single user at a time, from before its request until the end
+ * of the answer; so no answer can be taken for another's. It comes back only if the answer ended as it should, and what a
+ * server sends behind it, unasked, destroys the connection: undici takes no answer without a request, and looks for
+ * waiting bytes before it writes the next. (Bytes that come after that are that request's answer, for all that HTTP/1.1
+ * can say; they can only come from the server that was asked.)
+ */
+export class ConnectionPool {
+  readonly #idle = new Map<string, Connection[]>();
+  /** The same ones, those that have waited longest first. */
+  readonly #waiting = new Set<Connection>();
+  readonly #open = new Set<Connection>();
+  readonly #limits: PoolLimits;
+
+  constructor(limits: PoolLimits = { perPlace: 32, inAll: 256 }) {
+    this.#limits = limits;
+  }
+
+  /** The one that was used last: the others may then grow old and close. */
+  take(key: string): Connection | null {
+    const idle = this.#idle.get(key);
+    for (let connection = idle?.pop(); connection !== undefined; connection = idle?.pop()) {
+      this.#waiting.delete(connection);
+      if (idle?.length === 0) this.#idle.delete(key);
+      if (!connection.isClosed) return connection;
+    }
+    return null;
+  }
+
+  /** For a connection that has just been dialled. `origin` is whom we believe to talk to. */
+  add(key: string, origin: string, socket: Socket): Connection {
+    const connection = new Connection(key, origin, socket);
+    this.#open.add(connection);
+    socket.once('close', () => {
+      this.#open.delete(connection);
+      this.#forget(connection);
+    });
+    return connection;
+  }
+
+  giveBack(connection: Connection): void {
+    connection.isReused = true;
+    // Bytes of the request that are still on their way were not wanted: the server has answered without them.
+    if (connection.isClosed || connection.socket.writableLength > 0) {
+      connection.destroy();
+      return;
+    }
+    const idle = this.#idle.get(connection.key);
+    if (idle === undefined) this.#idle.set(connection.key, [connection]);
+    else idle.push(connection);
+    this.#waiting.add(connection);
+    if (idle !== undefined && idle.length > this.#limits.perPlace) this.#discard(idle[0]);
+    if (this.#waiting.size > this.#limits.inAll) {
+      const [oldest] = this.#waiting;
+      this.#discard(oldest);
+    }
+  }
+
+  async close(): Promise<void> {
+    const closing = [...this.#open].map((connection) => connection.close());
+    this.#idle.clear();
+    this.#waiting.clear();
+    await Promise.all(closing);
+  }
+
+  #discard(connection: Connection | undefined): void {
+    if (connection === undefined) return;
+    this.#forget(connection);
+    connection.destroy();
+  }
+
+  #forget(connection: Connection): void {
+    if (!this.#waiting.delete(connection)) return;
+    const idle = this.#idle.get(connection.key);
+    const at = idle?.indexOf(connection) ?? -1;
+    if (idle === undefined || at < 0) return;
+    idle.splice(at, 1);
+    if (idle.length === 0) this.#idle.delete(connection.key);
+  }
+}
+
+export interface PoolLimits {
+  readonly perPlace: number;
+  readonly inAll: number;
+}
+
+export class Connection {
+  readonly key: string;
+  readonly client: Client;
+  readonly socket: Socket;
+  isReused = false;
+
+  constructor(key: string, origin: string, socket: Socket) {
+    this.key = key;
+    this.socket = socket;
+    // Whoever uses it hears of errors through undici. Between two users nobody does, and nobody needs to.
+    socket.on('error', () => undefined);
+    let isTaken = false;
+    this.client = new Client(origin, {
+      pipelining: 1,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // Ours are exact, and told from one another.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // Common servers close after five seconds. To be first avoids sending into a connection that is being closed.
+      keepAliveTimeout: IDLE_MS,
+      keepAliveMaxTimeout: IDLE_MS,
+      allowH2: false,
+      connect: (_options, callback) => {
+        // A client whose connection is gone would dial again, past the address rules.
+        if (isTaken) queueMicrotask(() => callback(new ConnectionGone(), null));
+        else queueMicrotask(() => callback(null, socket));
+        isTaken = true;
+      },
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.socket.destroyed;
+  }
+
+  destroy(): void {
+    this.client.destroy(() => undefined);
+    // The client knows its socket only once it had a request.
+    this.socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.socket.closed) resolve();
+    else this.socket.once('close', () => resolve());
+    this.destroy();
+    await promise;
+  }
+}
+
+const IDLE_MS = 4000;
+
+/** Generous: some sites send a policy of 20 KB with each page. */
+const MAX_HEADER_BYTES = 64 * 1024;

@@ -1,0 +1,70 @@
+import type { Clock } from '../ports/clock.ts';
+
+/** Something with a deadline that moves. */
+export interface Watched {
+  /** By `Clock.elapsed`; Infinity for none at the moment. */
+  readonly dueAt: number;
+  /** Called once it is due; it is not watched any more then. */
+  expire(): void;
+}
+
+/**
+ * One timer for all deadlines of a process. A request has four of them, and nearly none is ever reached: a timer for each
+ * would cost more than the rest of our work on it. So deadlines that move to a later time are not told to anyone; the
+ * timer fires for where they were, looks, and sleeps on.
+ */
+export class DeadlineWatch {
+  readonly #clock: Clock;
+  readonly #watched = new Set<Watched>();
+  #wakeAt = Number.POSITIVE_INFINITY;
+  #sleep = new AbortController();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(watched: Watched): void {
+    this.#watched.add(watched);
+    this.hasMoved(watched);
+  }
+
+  remove(watched: Watched): void {
+    this.#watched.delete(watched);
+  }
+
+  /** To be called when a deadline is earlier than it was before; later ones may be kept to oneself. */
+  hasMoved({ dueAt }: Watched): void {
+    if (dueAt < this.#wakeAt) this.#sleepUntil(dueAt);
+  }
+
+  /** Ends the timer, which would keep a process alive. */
+  close(): void {
+    this.#watched.clear();
+    this.#sleep.abort();
+    this.#wakeAt = Number.POSITIVE_INFINITY;
+  }
+
+  #sleepUntil(wakeAt: number): void {
+    this.#sleep.abort();
+    this.#wakeAt = wakeAt;
+    const sleep = new AbortController();
+    this.#sleep = sleep;
+    void this.#clock.sleep(Math.max(0, wakeAt - this.#clock.elapsed()), sleep.signal).then(() => {
+      if (!sleep.signal.aborted) this.#look();
+    });
+  }
+
+  #look(): void {
+    // Timers fire up to a millisecond early; that is not worth another one.
+    const now = this.#clock.elapsed() + 1;
+    this.#wakeAt = Number.POSITIVE_INFINITY;
+    let next = Number.POSITIVE_INFINITY;
+    for (const watched of this.#watched) {
+      if (watched.dueAt <= now) {
+        this.#watched.delete(watched);
+        watched.expire();
+      } else if (watched.dueAt < next) next = watched.dueAt;
+    }
+    if (next < this.#wakeAt) this.#sleepUntil(next);
+  }
+}

@@ -1,0 +1,50 @@
+import type { Target } from './target.ts';
+
+/** Where a connection goes. */
+export interface Place {
+  readonly protocol: 'http:' | 'https:';
+  /** IPv6 without brackets. */
+  readonly hostname: string;
+  readonly port: number;
+}
+
+/**
+ * Origins that are dialled elsewhere: a staging copy, a recorded site on this machine. Only the connection goes there.
+ * URL, Host header, cookies and certificate stay those of the origin that was asked for, and the other place's address is
+ * judged like any other.
+ */
+export interface Routes {
+  to(target: Pick<Target, 'origin' | 'protocol' | 'hostname' | 'port'>): Place;
+}
+
+/** `https://treasurer.maricopa.gov=http://127.0.0.1:4000,http://demo-county.test=http://127.0.0.1:5000` */
+export function parseRoutes(text: string): Routes {
+  const places = new Map<string, Place>();
+  for (const entry of text.trim() === '' ? [] : text.split(',')) {
+    const [from = '', to = '', ...more] = entry.split('=').map((side) => side.trim());
+    const [origin, place] = [originOf(from), originOf(to)];
+    if (origin === null || place === null || more.length > 0) {
+      throw new Error(
+        `"${entry.trim()}" is not a route: write origin=origin, as in https://example.gov=http://127.0.0.1:4000`,
+      );
+    }
+    if (places.has(origin.origin)) throw new Error(`"${entry.trim()}" is a second route for ${origin.origin}`);
+    places.set(origin.origin, placeOf(place));
+  }
+  return {
+    to: ({ origin, protocol, hostname, port }) => places.get(origin) ?? { protocol, hostname, port },
+  };
+}
+
+/** A scheme, a host and perhaps a port, and nothing else: a path here would be a misunderstanding. */
+function originOf(text: string): URL | null {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
+  return url.href === `${url.origin}/` && url.port !== '0' ? url : null;
+}
+
+function placeOf(url: URL): Place {
+  const protocol = url.protocol === 'https:' ? 'https:' : 'http:';
+  const port = url.port === '' ? (protocol === 'https:' ? 443 : 80) : Number(url.port);
+  return { protocol, hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'), port };
+}

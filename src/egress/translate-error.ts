@@ -1,0 +1,49 @@
+import { errors } from 'undici';
+import { type Failure, failure } from '../domain/failure.ts';
+
+/** The connection ended before our request was on its way; no server has seen anything of it. */
+export class ConnectionGone extends Error {
+  constructor() {
+    super('the connection was closed before the request was sent');
+    this.name = 'ConnectionGone';
+  }
+}
+
+/** Said of sockets and of TLS, in the words of a person who has to do something about it. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the server refuses connections',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was reset',
+  EHOSTUNREACH: 'there is no way to the server',
+  ENETUNREACH: 'there is no way to the server',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is not signed by an authority that we trust',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is not signed by an authority that we trust',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is not signed by an authority that we trust',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is not signed by an authority that we trust',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
+  UND_ERR_SOCKET: 'the server closed the connection before its answer was complete',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body is not as long as the server said',
+};
+
+/** For errors of a connection and of what came over it: whatever is unknown among them is the network's fault too. */
+export function translateError(error: unknown, connectMs: number): Failure {
+  const code = codeOf(error);
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return failure('too_large', 'the headers of the answer are too large', { cause: error });
+  }
+  if (code === 'ETIMEDOUT') return failure('timeout', `no connection within ${connectMs} ms`, { cause: error });
+  const message =
+    (Object.hasOwn(MESSAGES, code) ? MESSAGES[code] : undefined) ??
+    (error instanceof errors.HTTPParserError ? 'the answer is not HTTP' : 'the connection failed');
+  return failure('network_error', message, { cause: error });
+}
+
+/** Whether the other side just went away, without a word. */
+export function isLoss(error: unknown): boolean {
+  return error instanceof ConnectionGone || ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DeadlineWatch, type Watched } from '../../src/egress/deadline-watch.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+function setUp() {
+  const clock = new FakeClock();
+  const watch = new DeadlineWatch(clock);
+  const expired: string[] = [];
+  const start = (name: string, dueAt: number): Watched & { dueAt: number } => {
+    const watched = { dueAt, expire: () => void expired.push(`${name} at ${clock.elapsed()}`) };
+    watch.add(watched);
+    return watched;
+  };
+  return { clock, watch, expired, start };
+}
+
+test('each deadline is met once, in its order, whoever came first', async () => {
+  const { clock, expired, start } = setUp();
+  start('late', 300);
+  start('early', 100);
+  start('between', 200);
+  await clock.advance(1000);
+  assert.deepEqual(expired, ['early at 100', 'between at 200', 'late at 300']);
+});
+
+test('a deadline that moved away is met where it is now, without being told', async () => {
+  const { clock, expired, start } = setUp();
+  const moving = start('moving', 100);
+  await clock.advance(50);
+  moving.dueAt = 150;
+  await clock.advance(75);
+  moving.dueAt = Number.POSITIVE_INFINITY;
+  await clock.advance(1000);
+  assert.deepEqual(expired, []);
+});
+
+test('a deadline that moved nearer is met once it was told', async () => {
+  const { clock, watch, expired, start } = setUp();
+  const moving = start('moving', 1000);
+  moving.dueAt = 10;
+  watch.hasMoved(moving);
+  await clock.advance(2000);
+  assert.deepEqual(expired, ['moving at 10']);
+});
+
+test('what was removed is forgotten, and many deadlines take one timer', async () => {
+  const { clock, watch, expired, start } = setUp();
+  const all = Array.from({ length: 100 }, (_, at) => start(`${at}`, 1000 + at));
+  assert.equal(clock.sleepers, 1);
+  for (const watched of all) watch.remove(watched);
+  await clock.advance(5000);
+  assert.deepEqual(expired, []);
+  assert.equal(clock.sleepers, 0);
+});
+
+test('closing leaves no timer behind', async () => {
+  const { clock, watch, expired, start } = setUp();
+  start('one', 100);
+  watch.close();
+  assert.equal(clock.sleepers, 0);
+  await clock.advance(1000);
+  assert.deepEqual(expired, []);
+});
