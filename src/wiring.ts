@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
+import { existsSync, realpathSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Logger, pino } from 'pino';
 import { DiskReserve } from './adapters/embedded/disk-reserve.ts';
+import { inspectLedger } from './adapters/embedded/inspect-ledger.ts';
 import { openEmbeddedLedger } from './adapters/embedded/ledger.ts';
 import { openFileResultStore } from './adapters/embedded/result-store.ts';
 import { connectToOwner } from './adapters/embedded/socket-client.ts';
@@ -12,16 +14,29 @@ import { serveWorkers, type WorkerEvent } from './adapters/embedded/socket-serve
 import { EmbeddedWorkQueue } from './adapters/embedded/work-queue.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { killFaults } from './adapters/system/kill-faults.ts';
-import { type Config, toEnvironment } from './config.ts';
+import { type Config, ConfigError, toEnvironment } from './config.ts';
 import { Controller } from './controller/controller.ts';
 import { EventStream } from './controller/events.ts';
 import { logEvents } from './controller/log-events.ts';
+import { formatOfName, readItems, UnreadableItems } from './controller/read-items.ts';
+import { resultRows } from './controller/result-rows.ts';
 import { importItems, submitJob } from './controller/submit.ts';
+import { verifyJob } from './controller/verify.ts';
 import type { NewItem } from './domain/item.ts';
 import type { Lane } from './domain/lane.ts';
+import type { VerifyReport } from './domain/verify-report.ts';
+import { parseAddressRanges } from './egress/address-range.ts';
+import { AddressRules } from './egress/address-rules.ts';
+import { openWeb } from './egress/open-web.ts';
+import { parseRoutes } from './egress/routes.ts';
+import type { Clock } from './ports/clock.ts';
+import { NO_LOG, OPEN_GATE } from './scraping/fixtures/run-case.ts';
 import { loadScrapers } from './scraping/registry.ts';
+import { NoScraperFolder } from './scraping/scraper-files.ts';
+import { openWorkshop } from './scraping/workshop.ts';
 import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from './worker/heartbeat.ts';
 import { runHeartbeatThread } from './worker/heartbeat-thread.ts';
+import { PoliteHostGate } from './worker/host-gate.ts';
 import { hasParent, onParentGone, tellParentReady } from './worker/parent.ts';
 import { startWorkerPool } from './worker/pool.ts';
 import { Worker } from './worker/worker.ts';
@@ -72,7 +87,9 @@ export type Engine = Awaited<ReturnType<typeof openEngine>>;
 
 /** The controller on the embedded backend, with a socket for its workers. Worker processes are started on demand. */
 export async function openEngine(config: Config, log: Logger = openLog(config)) {
-  const scrapers = await loadScrapers([SHIPPED_SCRAPERS, ...config.scrapers]);
+  // A worker that could not read them would end, and so would the one in its place.
+  egressSettings(config);
+  const scrapers = await findScrapers(config);
   const storage = await openStorage(config);
   const { clock, ledger } = storage;
   const faults = killFaults(config.faults, clock);
@@ -164,7 +181,7 @@ export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, 
   const clock = systemClock();
   const faults = killFaults(config.faults, clock);
   const id = `${hasParent() ? CHILD : ''}${process.pid}-${clock.id()}`;
-  const scrapers = await loadScrapers([SHIPPED_SCRAPERS, ...config.scrapers]);
+  const scrapers = await findScrapers(config);
   const store = await openFileResultStore(join(config.dataDir, 'results'), { clock });
   const socketPath = workerSocketPath(config.dataDir);
   const owner = await connectToOwner({ socketPath, workerId: id, role: 'main', clock, signal: stop });
@@ -178,11 +195,14 @@ export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, 
     clock,
     onTrouble: (error) => onTrouble('heartbeat', error),
   });
+  const web = openEgress(config, clock);
+  const gate = new PoliteHostGate({ clock, maxConcurrent: config.hostConcurrency, minDelayMs: config.hostDelayMs });
   const worker = new Worker({
     ...owner,
     id,
     store,
     scrapers,
+    tools: { web, gate, log },
     heartbeat,
     clock,
     faults,
@@ -198,7 +218,28 @@ export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, 
   });
   tellParentReady();
   await worker.run(stop);
+  await web.close();
   await owner.close();
+}
+
+/** The only way to a target that this process has. */
+function openEgress(config: Config, clock: Clock) {
+  return openWeb({ ...egressSettings(config), clock });
+}
+
+function egressSettings({ allowAddresses, routes }: Config) {
+  return {
+    rules: new AddressRules(setting('TRAWL_ALLOW_ADDRESSES', () => parseAddressRanges(allowAddresses))),
+    routes: setting('TRAWL_ROUTES', () => parseRoutes(routes)),
+  };
+}
+
+function setting<T>(name: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new ConfigError(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 interface HeartbeatArguments {
@@ -215,5 +256,87 @@ export async function runHeartbeat(): Promise<void> {
 }
 
 export function openLog(config: Config): Logger {
-  return pino({ level: config.logLevel, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime });
+  const destination = pino.destination(config.logTo === 'stderr' ? 2 : 1);
+  return pino(
+    { level: config.logLevel, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
+    destination,
+  );
+}
+
+/** Items out of bytes, in the format that `file` has by its name; `name` is for the message if they make no sense. */
+export async function* readItemsOf(bytes: AsyncIterable<Uint8Array>, name: string, file: string | null) {
+  try {
+    for await (const { items, bad } of readItems(bytes, file === null ? null : formatOfName(file))) {
+      yield { items: items.map(({ item }) => item), bad };
+    }
+  } catch (error) {
+    throw error instanceof UnreadableItems ? new ConfigError(`${name}: ${error.message}`) : error;
+  }
+}
+
+/** A row per item of the job, in their order. */
+export function rowsOf({ ledger, store }: Pick<Engine, 'ledger' | 'store'>, jobId: string) {
+  return resultRows({ ledger, store }, jobId);
+}
+
+/** Checks a job by what lies in the results of a data directory, which somebody else may own. */
+export async function verifyResults(config: Config, jobId: string): Promise<VerifyReport> {
+  const folder = join(config.dataDir, 'results');
+  // Opening a store makes its folder, and a check makes nothing.
+  if (!existsSync(folder)) return { kind: 'nothing', message: `there are no results in ${config.dataDir}` };
+  const store = await openFileResultStore(folder, { clock: systemClock() });
+  return await verifyJob({ store, digest }, jobId);
+}
+
+/** What can be said of the parts of an engine while it does not run, or somebody else runs it. */
+export function inspect(config: Config) {
+  return {
+    clock: systemClock(),
+    ledger: () => inspectLedger(config.dataDir),
+    scrapers: async () => (await findScrapers(config)).check(),
+    /** Null if workers can go by what the settings say of it. */
+    egressProblem(): string | null {
+      try {
+        parseAddressRanges(config.allowAddresses);
+        parseRoutes(config.routes);
+        return null;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    },
+  };
+}
+
+/** The scraper, or the ids that there are. Throws if there is one of that id which cannot be used. */
+export async function findScraper(config: Config, id: string) {
+  const scrapers = await findScrapers(config);
+  const others = scrapers.list().flatMap((entry) => (entry.kind === 'known' ? [entry.summary.id] : []));
+  return { scraper: await scrapers.find(id), others };
+}
+
+/** Scrapers to look at, to make and to try. Only a recording goes to the web, as one visitor who need not queue. */
+export async function openScrapers(config: Config) {
+  const clock = systemClock();
+  const openTools = async () => {
+    const web = openEgress(config, clock);
+    return { tools: { web, gate: OPEN_GATE, log: NO_LOG }, close: () => web.close() };
+  };
+  return await openWorkshop(scraperFolders(config), { clock, openTools }).catch(badFolder);
+}
+
+function findScrapers(config: Config) {
+  return loadScrapers(scraperFolders(config)).catch(badFolder);
+}
+
+/** Once each: whoever works on Trawl itself has the shipped ones in `./scrapers`. */
+function scraperFolders(config: Config): readonly string[] {
+  return [SHIPPED_SCRAPERS, ...config.scrapers.filter((folder) => !isSameFolder(folder, SHIPPED_SCRAPERS))];
+}
+
+function isSameFolder(folder: string, other: string): boolean {
+  return existsSync(folder) && realpathSync(folder) === realpathSync(other);
+}
+
+function badFolder(error: unknown): never {
+  throw error instanceof NoScraperFolder ? new ConfigError(`TRAWL_SCRAPERS: ${error.message}`) : error;
 }

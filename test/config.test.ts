@@ -7,7 +7,7 @@ test('without settings there are defaults, and the data directory is an absolute
   const config = loadConfig({}, {});
   assert.equal(config.dataDir, resolve('.trawl'));
   assert.equal(config.leaseMs, 4000);
-  assert.deepEqual(config.scrapers, []);
+  assert.deepEqual(config.scrapers, [resolve('scrapers')]);
 });
 
 test('what is given by hand outranks the environment, and the environment the defaults', () => {

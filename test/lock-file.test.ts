@@ -7,23 +7,25 @@ interface Locked {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-const { packages }: { packages: Record<string, Locked> } = JSON.parse(
-  readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'),
-);
-
-test('the lock file names packages of every platform, because npm ci refuses one that does not', () => {
-  // npm leaves out what the registry at hand does not have; then nobody on another registry can install.
-  const missing = Object.entries(packages).flatMap(([name, { optionalDependencies = {} }]) =>
-    Object.keys(optionalDependencies)
-      .filter((needed) => packages[`node_modules/${needed}`] === undefined)
-      .map((needed) => `${name} needs ${needed}`),
+for (const file of ['package-lock.json', 'bench/crawlee/package-lock.json']) {
+  const { packages }: { packages: Record<string, Locked> } = JSON.parse(
+    readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'),
   );
-  assert.deepEqual(missing, []);
-});
 
-test('the lock file holds no address of a registry', () => {
-  assert.deepEqual(
-    Object.keys(packages).filter((name) => packages[name]?.resolved !== undefined),
-    [],
-  );
-});
+  test(`${file} names packages of every platform, because npm ci refuses one that does not`, () => {
+    // npm leaves out what the registry at hand does not have; then nobody on another registry can install.
+    const missing = Object.entries(packages).flatMap(([name, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies)
+        .filter((needed) => packages[`node_modules/${needed}`] === undefined)
+        .map((needed) => `${name} needs ${needed}`),
+    );
+    assert.deepEqual(missing, []);
+  });
+
+  test(`${file} holds no address of a registry`, () => {
+    assert.deepEqual(
+      Object.keys(packages).filter((name) => packages[name]?.resolved !== undefined),
+      [],
+    );
+  });
+}

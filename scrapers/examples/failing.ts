@@ -1,15 +1,12 @@
-import { FAILURE_TYPES, failure } from '../../src/domain/failure.ts';
-import type { Scraper } from '../../src/scraping/scraper.ts';
+import { definePlainScraper, FAILURE_TYPES, failure, z } from 'trawl/scraper';
 
-/** Input: `type`, one of the failure table (server_error if absent). */
-export default {
+export default definePlainScraper({
   id: 'example-fail',
   name: 'Always fails',
   version: '1.0.0',
-  description: 'Fails with the failure `type` that its input names.',
-  lane: 'http',
+  description: 'Fails with the failure `type` that its input names, server_error if it names none.',
+  input: z.looseObject({ type: z.enum(FAILURE_TYPES).default('server_error') }),
   async scrape({ input, itemId }) {
-    const type = FAILURE_TYPES.find((known) => known === input['type']) ?? 'server_error';
-    return { kind: 'failed', failure: failure(type, `item ${itemId} was asked to fail`) };
+    return { kind: 'failed', failure: failure(input.type, `item ${itemId} was asked to fail`) };
   },
-} satisfies Scraper;
+});

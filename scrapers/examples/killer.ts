@@ -1,16 +1,15 @@
-import type { Scraper } from '../../src/scraping/scraper.ts';
+import { definePlainScraper, z } from 'trawl/scraper';
 
-/** Input: `kill`, true for an item that takes its worker process down with it. */
-export default {
+export default definePlainScraper({
   id: 'example-killer',
   name: 'Kills its process',
   version: '1.0.0',
   description:
     'Ends its worker by SIGKILL where the input says `kill: true`; succeeds otherwise. For showing poison items.',
-  lane: 'http',
+  input: z.looseObject({ kill: z.boolean().default(false) }),
   async scrape({ input, sleep }) {
     await sleep(5);
-    if (input['kill'] === true) process.kill(process.pid, 'SIGKILL');
+    if (input.kill) process.kill(process.pid, 'SIGKILL');
     return { kind: 'scraped', artifacts: [] };
   },
-} satisfies Scraper;
+});

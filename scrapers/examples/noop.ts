@@ -1,14 +1,14 @@
-import type { Scraper } from '../../src/scraping/scraper.ts';
+import { definePlainScraper, z } from 'trawl/scraper';
 
 const NOTHING = { kind: 'scraped', artifacts: [] } as const;
 
-export default {
+export default definePlainScraper({
   id: 'example-noop',
   name: 'Does nothing',
   version: '1.0.0',
   description: 'Succeeds at once and keeps nothing. For measuring the engine.',
-  lane: 'http',
+  input: z.unknown(),
   async scrape() {
     return NOTHING;
   },
-} satisfies Scraper;
+});

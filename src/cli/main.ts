@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { ConfigError } from '../config.ts';
+import { addDemoCommand } from './demo.ts';
+import { addDoctorCommand } from './doctor.ts';
 import { EXIT } from './exit-codes.ts';
+import { wholeNumber } from './options.ts';
+import { addRunCommand } from './run.ts';
+import { addScrapersCommands } from './scrapers/commands.ts';
 import { serve } from './serve.ts';
+import { addVerifyCommand } from './verify.ts';
 import { work } from './work.ts';
 
 const { version, description }: { version: string; description: string } = JSON.parse(
@@ -40,16 +46,16 @@ program
   .addHelpText('after', '\nExample:\n  $ trawl worker --data-dir /var/lib/trawl')
   .action(work);
 
+addDemoCommand(program);
+addRunCommand(program);
+addVerifyCommand(program);
+addScrapersCommands(program);
+addDoctorCommand(program);
+
 try {
   await program.parseAsync();
 } catch (error) {
   const isUsage = error instanceof ConfigError;
   process.stderr.write(`trawl: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = isUsage ? EXIT.badUsage : EXIT.failed;
-}
-
-function wholeNumber(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('It must be a whole number above 0.');
-  return number;
 }

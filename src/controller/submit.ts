@@ -35,8 +35,8 @@ export type SubmitAnswer =
 export interface SubmitParts {
   readonly ledger: JobBook;
   readonly clock: Clock;
-  /** Null for a scraper that is not there. */
-  readonly findScraper: (id: string) => { readonly version: string; readonly lane: Lane } | null;
+  /** Null for a scraper that is not there; rejects for one that cannot be used, and says why. */
+  readonly findScraper: (id: string) => Promise<{ readonly version: string; readonly lane: Lane } | null>;
 }
 
 export async function submitJob(parts: SubmitParts, request: unknown): Promise<SubmitAnswer> {
@@ -48,8 +48,9 @@ export async function submitJob(parts: SubmitParts, request: unknown): Promise<S
     };
   }
   const wanted = parsed.data;
-  const scraper = parts.findScraper(wanted.scraper_id);
-  if (scraper === null) return bad('scraper_id', `there is no scraper ${wanted.scraper_id}`);
+  const found = await findScraper(parts, wanted.scraper_id);
+  if ('problem' in found) return bad('scraper_id', found.problem);
+  const { scraper } = found;
 
   const job = {
     jobId: wanted.job_id ?? parts.clock.id(),
@@ -71,6 +72,15 @@ export async function submitJob(parts: SubmitParts, request: unknown): Promise<S
       message: `${items[index]?.itemId} stands earlier in the list`,
     })),
   };
+}
+
+async function findScraper({ findScraper: find }: SubmitParts, id: string) {
+  try {
+    const scraper = await find(id);
+    return scraper === null ? { problem: `there is no scraper ${id}` } : { scraper };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 /**

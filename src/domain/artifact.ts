@@ -3,15 +3,6 @@
 export const ARTIFACT_KINDS = ['html', 'data', 'metadata', 'screenshot', 'document'] as const;
 export type ArtifactKind = (typeof ARTIFACT_KINDS)[number];
 
-/** What a scraper hands over; the attempt stores it. */
-export interface ProducedArtifact {
-  readonly kind: ArtifactKind;
-  readonly bytes: Uint8Array;
-  readonly contentType: string;
-  /** Without the dot: html, json, png, pdf … */
-  readonly extension: string;
-}
-
 export type ContentEncoding = 'identity' | 'gzip';
 
 /** Where bytes lie and how to know them again. Offset and length are there for segments that hold many artifacts. */

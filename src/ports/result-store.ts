@@ -10,11 +10,36 @@ export interface ResultStore {
    * of other content fails with KeyTaken. `replace`: the last bytes win; a reader sees the old or the new ones, whole.
    * Throws StorageTrouble when there is no room.
    */
-  put(key: string, body: Uint8Array, how: PutOptions): Promise<StoredBytes>;
+  put(key: string, body: Uint8Array | Draft, how: PutOptions): Promise<StoredBytes>;
+  /**
+   * Puts several, which is cheaper than one after another where they lie in one folder: as if each was put by itself, in
+   * this order, up to the first that fails. What was put before a failure may stay. One answer each, in order.
+   */
+  putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]>;
+  /** A new, empty draft. Whoever opens one puts it or discards it. */
+  draft(): Draft;
   /** Null when there is nothing under the key. The body is as it was put, decoded. */
   get(key: string): Promise<Uint8Array | null>;
   /** Removes everything under a prefix that ends in `/`; answers how many keys there were. Nothing there is no error. */
   removeAll(prefix: string): Promise<number>;
+}
+
+export interface Put extends PutOptions {
+  readonly key: string;
+  readonly body: Uint8Array | Draft;
+}
+
+/**
+ * Bytes on their way into the store, of any size: a few are held in memory, many go where the adapter keeps what is
+ * unfinished. A draft is put once, in the store that made it, as it is (`identity`), and is gone with that. One whose process died is swept up.
+ */
+export interface Draft {
+  /** Bytes so far. */
+  readonly size: number;
+  /** Throws StorageTrouble when there is no room. The next piece waits for this one. */
+  write(chunk: Uint8Array): Promise<void>;
+  /** Forgets the bytes. After a put, or twice, it does nothing. */
+  discard(): Promise<void>;
 }
 
 export interface PutOptions {

@@ -1,6 +1,6 @@
-import { ARTIFACT_KINDS, type ProducedArtifact } from '../domain/artifact.ts';
+import { ARTIFACT_KINDS } from '../domain/artifact.ts';
 import { FAILURES, type FailureType, failure } from '../domain/failure.ts';
-import type { ScrapeResult } from './scraper.ts';
+import type { ProducedArtifact, ScrapeResult } from './scraper.ts';
 
 /**
  * What a scraper returned, if it is a result. Scrapers are other people's code, and not all of it is type-checked: one
@@ -38,10 +38,15 @@ function isArtifact(value: unknown): value is ProducedArtifact {
   return (
     isObject(value) &&
     ARTIFACT_KINDS.some((kind) => kind === value['kind']) &&
-    value['bytes'] instanceof Uint8Array &&
+    (value['bytes'] instanceof Uint8Array || isDraft(value['bytes'])) &&
     typeof value['contentType'] === 'string' &&
     typeof value['extension'] === 'string'
   );
+}
+
+/** The attempt knows the drafts that it lent out, so that a made-up one fails there. */
+function isDraft(value: unknown): boolean {
+  return isObject(value) && typeof value['size'] === 'number' && typeof value['discard'] === 'function';
 }
 
 /** Made anew, so that an over-long message is cut and nothing else travels along. */

@@ -1,43 +1,166 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { open } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { importScraper } from './import-scraper.ts';
+import { type ScraperSummary, scanScraper } from './scan-scraper.ts';
 import type { Scraper } from './scraper.ts';
+import { findScraperFiles } from './scraper-files.ts';
 
-/** The scrapers that this process knows, by id. */
+/** A scraper, or a file that should hold one and does not. */
+export type ScraperEntry =
+  | { readonly kind: 'known'; readonly summary: ScraperSummary; readonly file: string }
+  | { readonly kind: 'broken'; readonly id: string | null; readonly file: string; readonly problem: string };
+
+/**
+ * The scrapers that this process knows, by id. Most are only known by what their file says; the file is imported when
+ * the scraper is first asked for, and from then on finding it is a look into a map.
+ */
 export class ScraperRegistry {
-  readonly #scrapers = new Map<string, { scraper: Scraper; origin: string }>();
+  readonly #ready = new Map<string, Scraper>();
+  readonly #entries = new Map<string, ScraperEntry & { kind: 'known' }>();
+  readonly #broken: (ScraperEntry & { kind: 'broken' })[] = [];
+  /** Every file of an id that several have. */
+  readonly #doubles = new Map<string, string[]>();
 
   add(scraper: Scraper, origin: string): void {
-    const other = this.#scrapers.get(scraper.id);
-    if (other) throw new Error(`two scrapers have the id ${scraper.id}: ${other.origin} and ${origin}`);
-    this.#scrapers.set(scraper.id, { scraper, origin });
+    const other = this.#entries.get(scraper.id);
+    if (other) throw new Error(twoOf(scraper.id, [other.file, origin]));
+    this.#entries.set(scraper.id, { kind: 'known', summary: summaryOf(scraper), file: origin });
+    this.#ready.set(scraper.id, scraper);
   }
 
-  /** Null when there is none of that id. */
-  find(id: string): Scraper | null {
-    return this.#scrapers.get(id)?.scraper ?? null;
+  /** A file that was scanned, or could not be used. A second one of an id makes both unusable: which one was meant? */
+  addEntry(entry: ScraperEntry): void {
+    if (entry.kind === 'broken') {
+      this.#broken.push(entry);
+      return;
+    }
+    const { id } = entry.summary;
+    const other = this.#entries.get(id);
+    if (other === undefined) this.#entries.set(id, entry);
+    else this.#doubles.set(id, [...(this.#doubles.get(id) ?? [other.file]), entry.file]);
   }
 
-  all(): readonly Scraper[] {
-    return [...this.#scrapers.values()].map(({ scraper }) => scraper);
+  /**
+   * Null when there is none of that id. Throws an Error that names the file when there is one that cannot be used: it
+   * does not load, or is another scraper than it says, or two have the id.
+   */
+  async find(id: string): Promise<Scraper | null> {
+    const ready = this.#ready.get(id);
+    if (ready && !this.#doubles.has(id)) return ready;
+    const doubles = this.#doubles.get(id);
+    if (doubles) throw new Error(twoOf(id, doubles));
+    const entry = this.#entries.get(id);
+    if (entry) return this.#load(id, entry.file);
+    // A file that could not even be scanned is likely the one of its name.
+    const broken = this.#broken.find((each) => each.id === id) ?? this.#broken.find(({ file }) => nameOf(file) === id);
+    if (broken) throw new Error(broken.problem);
+    return null;
+  }
+
+  /** Where a scraper comes from; null when there is none of that id. */
+  fileOf(id: string): string | null {
+    return this.#entries.get(id)?.file ?? null;
+  }
+
+  /** By id, what is broken last. */
+  list(): readonly ScraperEntry[] {
+    const known = [...this.#entries.values()].filter(({ summary }) => !this.#doubles.has(summary.id));
+    known.sort((a, b) => (a.summary.id < b.summary.id ? -1 : 1));
+    const doubles = [...this.#doubles].map(
+      ([id, files]): ScraperEntry => ({ kind: 'broken', id, file: files[0] ?? '', problem: twoOf(id, files) }),
+    );
+    return [...known, ...doubles, ...this.#broken];
+  }
+
+  /** The list after every file was imported: it shows what only running the files can tell. */
+  async check(): Promise<readonly ScraperEntry[]> {
+    return Promise.all(
+      this.list().map(async (entry): Promise<ScraperEntry> => {
+        if (entry.kind === 'broken') return entry;
+        const { file } = entry;
+        const { id } = entry.summary;
+        try {
+          const scraper = await this.find(id);
+          return scraper === null ? entry : { kind: 'known', summary: summaryOf(scraper), file };
+        } catch (error) {
+          return { kind: 'broken', id, file, problem: messageOf(error) };
+        }
+      }),
+    );
+  }
+
+  /** Several who ask at once import one module: Node runs a file once. */
+  async #load(id: string, file: string): Promise<Scraper> {
+    const scraper = await importOne(id, file);
+    this.#ready.set(id, scraper);
+    return scraper;
   }
 }
 
-/** Every `.ts` file below these folders whose default export is a scraper. */
+/** The scrapers below these folders. Only files that cannot be understood by their text are imported now. */
 export async function loadScrapers(folders: readonly string[]): Promise<ScraperRegistry> {
   const registry = new ScraperRegistry();
-  for (const folder of folders) {
-    const names = await readdir(folder, { recursive: true });
-    for (const name of names.filter((each) => each.endsWith('.ts')).sort()) {
-      const file = join(folder, name);
-      const module: { default?: unknown } = await import(pathToFileURL(file).href);
-      if (!isScraper(module.default)) throw new Error(`${file} has no scraper as its default export`);
-      registry.add(module.default, file);
-    }
+  const files = await findScraperFiles(folders);
+  for (let at = 0; at < files.length; at += FILES_AT_ONCE) {
+    const entries = await Promise.all(files.slice(at, at + FILES_AT_ONCE).map(entryOf));
+    for (const entry of entries) if (entry !== null) registry.addEntry(entry);
   }
   return registry;
 }
 
-function isScraper(value: unknown): value is Scraper {
-  return typeof value === 'object' && value !== null && 'id' in value && 'scrape' in value;
+/** Enough to keep the disk busy, few enough for any limit of open files. */
+const FILES_AT_ONCE = 64;
+
+/** Code that somebody wrote is smaller. */
+const MAX_SOURCE_BYTES = 1 << 20;
+
+/** Null for a file that is there for others. */
+async function entryOf(file: string): Promise<ScraperEntry | null> {
+  try {
+    const scanned = scanScraper(await readSource(file));
+    if (scanned.kind === 'helper') return null;
+    if (scanned.kind === 'scraper') return { kind: 'known', summary: scanned.summary, file };
+    const scraper = await importScraper(file);
+    return scraper === null ? null : { kind: 'known', summary: summaryOf(scraper), file };
+  } catch (error) {
+    return { kind: 'broken', id: null, file, problem: messageOf(error) };
+  }
+}
+
+async function readSource(file: string): Promise<string> {
+  const handle = await open(file).catch((error: unknown) => {
+    throw new Error(`${file} cannot be read: ${messageOf(error)}`);
+  });
+  try {
+    const { size } = await handle.stat();
+    if (size > MAX_SOURCE_BYTES) throw new Error(`${file} is larger than a source may be (${MAX_SOURCE_BYTES} bytes)`);
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}
+
+async function importOne(id: string, file: string): Promise<Scraper> {
+  const scraper = await importScraper(file);
+  if (scraper === null) throw new Error(`${file} has no scraper as its default export`);
+  if (scraper.id !== id) throw new Error(`${file} says that it is ${id}, but its scraper has the id ${scraper.id}`);
+  return scraper;
+}
+
+function summaryOf({ id, name, version, description, kind, hosts }: Scraper): ScraperSummary {
+  return { id, name, version, description, kind, hosts };
+}
+
+function twoOf(id: string, files: readonly string[]): string {
+  const [first, ...others] = files;
+  const count = files.length === 2 ? 'two' : String(files.length);
+  return `${count} scrapers have the id ${id}: ${first} and ${others.join(' and ')}; give all but one another id`;
+}
+
+function nameOf(file: string): string {
+  return basename(file, '.ts');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

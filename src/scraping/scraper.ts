@@ -1,19 +1,32 @@
-import type { ProducedArtifact } from '../domain/artifact.ts';
+import type { z } from 'zod';
+import type { ArtifactKind } from '../domain/artifact.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ItemInput } from '../domain/item.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { Policy } from '../domain/policy.ts';
+import type { Web } from '../egress/web.ts';
+import type { HostGate } from '../ports/host-gate.ts';
+import type { Draft } from '../ports/result-store.ts';
 
-/** Code that turns the input of an item into what was seen of it. */
+/** Code, or a recording, that turns the input of an item into what was seen of it. Made by one of the `define…`. */
 export interface Scraper {
   readonly id: string;
   readonly name: string;
   readonly version: string;
   readonly description: string;
+  readonly kind: ScraperKind;
   readonly lane: Lane;
+  /** Hosts it goes to; empty when they come with the input. */
+  readonly hosts: readonly string[];
+  readonly input: z.ZodType;
+  /** Of its data. Null for one that extracts nothing. */
+  readonly output: z.ZodType | null;
   /** Expected failures are returned. What is thrown is a bug, and is recorded as `unexpected`. */
   scrape(context: ScrapeContext): Promise<ScrapeResult>;
 }
+
+/** `plain`: code that needs neither the web nor a browser, as in the examples. */
+export type ScraperKind = 'http' | 'browser' | 'recording' | 'plain';
 
 export interface ScrapeContext {
   readonly jobId: string;
@@ -22,12 +35,39 @@ export interface ScrapeContext {
   readonly policy: Policy;
   /** 1 for the first try of this attempt. */
   readonly tryNumber: number;
-  /** Who to be towards the site: `keep` is as in the try before. */
-  readonly identity: 'keep' | 'new' | 'new-proxy-session';
+  /** Who to be towards the site: 0 at first, and another number each time it is worth being somebody else. */
+  readonly identity: number;
+  readonly tools: ScrapeTools;
   /** Aborts when the item's time is over, its lease is lost, or the worker must stop. What ignores it is left behind. */
   readonly signal: AbortSignal;
+  now(): number;
   /** Waits; resolves early when `signal` aborts. */
   sleep(ms: number): Promise<void>;
+  /** Room for a document of any size. What the result does not name is thrown away with the try. */
+  draft(): Draft;
+}
+
+/** What a worker lends to every scraper that it runs. */
+export interface ScrapeTools {
+  readonly web: Web;
+  readonly gate: HostGate;
+  readonly log: ScrapeLog;
+}
+
+/** Lines for the operator's log; job and item are added. */
+export interface ScrapeLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** What a scraper hands over; the attempt stores it. */
+export interface ProducedArtifact {
+  readonly kind: ArtifactKind;
+  readonly bytes: Uint8Array | Draft;
+  readonly contentType: string;
+  /** Without the dot: html, json, png, pdf … */
+  readonly extension: string;
 }
 
 export type ScrapeResult =

@@ -1,13 +1,14 @@
 import { afterAttempt } from '../domain/after-attempt.ts';
-import { artifactKey, type Digest, type ProducedArtifact, type StoredArtifact } from '../domain/artifact.ts';
+import { artifactKey, type ContentEncoding, type Digest, type StoredArtifact } from '../domain/artifact.ts';
 import { failure } from '../domain/failure.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { LeasedItem, Settlement, WorkOrder } from '../ports/ledger.ts';
-import type { ResultStore } from '../ports/result-store.ts';
+import type { Draft, ResultStore } from '../ports/result-store.ts';
+import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { checkedResult } from '../scraping/checked-result.ts';
-import type { ScrapeContext, ScrapeResult, Scraper } from '../scraping/scraper.ts';
+import type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../scraping/scraper.ts';
 
 /**
  * One attempt at an item: try, and try again as the policy says, until there is an outcome or the item's time is over;
@@ -17,18 +18,31 @@ import type { ScrapeContext, ScrapeResult, Scraper } from '../scraping/scraper.t
  */
 export async function runAttempt(
   parts: AttemptParts,
-  job: { readonly jobId: string; readonly order: WorkOrder; readonly scraper: Scraper | null },
+  job: AttemptJob,
   item: LeasedItem,
   signal: AbortSignal,
 ): Promise<Settlement | 'aborted'> {
   const { clock, faults } = parts;
   const startedAt = clock.now();
   const begunAt = clock.elapsed();
-  const { result, tries } = await tryUntilDecided(parts, job, item, signal);
-  if (result === 'aborted') return 'aborted';
-  await faults.at('after-work-before-bytes');
-  const outcome = await keepBytes(parts, job.jobId, item, result);
-  return { seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs: elapsedSince(begunAt, clock) };
+  const drafts: Draft[] = [];
+  try {
+    const { result, tries } = await tryUntilDecided(parts, job, item, drafts, signal);
+    if (result === 'aborted') return 'aborted';
+    await faults.at('after-work-before-bytes');
+    const outcome = await keepBytes(parts, job.jobId, item, result);
+    const durationMs = elapsedSince(begunAt, clock);
+    return { seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs };
+  } finally {
+    await discardAll(drafts);
+  }
+}
+
+export interface AttemptJob {
+  readonly jobId: string;
+  readonly order: WorkOrder;
+  /** Or why there is none: then every item says so, instead of taking its worker down. */
+  readonly scraper: Scraper | { readonly unusable: string };
 }
 
 export interface AttemptParts {
@@ -36,22 +50,24 @@ export interface AttemptParts {
   readonly store: ResultStore;
   readonly faults: Faults;
   readonly digest: Digest;
+  /** What scrapers need to do their work; the engine itself uses none of it. */
+  readonly tools: ScrapeTools;
 }
 
 async function tryUntilDecided(
-  { clock }: AttemptParts,
-  { jobId, order, scraper }: { jobId: string; order: WorkOrder; scraper: Scraper | null },
+  { clock, store, tools }: AttemptParts,
+  { jobId, order, scraper }: AttemptJob,
   item: LeasedItem,
+  drafts: Draft[],
   signal: AbortSignal,
 ): Promise<{ result: ScrapeResult | 'aborted'; tries: number }> {
-  if (scraper === null) {
-    const message = `this worker has no scraper ${order.scraperId}`;
-    return { result: { kind: 'failed', failure: failure('unexpected', message) }, tries: 0 };
+  if ('unusable' in scraper) {
+    return { result: { kind: 'failed', failure: failure('unexpected', scraper.unusable) }, tries: 0 };
   }
   const { policy } = order;
   const itemTimeMs = policy.timeouts.item_timeout_seconds * 1000;
   const begunAt = clock.elapsed();
-  let identity: ScrapeContext['identity'] = 'keep';
+  let identity = 0;
   for (let tries = 1; ; tries += 1) {
     const remainingMs = itemTimeMs - elapsedSince(begunAt, clock);
     const cut = new AbortController();
@@ -62,8 +78,15 @@ async function tryUntilDecided(
       policy,
       tryNumber: tries,
       identity,
+      tools,
       signal: cut.signal,
+      now: () => clock.now(),
       sleep: (ms) => clock.sleep(ms, cut.signal),
+      draft: () => {
+        const draft = store.draft();
+        drafts.push(draft);
+        return draft;
+      },
     };
     const result = await untilDeadline(scraper, context, cut, { remainingMs, itemTimeMs, clock }, signal);
     if (result === 'aborted' || result.kind !== 'failed') return { result, tries };
@@ -71,7 +94,8 @@ async function tryUntilDecided(
     const so = { tries, remainingMs: itemTimeMs - elapsedSince(begunAt, clock) };
     const decision = afterAttempt(so, result.failure, policy.retries, clock.chance());
     if (decision.kind === 'give-up') return { result, tries };
-    identity = decision.identity;
+    await discardAll(drafts);
+    if (decision.identity !== 'keep') identity += 1;
     await clock.sleep(decision.delayMs, signal);
     if (signal.aborted) return { result: 'aborted', tries };
   }
@@ -109,31 +133,43 @@ async function scrapeSafely(scraper: Scraper, context: ScrapeContext): Promise<S
   try {
     return checkedResult(await scraper.scrape(context));
   } catch (error) {
+    if (error instanceof StorageTrouble) throw error;
     const message = error instanceof Error ? error.message : String(error);
     return { kind: 'failed', failure: failure('unexpected', message, { cause: error }) };
   }
 }
 
-async function keepBytes(parts: AttemptParts, jobId: string, item: LeasedItem, result: ScrapeResult): Promise<Outcome> {
-  if (result.kind !== 'scraped') return result;
-  const artifacts: StoredArtifact[] = [];
-  for (const artifact of result.artifacts) artifacts.push(await keep(parts, jobId, item, artifact));
-  return { kind: 'scraped', artifacts };
-}
-
 /** Text over this size is kept gzipped (SPEC §3); documents and pictures are compressed by their own format. */
 const GZIP_ABOVE_BYTES = 1024;
 
-async function keep(
-  { store, digest }: AttemptParts,
-  jobId: string,
-  { itemId, attempt }: LeasedItem,
-  { kind, bytes, contentType, extension }: ProducedArtifact,
-): Promise<StoredArtifact> {
-  const key = artifactKey({ jobId, itemId, attempt }, { kind, extension }, digest);
-  const encoding = kind === 'html' && bytes.length > GZIP_ABOVE_BYTES ? 'gzip' : 'identity';
-  const { size, sha256 } = await store.put(key, bytes, { contentType, encoding, ifTaken: 'keep' });
-  return { kind, key, size, sha256, encoding, contentType };
+async function keepBytes(parts: AttemptParts, jobId: string, item: LeasedItem, result: ScrapeResult): Promise<Outcome> {
+  if (result.kind !== 'scraped' || result.artifacts.length === 0)
+    return result.kind === 'scraped' ? NOTHING_KEPT : result;
+  const { store, digest } = parts;
+  const at = { jobId, itemId: item.itemId, attempt: item.attempt };
+  const puts = result.artifacts.map(({ kind, bytes, contentType, extension }) => ({
+    key: artifactKey(at, { kind, extension }, digest),
+    body: bytes,
+    contentType,
+    encoding: encodingOf(kind, bytes),
+    ifTaken: 'keep' as const,
+  }));
+  const stored = await store.putAll(puts);
+  const artifacts = stored.flatMap(({ key, size, sha256, encoding }, index): StoredArtifact[] => {
+    const made = result.artifacts[index];
+    return made === undefined ? [] : [{ kind: made.kind, key, size, sha256, encoding, contentType: made.contentType }];
+  });
+  return { kind: 'scraped', artifacts };
+}
+
+const NOTHING_KEPT: Outcome = { kind: 'scraped', artifacts: [] };
+
+function encodingOf(kind: ProducedArtifact['kind'], bytes: Uint8Array | Draft): ContentEncoding {
+  return kind === 'html' && bytes instanceof Uint8Array && bytes.length > GZIP_ABOVE_BYTES ? 'gzip' : 'identity';
+}
+
+async function discardAll(drafts: Draft[]): Promise<void> {
+  for (const draft of drafts.splice(0)) await draft.discard();
 }
 
 function elapsedSince(then: number, clock: Clock): number {

@@ -1,7 +1,7 @@
 import type { Lease, LeasedItem, Settlement, WorkerLeases, WorkOrder } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
-import { type AttemptParts, runAttempt } from './attempt.ts';
+import { type AttemptJob, type AttemptParts, runAttempt } from './attempt.ts';
 import type { Settler } from './settle.ts';
 
 /** `over`: the ledger knows how every item ended, or has the rest back. `lost`: it is no longer ours to say. */
@@ -52,8 +52,8 @@ async function runItem(
 ): Promise<Settlement | 'lost' | 'not-ours' | 'drained' | 'storage'> {
   const isCut = () => (parts.isLost(signal) ? 'lost' : 'drained');
   if (signal.aborted) return isCut();
-  const job = { jobId: lease.ref.jobId, order, scraper: parts.scrapers.find(order.scraperId) };
   try {
+    const job = { jobId: lease.ref.jobId, order, scraper: await findScraper(parts.scrapers, order.scraperId) };
     if (lease.suspect && !(await parts.leases.begin(lease.token, item.seq))) return 'not-ours';
     await parts.faults.at('after-claim-before-work');
     const result = await runAttempt(parts, job, item, signal);
@@ -61,6 +61,15 @@ async function runItem(
   } catch (error) {
     if (error instanceof StorageTrouble) return 'storage';
     throw error;
+  }
+}
+
+/** A file that cannot be loaded, or two of one id, are no reason to lose the lease. */
+async function findScraper(scrapers: ScraperRegistry, id: string): Promise<AttemptJob['scraper']> {
+  try {
+    return (await scrapers.find(id)) ?? { unusable: `this worker has no scraper ${id}` };
+  } catch (error) {
+    return { unusable: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -12,6 +12,7 @@ import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { KeyTaken, type PutOptions } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { failing, inRoom, unfinished } from './files-room.ts';
 
 const KEEP: PutOptions = { contentType: 'text/html', encoding: 'identity', ifTaken: 'keep' };
 const PACKED: PutOptions = { ...KEEP, encoding: 'gzip' };
@@ -19,35 +20,6 @@ const REPLACE: PutOptions = { ...KEEP, ifTaken: 'replace' };
 
 const HTML = new TextEncoder().encode('<p>parcel</p>'.repeat(500));
 const OTHER = new TextEncoder().encode('<p>another</p>');
-
-interface Room {
-  readonly root: string;
-  readonly clock: FakeClock;
-  readonly store: FileResultStore;
-}
-
-/** A fresh folder; `disk` stands for what the store does to it. */
-function inRoom(name: string, body: (room: Room) => Promise<void>, disk: Partial<Disk> = {}): void {
-  test(name, async () => {
-    const root = await mkdtemp(join(tmpdir(), 'trawl-files-'));
-    try {
-      const clock = new FakeClock({ now: Date.now() });
-      await body({ root, clock, store: await openFileResultStore(root, { clock, disk: { ...nodeDisk, ...disk } }) });
-    } finally {
-      await rm(root, { recursive: true, force: true });
-    }
-  });
-}
-
-function failing(code: string): () => never {
-  return () => {
-    throw Object.assign(new Error(`${code}: as arranged`), { code });
-  };
-}
-
-async function unfinished(root: string): Promise<string[]> {
-  return readdir(join(root, '.tmp')).catch(() => []);
-}
 
 inRoom(
   'packed bytes lie under their key and .gz, as the layout says, and come back unpacked',
@@ -304,8 +276,8 @@ inRoom('what a dead process left unfinished is swept up, and what is young is no
   await store.put('job/a.html', HTML, KEEP);
   await writeFile(join(root, '.tmp/old'), 'half');
   await writeFile(join(root, '.tmp/young'), 'half');
-  const hourAgo = clock.now() / 1000 - 3600;
-  await utimes(join(root, '.tmp/old'), hourAgo, hourAgo);
+  const longAgo = clock.now() / 1000 - 7200;
+  await utimes(join(root, '.tmp/old'), longAgo, longAgo);
   assert.equal(await store.sweep(), 1);
   assert.deepEqual(await unfinished(root), ['young']);
   assert.notEqual(await store.get('job/a.html'), null);

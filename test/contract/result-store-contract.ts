@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { KeyTaken, type PutOptions, type ResultStore } from '../../src/ports/result-store.ts';
+import { type Draft, KeyTaken, type Put, type PutOptions, type ResultStore } from '../../src/ports/result-store.ts';
 import { type Opened, type SuiteOptions, suite } from './suite.ts';
 
 export interface StoreParts {
@@ -116,6 +116,151 @@ export function resultStoreContract(
       await store.put('job-1/a.json', bytes('other'), KEEP);
     });
 
+    add('what is put together is read back one by one, and answered in order', async ({ store }) => {
+      const puts = [
+        item('html.html', '<p>'.repeat(2000), 'gzip'),
+        item('data.json', '{}'),
+        item('metadata.json', ''),
+        item('document.pdf', noise(600_000)),
+      ];
+      const stored = await store.putAll(puts);
+      assert.deepEqual(stored, puts.map(answerTo));
+      for (const { key, body } of puts) assert.ok(same(await store.get(key), body), key);
+      assert.deepEqual(await store.putAll([]), []);
+    });
+
+    add('what is put together may lie here and there, and beside what is there', async ({ store }) => {
+      await store.put('job-1/items/p-0/html.html', bytes('earlier'), KEEP);
+      const puts = [
+        { ...item('data.json', 'of p-0') },
+        { ...item('data.json', 'of p-1'), key: 'job-1/items/p-1/data.json' },
+        { ...item('data.json', 'of the job'), key: 'job-1/data.json' },
+        { ...item('data.json', 'of all'), key: 'data.json' },
+        { ...item('data.json', 'of p-0 again'), key: 'job-1/items/p-0/attempt-2/data.json' },
+      ];
+      assert.deepEqual(await store.putAll(puts), puts.map(answerTo));
+      for (const { key, body } of puts) assert.ok(same(await store.get(key), body), key);
+      assert.ok(same(await store.get('job-1/items/p-0/html.html'), bytes('earlier')));
+      const beside = [item('metadata.json', '1'), item('screenshot.png', '2')];
+      assert.deepEqual(await store.putAll(beside), beside.map(answerTo));
+      assert.ok(same(await store.get('job-1/items/p-0/html.html'), bytes('earlier')));
+    });
+
+    add('what is put together a second time is no error if it is the same, and is told if not', async ({ store }) => {
+      const puts = [item('html.html', '<p>', 'gzip'), item('data.json', '{}')];
+      const first = await store.putAll(puts);
+      assert.deepEqual(await store.putAll(puts), first);
+      // Kept as it was the first time, whatever is asked for now.
+      assert.deepEqual(await store.putAll([item('html.html', '<p>'), item('data.json', '{}')]), first);
+      await assert.rejects(store.putAll([item('html.html', '<p>'), item('data.json', '[]')]), KeyTaken);
+      await assert.rejects(store.putAll([item('metadata.json', '{}'), item('data.json', '[]')]), KeyTaken);
+      assert.ok(same(await store.get('job-1/items/p-0/data.json'), bytes('{}')));
+      const replaced = { ...item('data.json', '[]'), ifTaken: 'replace' as const };
+      assert.deepEqual(await store.putAll([replaced]), [answerTo(replaced)]);
+      assert.ok(same(await store.get(replaced.key), bytes('[]')));
+    });
+
+    add('a key that is put twice together follows the same rules as one by one', async ({ store }) => {
+      const [once, packed] = [item('data.json', 'x'), item('data.json', 'x', 'gzip')];
+      assert.deepEqual(await store.putAll([once, packed]), [answerTo(once), answerTo(once)]);
+      await assert.rejects(store.putAll([item('html.html', '1'), item('html.html', '2')]), KeyTaken);
+      const [early, late] = [
+        item('metadata.json', '1'),
+        { ...item('metadata.json', '2'), ifTaken: 'replace' as const },
+      ];
+      await store.putAll([early, late]);
+      assert.ok(same(await store.get(early.key), bytes('2')));
+    });
+
+    add('of several who put different bytes together one wins, and all of it', async ({ store }) => {
+      const bodies = [1, 2, 3, 4].map((seed) => [
+        item('html.html', noise(90_000, seed), 'gzip'),
+        item('data.json', `${seed}`),
+      ]);
+      const answers = await Promise.allSettled(bodies.map((puts) => store.putAll(puts)));
+      const won = answers.flatMap((answer, index) => (answer.status === 'fulfilled' ? [bodies[index] ?? []] : []));
+      assert.equal(won.length, 1);
+      for (const { key, body } of won[0] ?? []) assert.ok(same(await store.get(key), body), key);
+      for (const answer of answers) if (answer.status === 'rejected') assert.ok(answer.reason instanceof KeyTaken);
+    });
+
+    add('one unsafe key among those put together is refused', async ({ store }) => {
+      await assert.rejects(store.putAll([item('data.json', '{}'), { ...item('x', 'x'), key: '../x' }]));
+      await assert.rejects(store.putAll([{ ...item('x', 'x'), key: 'a//x' }, item('data.json', '{}')]));
+    });
+
+    add('a draft of any size is put as it is, with its size and hash', async ({ store }) => {
+      for (const [name, pieces] of Object.entries(DRAFTS)) {
+        const whole = Buffer.concat(pieces);
+        const draft = await drafted(store, pieces);
+        assert.equal(draft.size, whole.length, name);
+        const key = `job-1/items/${name}/document.pdf`;
+        const stored = await store.put(key, draft, { ...KEEP, encoding: 'gzip' });
+        assert.deepEqual(stored, { key, size: whole.length, sha256: sha256(whole), encoding: 'identity' });
+        assert.ok(same(await store.get(key), whole), name);
+      }
+    });
+
+    add('drafts are put together with other bytes', async ({ store }) => {
+      for (const [name, pieces] of Object.entries(DRAFTS)) {
+        const [whole, key] = [Buffer.concat(pieces), `job-1/items/${name}/document.pdf`];
+        const page = { ...item('', '<p>', 'gzip'), key: `job-1/items/${name}/html.html` };
+        const document = { ...item('', ''), key, body: await drafted(store, pieces) };
+        const expected = { key, size: whole.length, sha256: sha256(whole), encoding: 'identity' };
+        assert.deepEqual(await store.putAll([page, document]), [answerTo(page), expected], name);
+        assert.ok(same(await store.get(key), whole), name);
+        const again = { ...document, body: await drafted(store, pieces) };
+        assert.deepEqual(await store.putAll([page, again]), [answerTo(page), expected], name);
+      }
+    });
+
+    add('a draft follows the rules of the key it is put under', async ({ store }) => {
+      for (const pieces of Object.values(DRAFTS)) {
+        await store.put(KEY, bytes('first'), REPLACE);
+        await assert.rejects(store.put(KEY, await drafted(store, pieces), KEEP), KeyTaken);
+        assert.ok(same(await store.get(KEY), bytes('first')));
+        const stored = await store.put(KEY, await drafted(store, pieces), REPLACE);
+        assert.ok(same(await store.get(KEY), Buffer.concat(pieces)));
+        assert.deepEqual(await store.put(KEY, await drafted(store, pieces), KEEP), stored);
+        await assert.rejects(store.put('../x', await drafted(store, pieces), KEEP));
+      }
+    });
+
+    add('the bytes of a draft are its own: changing the array changes nothing', async ({ store }) => {
+      const draft = store.draft();
+      const piece = Buffer.alloc(200_000);
+      for (const value of [1, 2, 3]) await draft.write(piece.fill(value));
+      piece.fill(9);
+      await store.put(KEY, draft, KEEP);
+      const parts = [1, 2, 3].map((value) => Buffer.alloc(200_000, value));
+      assert.ok(same(await store.get(KEY), Buffer.concat(parts)));
+    });
+
+    add('a draft that was put or discarded takes no more bytes, and is not put again', async ({ store }) => {
+      for (const pieces of Object.values(DRAFTS)) {
+        const put = await drafted(store, pieces);
+        await store.put(KEY, put, REPLACE);
+        const taken = await drafted(store, pieces);
+        await store.put('job-1/other.pdf', bytes('other'), REPLACE);
+        await assert.rejects(store.put('job-1/other.pdf', taken, KEEP), KeyTaken);
+        const discarded = await drafted(store, pieces);
+        await discarded.discard();
+        for (const draft of [put, taken, discarded]) {
+          await assert.rejects(draft.write(bytes('x')), /already/);
+          await assert.rejects(store.put('job-1/more.pdf', draft, KEEP), /already/);
+          await draft.discard();
+        }
+        assert.ok(same(await store.get(KEY), Buffer.concat(pieces)));
+        assert.equal(await store.get('job-1/more.pdf'), null);
+      }
+    });
+
+    add('a draft of somebody else is refused', async ({ store }) => {
+      const foreign: Draft = { size: 0, async write() {}, async discard() {} };
+      await assert.rejects(store.put(KEY, foreign, KEEP), /not one of this store/);
+      await assert.rejects(store.putAll([{ ...item('data.json', ''), body: foreign }]), /not one of this store/);
+    });
+
     add('a key that is no path of safe segments is refused', async ({ store }) => {
       const unsafe = ['', '/', '/a', 'a/', 'a//b', '.', '..', '../a', 'a/../b', 'a/./b', '.a', 'a\\b', 'a b', 'A', 'ä'];
       unsafe.push('a\0b', 'c:a', 'nul', 'a/con.html', 'a\n', '%2e%2e/a', `${'x'.repeat(101)}`);
@@ -145,6 +290,32 @@ export function resultStoreContract(
       );
     });
   });
+}
+
+/** Some that an adapter may hold in memory, and some that it will not. */
+const DRAFTS: Readonly<Record<string, readonly Uint8Array[]>> = {
+  empty: [],
+  small: [bytes('%PDF-'), bytes(''), noise(1000)],
+  large: [noise(100_000, 1), noise(200_000, 2), noise(700_000, 3), bytes('end')],
+};
+
+async function drafted(store: ResultStore, pieces: readonly Uint8Array[]): Promise<Draft> {
+  const draft = store.draft();
+  for (const piece of pieces) await draft.write(piece);
+  return draft;
+}
+
+interface BytesPut extends Put {
+  readonly body: Uint8Array;
+}
+
+function item(name: string, body: string | Uint8Array, encoding: PutOptions['encoding'] = 'identity'): BytesPut {
+  const content = typeof body === 'string' ? bytes(body) : body;
+  return { ...KEEP, key: `job-1/items/p-0/${name}`, body: content, encoding };
+}
+
+function answerTo({ key, body, encoding }: BytesPut) {
+  return { key, size: body.length, sha256: sha256(body), encoding };
 }
 
 function bytes(text: string): Uint8Array {

@@ -8,7 +8,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 function desk() {
   const ledger = openMemoryLedger();
   const clock = new FakeClock();
-  const findScraper = (id: string) => (id === 'known' ? ({ version: '2.1.0', lane: 'browser' } as const) : null);
+  const findScraper = async (id: string) => (id === 'known' ? ({ version: '2.1.0', lane: 'browser' } as const) : null);
   return { ledger, clock, submit: (request: unknown) => submitJob({ ledger, clock, findScraper }, request) };
 }
 

@@ -13,6 +13,7 @@ import { loadScrapers } from '../../src/scraping/registry.ts';
 import { inProcessHeartbeat } from '../../src/worker/heartbeat.ts';
 import { receiveAndClaim } from '../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../src/worker/worker.ts';
+import { NO_TOOLS } from '../support/no-tools.ts';
 
 /** The real engine on real files in this process, so that a test can make the disk fail under it. */
 export async function openEngineHere(dataDir: string, trouble: { sync?: () => Promise<void>; disk?: Disk } = {}) {
@@ -56,6 +57,7 @@ export async function openEngineHere(dataDir: string, trouble: { sync?: () => Pr
     ...hands,
     source: receiveAndClaim(hands),
     scrapers,
+    tools: NO_TOOLS,
     heartbeat: inProcessHeartbeat({ leases: ledger, queue, clock, leaseMs: LEASE_MS, onTrouble }),
     settings: { lane: 'http', slots: 8, leaseMs: LEASE_MS, drainGraceMs: 2000, settleEveryMs: 0 },
   });

@@ -7,6 +7,7 @@ import { ScraperRegistry } from '../../src/scraping/registry.ts';
 import { inProcessHeartbeat } from '../../src/worker/heartbeat.ts';
 import { receiveAndClaim } from '../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../src/worker/worker.ts';
+import { NO_TOOLS } from '../support/no-tools.ts';
 import type { FaultKind } from './fault-plan.ts';
 import { leadershipFor, ledgerFor } from './ledger-port.ts';
 import { SimFault } from './network.ts';
@@ -161,6 +162,7 @@ export function startWorker(process: SimProcess, sim: Sim, slots: number, script
     source: receiveAndClaim(shared),
     scrapers,
     digest: sha256,
+    tools: NO_TOOLS,
     settings: {
       lane: 'http',
       slots,

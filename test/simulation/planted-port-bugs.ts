@@ -35,6 +35,7 @@ export function writesBytesLate({ store, clock }: Pick<WorkerPorts, 'store' | 'c
       ...store,
       async put(key, body, how) {
         void clock.sleep(100).then(() => store.put(key, body, how).catch(() => {}));
+        if (!(body instanceof Uint8Array)) throw new Error('scripts keep no drafts');
         return { key, size: body.length, sha256: hash('sha256', body), encoding: how.encoding };
       },
     },

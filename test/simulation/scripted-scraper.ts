@@ -1,6 +1,6 @@
-import type { ProducedArtifact } from '../../src/domain/artifact.ts';
+import { z } from 'zod';
 import { type FailureType, failure } from '../../src/domain/failure.ts';
-import type { ScrapeContext, ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
+import type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
 import { Dice } from './dice.ts';
 import type { Sim } from './sim.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -91,7 +91,11 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
     name: 'Scripted',
     version: '1.0.0',
     description: 'does what the seed says',
+    kind: 'plain',
     lane: 'http',
+    hosts: [],
+    input: z.unknown(),
+    output: null,
     async scrape(context) {
       const { jobId, itemId, tryNumber, signal } = context;
       sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} try ${tryNumber}`);

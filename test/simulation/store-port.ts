@@ -1,4 +1,4 @@
-import type { ResultStore } from '../../src/ports/result-store.ts';
+import type { ResultStore, StoredBytes } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { SimFault } from './network.ts';
 import type { Sim } from './sim.ts';
@@ -19,7 +19,7 @@ export function storeFor(process: SimProcess, sim: Sim): ResultStore {
     put: (key, body, how) =>
       network.call(process, {
         name: 'put',
-        said: `${key} ${body.length}`,
+        said: `${key} ${body instanceof Uint8Array ? body.length : body.size}`,
         trouble,
         // A part of an index that a former leader sent, and that arrives when a newer one is recorded, takes its place:
         // all rounds lie under the same keys. Readers see that by the hash; here it is kept out.
@@ -29,6 +29,13 @@ export function storeFor(process: SimProcess, sim: Sim): ResultStore {
         show: ({ sha256 }) => sha256.slice(0, 8),
         applied: ({ sha256 }) => oracle.stored(key, sha256),
       }),
+    // By `this`, so that a bug planted in `put` is in here too.
+    async putAll(puts) {
+      const stored: StoredBytes[] = [];
+      for (const { key, body, ...how } of puts) stored.push(await this.put(key, body, how));
+      return stored;
+    },
+    draft: () => backend.store.draft(),
     get: (key) =>
       network.call(process, {
         name: 'get',

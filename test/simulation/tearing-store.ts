@@ -1,5 +1,5 @@
 import { MemoryResultStore } from '../../src/adapters/memory/result-store.ts';
-import type { PutOptions, ResultStore, StoredBytes } from '../../src/ports/result-store.ts';
+import type { Draft, Put, PutOptions, ResultStore, StoredBytes } from '../../src/ports/result-store.ts';
 
 /** A store whose files are not synced one by one: what was written last may be gone after the machine went down. */
 export class TearingStore implements ResultStore {
@@ -12,9 +12,19 @@ export class TearingStore implements ResultStore {
     this.#worldTime = worldTime;
   }
 
-  put(key: string, body: Uint8Array, how: PutOptions): Promise<StoredBytes> {
+  put(key: string, body: Uint8Array | Draft, how: PutOptions): Promise<StoredBytes> {
     this.#writtenAt.set(key, this.#worldTime());
     return this.#kept.put(key, body, this.#torn.delete(key) ? { ...how, ifTaken: 'replace' } : how);
+  }
+
+  async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
+    const stored: StoredBytes[] = [];
+    for (const { key, body, ...how } of puts) stored.push(await this.put(key, body, how));
+    return stored;
+  }
+
+  draft(): Draft {
+    return this.#kept.draft();
   }
 
   async get(key: string): Promise<Uint8Array | null> {

@@ -143,7 +143,7 @@ export class User {
 
   async #submitOnce(request: SubmitRequest): Promise<void> {
     const { clock } = this.#process;
-    const answer = await submitJob({ ledger: this.#ledger, clock, findScraper: () => SCRAPER }, request);
+    const answer = await submitJob({ ledger: this.#ledger, clock, findScraper: async () => SCRAPER }, request);
     if (answer.kind === 'bad') this.#sim.oracle.fail(`submit was refused: ${JSON.stringify(answer.problems)}`);
   }
 

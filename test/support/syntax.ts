@@ -33,7 +33,7 @@ const PROJECT = join(import.meta.dirname, '..', '..');
 /** Every TypeScript file in these folders of the project. A folder that is not there has none. */
 export function readSources(from: readonly string[]): SourceText[] {
   return from
-    .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: PROJECT }))
+    .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: PROJECT, exclude: ['**/node_modules/**'] }))
     .map((path) => path.replaceAll(sep, '/'))
     .sort()
     .map((path) => ({ path, text: readFileSync(join(PROJECT, path), 'utf8') }));

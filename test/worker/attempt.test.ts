@@ -7,6 +7,7 @@ import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { ScrapeContext, Scraper } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { NO_TOOLS } from '../support/no-tools.ts';
 
 const ITEM = { seq: 0, itemId: 'item', input: {}, attempt: 1 };
 
@@ -20,7 +21,7 @@ async function attempt(
   const scraper = { id: 's', name: '', version: '1', description: '', lane: 'http', scrape } as unknown as Scraper;
   const order = { scraperId: 's', policy: policySchema.parse(options.policy ?? {}), policyRevision: 1 };
   const running = runAttempt(
-    { clock, store, faults: NO_FAULTS, digest: (text) => text },
+    { clock, store, faults: NO_FAULTS, digest: (text) => text, tools: NO_TOOLS },
     { jobId: 'job', order, scraper },
     ITEM,
     options.signal ?? new AbortController().signal,
@@ -50,7 +51,7 @@ test('a failure that is worth it is tried again as the policy says, and what it 
   assert.ok(result !== 'aborted');
   assert.equal(result.outcome.kind, 'scraped');
   assert.equal(result.tries, 3);
-  assert.deepEqual(seen, ['1 keep', '2 new', '3 new']);
+  assert.deepEqual(seen, ['1 0', '2 1', '3 2']);
 });
 
 test('what a scraper throws is unexpected, and keeps its cause', async () => {

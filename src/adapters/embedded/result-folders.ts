@@ -25,13 +25,18 @@ export class ResultFolders {
     if (folders.length === 0 || this.#known.has(path)) return path;
     this.make(folders.slice(0, -1));
     try {
-      this.#disk.mkdirSync(path);
+      this.#disk.mkdirSync(path, 0o700);
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
       if (!this.#isFolder(path)) throw new Error(`results: ${path} is not a folder`);
     }
     this.#remember(path);
     return path;
+  }
+
+  /** Whether it was made or found before. */
+  isKnown(folders: readonly string[]): boolean {
+    return folders.length === 0 || this.#known.has(join(this.#root, ...folders));
   }
 
   /** Null when it is not there. */

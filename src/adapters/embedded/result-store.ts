@@ -1,34 +1,27 @@
 import { hash } from 'node:crypto';
 import * as nodeDisk from 'node:fs';
-import { lstat, mkdir, open, opendir, realpath } from 'node:fs/promises';
+import { mkdir, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
 import type { ContentEncoding, StoredArtifact } from '../../domain/artifact.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { KeyTaken, type PutOptions, type ResultStore, type StoredBytes } from '../../ports/result-store.ts';
+import {
+  type Draft,
+  KeyTaken,
+  type Put,
+  type PutOptions,
+  type ResultStore,
+  type StoredBytes,
+} from '../../ports/result-store.ts';
 import { asStorageTrouble, codeOf } from './disk-trouble.ts';
+import { FileDraft, type OpenDraftFile } from './file-draft.ts';
+import { pack, unpack } from './packing.ts';
 import { removeFolder } from './remove-folder.ts';
 import { ResultFolders } from './result-folders.ts';
 import { type ResultPath, resultFolders, resultPath } from './result-path.ts';
+import { type Placed, ResultPlacing } from './result-placing.ts';
+import { type Disk, MAX_ROUNDS, UnfinishedResults } from './unfinished-results.ts';
 
-const pack = promisify(gzip);
-const unpack = promisify(gunzip);
-
-/** What the store writes with; a test may put a full or failing disk in its place. */
-export type Disk = Pick<
-  typeof nodeDisk,
-  'writeFileSync' | 'linkSync' | 'renameSync' | 'unlinkSync' | 'mkdirSync' | 'lstatSync'
->;
-
-/** A folder of its own for unfinished files, so that sweeping up does not mean walking through a million folders. */
-const UNFINISHED = '.tmp';
-
-/** A put is a matter of milliseconds; whoever began one this long ago is dead. */
-const OLD_MS = 10 * 60_000;
-
-/** Folders may vanish under us, and another writer may come and go, but not for ever. */
-const MAX_ROUNDS = 5;
+export type { Disk } from './unfinished-results.ts';
 
 const PROBE_BYTES = 64 * 1024;
 
@@ -39,46 +32,68 @@ const TO_READ = nodeDisk.constants.O_RDONLY | nodeDisk.constants.O_NOFOLLOW;
  * Results as files: `<root>/<key>`, or `<root>/<key>.gz` where they are kept packed. A file appears under its name whole
  * or not at all, because it is written elsewhere and then linked or renamed. It is not synced: see `check`.
  *
- * A put calls the file system synchronously. The six calls it takes are a tenth of a millisecond, as they end in memory;
+ * A put calls the file system synchronously. The few calls it takes are a tenth of a millisecond, as they end in memory;
  * handing each to another thread and back costs ten times that. The data directory is on a local disk in any case,
- * because the ledger's log needs one. Reading and removing, which are rare and may be long, do not block.
+ * because the ledger's log needs one. Reading, removing and the writing of large drafts, which may be long, do not block.
  */
 export async function openFileResultStore(
   root: string,
-  parts: { readonly clock: Clock; readonly disk?: Disk },
+  parts: { readonly clock: Clock; readonly disk?: Disk; readonly openDraftFile?: OpenDraftFile },
 ): Promise<FileResultStore> {
   try {
     await mkdir(root, { recursive: true, mode: 0o700 });
-    return new FileResultStore(await realpath(root), parts.clock, parts.disk ?? nodeDisk);
+    return new FileResultStore(await realpath(root), { disk: nodeDisk, ...parts });
   } catch (error) {
     throw asStorageTrouble(error, `cannot open the result store ${root}`);
   }
 }
 
 export class FileResultStore implements ResultStore {
-  readonly #root: string;
-  readonly #clock: Clock;
   readonly #disk: Disk;
   readonly #folders: ResultFolders;
+  readonly #unfinished: UnfinishedResults;
+  readonly #placing: ResultPlacing;
+  readonly #openDraftFile: OpenDraftFile | undefined;
 
-  constructor(root: string, clock: Clock, disk: Disk) {
-    this.#root = root;
-    this.#clock = clock;
-    this.#disk = disk;
-    this.#folders = new ResultFolders(root, disk);
+  constructor(
+    root: string,
+    parts: { readonly clock: Clock; readonly disk: Disk; readonly openDraftFile?: OpenDraftFile },
+  ) {
+    this.#disk = parts.disk;
+    this.#folders = new ResultFolders(root, parts.disk);
+    this.#unfinished = new UnfinishedResults(root, parts.clock, parts.disk, this.#folders);
+    this.#placing = new ResultPlacing(parts.disk, this.#folders, this.#unfinished);
+    this.#openDraftFile = parts.openDraftFile;
   }
 
-  async put(key: string, body: Uint8Array, how: PutOptions): Promise<StoredBytes> {
-    const path = resultPath(key);
-    const stored = { key, size: body.byteLength, sha256: hash('sha256', body), encoding: how.encoding };
-    const bytes = how.encoding === 'gzip' ? await pack(body) : body;
-    for (let round = 1; round <= MAX_ROUNDS; round += 1) {
-      if (this.#place(path, bytes, how)) return stored;
-      const there = await this.#whatIsThere(path, key);
-      // Null if it was removed since, or if two processes stepped back for each other.
-      if (there !== null) return sameOrTaken(stored, there);
+  async put(
+    key: string,
+    body: Uint8Array | Draft,
+    { contentType, encoding, ifTaken }: PutOptions,
+  ): Promise<StoredBytes> {
+    const put: Put = { key, body, contentType, encoding, ifTaken };
+    try {
+      return await this.#placeOne(await prepared(put));
+    } finally {
+      if (body instanceof FileDraft) await body.remove();
     }
-    throw new Error(`results: others keep writing and removing ${key}`);
+  }
+
+  async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
+    try {
+      const files: Prepared[] = [];
+      for (const put of puts) files.push(await prepared(put));
+      if (areInOneFolder(files) && this.#placeFolder(files)) return files.map(({ stored }) => stored);
+      const answers: StoredBytes[] = [];
+      for (const file of files) answers.push(await this.#placeOne(file));
+      return answers;
+    } finally {
+      for (const { body } of puts) if (body instanceof FileDraft) await body.remove();
+    }
+  }
+
+  draft(): Draft {
+    return new FileDraft(this.#unfinished, this.#openDraftFile);
   }
 
   async get(key: string): Promise<Uint8Array | null> {
@@ -121,93 +136,41 @@ export class FileResultStore implements ResultStore {
   /** Throws StorageTrouble if nothing can be written now. */
   async probe(): Promise<void> {
     try {
-      this.#write(new Uint8Array(PROBE_BYTES), () => true);
+      this.#unfinished.withFile(new Uint8Array(PROBE_BYTES), () => true);
     } catch (error) {
       throw asStorageTrouble(error, 'cannot write results');
     }
   }
 
-  /** Removes what processes that died left unfinished; answers how many files that were. */
+  /** Removes what processes that died left unfinished; answers how many files and folders that were. */
   async sweep(): Promise<number> {
-    const folder = join(this.#root, UNFINISHED);
-    const before = this.#clock.now() - OLD_MS;
-    let swept = 0;
     try {
-      for await (const entry of await opendir(folder)) {
-        const file = join(folder, entry.name);
-        const found = await lstat(file).catch(unlessMissing);
-        if (!found?.isFile() || found.mtimeMs >= before) continue;
-        if (this.#unlink(file)) swept += 1;
-      }
+      return await this.#unfinished.sweep();
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw asStorageTrouble(error, 'cannot sweep unfinished results');
-    }
-    return swept;
-  }
-
-  /** False if there are bytes under the key already, and they are to be kept. */
-  #place(path: ResultPath, bytes: Uint8Array, { ifTaken, encoding }: PutOptions): boolean {
-    const place = ifTaken === 'keep' ? this.#keep : this.#replace;
-    try {
-      return this.#write(bytes, (file) => {
-        const folder = this.#folders.make(path.folders);
-        return place.call(
-          this,
-          file,
-          join(folder, path.names[encoding]),
-          join(folder, path.names[otherThan(encoding)]),
-        );
-      });
-    } catch (error) {
-      throw asStorageTrouble(error, `cannot store ${[...path.folders, path.names[encoding]].join('/')}`);
+      throw asStorageTrouble(error, 'cannot sweep unfinished results');
     }
   }
 
-  /** Writes the bytes to an unfinished file, lets `place` give it a name, and leaves nothing else behind. */
-  #write(bytes: Uint8Array, place: (file: string) => boolean): boolean {
-    for (let round = 1; ; round += 1) {
-      try {
-        const file = join(this.#folders.make([UNFINISHED]), this.#clock.id());
-        try {
-          this.#disk.writeFileSync(file, bytes, { flag: 'wx', mode: 0o600 });
-          return place(file);
-        } finally {
-          this.#unlink(file);
-        }
-      } catch (error) {
-        if (codeOf(error) !== 'ENOENT' || round === MAX_ROUNDS) throw error;
-        // Another process removed a folder, or swept our file away while we were stopped.
-        this.#folders.forgetAll();
-      }
+  async #placeOne(file: Prepared): Promise<StoredBytes> {
+    const { path, stored } = file;
+    for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+      if (this.#trying(stored.key, () => this.#placing.placeFile(file))) return stored;
+      const there = await this.#whatIsThere(path, stored.key);
+      // Null if it was removed since, or if two processes stepped back for each other.
+      if (there !== null) return sameOrTaken(stored, there);
     }
+    throw new Error(`results: others keep writing and removing ${stored.key}`);
   }
 
-  #keep(file: string, mine: string, other: string): boolean {
-    if (this.#exists(other) || !this.#linkNew(file, mine)) return false;
-    if (!this.#exists(other)) return true;
-    // Another process was here at the same moment and in the other encoding: whoever sees the other steps back.
-    this.#unlink(mine);
-    return false;
+  #placeFolder(files: readonly Prepared[]): boolean {
+    return this.#trying(files[0]?.stored.key ?? '', () => this.#placing.placeNewFolder(files));
   }
 
-  #replace(file: string, mine: string, other: string): boolean {
-    this.#disk.renameSync(file, mine);
-    this.#unlink(other);
-    return true;
-  }
-
-  /** A link never takes the place of another, as a rename would. */
-  #linkNew(file: string, name: string): boolean {
+  #trying<T>(key: string, work: () => T): T {
     try {
-      this.#disk.linkSync(file, name);
-      return true;
+      return work();
     } catch (error) {
-      if (codeOf(error) === 'EEXIST') return false;
-      if (!NO_LINKS.has(codeOf(error) ?? '')) throw error;
-      // A file system without links: good against earlier writers, not against one of this very moment.
-      if (this.#exists(name)) return false;
-      this.#disk.renameSync(file, name);
-      return true;
+      throw asStorageTrouble(error, `cannot store ${key}`);
     }
   }
 
@@ -244,7 +207,7 @@ export class FileResultStore implements ResultStore {
       await using handle = await open(join(folder, path.names[encoding]), TO_READ);
       const bytes = await handle.readFile();
       if (encoding === 'identity') return bytes;
-      return await unpack(bytes, maxOutputLength === undefined ? {} : { maxOutputLength });
+      return await unpack(bytes, maxOutputLength);
     } catch (error) {
       if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EISDIR') return null;
       throw error;
@@ -254,20 +217,31 @@ export class FileResultStore implements ResultStore {
   #isFile(path: string): boolean {
     return this.#disk.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
   }
+}
 
-  #exists(path: string): boolean {
-    return this.#disk.lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  }
+/** A put that only needs its place: hashed, packed, its draft taken. */
+interface Prepared extends Placed {
+  readonly stored: StoredBytes;
+}
 
-  #unlink(path: string): boolean {
-    try {
-      this.#disk.unlinkSync(path);
-      return true;
-    } catch (error) {
-      unlessMissing(error);
-      return false;
-    }
+async function prepared({ key, body, encoding, ifTaken }: Put): Promise<Prepared> {
+  const path = resultPath(key);
+  if (body instanceof Uint8Array) {
+    const stored = { key, size: body.byteLength, sha256: hash('sha256', body), encoding };
+    return { path, content: encoding === 'gzip' ? await pack(body) : body, encoding, ifTaken, stored };
   }
+  if (!(body instanceof FileDraft)) throw new Error(`the draft for ${key} is not one of this store`);
+  const { content, size, sha256 } = await body.take();
+  return { path, content, encoding: 'identity', ifTaken, stored: { key, size, sha256, encoding: 'identity' } };
+}
+
+/** The same key twice is not for one folder: the second put has to meet the first. */
+function areInOneFolder(files: readonly Prepared[]): boolean {
+  const folder = files[0]?.path.folders.join('/');
+  return (
+    files.every(({ path }) => path.folders.join('/') === folder) &&
+    new Set(files.map(({ stored }) => stored.key)).size === files.length
+  );
 }
 
 interface Found {
@@ -275,23 +249,13 @@ interface Found {
   readonly encoding: ContentEncoding;
 }
 
-const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
-
 function sameOrTaken(stored: StoredBytes, there: Found): StoredBytes {
   if (hash('sha256', there.body) !== stored.sha256) throw new KeyTaken(stored.key);
   return { ...stored, encoding: there.encoding };
-}
-
-function otherThan(encoding: ContentEncoding): ContentEncoding {
-  return encoding === 'gzip' ? 'identity' : 'gzip';
 }
 
 /** What unpacking says of a file that is short, empty, or something else; and a link where a file should be. */
 function isDamage(error: unknown): boolean {
   const code = codeOf(error);
   return code !== null && (code.startsWith('Z_') || code === 'ERR_BUFFER_TOO_LARGE' || code === 'ELOOP');
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (codeOf(error) !== 'ENOENT') throw error;
 }

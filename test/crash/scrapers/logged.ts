@@ -1,19 +1,18 @@
 import { appendFileSync } from 'node:fs';
-import type { Scraper } from '../../../src/scraping/scraper.ts';
+import { definePlainScraper, z } from 'trawl/scraper';
 
 /**
  * Takes `ms`, keeps `bytes` bytes that can be told from any other item's, and notes its start and end in the file
  * `log`, with its process: so that one can see afterwards what a killed process had in its hands and when it ran again.
  */
-export default {
+export default definePlainScraper({
   id: 'crash-logged',
   name: 'Notes its starts and ends',
   version: '1.0.0',
   description: 'For the crash loop.',
-  lane: 'http',
+  input: z.object({ log: z.string(), ms: z.number(), bytes: z.number() }),
   async scrape({ input, jobId, itemId, sleep }) {
     const { log, ms, bytes } = input;
-    if (typeof log !== 'string' || typeof ms !== 'number' || typeof bytes !== 'number') throw new Error('bad input');
     const note = (what: string) => appendFileSync(log, `${what} ${jobId}/${itemId} ${process.pid} ${Date.now()}\n`);
     note('start');
     await sleep(ms);
@@ -22,4 +21,4 @@ export default {
     const body = new TextEncoder().encode(text.slice(0, bytes));
     return { kind: 'scraped', artifacts: [{ kind: 'html', bytes: body, contentType: 'text/html', extension: 'html' }] };
   },
-} satisfies Scraper;
+});

@@ -1,0 +1,162 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { styleText } from 'node:util';
+import type { Command } from 'commander';
+import { type Config, loadConfig } from '../config.ts';
+import { finishedOf } from '../domain/counts.ts';
+import { policySchema } from '../domain/policy.ts';
+import { inspect, verifyResults } from '../wiring.ts';
+import { type DemoCounty, startDemoCounty } from './demo-county.ts';
+import { EXIT } from './exit-codes.ts';
+import { formatCount, formatDuration, formatItems, formatRate, printable } from './format.ts';
+import { wholeNumber } from './options.ts';
+import { itemSource } from './run-items.ts';
+import { runJob } from './run-job.ts';
+import type { RunReport } from './run-report.ts';
+import { untilToldToStop } from './stop-signal.ts';
+import { verifyText } from './verify.ts';
+
+export function addDemoCommand(program: Command): void {
+  program
+    .command('demo')
+    .description('see it all in a minute: a county site on this machine, its parcels scraped, a block, and the resume')
+    .option('--parcels <n>', 'how many parcels to scrape', wholeNumber, 2000)
+    .option('--workers <n>', 'worker processes', wholeNumber, 2)
+    .addHelpText('after', HELP)
+    .action(demo);
+}
+
+const HELP = `
+Nothing leaves this machine: the county is a process of its own on loopback. What was scraped stays in .trawl/demo until
+the next demo.
+
+Example:
+  $ trawl demo --parcels 500`;
+
+/** The county forgets that it was asked for what it is asked by name: the route takes the name to its port. */
+const ORIGIN = 'http://demo-county.test';
+const BLOCKED_PARCELS = 300;
+const CONCURRENCY = 16;
+
+interface Stage {
+  readonly config: Config;
+  readonly folder: string;
+  readonly county: DemoCounty;
+  readonly signal: AbortSignal;
+}
+
+async function demo(options: { parcels: number; workers: number }): Promise<void> {
+  const base = loadConfig();
+  const folder = join(base.dataDir, 'demo');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const stop = new AbortController();
+  void untilToldToStop().then(() => stop.abort());
+  const county = await startDemoCounty(100_000, inspect(base).clock);
+  try {
+    const config = loadConfig({
+      workers: options.workers,
+      logLevel: 'error',
+      logTo: 'stderr',
+      allowAddresses: 'loopback',
+      routes: `${ORIGIN}=${county.url}`,
+    });
+    const stage = { config, folder, county, signal: stop.signal };
+    say(`A county with 100,000 parcels is on ${county.url}, in a process of its own.`);
+    const isDone = (await scrapeAll(stage, options.parcels)) && (await beBlockedAndResume(stage));
+    if (stop.signal.aborted) process.exitCode = EXIT.interrupted;
+    else process.exitCode = isDone ? EXIT.done : EXIT.failed;
+    if (isDone) say(`\nAll of it is in ${folder}. Next: trawl scrapers new my-county, and docs/writing-a-scraper.md`);
+  } finally {
+    await county.close();
+  }
+}
+
+/** First part: every parcel, by several worker processes; then what was kept is checked. */
+async function scrapeAll(stage: Stage, parcels: number): Promise<boolean> {
+  title('1', `${formatCount(parcels)} parcels: disclaimer, search form, result list, detail page, PDF bill`);
+  const report = await run(stage, 'parcels', await stage.county.parcels(parcels), {});
+  const { counts, status } = report.job;
+  if (status !== 'completed') return unfinished(report);
+  const requests = await stage.county.requests();
+  const rate = formatRate(counts.total / (report.elapsedMs / 1000));
+  say(
+    `${formatItems(counts.success, 'parcel')} in ${formatDuration(report.elapsedMs)}, ${rate}; ${formatCount(requests)} requests.`,
+  );
+  showOne(report);
+  const checked = await verifyResults({ ...stage.config, dataDir: report.dataDir }, report.job.jobId);
+  say(verifyText(checked));
+  return counts.success === counts.total && checked.kind === 'checked' && checked.problemCount === 0;
+}
+
+/** Second part: a site that begins to block, a breaker that notices, and the same job again when the block is over. */
+async function beBlockedAndResume(stage: Stage): Promise<boolean> {
+  const { county } = stage;
+  title('2', `${formatCount(BLOCKED_PARCELS)} parcels more, and the county begins to block us`);
+  await county.misbehave({ challenge: { rate: 1, from: 400 } });
+  const list = await county.parcels(BLOCKED_PARCELS);
+  const policy = { retries: { max_retries: 1, backoff_factor: 0.2 }, circuit_breaker: { consecutive_failures: 10 } };
+  const tripped = await run(stage, 'blocked', list, policy);
+  if (tripped.job.status !== 'failed') return unfinished(tripped);
+  const { counts, reason } = tripped.job;
+  say(`${styleText('red', 'The circuit breaker stopped the job')}: ${printable(reason?.message ?? '')}.`);
+  for (const { type, count, examples } of reason?.evidence ?? []) {
+    say(`  ${formatCount(count)} × ${type}: ${printable(examples[0]?.message ?? '')}`);
+  }
+  const spared = counts.total - finishedOf(counts);
+  say(
+    `${formatItems(counts.success, 'parcel')} are safe, ${formatCount(spared)} were not even tried: those requests are saved.`,
+  );
+
+  title('3', 'The block is over, and the same command goes on with the job');
+  await county.misbehave({});
+  const resumed = await run(stage, 'blocked', list, policy, true);
+  const { job } = resumed;
+  if (job.status !== 'completed') return unfinished(resumed);
+  const checked = await verifyResults({ ...stage.config, dataDir: resumed.dataDir }, job.jobId);
+  say(`${formatItems(job.counts.success, 'parcel')} of ${formatCount(job.counts.total)}, each of them once.`);
+  say(verifyText(checked));
+  return job.counts.success === job.counts.total && checked.kind === 'checked' && checked.problemCount === 0;
+}
+
+/** Just as `trawl run` does it. */
+function run(stage: Stage, name: string, list: string, policy: object, retryFailed = false): Promise<RunReport> {
+  const items = join(stage.folder, `${name}.csv`);
+  writeFileSync(items, list);
+  const wanted = policySchema.parse({ throttling: { max_concurrent_workers: CONCURRENCY }, ...policy });
+  return runJob({
+    config: { ...stage.config, dataDir: join(stage.folder, name) },
+    jobId: 'demo-county',
+    scraperId: 'demo-county',
+    source: itemSource({ items }),
+    policy: () => wanted,
+    retryFailed,
+    words: ['run', 'demo-county', '--items', items, '--out', join(stage.folder, name)],
+    screen: process.stderr,
+    signal: stage.signal,
+  });
+}
+
+function showOne({ results }: RunReport): void {
+  if (results === null) return;
+  const [line = '{}'] = readFileSync(results.path, 'utf8').split('\n', 1);
+  const { data }: { data?: Record<string, unknown> } = JSON.parse(line);
+  const fields = Object.entries(data ?? {}).filter(([, value]) => typeof value !== 'object' || value === null);
+  say('One of them:');
+  for (const [name, value] of fields.slice(0, 9)) say(`  ${name.padEnd(22)} ${printable(String(value), 80)}`);
+  say(`  … and the others in ${results.path}`);
+}
+
+function unfinished({ job, isInterrupted }: RunReport): false {
+  if (!isInterrupted)
+    say(`The job is ${job.status}: ${printable(job.reason?.message ?? 'it did not go as it should')}`);
+  return false;
+}
+
+function title(number: string, text: string): void {
+  say(`\n${styleText('bold', `${number} · ${text}`)}`);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,99 @@
+import { styleText } from 'node:util';
+import type { Command } from 'commander';
+import { loadConfig, type Setting, settingsInForce } from '../config.ts';
+import { inspect } from '../wiring.ts';
+import {
+  type Check,
+  checkCores,
+  checkDataDir,
+  checkDns,
+  checkEgress,
+  checkLedger,
+  checkNode,
+  checkOpenFiles,
+  checkResults,
+  checkScrapers,
+  checkSettings,
+  resolveBySystem,
+} from './doctor-checks.ts';
+import { EXIT } from './exit-codes.ts';
+import { formatItems, printable } from './format.ts';
+
+export function addDoctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .description('show the settings in force, and check each part of this installation')
+    .option('--data-dir <folder>', 'the data directory to look at (TRAWL_DATA_DIR, .trawl)')
+    .option('--offline', 'leave out what needs the network')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 no problem (warnings are none), 3 there is one.\n\nExample:\n  $ trawl doctor',
+    )
+    .action(doctor);
+}
+
+interface DoctorOptions {
+  readonly dataDir?: string;
+  readonly offline?: boolean;
+  readonly json?: boolean;
+}
+
+const DNS_DEADLINE_MS = 2000;
+
+async function doctor(options: DoctorOptions): Promise<void> {
+  const config = loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir });
+  const settings = settingsInForce(config).map(hideSecret);
+  const parts = inspect(config);
+  const { dataDir } = config;
+  const dns = { clock: parts.clock, resolve: resolveBySystem, deadlineMs: DNS_DEADLINE_MS };
+  const checks: Check[] = [
+    checkNode(),
+    ...checkSettings(settings),
+    await checkDataDir(dataDir),
+    checkLedger(parts, dataDir),
+    await checkResults(dataDir),
+    ...(await checkScrapers(parts)),
+    ...checkEgress(parts, config),
+    ...(options.offline ? [] : [await checkDns(dns)]),
+    checkOpenFiles(),
+    checkCores(config),
+  ];
+  const isWell = checks.every(({ result }) => result !== 'problem');
+  const answer = options.json
+    ? JSON.stringify({ ok: isWell, settings, checks }, null, 2)
+    : doctorText(settings, checks);
+  const code = isWell ? EXIT.done : EXIT.failed;
+  // A lookup that is still under way would keep the process for as long as the system's resolver likes to try.
+  process.stdout.write(`${answer}\n`, () => process.exit(code));
+}
+
+const SECRET = /KEY|PASSWORD|SECRET|TOKEN/i;
+
+export function hideSecret(setting: Setting): Setting {
+  const isSecret = SECRET.test(setting.name) && setting.value !== '';
+  return isSecret ? { ...setting, value: '(hidden)' } : setting;
+}
+
+const SIGNS = { ok: '✔', warning: '!', problem: '✘' } as const;
+const COLOURS = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
+
+export function doctorText(settings: readonly Setting[], checks: readonly Check[]): string {
+  const width = Math.max(...settings.map(({ name }) => name.length));
+  const counted = { warning: 0, problem: 0, ok: 0 };
+  for (const { result } of checks) counted[result] += 1;
+  return [
+    'Settings in force:',
+    ...settings.map(({ name, value, from }) => `  ${name.padEnd(width)}  ${printable(value) || '(empty)'}  (${from})`),
+    '',
+    'Checks:',
+    ...checks.flatMap(({ name, result, message, advice }) => [
+      `  ${styleText(COLOURS[result], SIGNS[result])} ${name}: ${message}`,
+      ...(advice === undefined ? [] : [`      → ${advice}`]),
+    ]),
+    '',
+    counted.problem === 0
+      ? `No problems, ${formatItems(counted.warning, 'warning')}.`
+      : `${formatItems(counted.problem, 'problem')}, ${formatItems(counted.warning, 'warning')}.`,
+  ].join('\n');
+}

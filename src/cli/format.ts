@@ -1,0 +1,62 @@
+/** `1,234,567` */
+export function formatCount(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** `1 item`, `2,000 items` */
+export function formatItems(count: number, one = 'item'): string {
+  return `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
+}
+
+/** `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h` */
+export function formatDuration(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000;
+  if (seconds < 9.95) return `${Number(seconds.toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return two(Math.floor(whole / 60), 'min', whole % 60, 's');
+  const minutes = Math.round(whole / 60);
+  if (minutes < 24 * 60) return two(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
+  const hours = Math.round(minutes / 60);
+  return two(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+function two(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+}
+
+/** `240/s`, `2.5/s`, `0.04/s` */
+export function formatRate(perSecond: number): string {
+  if (perSecond >= 10) return `${formatCount(Math.round(perSecond))}/s`;
+  return `${Number(perSecond.toPrecision(2))}/s`;
+}
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${value < 10 && unit > 0 ? Number(value.toFixed(1)) : Math.round(value)} ${UNITS[unit]}`;
+}
+
+/** Never `100 %` before the end, nor `0 %` after the beginning. */
+export function formatPercent(part: number, whole: number): string {
+  if (whole === 0) return '0 %';
+  const percent = Math.floor((part / whole) * 100);
+  return part > 0 && percent === 0 ? '<1 %' : `${percent} %`;
+}
+
+/** A command as it can be typed again, into a POSIX shell. */
+export function formatCommand(words: readonly string[]): string {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+}
+
+/** What comes from a site or a file must not steer the terminal that shows it. */
+export function printable(text: string, max = 300): string {
+  const clean = text.replaceAll(/\p{Cc}+/gu, ' ').trim();
+  return clean.length <= max ? clean : `${clean.slice(0, max - 1)}…`;
+}

@@ -1,0 +1,8 @@
+import { InvalidArgumentError } from 'commander';
+
+/** For commander: a whole number above 0. */
+export function wholeNumber(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('It must be a whole number above 0.');
+  return number;
+}

@@ -1,0 +1,100 @@
+import { liveLine, type Progress, progressLine } from './progress.ts';
+
+/** What is needed of a stream: of stderr, because stdout is for the answer. */
+export interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  hasColors?(): boolean;
+  write(text: string): unknown;
+}
+
+export interface DisplayParts {
+  readonly screen: Screen;
+  readonly clock: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
+  readonly look: () => Promise<Progress>;
+}
+
+const CLEAR_LINE = '\r\x1b[2K';
+
+/** A terminal is drawn on at most ten times a second; without news once a second, because rate and ETA change too. */
+const LIVE = { gapMs: 100, tickMs: 1000 };
+/** In a pipe each drawing is a line that stays. */
+const PLAIN = { gapMs: 2000, tickMs: 10_000 };
+
+/** Shows how a job stands for as long as it runs: it looks when it is poked, and now and then. */
+export class ProgressDisplay {
+  readonly #parts: DisplayParts;
+  readonly #isLive: boolean;
+  readonly #stop = new AbortController();
+  readonly #done: Promise<void>;
+  #wake = Promise.withResolvers<void>();
+  #lastLine = '';
+
+  constructor(parts: DisplayParts) {
+    this.#parts = parts;
+    this.#isLive = parts.screen.isTTY === true;
+    // A display that cannot look must not end the job.
+    this.#done = this.#run().catch(ignore);
+  }
+
+  /** Something happened. */
+  poke(): void {
+    this.#wake.resolve();
+  }
+
+  /** A line that stays, above what is live. */
+  note(text: string): void {
+    const { screen } = this.#parts;
+    if (!this.#isLive) {
+      screen.write(`${text}\n`);
+      return;
+    }
+    screen.write(`${CLEAR_LINE}${text}\n${this.#lastLine}`);
+  }
+
+  /** Draws the end, and leaves the line as it is. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#wake.resolve();
+    await this.#done;
+    await this.#draw('at last').catch(ignore);
+    if (this.#isLive && this.#lastLine !== '') this.#parts.screen.write('\n');
+  }
+
+  async #run(): Promise<void> {
+    const { gapMs, tickMs } = this.#isLive ? LIVE : PLAIN;
+    const { clock } = this.#parts;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const tick = new AbortController();
+      await Promise.race([this.#wake.promise, clock.sleep(tickMs, tick.signal)]);
+      tick.abort();
+      this.#wake = Promise.withResolvers<void>();
+      if (signal.aborted) return;
+      await this.#draw();
+      await clock.sleep(gapMs, signal);
+    }
+  }
+
+  async #draw(when: 'now' | 'at last' = 'now'): Promise<void> {
+    const { screen, look } = this.#parts;
+    const progress = await look();
+    if (progress.counts.total === 0) return;
+    if (this.#isLive) {
+      this.#lastLine = liveLine(progress, screen.columns ?? 80, screen.hasColors?.() === true);
+      screen.write(CLEAR_LINE + this.#lastLine);
+      return;
+    }
+    const line = progressLine(progress);
+    const isNews = when === 'at last' ? positionOf(line) !== positionOf(this.#lastLine) : line !== this.#lastLine;
+    if (isNews) screen.write(`${line}\n`);
+    this.#lastLine = line;
+  }
+}
+
+/** Without the rate, which is never the same twice. */
+function positionOf(line: string): string | undefined {
+  return line.split(' · ')[0];
+}
+
+function ignore(): void {}

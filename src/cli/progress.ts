@@ -1,0 +1,110 @@
+import { styleText } from 'node:util';
+import { type Counts, finishedOf } from '../domain/counts.ts';
+import { formatCount, formatDuration, formatPercent, formatRate } from './format.ts';
+
+/** How a job stands, for a line that tells it. */
+export interface Progress {
+  readonly counts: Counts;
+  /** Failures by their type, as far as they were seen; they need not add up to all. */
+  readonly failures: ReadonlyMap<string, number>;
+  /** Null while nobody can tell yet. */
+  readonly perSecond: number | null;
+  /** Instead of a rate: `reading items`, `paused: the disk is full`. */
+  readonly note: string | null;
+}
+
+/** For a pipe or a log: `1,200/2,000 60 % · 240/s · 3 failed · ETA 3 s`. */
+export function progressLine(progress: Progress): string {
+  return [position(progress.counts), ...details(progress)].map(({ text }) => text).join(SEPARATOR);
+}
+
+/** For a terminal: the same behind a bar, without what has no room, in colours if they are wanted. */
+export function liveLine(progress: Progress, columns: number, colours: boolean): string {
+  const { counts } = progress;
+  const parts = [position(counts), ...details(progress)];
+  // The last column stays free: some terminals begin a new line when it is written.
+  const room = columns - 1;
+  const shown: Part[] = [];
+  let length = 0;
+  for (const part of parts) {
+    const longer = length + (shown.length === 0 ? 0 : SEPARATOR.length) + part.text.length;
+    if (longer > room) continue;
+    shown.push(part);
+    length = longer;
+  }
+  const text = shown.map((part) => (colours && part.style ? styleText(part.style, part.text, ANY_STREAM) : part.text));
+  const cells = Math.min(BAR_CELLS, room - length - 1);
+  const bar = cells < 5 ? '' : `${barOf(finishedOf(counts), counts.total, cells)} `;
+  return `${bar}${text.join(SEPARATOR)}`;
+}
+
+interface Part {
+  readonly text: string;
+  readonly style?: 'green' | 'red' | 'yellow';
+}
+
+const SEPARATOR = ' · ';
+const BAR_CELLS = 24;
+/** Whether colours are wanted was decided by the caller, who knows the stream. */
+const ANY_STREAM = { validateStream: false };
+
+function position(counts: Counts): Part {
+  const finished = finishedOf(counts);
+  return {
+    text: `${formatCount(finished)}/${formatCount(counts.total)} ${formatPercent(finished, counts.total)}`,
+  };
+}
+
+function details({ counts, failures, perSecond, note }: Progress): Part[] {
+  const parts: Part[] = [];
+  const left = counts.total - finishedOf(counts);
+  if (note !== null) parts.push({ text: note, style: 'yellow' });
+  else if (perSecond !== null) parts.push({ text: formatRate(perSecond) });
+  if (counts.failed > 0) parts.push({ text: `${formatCount(counts.failed)} failed${byType(failures)}`, style: 'red' });
+  if (note === null && left > 0 && perSecond !== null && perSecond > 0) {
+    parts.push({ text: `ETA ${formatDuration((left / perSecond) * 1000)}` });
+  }
+  if (counts.skipped > 0) parts.push({ text: `${formatCount(counts.skipped)} skipped` });
+  if (counts.success > 0) parts.push({ text: `${formatCount(counts.success)} ok`, style: 'green' });
+  return parts;
+}
+
+/** ` (3 blocked, 1 timeout)`; one type needs no count, and of many the commonest are enough. */
+function byType(failures: ReadonlyMap<string, number>): string {
+  const sorted = [...failures].filter(([, count]) => count > 0).sort((a, b) => b[1] - a[1]);
+  const [first] = sorted;
+  if (first === undefined) return '';
+  if (sorted.length === 1) return ` (${first[0]})`;
+  const shown = sorted.slice(0, 3).map(([type, count]) => `${formatCount(count)} ${type}`);
+  return ` (${shown.join(', ')}${sorted.length > 3 ? ' …' : ''})`;
+}
+
+function barOf(done: number, total: number, cells: number): string {
+  const full = total === 0 ? 0 : Math.floor((done / total) * cells);
+  return '█'.repeat(full) + '░'.repeat(cells - full);
+}
+
+const WINDOW_MS = 10_000;
+const LEAST_MS = 300;
+
+/** Items per second over the last ten seconds, so that a job that slows down says so. */
+export class RateWindow {
+  #samples: { readonly at: number; readonly finished: number }[] = [];
+
+  /** `at` is of a clock that never goes back. */
+  add(at: number, finished: number): void {
+    // The time before the first item is that of starting workers, and says nothing of the pace.
+    if (this.#samples.length === 1 && this.#samples[0]?.finished === finished) this.#samples = [];
+    this.#samples.push({ at, finished });
+    // One that is older than the window stays, so that the window is covered.
+    while (this.#samples.length > 2 && (this.#samples[1]?.at ?? at) <= at - WINDOW_MS) this.#samples.shift();
+  }
+
+  perSecond(): number | null {
+    const first = this.#samples.at(0);
+    const last = this.#samples.at(-1);
+    if (first === undefined || last === undefined || last.at - first.at < LEAST_MS) return null;
+    // Items may be reopened meanwhile.
+    return Math.max(0, last.finished - first.finished) / ((last.at - first.at) / 1000);
+  }
+}

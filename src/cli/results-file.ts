@@ -1,0 +1,41 @@
+import { open, rename, rm } from 'node:fs/promises';
+import type { Engine } from '../wiring.ts';
+import { rowsOf } from '../wiring.ts';
+import type { ResultsFile } from './run-report.ts';
+
+const BATCH_CHARACTERS = 256 * 1024;
+
+/**
+ * One line per item, in the order of the list. It is written elsewhere and then renamed, so that whoever finds the file
+ * finds all of it. Null if `signal` aborted first; what was there before is there still.
+ */
+export async function writeResults(
+  engine: Pick<Engine, 'ledger' | 'store'>,
+  jobId: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<ResultsFile | null> {
+  const unfinished = `${path}.unfinished`;
+  const file = await open(unfinished, 'w', 0o600);
+  let rows = 0;
+  let damaged = 0;
+  try {
+    let batch = '';
+    for await (const row of rowsOf(engine, jobId)) {
+      if (signal.aborted) return null;
+      batch += `${JSON.stringify(row)}\n`;
+      rows += 1;
+      if (row.data_problem !== undefined) damaged += 1;
+      if (batch.length < BATCH_CHARACTERS) continue;
+      await file.writeFile(batch);
+      batch = '';
+    }
+    await file.writeFile(batch);
+    await file.sync();
+    await rename(unfinished, path);
+    return { path, rows, damaged };
+  } finally {
+    await file.close();
+    await rm(unfinished, { force: true });
+  }
+}

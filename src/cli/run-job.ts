@@ -1,0 +1,250 @@
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { type Config, ConfigError } from '../config.ts';
+import { finishedOf } from '../domain/counts.ts';
+import { isActive, type JobRecord } from '../domain/job.ts';
+import type { Policy } from '../domain/policy.ts';
+import { type Engine, openEngine, openLog } from '../wiring.ts';
+import { formatCount, printable } from './format.ts';
+import { ProgressDisplay, type Screen } from './progress-display.ts';
+import { writeResults } from './results-file.ts';
+import type { ItemSource, SourceChunk } from './run-items.ts';
+import type { RunReport } from './run-report.ts';
+import { JobWatch } from './run-watch.ts';
+
+export interface RunRequest {
+  readonly config: Config;
+  readonly jobId: string;
+  readonly scraperId: string;
+  readonly source: ItemSource | null;
+  /** The policy of the job, from the one it has already; null leaves it as it is. */
+  readonly policy: ((current: Policy | null) => Policy) | null;
+  readonly retryFailed: boolean;
+  /** As typed, for the command to go on with. */
+  readonly words: readonly string[];
+  readonly screen: Screen;
+  /** Aborts when the user wants it to stop. */
+  readonly signal: AbortSignal;
+}
+
+const MAX_BAD_LINES = 10;
+
+/**
+ * A job here and now. A new job is held until all of its items are in the ledger, so that a run which dies while it reads
+ * can be repeated: the job has not begun, let alone ended, and items that it has already are passed over.
+ */
+export async function runJob(request: RunRequest): Promise<RunReport> {
+  const log = openLog(request.config);
+  const engine = await openEngine(request.config, log);
+  try {
+    const run = new Run(engine, request);
+    return await run.carryOut(() => {
+      // Workers that leave because they are told to are no news.
+      log.level = 'error';
+    });
+  } finally {
+    log.level = 'error';
+    await engine.stop();
+  }
+}
+
+class Run {
+  readonly #engine: Engine;
+  readonly #request: RunRequest;
+  readonly #startedAt: number;
+  readonly #bad: { line: number; problem: string }[] = [];
+  #badCount = 0;
+  #endedAt: number;
+  #repeated = 0;
+  #isPartlyRead = false;
+  #isEnding = false;
+
+  constructor(engine: Engine, request: RunRequest) {
+    this.#engine = engine;
+    this.#request = request;
+    this.#startedAt = engine.clock.elapsed();
+    this.#endedAt = this.#startedAt;
+  }
+
+  async carryOut(beforeStop: () => void): Promise<RunReport> {
+    const { jobId, signal, screen, config, retryFailed } = this.#request;
+    await this.#refuseOtherJobs();
+    const found = await this.#engine.ledger.job(jobId);
+    const first = found ?? (await this.#create());
+    const hasNoWork = found?.status === 'completed' && !(retryFailed && found.counts.failed > 0);
+    const pool = hasNoWork ? null : this.#engine.startWorkers();
+    const watch = new JobWatch(this.#engine, first);
+    const display = new ProgressDisplay({ screen, clock: this.#engine.clock, look: () => watch.progress() });
+    watch.onChange(() => display.poke());
+    pool?.onChange((change) => {
+      if (change.kind !== 'died' || this.#isEnding || signal.aborted) return;
+      const how = change.error ?? (change.signal === null ? `with code ${change.code}` : `by ${change.signal}`);
+      display.note(`A worker process ended ${how}; another takes its place, and its items are tried again.`);
+    });
+    let finishedBefore = finishedOf(first.counts);
+    try {
+      if (found !== null) finishedBefore = finishedOf((await this.#takeUp(found)).counts);
+      watch.say('reading items');
+      await this.#import(found === null);
+      watch.say(null);
+      if (!this.#isPartlyRead) await watch.untilOver(signal);
+      const over = await this.#engine.ledger.job(jobId);
+      const isInterrupted = signal.aborted && (over === null || isActive(over));
+      if (isInterrupted)
+        display.note('Stopping: workers finish or give back what they have. Ctrl-C again ends it at once.');
+      this.#endedAt = this.#engine.clock.elapsed();
+      this.#isEnding = true;
+      beforeStop();
+      await pool?.stop(config.drainGraceMs + 5000);
+    } finally {
+      watch.close();
+      await display.stop();
+    }
+    return await this.#report(finishedBefore);
+  }
+
+  /** The folder of a run holds one job, so that its results are in one file and its command needs no job's name. */
+  async #refuseOtherJobs(): Promise<void> {
+    const { jobId, config } = this.#request;
+    const page = await this.#engine.ledger.jobs({ status: null, page: { after: null, limit: 2 } });
+    const other = page.entries.find((job) => job.jobId !== jobId);
+    if (other === undefined) return;
+    throw new ConfigError(
+      `${config.dataDir} holds the job ${other.jobId}: give this run a folder of its own with --out`,
+    );
+  }
+
+  async #create(): Promise<JobRecord> {
+    const { source, jobId, scraperId, policy } = this.#request;
+    if (source === null) throw new ConfigError('what shall it run on? Give --items FILE or --input name=value');
+    const answer = await this.#engine.submit({
+      job_id: jobId,
+      scraper_id: scraperId,
+      hold: true,
+      ...(policy === null ? {} : { execution_policy: policy(null) }),
+    });
+    if (answer.kind === 'bad') {
+      throw new ConfigError(answer.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
+    }
+    return answer.job;
+  }
+
+  /** Makes a job that was here before go on. */
+  async #takeUp(found: JobRecord): Promise<JobRecord> {
+    const { ledger, clock } = this.#engine;
+    const { jobId, source, config, policy, retryFailed } = this.#request;
+    if (found.status === 'cancelled')
+      throw new ConfigError(`the job in ${config.dataDir} is cancelled: use another --out`);
+    if (found.held && source === null) {
+      throw new ConfigError(`the items of the job in ${config.dataDir} were not all read: give --items again`);
+    }
+    const opens = retryFailed && found.counts.failed > 0;
+    const wanted = policy?.(found.policy) ?? found.policy;
+    if (!isDeepStrictEqual(wanted, found.policy) && (found.status !== 'completed' || opens)) {
+      await ledger.changeJob(jobId, { kind: 'policy', policy: wanted }, clock.now());
+    }
+    const isStopped = found.status === 'failed' || found.status === 'paused';
+    // A pause for storage is the engine's to end.
+    if (isStopped && found.reason?.code !== 'storage') await ledger.changeJob(jobId, { kind: 'resume' }, clock.now());
+    if (opens) await this.#reopenFailed();
+    return (await ledger.job(jobId)) ?? found;
+  }
+
+  async #reopenFailed(): Promise<void> {
+    const { ledger, clock } = this.#engine;
+    const { jobId } = this.#request;
+    const all = { errorType: null, itemIds: null, preview: false };
+    let after: string | null = null;
+    do {
+      const openUntil = clock.now() + 60_000;
+      const answer = await ledger.reopen(jobId, all, { after, limit: 1000 }, openUntil, clock.now());
+      if (!('kind' in answer)) throw new Error(`failed items cannot be tried again: ${answer.refused}`);
+      after = answer.kind === 'reopened' ? answer.next : null;
+    } while (after !== null);
+    await ledger.addItems(jobId, [], clock.now(), clock.now());
+  }
+
+  async #import(isNew: boolean): Promise<void> {
+    const { source, jobId, signal } = this.#request;
+    const { ledger, clock } = this.#engine;
+    if (source === null) return;
+    const before = await ledger.job(jobId);
+    const answer =
+      before?.status === 'completed'
+        ? { kind: 'closed' as const, status: before.status }
+        : await this.#engine.importItems(jobId, this.#itemsOf(source.open()));
+    if ('kind' in answer) {
+      if (answer.kind === 'closed' && answer.status === 'completed') await this.#refuseNewItems(source);
+      // The breaker tripped meanwhile: the same command reads the rest when it goes on.
+      else this.#isPartlyRead = true;
+      return;
+    }
+    if (isNew) this.#repeated = answer.duplicates;
+    this.#isPartlyRead = signal.aborted;
+    if (this.#isPartlyRead) return;
+    const job = await ledger.job(jobId);
+    if (job?.counts.total === 0) {
+      const [bad] = this.#bad;
+      const why =
+        bad === undefined
+          ? ''
+          : `: ${formatCount(this.#badCount)} lines cannot be read, line ${bad.line}: ${bad.problem}`;
+      throw new ConfigError(`${source.name} has no items${printable(why)}`);
+    }
+    if (job?.held) await ledger.changeJob(jobId, { kind: 'start' }, clock.now());
+  }
+
+  async *#itemsOf(chunks: AsyncGenerator<SourceChunk>) {
+    for await (const { items, bad } of chunks) {
+      this.#badCount += bad.length;
+      this.#bad.push(...bad.slice(0, MAX_BAD_LINES - this.#bad.length));
+      if (items.length > 0) yield items;
+      if (this.#request.signal.aborted) return;
+    }
+  }
+
+  /** A job that is over takes no more items; that is no harm if it has them all. */
+  async #refuseNewItems(source: ItemSource): Promise<void> {
+    const { jobId, config, signal } = this.#request;
+    if (!source.isRepeatable) return;
+    this.#badCount = 0;
+    this.#bad.length = 0;
+    let missing = 0;
+    for await (const items of this.#itemsOf(source.open())) {
+      for (const { itemId } of items) {
+        if ((await this.#engine.ledger.item(jobId, itemId)) === null) missing += 1;
+      }
+      if (signal.aborted) return;
+    }
+    if (missing === 0) return;
+    throw new ConfigError(
+      `${formatCount(missing)} items of ${source.name} are not in the job in ${config.dataDir}, which is completed and takes ` +
+        'no more: run them with another --out',
+    );
+  }
+
+  async #report(finishedBefore: number): Promise<RunReport> {
+    const { ledger } = this.#engine;
+    const { jobId, config, signal, words } = this.#request;
+    const elapsedMs = this.#endedAt - this.#startedAt;
+    const job = await ledger.job(jobId);
+    if (job === null) throw new Error(`the job ${jobId} is gone`);
+    const isUnfinished = isActive(job);
+    const results = isUnfinished
+      ? null
+      : await writeResults(this.#engine, jobId, join(config.dataDir, 'results.jsonl'), signal);
+    return {
+      job,
+      dataDir: config.dataDir,
+      isInterrupted: signal.aborted && (isUnfinished || results === null),
+      isPartlyRead: this.#isPartlyRead,
+      finishedBefore,
+      elapsedMs,
+      failures: await ledger.failureGroups(jobId, 50),
+      badLines: { count: this.#badCount, first: this.#bad },
+      repeated: this.#repeated,
+      results,
+      words,
+    };
+  }
+}

@@ -1,0 +1,144 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { type Config, ConfigError, loadConfig, settingsInForce } from '../config.ts';
+import { safeSegment } from '../domain/artifact.ts';
+import { type Policy, policySchema } from '../domain/policy.ts';
+import { findScraper } from '../wiring.ts';
+import { wholeNumber } from './options.ts';
+import { itemSource } from './run-items.ts';
+import { runJob } from './run-job.ts';
+import { exitCodeOf, reportJson } from './run-report.ts';
+import { untilToldToStop } from './stop-signal.ts';
+import { runSummary } from './summary.ts';
+
+interface RunOptions {
+  readonly items?: string;
+  readonly input?: readonly string[];
+  readonly out?: string;
+  readonly concurrency?: number;
+  readonly limit?: number;
+  readonly workers?: number;
+  readonly policy?: string;
+  readonly retryFailed?: boolean;
+  readonly json?: boolean;
+}
+
+export function addRunCommand(program: Command): void {
+  program
+    .command('run')
+    .description('run a scraper on a list of items, here and now; the same command again goes on where it stopped')
+    .argument('<scraper>', 'the id of a scraper (trawl scrapers list)')
+    .option('--items <file>', 'CSV, JSONL or JSON with the items; - reads stdin')
+    .option('--input <name=value>', 'one item by hand; repeat it for each field; name:=value takes JSON', collect)
+    .option('--out <folder>', 'where the job and its results are kept (.trawl/run/<scraper>)')
+    .option('--concurrency <n>', 'items at the same time (policy: throttling.max_concurrent_workers, 3)', wholeNumber)
+    .option('--limit <n>', 'only the first n items of the list', wholeNumber)
+    .option('--workers <n>', 'worker processes (TRAWL_WORKERS, the number of cores)', wholeNumber)
+    .option('--policy <file>', 'JSON with the execution policy')
+    .option('--retry-failed', 'open the failed items of the job again')
+    .option('--json', 'one JSON object on stdout at the end')
+    .addHelpText('after', HELP)
+    .action(run);
+}
+
+const HELP = `
+Every item is done once, also if the run is interrupted or killed: the same command again goes on with what is left.
+Columns of a CSV become the input of an item; a column item_id names it. The results are in <out>/results.jsonl, a line
+per item, and the pages in <out>/results. Progress goes to stderr.
+
+Exit codes: 0 done, 1 some items failed, 2 bad usage, 3 the job failed or its breaker tripped, 130 interrupted.
+
+Examples:
+  $ trawl run maricopa-az --items parcels.csv --concurrency 10
+  $ trawl run maricopa-az --input apn=200-14-030
+  $ trawl run maricopa-az --items parcels.csv --retry-failed`;
+
+async function run(scraperId: string, options: RunOptions): Promise<void> {
+  const source = itemSource(options);
+  const policy = policyChange(options);
+  const config = runConfig(scraperId, options);
+  await mustBeScraper(config, scraperId);
+  const stop = new AbortController();
+  void untilToldToStop().then(() => stop.abort());
+  const report = await runJob({
+    config,
+    jobId: nameOf(scraperId),
+    scraperId,
+    source,
+    policy,
+    retryFailed: options.retryFailed === true,
+    words: process.argv.slice(2),
+    screen: process.stderr,
+    signal: stop.signal,
+  });
+  if (options.json) process.stdout.write(`${JSON.stringify(reportJson(report), null, 2)}\n`);
+  else process.stdout.write(`${runSummary(report)}\n`);
+  process.exitCode = exitCodeOf(report);
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** Of the job and of its folder. */
+function nameOf(scraperId: string): string {
+  return safeSegment(scraperId, (text) => hash('sha256', text));
+}
+
+function runConfig(scraperId: string, { out, workers, concurrency }: RunOptions): Config {
+  const base = loadConfig();
+  const isLevelChosen = settingsInForce(base).some(
+    ({ name, from }) => name === 'TRAWL_LOG_LEVEL' && from !== 'default',
+  );
+  return loadConfig({
+    dataDir: out ?? join(base.dataDir, 'run', nameOf(scraperId)),
+    // More processes than items at the same time would only wait.
+    workers: Math.min(workers ?? base.workers, concurrency ?? Number.POSITIVE_INFINITY),
+    logLevel: isLevelChosen ? base.logLevel : 'warn',
+    logTo: 'stderr',
+  });
+}
+
+async function mustBeScraper(config: Config, id: string): Promise<void> {
+  const { scraper, others } = await findScraper(config, id);
+  if (scraper !== null) return;
+  const known =
+    others.length === 0 ? '' : `. There are: ${others.slice(0, 20).join(', ')}${others.length > 20 ? ' …' : ''}`;
+  throw new ConfigError(`there is no scraper ${id}${known}`);
+}
+
+/** What the options make of the policy that the job has; null if they say nothing of it. */
+function policyChange({ policy: file, concurrency }: RunOptions): ((current: Policy | null) => Policy) | null {
+  if (file === undefined && concurrency === undefined) return null;
+  const given = file === undefined ? null : readPolicy(file);
+  const change = (current: Policy | null): Policy => {
+    const base = given ?? current ?? policySchema.parse({});
+    if (concurrency === undefined) return base;
+    return checked(
+      { ...base, throttling: { ...base.throttling, max_concurrent_workers: concurrency } },
+      '--concurrency',
+    );
+  };
+  // Once now, so that what is wrong with it is said before anything is made.
+  change(null);
+  return change;
+}
+
+function readPolicy(file: string): Policy {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new ConfigError(`--policy ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return checked(value, `--policy ${file}`);
+}
+
+function checked(value: unknown, what: string): Policy {
+  const parsed = policySchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'the whole of it'}: ${message}`);
+  throw new ConfigError(`${what} cannot be used:\n  ${lines.join('\n  ')}`);
+}

@@ -1,0 +1,97 @@
+import type { Command } from 'commander';
+import { listScrapers } from './list.ts';
+import { newScraper } from './new.ts';
+import { showScraper } from './show.ts';
+import { testScrapers } from './test.ts';
+
+/** `trawl scrapers …` */
+export function addScrapersCommands(program: Command): void {
+  const scrapers = program
+    .command('scrapers')
+    .description('list, show, make and test scrapers')
+    .addHelpText(
+      'after',
+      `
+Scrapers are found in the folders that TRAWL_SCRAPERS names, and among those that come with Trawl.
+
+Examples:
+  $ trawl scrapers list
+  $ trawl scrapers new my-county --host treasurer.example.gov
+  $ trawl scrapers test my-county`,
+    );
+
+  scrapers
+    .command('list')
+    .description('every scraper, and every file that should be one and cannot be used')
+    .option('--check', 'load every file, which finds mistakes that its text does not show')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Exit code: 0, or 1 if a scraper cannot be used.
+
+Examples:
+  $ trawl scrapers list
+  $ TRAWL_SCRAPERS=/srv/counties trawl scrapers list --check --json`,
+    )
+    .action(listScrapers);
+
+  scrapers
+    .command('show')
+    .argument('<id>', 'the scraper')
+    .description('all about one scraper: its hosts, its file, the schemas of its input and its data')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Exit code: 0; 1 if it cannot be used, 2 if there is none.
+
+Example:
+  $ trawl scrapers show example-slow`,
+    )
+    .action(showScraper);
+
+  scrapers
+    .command('new')
+    .argument('<id>', 'lower-case letters, digits and dashes: maricopa-az')
+    .description('write a small scraper that works, with a fixture and a test')
+    .option('--folder <folder>', 'where to put it', 'scrapers')
+    .option('--host <host>', 'the host of its site', 'example.gov')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+It never writes over a file that is there.
+
+Example:
+  $ trawl scrapers new my-county --folder scrapers/az --host treasurer.example.gov`,
+    )
+    .action(newScraper);
+
+  scrapers
+    .command('test')
+    .argument('[ids...]', 'scrapers; all that have a fixture if there are none')
+    .description('run scrapers over their recorded pages, without any network')
+    .option('--record', 'run one scraper against its site, and keep what was seen as a case of its fixture')
+    .option('--input <name=value>', 'with --record: a field of the input; may be repeated; := takes JSON', collected)
+    .option('--case <name>', 'with --record: the name of the case; one of that name is replaced')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+A fixture lies beside its scraper: county.ts, county.fixture/cases.json and pages. --record writes one; read it before
+you keep it, because what the scraper got wrong is expected from then on.
+
+Exit code: 0 all is as expected; 1 something is not; 2 there is no such scraper, or it has no fixture.
+
+Examples:
+  $ trawl scrapers test
+  $ trawl scrapers test my-county other-county
+  $ trawl scrapers test my-county --record --input parcel=100-20-300 --case 'a parcel'`,
+    )
+    .action(testScrapers);
+}
+
+function collected(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}

@@ -1,0 +1,29 @@
+import { styleText } from 'node:util';
+import { loadConfig } from '../../config.ts';
+import { openScrapers } from '../../wiring.ts';
+import { EXIT } from '../exit-codes.ts';
+import { printable } from '../format.ts';
+import { shownPath } from './shown-path.ts';
+import { table } from './table.ts';
+
+/** `trawl scrapers list` */
+export async function listScrapers(options: { check?: true; json?: true }): Promise<void> {
+  const workshop = await openScrapers(loadConfig());
+  const entries = await workshop.list(options.check ?? false);
+  const known = entries.flatMap((entry) => (entry.kind === 'known' ? { ...entry.summary, file: entry.file } : []));
+  const problems = entries.flatMap((entry) => {
+    return entry.kind === 'broken' ? { id: entry.id, file: entry.file, problem: entry.problem } : [];
+  });
+  if (problems.length > 0) process.exitCode = EXIT.someItemsFailed;
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify({ scrapers: known, problems }, null, 2)}\n`);
+    return;
+  }
+  const rows = known.map(({ id, name, version, kind, hosts, file }) => {
+    return [id, name, version, kind, hosts?.join(' ') || '-', shownPath(file)];
+  });
+  process.stdout.write(table(['ID', 'NAME', 'VERSION', 'KIND', 'HOSTS', 'FILE'], rows));
+  if (problems.length === 0) return;
+  process.stdout.write(`\n${styleText('red', 'cannot be used:')}\n`);
+  for (const { problem } of problems) process.stdout.write(`  ${printable(problem, 1000)}\n`);
+}

@@ -1,0 +1,32 @@
+import { isAbsolute, relative, resolve } from 'node:path';
+import { ConfigError, loadConfig } from '../../config.ts';
+import { openScrapers } from '../../wiring.ts';
+import { formatCommand } from '../format.ts';
+import { shownPath } from './shown-path.ts';
+
+/** `trawl scrapers new` */
+export async function newScraper(id: string, options: { folder: string; host: string; json?: true }): Promise<void> {
+  const { folder, host } = options;
+  const workshop = await openScrapers(loadConfig());
+  const answer = await workshop.create({ id, folder, host });
+  if (answer.kind === 'refused') throw new ConfigError(answer.because);
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify({ id, files: answer.files }, null, 2)}\n`);
+    return;
+  }
+  const isFound = workshop.folders.some((known) => isBelow(resolve(folder), resolve(known)));
+  const setting = isFound ? '' : `${formatCommand([`TRAWL_SCRAPERS=${folder}`])} `;
+  process.stdout.write(`${answer.files.map((file) => `wrote ${shownPath(file)}`).join('\n')}
+
+Next:
+  $ ${setting}trawl scrapers test ${id}
+  $ ${setting}trawl scrapers test ${id} --record --input parcel=100-20-300
+  $ ${setting}trawl run ${id} --input parcel=100-20-300
+`);
+  if (!isFound) process.stdout.write(`\n${folder} is not among the folders of scrapers yet: hence TRAWL_SCRAPERS.\n`);
+}
+
+function isBelow(folder: string, above: string): boolean {
+  const way = relative(above, folder);
+  return way === '' || (way !== '..' && !/^\.\.[\\/]/.test(way) && !isAbsolute(way));
+}

@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { type Config, loadConfig } from '../config.ts';
+import type { VerifyReport } from '../domain/verify-report.ts';
+import { verifyResults } from '../wiring.ts';
+import { EXIT } from './exit-codes.ts';
+import { formatBytes, formatCount, formatItems, printable } from './format.ts';
+
+export function addVerifyCommand(program: Command): void {
+  program
+    .command('verify')
+    .description('check the results of a finished job: every item once, every part and file whole')
+    .argument('<job>', 'the id of the job')
+    .option('--data-dir <folder>', 'where its results are kept (TRAWL_DATA_DIR, .trawl, and what trawl run made there)')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('after', HELP)
+    .action(verify);
+}
+
+const HELP = `
+It needs nothing but the results, so that a copy of them can be checked anywhere, also while an engine runs on them.
+
+Exit codes: 0 all is well, 1 something is not, 3 there is no such job, or it is not finished.
+
+Example:
+  $ trawl verify maricopa-az --data-dir .trawl/run/maricopa-az`;
+
+async function verify(jobId: string, options: { dataDir?: string; json?: boolean }): Promise<void> {
+  const report = await findAndVerify(
+    loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
+    jobId,
+    {
+      alsoRuns: options.dataDir === undefined,
+    },
+  );
+  process.stdout.write(options.json ? `${JSON.stringify(verifyJson(report), null, 2)}\n` : `${verifyText(report)}\n`);
+  process.exitCode = exitCodeOf(report);
+}
+
+/** Unless a folder is named, a job of `trawl run` is found by its name as well. */
+async function findAndVerify(
+  config: Config,
+  jobId: string,
+  { alsoRuns }: { alsoRuns: boolean },
+): Promise<VerifyReport> {
+  const report = await verifyResults(config, jobId);
+  const isName = /^[\w.~-]+$/.test(jobId) && !jobId.startsWith('.');
+  if (report.kind === 'checked' || !alsoRuns || !isName) return report;
+  const ofRun = await verifyResults({ ...config, dataDir: join(config.dataDir, 'run', jobId) }, jobId);
+  return ofRun.kind === 'checked' ? ofRun : report;
+}
+
+function exitCodeOf(report: VerifyReport): number {
+  if (report.kind === 'nothing') return EXIT.failed;
+  return report.problemCount === 0 ? EXIT.done : EXIT.someItemsFailed;
+}
+
+export function verifyText(report: VerifyReport): string {
+  if (report.kind === 'nothing') return `Nothing to check: ${report.message}`;
+  const { jobId, status, checked, counts, problems, problemCount } = report;
+  const read =
+    `${formatItems(checked.items)} in ${formatItems(checked.parts, 'part')} of the manifest, ` +
+    `${formatItems(checked.artifacts, 'file')} of ${formatBytes(checked.bytes)}`;
+  const kinds = (['success', 'failed', 'skipped', 'cancelled'] as const)
+    .filter((kind) => counts[kind] > 0)
+    .map((kind) => `${formatCount(counts[kind])} ${kind}`);
+  const head = [
+    `Job ${printable(jobId)} (${status}): ${kinds.join(', ')} of ${formatCount(counts.total)}`,
+    `Checked: ${read}`,
+  ];
+  if (problemCount === 0)
+    return [...head, 'All is well: every item is there once, and every byte is as it was kept.'].join('\n');
+  const rest = problemCount - problems.length;
+  return [
+    ...head,
+    '',
+    `${formatItems(problemCount, 'problem')}:`,
+    ...problems.map(({ where, problem }) => `  ${printable(where)}: ${printable(problem)}`),
+    ...(rest > 0 ? [`  and ${formatCount(rest)} more`] : []),
+  ].join('\n');
+}
+
+function verifyJson(report: VerifyReport) {
+  if (report.kind === 'nothing') return { ok: false, message: report.message };
+  const { jobId, status, counts, checked, problems, problemCount } = report;
+  return { ok: problemCount === 0, job_id: jobId, status, counts, checked, problem_count: problemCount, problems };
+}

@@ -1,0 +1,112 @@
+/**
+ * Cuts bytes into lines, or into the records of a CSV file, whose quoted fields may hold line breaks. It keeps one record
+ * at a time and goes over every byte once, whatever the bytes are: one that is too long is named, and the next begins
+ * after its line.
+ */
+export type RawRecord =
+  | { readonly kind: 'record'; readonly line: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'too-long'; readonly line: number }
+  /** The end came inside of a quoted field. */
+  | { readonly kind: 'open-quote'; readonly line: number; readonly lastLine: number };
+
+/** More than any line of items has. */
+export const MAX_RECORD_BYTES = 2 ** 20;
+
+export class RecordSplitter {
+  /** Null where quotes mean nothing. */
+  readonly #delimiter: number | null;
+  readonly #maxBytes: number;
+  #pieces: Uint8Array[] = [];
+  #size = 0;
+  #field: FieldState = 'start';
+  #isTooLong = false;
+  #line = 1;
+  #firstLine = 1;
+
+  constructor(delimiter: number | null, maxBytes = MAX_RECORD_BYTES) {
+    this.#delimiter = delimiter;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The records that end in this chunk, without their line breaks. */
+  push(chunk: Uint8Array): RawRecord[] {
+    const records: RawRecord[] = [];
+    let from = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      if (this.#delimiter === null) {
+        // Native search: lines of JSON are long, and nothing but their ends matters.
+        at = chunk.indexOf(NEWLINE, at);
+        if (at < 0) break;
+      }
+      const byte = chunk[at];
+      if (byte === NEWLINE) {
+        this.#line += 1;
+        if (this.#field !== 'quoted' || this.#isTooLong) {
+          records.push(this.#end(chunk.subarray(from, at)));
+          from = at + 1;
+        }
+      } else if (this.#delimiter !== null) this.#field = nextField(this.#field, byte, this.#delimiter);
+    }
+    this.#keep(chunk.subarray(from));
+    return records;
+  }
+
+  /** What is left when the bytes are at their end. */
+  last(): RawRecord | null {
+    if (this.#size === 0 && !this.#isTooLong) return null;
+    if (this.#field === 'quoted' && !this.#isTooLong) {
+      return { kind: 'open-quote', line: this.#firstLine, lastLine: this.#line };
+    }
+    return this.#end(new Uint8Array());
+  }
+
+  #end(piece: Uint8Array): RawRecord {
+    this.#keep(piece);
+    const line = this.#firstLine;
+    const record: RawRecord = this.#isTooLong
+      ? { kind: 'too-long', line }
+      : { kind: 'record', line, bytes: joined(this.#pieces) };
+    this.#pieces = [];
+    this.#size = 0;
+    this.#field = 'start';
+    this.#isTooLong = false;
+    this.#firstLine = this.#line;
+    return record;
+  }
+
+  #keep(piece: Uint8Array): void {
+    if (this.#isTooLong || piece.length === 0) return;
+    this.#size += piece.length;
+    if (this.#size > this.#maxBytes) {
+      this.#isTooLong = true;
+      this.#pieces = [];
+    } else this.#pieces.push(piece);
+  }
+}
+
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const QUOTE = 0x22;
+
+/** As csv-parse reads it: a quote opens only at the start of a field, and two in a row are one that belongs to it. */
+function nextField(field: FieldState, byte: number | undefined, delimiter: number): FieldState {
+  switch (field) {
+    case 'quoted':
+      return byte === QUOTE ? 'quote-in-quoted' : 'quoted';
+    case 'quote-in-quoted':
+      if (byte === QUOTE) return 'quoted';
+      return byte === delimiter ? 'start' : 'plain';
+    case 'start':
+      if (byte === QUOTE) return 'quoted';
+      return byte === delimiter || byte === RETURN ? 'start' : 'plain';
+    case 'plain':
+      return byte === delimiter ? 'start' : 'plain';
+  }
+}
+
+type FieldState = 'start' | 'plain' | 'quoted' | 'quote-in-quoted';
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const [only] = pieces;
+  return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
+}

@@ -1,0 +1,22 @@
+/** What a scraper author imports, as `trawl/scraper`. What is not named here may change without notice. */
+export { z } from 'zod';
+export { FAILURE_TYPES, type FailureType, failure } from '../domain/failure.ts';
+export { definePlainScraper } from './define-scraper.ts';
+export { expect } from './extract/expect.ts';
+export type { OptionalReader } from './extract/optional-reader.ts';
+export { parseDate, parseMoney, parseNumber, parsePercent } from './extract/parse-values.ts';
+export type { Reader } from './extract/reader.ts';
+export type { Table } from './extract/table.ts';
+export { certify } from './fixtures/certify.ts';
+export {
+  defineHttpScraper,
+  type HttpScrapeContext,
+  type HttpScrapeResult,
+  type PageToParse,
+} from './http/define-http-scraper.ts';
+export type { Form } from './http/form.ts';
+export type { HttpClient } from './http/http-client.ts';
+export type { Page } from './http/page.ts';
+export type { WebDocument } from './http/web-document.ts';
+export { fail } from './scrape-failure.ts';
+export type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from './scraper.ts';

@@ -1,0 +1,206 @@
+import type { CheerioAPI } from 'cheerio';
+import type { Element } from 'domhandler';
+import { failure } from '../../domain/failure.ts';
+import { ScrapeFailure } from '../scrape-failure.ts';
+import { documentOf, findAll, findFirst } from './find.ts';
+import { OptionalReader } from './optional-reader.ts';
+import {
+  attributeNamed,
+  DATE,
+  KEY_VALUES,
+  LINES,
+  LINK,
+  MONEY,
+  NUMBER,
+  PERCENT,
+  type Place,
+  type Reading,
+  TABLE,
+  TEXT,
+} from './readings.ts';
+import type { Table } from './table.ts';
+import { visibleText } from './visible-text.ts';
+
+/** Stands for the reader's own element, where a selector must be given. */
+const ITSELF = ':scope';
+
+/**
+ * Reads values off a page by CSS selectors. What is not there, or is there but empty, ends the item: a field that is
+ * silently empty is the commonest way for a scraper to go wrong. Where empty is normal, there is `optional`.
+ * Where a selector matches more than once, the first match counts; without a selector a reader reads its own element.
+ */
+export abstract class Reader {
+  /** For what the readers below do not do. Change nothing through it: elements are found by an index of ids. */
+  abstract get $(): CheerioAPI;
+  /** Of the page: links are relative to it. */
+  abstract readonly url: string;
+  /** What it means that something is not on the page; `what` is a selector, or `the text of #selector`. */
+  protected abstract absent(what: string): ScrapeFailure;
+
+  /** The same readers, but null where these fail for want of an element or a value. */
+  get optional(): OptionalReader {
+    return new OptionalReader((selector) => this.#find(selector), this.#place());
+  }
+
+  has(selector: string): boolean {
+    return this.#find(selector) !== null;
+  }
+
+  /** Whether a person sees this. Of a text, white space and case do not matter. */
+  says(text: string | RegExp): boolean {
+    const seen = visibleText(this.root ?? documentOf(this.$));
+    if (typeof text !== 'string') return seen.search(text) >= 0;
+    return seen.toLowerCase().includes(text.replace(/\s+/g, ' ').trim().toLowerCase());
+  }
+
+  /** As a person sees it: in one line, without scripts and hidden parts. */
+  text(selector = ITSELF): string {
+    return this.#read(selector, TEXT);
+  }
+
+  /** Split where a person sees a new line begin; without empty lines. */
+  lines(selector = ITSELF): string[] {
+    return this.#read(selector, LINES);
+  }
+
+  attribute(selector: string, name: string): string {
+    return this.#read(selector, attributeNamed(name));
+  }
+
+  /** The absolute address that `href` leads to. */
+  link(selector = ITSELF): string {
+    return this.#read(selector, LINK);
+  }
+
+  number(selector = ITSELF): number {
+    return this.#read(selector, NUMBER);
+  }
+
+  /** In dollars: `$1,129.60` is 1129.6. */
+  money(selector = ITSELF): number {
+    return this.#read(selector, MONEY);
+  }
+
+  /** `10.00%` is 10. */
+  percent(selector = ITSELF): number {
+    return this.#read(selector, PERCENT);
+  }
+
+  /** `1/5/2025` is '2025-01-05'. */
+  date(selector = ITSELF): string {
+    return this.#read(selector, DATE);
+  }
+
+  table(selector = ITSELF): Table {
+    return this.#read(selector, TABLE);
+  }
+
+  /** Labels and what stands beside them: in a list, in a table, or one per line. */
+  keyValues(selector = ITSELF): Record<string, string> {
+    return this.#read(selector, KEY_VALUES);
+  }
+
+  /** A reader of the first match alone. */
+  within(selector: string): Reader {
+    const element = this.#find(selector);
+    if (element === null) throw this.absent(selector);
+    return this.#part(element, selector);
+  }
+
+  /** What `read` makes of each match, in the page's order. None is no failure: see `expect.fields` for that. */
+  all<T>(selector: string, read: (reader: Reader, index: number) => T): T[] {
+    return findAll(this.$, this.root, selector).map((element, index) =>
+      read(this.#part(element, `${selector} (${index + 1})`), index),
+    );
+  }
+
+  /** The failure to throw when a check of your own misses something: it says what the page says instead. */
+  missing(what: string): ScrapeFailure {
+    return this.absent(what);
+  }
+
+  /** What it reads; null for the whole page. */
+  protected get root(): Element | null {
+    return null;
+  }
+
+  /** `td in tr.total in #taxes`: from the small to the large. */
+  protected locate(selector: string): string {
+    return selector === ITSELF ? 'the page' : selector;
+  }
+
+  /** The failure when nothing on the page explains why something is not there. */
+  protected notOnPage(what: string): ScrapeFailure {
+    const element = findFirst(this.$, null, 'title');
+    const title = element === null ? '' : visibleText(element).slice(0, 100);
+    return new ScrapeFailure(
+      failure('structure_changed', `${what} is not on the page (title "${title}", ${this.url})`),
+    );
+  }
+
+  /** As `absent`, with the whole way to it in `what`. */
+  protected absentFromPage(what: string): ScrapeFailure {
+    return this.absent(what);
+  }
+
+  #part(element: Element, name: string): Reader {
+    return new Part(this, element, this.locate(name), (what) => this.absentFromPage(what));
+  }
+
+  #read<T>(selector: string, reading: Reading<T>): T {
+    const element = this.#find(selector);
+    if (element === null) throw this.absent(selector === ITSELF ? reading.what : selector);
+    const value = reading.read(element, selector, this.#place());
+    if (value === null) throw this.absent(selector === ITSELF ? reading.what : `${reading.what} of ${selector}`);
+    return value;
+  }
+
+  #find(selector: string): Element | null {
+    if (selector === ITSELF) return this.root ?? findFirst(this.$, null, 'body') ?? findFirst(this.$, null, '*');
+    return findFirst(this.$, this.root, selector);
+  }
+
+  #place(): Place {
+    return { $: this.$, url: this.url, locate: (what) => this.locate(what), absent: (what) => this.absent(what) };
+  }
+}
+
+/** One element of a page. */
+class Part extends Reader {
+  readonly #page: Reader;
+  readonly #root: Element;
+  readonly #name: string;
+  readonly #absentFromPage: (what: string) => ScrapeFailure;
+
+  constructor(page: Reader, root: Element, name: string, absentFromPage: (what: string) => ScrapeFailure) {
+    super();
+    this.#page = page;
+    this.#root = root;
+    this.#name = name;
+    this.#absentFromPage = absentFromPage;
+  }
+
+  override get $(): CheerioAPI {
+    return this.#page.$;
+  }
+
+  override get url(): string {
+    return this.#page.url;
+  }
+
+  protected override get root(): Element {
+    return this.#root;
+  }
+
+  protected override locate(selector: string): string {
+    return selector === ITSELF ? this.#name : `${selector} in ${this.#name}`;
+  }
+
+  protected override absent(what: string): ScrapeFailure {
+    return this.#absentFromPage(`${what} in ${this.#name}`);
+  }
+
+  protected override absentFromPage(what: string): ScrapeFailure {
+    return this.#absentFromPage(what);
+  }
+}

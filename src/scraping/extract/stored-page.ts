@@ -1,0 +1,26 @@
+import type { CheerioAPI } from 'cheerio';
+import type { ScrapeFailure } from '../scrape-failure.ts';
+import { parseHtml } from './parse-html.ts';
+import { Reader } from './reader.ts';
+
+/** A page that was fetched some time ago. What it lacks, the scraper did not expect: the page was right at its time. */
+export class StoredPage extends Reader {
+  override readonly url: string;
+  readonly body: string;
+  #parsed: CheerioAPI | null = null;
+
+  constructor(body: string, url: string) {
+    super();
+    this.body = body;
+    this.url = url;
+  }
+
+  override get $(): CheerioAPI {
+    this.#parsed ??= parseHtml(this.body);
+    return this.#parsed;
+  }
+
+  protected override absent(what: string): ScrapeFailure {
+    return this.notOnPage(what);
+  }
+}

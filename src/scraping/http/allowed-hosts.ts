@@ -1,0 +1,19 @@
+/**
+ * Whether a scraper may talk to a host, given as in a URL, with its port if that is unusual. An entry is a host, exactly;
+ * `*.example.gov` stands for every host below it, but not for example.gov. One without a port holds for all of them. No
+ * entries at all: the hosts come with the input, and only the rules for addresses hold.
+ */
+export function compileHosts(entries: readonly string[]): (host: string) => boolean {
+  if (entries.length === 0) return () => true;
+  const exact = new Set<string>();
+  const below: string[] = [];
+  for (const entry of entries.map((each) => each.trim().toLowerCase())) {
+    if (entry.startsWith('*.')) below.push(entry.slice(1));
+    else exact.add(entry);
+  }
+  return (host) => {
+    const name = host.replace(/:\d+$/, '');
+    if (exact.has(host) || exact.has(name)) return true;
+    return below.some((suffix) => name.endsWith(suffix) || host.endsWith(suffix));
+  };
+}

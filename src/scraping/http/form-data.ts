@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import type { ButtonControl, Control } from './form-controls.ts';
+
+/** A form's content on its way out: names and values, in order. */
+export type Entry = readonly [name: string, value: string] | readonly [name: string, value: typeof NO_FILE];
+
+/** What a file field holds when no file was chosen. */
+export const NO_FILE = Symbol('no file');
+
+/** The entries of the controls that are sent, as browsers choose them; `pressed` is the button, if one was. */
+export function entriesOf(controls: readonly Control[], pressed: ButtonControl | null): Entry[] {
+  const entries: Entry[] = [];
+  for (const control of controls) {
+    if (control.disabled) continue;
+    if (control.kind === 'image' && control === pressed) {
+      // Where it was clicked. Without a name the two go without one, too.
+      const prefix = control.name === '' ? '' : `${control.name}.`;
+      entries.push([`${prefix}x`, '0'], [`${prefix}y`, '0']);
+    } else if (control.name !== '') entries.push(...namedEntries(control, pressed));
+  }
+  return entries;
+}
+
+function namedEntries(control: Control, pressed: ButtonControl | null): Entry[] {
+  const { name } = control;
+  switch (control.kind) {
+    case 'text':
+      return [[name, control.value]];
+    case 'checkbox':
+    case 'radio':
+      return control.checked ? [[name, control.value]] : [];
+    case 'select':
+      return control.options
+        .filter(({ selected, disabled }) => selected && !disabled)
+        .map(({ value }): Entry => [name, value]);
+    case 'submit':
+      return control === pressed ? [[name, control.value]] : [];
+    case 'file':
+      return [[name, NO_FILE]];
+    case 'image':
+    case 'button':
+      return [];
+  }
+}
+
+export type Encoding = 'application/x-www-form-urlencoded' | 'multipart/form-data' | 'text/plain';
+
+export function encodingNamed(name: string | undefined): Encoding {
+  const lower = name?.trim().toLowerCase();
+  return lower === 'multipart/form-data' || lower === 'text/plain' ? lower : 'application/x-www-form-urlencoded';
+}
+
+export function encodeBody(entries: readonly Entry[], encoding: Encoding): { contentType: string; body: Uint8Array } {
+  switch (encoding) {
+    case 'application/x-www-form-urlencoded':
+      return { contentType: encoding, body: Buffer.from(urlEncoded(entries)) };
+    case 'text/plain':
+      return {
+        contentType: encoding,
+        body: Buffer.from(
+          plain(entries)
+            .map(([name, value]) => `${name}=${value}\r\n`)
+            .join(''),
+        ),
+      };
+    case 'multipart/form-data':
+      return multipart(entries);
+  }
+}
+
+export function urlEncoded(entries: readonly Entry[]): string {
+  return new URLSearchParams(plain(entries)).toString();
+}
+
+function plain(entries: readonly Entry[]): [string, string][] {
+  return entries.map(([name, value]) => [withLineEnds(name), value === NO_FILE ? '' : withLineEnds(value)]);
+}
+
+function multipart(entries: readonly Entry[]): { contentType: string; body: Uint8Array } {
+  const parts = entries.map(([name, value]) => {
+    const head = `Content-Disposition: form-data; name="${escapeName(name)}"`;
+    return value === NO_FILE
+      ? `${head}; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n\r\n`
+      : `${head}\r\n\r\n${withLineEnds(value)}\r\n`;
+  });
+  // Made of the content itself, so that it cannot stand in it, and the same form gives the same bytes.
+  const digest = createHash('sha256').update(parts.join('\0')).digest('hex');
+  const boundary = `----WebKitFormBoundary${digest.slice(0, 16)}`;
+  const body = `${parts.map((part) => `--${boundary}\r\n${part}`).join('')}--${boundary}--\r\n`;
+  return { contentType: `multipart/form-data; boundary=${boundary}`, body: Buffer.from(body) };
+}
+
+function escapeName(name: string): string {
+  return withLineEnds(name).replaceAll('\r\n', '%0D%0A').replaceAll('"', '%22');
+}
+
+/** On the wire a line ends in CR LF, whatever the page has. */
+function withLineEnds(text: string): string {
+  return text.replaceAll(/\r\n|\r|\n/g, '\r\n');
+}

@@ -1,0 +1,157 @@
+import type { Element } from 'domhandler';
+import { findAll } from '../extract/find.ts';
+import { fail } from '../scrape-failure.ts';
+import { type ButtonControl, type Control, readControls } from './form-controls.ts';
+import { type Entry, encodeBody, encodingNamed, entriesOf, urlEncoded } from './form-data.ts';
+import { type FieldValue, fillControls, valueOfControls } from './form-fill.ts';
+import { ARGUMENT_FIELD, type Postback, postbackIn, TARGET_FIELD } from './postback.ts';
+import { addressOn, type FormPlace, type PageRequest, type Requester } from './requester.ts';
+import type { DocumentOptions, WebDocument } from './web-document.ts';
+
+/**
+ * A form of a page, to fill and to submit as a person would: what is sent is what a browser sends, hidden fields
+ * included. Fields go by name, by id, or by a selector, whichever finds something first.
+ */
+export class Form<P> {
+  readonly #place: FormPlace;
+  readonly #element: Element;
+  readonly #requester: Requester<P>;
+  readonly #controls: readonly Control[];
+
+  constructor(place: FormPlace, element: Element, requester: Requester<P>) {
+    this.#place = place;
+    this.#element = element;
+    this.#requester = requester;
+    this.#controls = readControls(place.$, element);
+  }
+
+  fill(values: Readonly<Record<string, FieldValue>>): this {
+    for (const [key, value] of Object.entries(values)) {
+      const fields = this.#fieldsFor(key);
+      fillControls(key, fields, value);
+      this.#releaseRadios(fields);
+    }
+    return this;
+  }
+
+  /** What a field holds now; null where nothing is chosen. */
+  value(key: string): string | null {
+    return valueOfControls(this.#fieldsFor(key));
+  }
+
+  /** Presses a button, found like a field or by its label; without one, the first: what Enter does in a field. */
+  async submit(button?: string): Promise<P> {
+    return this.#requester.open(this.#pressing(button));
+  }
+
+  /** The same, where a document comes back. */
+  async document(button?: string, options: DocumentOptions = {}): Promise<WebDocument> {
+    return this.#requester.download(this.#pressing(button), options);
+  }
+
+  /** What `__doPostBack` of a WebForms page does: it sends all but the buttons. */
+  async postback(postback: Postback): Promise<P> {
+    return this.#requester.open(this.#postingBack(postback));
+  }
+
+  #pressing(button: string | undefined): PageRequest {
+    if (button === undefined) {
+      const first = this.#controls.find((control) => isButton(control) && control.kind !== 'button');
+      const usable = first !== undefined && isButton(first) && !first.disabled ? first : null;
+      return this.#request(entriesOf(this.#controls, usable), usable);
+    }
+    const found = this.#buttonFor(button);
+    if ('target' in found) return this.#postingBack(found);
+    found.disabled = false;
+    return this.#request(entriesOf(this.#controls, found), found);
+  }
+
+  #postingBack({ target, argument }: Postback): PageRequest {
+    const sent = new Map([
+      [TARGET_FIELD, target],
+      [ARGUMENT_FIELD, argument],
+    ]);
+    const entries = entriesOf(this.#controls, null).map((entry): Entry => {
+      const value = sent.get(entry[0]);
+      sent.delete(entry[0]);
+      return value === undefined ? entry : [entry[0], value];
+    });
+    return this.#request([...entries, ...sent], null);
+  }
+
+  #request(entries: readonly Entry[], pressed: ButtonControl | null): PageRequest {
+    const own = this.#element.attribs;
+    const over = pressed?.element.attribs ?? {};
+    const action = (over['formaction'] ?? own['action'] ?? '').trim();
+    // An empty one means the page itself, whatever its <base> says.
+    const url = action === '' ? URL.parse(this.#place.url) : addressOn(this.#place, action);
+    if (url === null || !/^https?:$/.test(url.protocol)) {
+      return fail(
+        'structure_changed',
+        `the form is sent to "${action.slice(0, 100)}", which is no address (${this.#place.url})`,
+      );
+    }
+    const method = (over['formmethod'] ?? own['method'] ?? 'get').trim().toLowerCase();
+    if (method !== 'post') {
+      url.search = urlEncoded(entries);
+      return { method: 'GET', url: url.href, content: null, from: this.#place.url };
+    }
+    const content = encodeBody(entries, encodingNamed(over['formenctype'] ?? own['enctype']));
+    return { method: 'POST', url: url.href, content, from: this.#place.url };
+  }
+
+  /** One that was found by its id is one of several: the others of its name go out when it goes in. */
+  #releaseRadios(filled: readonly Control[]): void {
+    const chosen = filled.find((control) => control.kind === 'radio' && control.checked);
+    if (chosen === undefined) return;
+    for (const control of this.#controls) {
+      if (control.kind === 'radio' && control.name === chosen.name) control.checked = control === chosen;
+    }
+  }
+
+  #fieldsFor(key: string): readonly Control[] {
+    const found = this.#named(key);
+    if (found.length === 0) throw this.#place.missing(`the field "${key}"`);
+    return found;
+  }
+
+  /** By name, by id, by selector. */
+  #named(key: string): readonly Control[] {
+    const named = this.#controls.filter(({ name }) => name === key);
+    if (named.length > 0) return named;
+    const identified = this.#controls.filter(({ element }) => element.attribs['id'] === key);
+    if (identified.length > 0) return identified;
+    const matched = new Set(this.#matching(key));
+    return this.#controls.filter(({ element }) => matched.has(element));
+  }
+
+  #buttonFor(key: string): ButtonControl | Postback {
+    const found =
+      this.#named(key).find(isButton) ??
+      this.#controls.find((control) => isButton(control) && control.label !== '' && sameLabel(control.label, key));
+    if (found !== undefined && isButton(found) && found.kind !== 'button') return found;
+    // A link, or a button without a function of its own, works by a script; the one of WebForms we know.
+    const element =
+      found?.element ?? this.#matching(key)[0] ?? this.#matching(`[id="${key.replaceAll(/["\\]/g, '\\$&')}"]`)[0];
+    if (element === undefined) throw this.#place.missing(`the button "${key}"`);
+    const { href = '', onclick = '' } = element.attribs;
+    return postbackIn(href) ?? postbackIn(onclick) ?? fail('structure_changed', `"${key}" does not submit the form`);
+  }
+
+  /** A name such as `ctl00$btnGo` is no selector, and matches nothing. */
+  #matching(selector: string): readonly Element[] {
+    try {
+      return findAll(this.#place.$, null, selector);
+    } catch {
+      return [];
+    }
+  }
+}
+
+function isButton(control: Control): control is ButtonControl {
+  return control.kind === 'submit' || control.kind === 'image' || control.kind === 'button';
+}
+
+function sameLabel(label: string, wanted: string): boolean {
+  return label.toLowerCase() === wanted.replaceAll(/\s+/g, ' ').trim().toLowerCase();
+}

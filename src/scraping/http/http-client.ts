@@ -1,0 +1,281 @@
+import type { z } from 'zod';
+import { type Failure, failure } from '../../domain/failure.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { Deadlines, Limits, Visit, WebAnswer, WebRequest } from '../../egress/web.ts';
+import { HostHeld } from '../../ports/host-gate.ts';
+import type { Draft } from '../../ports/result-store.ts';
+import { problemsOf } from '../define-scraper.ts';
+import { fail, ScrapeFailure } from '../scrape-failure.ts';
+import type { ScrapeTools } from '../scraper.ts';
+import { decodeText } from './charset.ts';
+import { classify } from './classify.ts';
+import { VisitCookies } from './cookies.ts';
+import type { Identity } from './identity.ts';
+import { Page } from './page.ts';
+import { contentOf, type PostOptions } from './post-content.ts';
+import { headersFor, type Purpose } from './request-headers.ts';
+import { RequestLog } from './request-log.ts';
+import type { PageRequest, Requester } from './requester.ts';
+import { titleOf } from './rough-text.ts';
+import type { CompiledSigns } from './signs.ts';
+import { type DocumentOptions, DocumentSink, type WebDocument } from './web-document.ts';
+
+export interface GetOptions {
+  /** Added to the address. */
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Statuses other than 200 to 299 that are normal here. */
+  readonly expectStatus?: readonly number[];
+}
+
+export interface JsonOptions extends GetOptions {
+  /** Makes it a POST. */
+  readonly post?: PostOptions;
+}
+
+export interface ClientParts {
+  readonly tools: ScrapeTools;
+  readonly identity: Identity;
+  readonly timeouts: Policy['timeouts'];
+  readonly limits: { readonly pageBytes: number; readonly documentBytes: number };
+  readonly signs: CompiledSigns;
+  readonly allowsHost: (host: string) => boolean;
+  readonly signal: AbortSignal;
+  now(): number;
+  draft(): Draft;
+}
+
+/**
+ * One visitor of a site, for one try at an item: with cookies, a browser's headers and a memory of the page it is on.
+ * Whatever comes back is judged first, so that a scraper only ever sees what may be the page it asked for.
+ */
+export class HttpClient {
+  readonly #parts: ClientParts;
+  readonly #cookies = new VisitCookies();
+  readonly #log = new RequestLog();
+  readonly #requester: Requester<Page> = {
+    open: (request) => this.#open(request, {}),
+    download: (request, options) => this.#download(request, {}, options),
+  };
+  #lastPage: Page | null = null;
+
+  constructor(parts: ClientParts) {
+    this.#parts = parts;
+  }
+
+  /** The address may be relative to the page that came last. */
+  async get(url: string, options: GetOptions = {}): Promise<Page> {
+    return this.#open(this.#getting(url, options), options);
+  }
+
+  async post(url: string, options: PostOptions & GetOptions = {}): Promise<Page> {
+    return this.#open({ ...this.#getting(url, options), method: 'POST', content: contentOf(options) }, options);
+  }
+
+  /** What an API answers, checked against the schema if there is one. */
+  async json<Schema extends z.ZodType>(
+    url: string,
+    options: JsonOptions & { readonly schema: Schema },
+  ): Promise<z.output<Schema>>;
+  async json(url: string, options?: JsonOptions): Promise<unknown>;
+  async json(url: string, options: JsonOptions & { readonly schema?: z.ZodType } = {}): Promise<unknown> {
+    const { post, schema } = options;
+    const asked = this.#getting(url, options);
+    const request: PageRequest = post === undefined ? asked : { ...asked, method: 'POST', content: contentOf(post) };
+    const answer = await this.#send(this.#webRequest(request, options, 'json'), this.#pageVisit());
+    const text = textOf(answer);
+    this.#judge(answer, text, options);
+    const value = parseJson(text(), answer);
+    const parsed = schema?.safeParse(value);
+    if (parsed === undefined) return value;
+    if (parsed.success) return parsed.data;
+    return fail('structure_changed', `${problemsOf(parsed.error)} (${answer.url})`);
+  }
+
+  /** Streams a file of any size; only what the scraper returns of it is kept. */
+  async document(url: string, options: GetOptions & DocumentOptions = {}): Promise<WebDocument> {
+    return this.#download(this.#getting(url, options), options, options);
+  }
+
+  /** Keeps a cookie that the site's scripts would set: `http.setCookie(page.url, 'DISCLAIMER=1; Path=/')`. */
+  setCookie(url: string, cookie: string): void {
+    this.#cookies.keep(this.#resolve(url).href, [cookie]);
+  }
+
+  /** The page that came last; null before the first. */
+  get lastPage(): Page | null {
+    return this.#lastPage;
+  }
+
+  /** What was asked for so far. */
+  get requests(): RequestLog {
+    return this.#log;
+  }
+
+  async #open(request: PageRequest, options: GetOptions): Promise<Page> {
+    const answer = await this.#send(this.#webRequest(request, options, 'page'), this.#pageVisit());
+    const text = textOf(answer);
+    this.#judge(answer, text, options);
+    const { url, status, headers } = answer;
+    const page = new Page({ url, status, headers, fetchedAt: this.#parts.now(), text }, this.#requester);
+    this.#lastPage = page;
+    return page;
+  }
+
+  async #download(
+    request: PageRequest,
+    options: GetOptions,
+    { as = null }: { as?: DocumentOptions['as'] | null },
+  ): Promise<WebDocument> {
+    let sink: DocumentSink | null = null;
+    try {
+      const answer = await this.#send(this.#webRequest(request, options, 'page'), {
+        ...this.#documentVisit(),
+        sink: (head) => {
+          sink = new DocumentSink(head, as, () => this.#parts.draft());
+          return sink;
+        },
+      });
+      const got = await endOf(sink);
+      if ('draft' in got) return got;
+      // A page came instead, and may say why.
+      const text = () => decodeText(got, answer.headers['content-type']);
+      this.#judge(answer, text, options);
+      const what =
+        got.length === 0 ? 'nothing' : `${answer.headers['content-type'] ?? 'something'} "${titleOf(text())}"`;
+      return fail(
+        'navigation_failed',
+        `asked for a ${as ?? 'document'}, but ${what} came (${answer.status}, ${answer.url})`,
+      );
+    } catch (error) {
+      await discard(sink);
+      throw error;
+    }
+  }
+
+  async #send(request: WebRequest, visit: Visit): Promise<WebAnswer> {
+    const { web, log } = this.#parts.tools;
+    const end = await web.send(request, visit);
+    log.debug(this.#log.add(request, end), 'request');
+    if (end.kind === 'answer') return end;
+    this.#tellGate(end.failure, end.url);
+    throw new ScrapeFailure(end.failure);
+  }
+
+  #judge(answer: WebAnswer, text: () => string, { expectStatus = [] }: GetOptions): void {
+    const found = classify({ head: answer, text }, { signs: this.#parts.signs, expectStatus, now: this.#parts.now() });
+    if (found === null) return;
+    this.#tellGate(found, answer.url);
+    throw new ScrapeFailure(found);
+  }
+
+  /** All items of this process hold back, not only the one that was told. */
+  #tellGate({ type, retryAfterMs }: Failure, url: string): void {
+    if ((type !== 'rate_limited' && type !== 'blocked') || retryAfterMs === null) return;
+    const host = URL.parse(url)?.host;
+    if (host !== undefined) this.#parts.tools.gate.hold(host, retryAfterMs);
+  }
+
+  #getting(url: string, { query = {} }: GetOptions): PageRequest {
+    const target = this.#resolve(url);
+    for (const [name, value] of Object.entries(query)) {
+      for (const each of typeof value === 'object' ? value : [value]) target.searchParams.append(name, String(each));
+    }
+    return { method: 'GET', url: target.href, content: null, from: this.#lastPage?.url ?? null };
+  }
+
+  #resolve(url: string): URL {
+    const resolved = URL.parse(url, this.#lastPage?.url);
+    if (resolved !== null) return resolved;
+    const why =
+      this.#lastPage === null ? 'no address, and there is no page yet that it could be relative to' : 'no address';
+    return fail('unexpected', `"${url.slice(0, 200)}" is ${why}`);
+  }
+
+  #webRequest({ method, url, content, from }: PageRequest, { headers = {} }: GetOptions, purpose: Purpose): WebRequest {
+    const target = new URL(url);
+    // Here as well as at each hop, so that nobody looks up the name of a host that is not asked anyway.
+    this.#checkHost(target.host);
+    const contentType = content?.contentType ?? null;
+    const sent = headersFor(this.#parts.identity, { url: target, method, purpose, from, contentType, extra: headers });
+    return { method, url, headers: sent, body: content?.body ?? null };
+  }
+
+  /**
+   * `request_timeout_seconds` is what a user expects a page to take, so it bounds the whole of it. A large document may
+   * take as long as the item does, as long as it does not fall silent.
+   */
+  #pageVisit(): Visit {
+    const { request_timeout_seconds: seconds } = this.#parts.timeouts;
+    return this.#visit({ totalMs: seconds * 1000 }, this.#parts.limits.pageBytes);
+  }
+
+  #documentVisit(): Visit {
+    const { item_timeout_seconds: seconds } = this.#parts.timeouts;
+    return this.#visit({ totalMs: seconds * 1000 }, this.#parts.limits.documentBytes);
+  }
+
+  #visit({ totalMs }: Pick<Deadlines, 'totalMs'>, bytes: number): Visit {
+    const { timeouts, signal, tools } = this.#parts;
+    const answerMs = timeouts.request_timeout_seconds * 1000;
+    const limits: Limits = { rawBytes: bytes, bytes, redirects: MAX_REDIRECTS };
+    return {
+      cookies: this.#cookies,
+      deadlines: {
+        connectMs: timeouts.connect_timeout_seconds * 1000,
+        firstByteMs: answerMs,
+        silenceMs: answerMs,
+        totalMs,
+      },
+      limits,
+      turn: async (host) => {
+        this.#checkHost(host);
+        // A pause no longer than a request may take is waited for here; for a longer one the attempt decides.
+        return tools.gate.enter(host, answerMs, signal).catch(heldBack);
+      },
+      sink: null,
+      signal,
+    };
+  }
+
+  #checkHost(host: string): void {
+    if (!this.#parts.allowsHost(host)) fail('refused_address', `${host} is none of the scraper's hosts`);
+  }
+}
+
+function heldBack(error: unknown): never {
+  if (!(error instanceof HostHeld)) throw error;
+  throw new ScrapeFailure(failure('rate_limited', error.message, { retryAfterMs: error.ms }));
+}
+
+/** As many as browsers follow in good cases; a login that needs more is a loop. */
+const MAX_REDIRECTS = 10;
+
+/** Decoded once, when somebody asks; then the bytes are let go. */
+function textOf(answer: WebAnswer): () => string {
+  let bytes: Uint8Array | null = answer.body;
+  let text = '';
+  const contentType = answer.headers['content-type'];
+  return () => {
+    if (bytes !== null) text = decodeText(bytes, contentType);
+    bytes = null;
+    return text;
+  };
+}
+
+function parseJson(text: string, { headers, url, status }: WebAnswer): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const what = `${headers['content-type'] ?? 'something'} "${titleOf(text) || text.slice(0, 60)}"`;
+    return fail('structure_changed', `expected JSON, but ${what} came (${status}, ${url})`);
+  }
+}
+
+async function endOf(sink: DocumentSink | null): Promise<WebDocument | Uint8Array> {
+  return sink === null ? new Uint8Array() : sink.end();
+}
+
+async function discard(sink: DocumentSink | null): Promise<void> {
+  await sink?.discard();
+}

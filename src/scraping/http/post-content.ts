@@ -1,0 +1,32 @@
+/** What a POST carries: one of form, json and body. */
+export interface PostOptions {
+  readonly form?: Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
+  readonly json?: unknown;
+  readonly body?: Uint8Array | string;
+  /** Of `body`. */
+  readonly contentType?: string;
+}
+
+export function contentOf({ form, json, body, contentType }: PostOptions): { contentType: string; body: Uint8Array } {
+  const given = [form, json, body].filter((each) => each !== undefined).length;
+  if (given > 1) throw new Error('a POST carries one of form, json and body');
+  if (json !== undefined)
+    return { contentType: contentType ?? 'application/json', body: Buffer.from(JSON.stringify(json)) };
+  if (body !== undefined) {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    return {
+      contentType: contentType ?? (typeof body === 'string' ? 'text/plain;charset=UTF-8' : 'application/octet-stream'),
+      body: bytes,
+    };
+  }
+  const fields = form instanceof URLSearchParams ? form : searchParams(form ?? {});
+  return { contentType: contentType ?? 'application/x-www-form-urlencoded', body: Buffer.from(fields.toString()) };
+}
+
+function searchParams(form: Readonly<Record<string, string | readonly string[]>>): URLSearchParams {
+  const fields = new URLSearchParams();
+  for (const [name, value] of Object.entries(form)) {
+    for (const each of typeof value === 'string' ? [value] : value) fields.append(name, each);
+  }
+  return fields;
+}

@@ -1,0 +1,31 @@
+import type { CheerioAPI } from 'cheerio';
+import { baseUrlOf } from '../extract/base-url.ts';
+import type { ScrapeFailure } from '../scrape-failure.ts';
+import type { DocumentOptions, WebDocument } from './web-document.ts';
+
+/** What a click on a page asks for. */
+export interface PageRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly content: { readonly contentType: string; readonly body: Uint8Array } | null;
+  /** The page that leads there; null for none. */
+  readonly from: string | null;
+}
+
+/** Carries out what pages and their forms ask for. `P` is the kind of page that comes back. */
+export interface Requester<P> {
+  open(request: PageRequest): Promise<P>;
+  download(request: PageRequest, options: DocumentOptions): Promise<WebDocument>;
+}
+
+/** The page that a form stands on. */
+export interface FormPlace {
+  readonly $: CheerioAPI;
+  readonly url: string;
+  missing(what: string): ScrapeFailure;
+}
+
+/** The absolute address of what a page names, by its `<base>` if it has one; null when it is none. */
+export function addressOn({ $, url }: Pick<FormPlace, '$' | 'url'>, named: string): URL | null {
+  return URL.parse(named.trim(), baseUrlOf($, url));
+}

@@ -1,0 +1,65 @@
+import { type RegisterHooksOptions, registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import type { Scraper } from './scraper.ts';
+
+/** The scraper that a file exports by default; null when it exports no default. Throws an Error that names the file. */
+export async function importScraper(file: string): Promise<Scraper | null> {
+  AUTHORS_MODULE.makeResolvable();
+  let module: Record<string, unknown>;
+  try {
+    module = await import(pathToFileURL(file).href);
+  } catch (error) {
+    throw new Error(`${placeOf(error, file)} cannot be loaded: ${messageOf(error)}`, { cause: error });
+  }
+  if (!('default' in module)) return null;
+  if (isScraper(module['default'])) return module['default'];
+  throw new Error(`${file}: its default export is no scraper; make one by defineHttpScraper({ … }) or its sisters`);
+}
+
+/**
+ * Makes `trawl/scraper` mean this Trawl for every file, wherever it lies: an author needs neither a package nor an
+ * install to write a scraper. A `.ts` file in a folder without a package, or in one that does not say, is a module.
+ */
+class AuthorsModule {
+  #hooks: unknown = null;
+
+  makeResolvable(): void {
+    this.#hooks ??= registerHooks({ resolve });
+  }
+}
+
+const AUTHORS_MODULE = new AuthorsModule();
+const AUTHORS_URL = new URL('./author.ts', import.meta.url).href;
+
+const resolve: NonNullable<RegisterHooksOptions['resolve']> = (specifier, context, next) => {
+  if (specifier === 'trawl/scraper') return { url: AUTHORS_URL, format: 'module-typescript', shortCircuit: true };
+  const found = next(specifier, context);
+  const isUndecided = (found.format === null || found.format === undefined) && found.url.endsWith('.ts');
+  return isUndecided ? { ...found, format: 'module-typescript' } : found;
+};
+
+function isScraper(value: unknown): value is Scraper {
+  return (
+    isObject(value) &&
+    ['id', 'name', 'version', 'description', 'kind', 'lane'].every((field) => typeof value[field] === 'string') &&
+    Array.isArray(value['hosts']) &&
+    isObject(value['input']) &&
+    typeof value['scrape'] === 'function'
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The parser names the place in the first line of its stack: a line of the file, or of another that it imports. */
+function placeOf(error: unknown, file: string): string {
+  const [first = ''] = error instanceof Error ? (error.stack ?? '').split('\n') : [];
+  const [, path, line] = /^(?:file:\/\/)?(\/.*|[A-Za-z]:.*):(\d+)$/.exec(first) ?? [];
+  if (path === undefined) return file;
+  return path === file ? `${file}:${line}` : `${file} (in ${path}:${line})`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,26 @@
+/** Those of the names that somebody may have meant, the nearest first, three at the most. */
+export function nearNames(asked: string, names: readonly string[]): readonly string[] {
+  return names
+    .map((name) => ({ name, far: name.includes(asked) || asked.includes(name) ? 1 : distance(asked, name) }))
+    .filter(({ far }) => far <= Math.max(2, asked.length / 3))
+    .sort((a, b) => a.far - b.far || (a.name < b.name ? -1 : 1))
+    .slice(0, 3)
+    .map(({ name }) => name);
+}
+
+/** Letters to change, add or leave out to get from one to the other. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (const [line, letter] of [...from.slice(0, LONGEST)].entries()) {
+    const next = [line + 1];
+    for (const [at, other] of [...to].entries()) {
+      const swapped = (row[at] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(swapped, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+/** Of what somebody typed; ids are shorter. */
+const LONGEST = 200;

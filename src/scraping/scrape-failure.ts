@@ -1,0 +1,20 @@
+import { type Failure, type FailureType, failure } from '../domain/failure.ts';
+
+/**
+ * A failure on its way out of a scraper. Authors write straight down what they expect to find; what is missing is
+ * thrown by the helper that missed it, and becomes a value again where the scraper is run.
+ */
+export class ScrapeFailure extends Error {
+  readonly failure: Failure;
+
+  constructor(what: Failure) {
+    super(what.message);
+    this.name = 'ScrapeFailure';
+    this.failure = what;
+  }
+}
+
+/** For authors: ends the item with an entry of the failure table. */
+export function fail(type: FailureType, message: string): never {
+  throw new ScrapeFailure(failure(type, message));
+}

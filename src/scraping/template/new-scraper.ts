@@ -1,0 +1,57 @@
+import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { ScraperRegistry } from '../registry.ts';
+import { scraperTemplate } from './scraper-template.ts';
+
+export type NewScraperAnswer =
+  | { readonly kind: 'written'; readonly files: readonly string[] }
+  | { readonly kind: 'refused'; readonly because: string };
+
+const ID = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+const LONGEST_ID = 64;
+
+/** Writes the files of a new scraper. It writes all of them or refuses: no file that is there is ever touched. */
+export async function writeNewScraper(
+  registry: ScraperRegistry,
+  asked: { readonly id: string; readonly folder: string; readonly host: string },
+): Promise<NewScraperAnswer> {
+  const { id, folder, host } = asked;
+  if (!ID.test(id) || id.length > LONGEST_ID) {
+    return refused(`the id ${id} must be lower-case letters and digits, with single dashes between: maricopa-az`);
+  }
+  if (!isHost(host)) return refused(`--host: ${host} is no host name like treasurer.example.gov`);
+  const other = registry.fileOf(id);
+  if (other !== null) return refused(`there is a scraper ${id} already: ${other}`);
+
+  const files = scraperTemplate(id, host).map(({ path, text }) => ({ file: join(resolve(folder), path), text }));
+  for (const place of new Set(files.flatMap(({ file }) => [file, ...fixtureAbove(file)]))) {
+    if ((await lstat(place).catch(() => null)) !== null) return refused(`${place} is there already`);
+  }
+  const written: string[] = [];
+  try {
+    for (const { file, text } of files) {
+      await mkdir(dirname(file), { recursive: true });
+      // Not over one that somebody has just made.
+      await writeFile(file, text, { flag: 'wx' });
+      written.push(file);
+    }
+  } catch (error) {
+    for (const file of written) await rm(file, { force: true });
+    return refused(`it cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return { kind: 'written', files: written };
+}
+
+function refused(because: string): NewScraperAnswer {
+  return { kind: 'refused', because };
+}
+
+function fixtureAbove(file: string): string[] {
+  const folder = dirname(file);
+  return folder.endsWith('.fixture') ? [folder] : [];
+}
+
+/** With a port, for a site on this machine. */
+function isHost(text: string): boolean {
+  return /^[a-z0-9.-]+(?::\d+)?$/.test(text) && URL.parse(`https://${text}/`)?.host === text;
+}

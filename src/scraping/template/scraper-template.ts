@@ -1,0 +1,118 @@
+/** The files of a new scraper: small, working, and certified by a fixture of its own from the first minute. */
+export interface NewFile {
+  /** Below the folder of the scraper. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export function scraperTemplate(id: string, host: string): readonly NewFile[] {
+  return [
+    { path: `${id}.ts`, text: code(id, host) },
+    { path: `${id}.test.ts`, text: test(id) },
+    { path: `${id}.fixture/1-detail.html`, text: DETAIL },
+    { path: `${id}.fixture/cases.json`, text: `${JSON.stringify(cases(host), null, 2)}\n` },
+  ];
+}
+
+function code(id: string, host: string): string {
+  return `import { defineHttpScraper, expect, z } from 'trawl/scraper';
+
+export default defineHttpScraper({
+  id: '${id}',
+  name: '${titleOf(id)}',
+  version: '0.1.0',
+  description: 'Owner and tax of a parcel, from ${host}.',
+  input: z.strictObject({ parcel: z.string().min(1) }),
+  output: z.object({ parcel: z.string(), owner: z.string(), total_tax: z.number() }),
+  // Requests to any other host fail, redirects too.
+  hosts: ['${host}'],
+
+  async scrape({ input, http }) {
+    const search = await http.get('https://${host}/search');
+    const page = await search.form('#search').fill({ parcel: input.parcel }).submit();
+    return { html: page };
+  },
+
+  // Apart from scrape, so that it can be run again over stored pages without a request.
+  parse({ page, input }) {
+    const data = {
+      parcel: page.text('#parcel'),
+      owner: page.text('#owner'),
+      total_tax: page.money('#total-tax'),
+    };
+    // Some sites answer with another parcel than the one that was asked for.
+    expect.sameItem(data.parcel, input.parcel);
+    return data;
+  },
+});
+`;
+}
+
+function test(id: string): string {
+  return `import { test } from 'node:test';
+import { certify } from 'trawl/scraper';
+
+const SCRAPER = new URL('./${id}.ts', import.meta.url);
+
+test('its recorded pages give the data that its fixture expects', () => certify(SCRAPER));
+`;
+}
+
+const DETAIL = `<!doctype html>
+<html lang="en">
+  <head><title>Parcel 100-20-300</title></head>
+  <body>
+    <h1>Parcel <span id="parcel">100-20-300</span></h1>
+    <table>
+      <tr><th>Owner</th><td id="owner">SMITH JANE</td></tr>
+      <tr><th>Total tax</th><td id="total-tax">$1,129.60</td></tr>
+    </table>
+  </body>
+</html>
+`;
+
+const SEARCH = `<!doctype html>
+<title>Parcel search</title>
+<form id="search" method="post" action="/parcel"><input name="parcel"><button>Search</button></form>
+`;
+
+const NOTHING = `<!doctype html>
+<title>Parcel search</title>
+<p>No records found.</p>
+`;
+
+function cases(host: string) {
+  const headers = { 'content-type': 'text/html; charset=utf-8' };
+  const search = {
+    request: { method: 'GET', url: `https://${host}/search` },
+    response: { status: 200, headers, body: SEARCH },
+  };
+  const submit = (parcel: string) => ({ method: 'POST', url: `https://${host}/parcel`, body: { parcel } });
+  return {
+    cases: [
+      {
+        name: 'a parcel',
+        input: { parcel: '100-20-300' },
+        expect: { data: { parcel: '100-20-300', owner: 'SMITH JANE', total_tax: 1129.6 } },
+        exchanges: [
+          search,
+          { request: submit('100-20-300'), response: { status: 200, headers, body_file: '1-detail.html' } },
+        ],
+      },
+      {
+        name: 'no such parcel',
+        input: { parcel: '999-99-999' },
+        expect: { failure: 'no_results' },
+        exchanges: [search, { request: submit('999-99-999'), response: { status: 200, headers, body: NOTHING } }],
+      },
+    ],
+  };
+}
+
+/** `maricopa-az` is called Maricopa Az until somebody knows better. */
+function titleOf(id: string): string {
+  return id
+    .split('-')
+    .map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)
+    .join(' ');
+}

@@ -1,0 +1,53 @@
+import type { ItemInput } from '../domain/item.ts';
+import type { Clock } from '../ports/clock.ts';
+import { describeScraper, type ScraperDescription } from './describe-scraper.ts';
+import { hasFixture } from './fixtures/fixture-folder.ts';
+import { recordCase } from './fixtures/record-case.ts';
+import { showDifference } from './fixtures/show-difference.ts';
+import { testScrapers } from './fixtures/test-scrapers.ts';
+import { nearNames } from './near-names.ts';
+import { loadScrapers, type ScraperEntry } from './registry.ts';
+import type { ScrapeTools } from './scraper.ts';
+import { writeNewScraper } from './template/new-scraper.ts';
+
+/** The tools of a scraper, and how to put them away. */
+export interface OpenTools {
+  readonly tools: ScrapeTools;
+  close(): Promise<void>;
+}
+
+/** What an author does with scrapers, without an engine: look at them, make one, try it offline, record its site. */
+export async function openWorkshop(
+  folders: readonly string[],
+  { clock, openTools }: { readonly clock: Clock; readonly openTools: () => Promise<OpenTools> },
+) {
+  const registry = await loadScrapers(folders);
+  return {
+    folders,
+    /** Known by their text alone; `isLoaded` imports every file, which shows what the text does not. */
+    async list(isLoaded: boolean): Promise<readonly ScraperEntry[]> {
+      return isLoaded ? registry.check() : registry.list();
+    },
+    hasFixture,
+    describe: (id: string): Promise<ScraperDescription | null> => describeScraper(registry, id),
+    near(id: string): readonly string[] {
+      const ids = registry.list().flatMap((entry) => (entry.kind === 'known' ? entry.summary.id : []));
+      return nearNames(id, ids);
+    },
+    create: (asked: { id: string; folder: string; host: string }) => writeNewScraper(registry, asked),
+    test: (ids: readonly string[]) => testScrapers(registry, ids, clock),
+    showDifference,
+    /** Null when there is no such scraper. */
+    async record(id: string, asked: { name: string | null; input: ItemInput }, signal: AbortSignal) {
+      const scraper = await registry.find(id);
+      const file = registry.fileOf(id);
+      if (scraper === null || file === null) return null;
+      const { tools, close } = await openTools();
+      try {
+        return await recordCase(scraper, file, asked, { tools, clock, signal });
+      } finally {
+        await close();
+      }
+    },
+  };
+}

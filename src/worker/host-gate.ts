@@ -1,0 +1,162 @@
+import { type HostState, isForgettable, type Politeness, waitToEnter } from '../domain/politeness.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type HostGate, HostHeld } from '../ports/host-gate.ts';
+
+export interface HostGateSettings extends Partial<Politeness> {
+  readonly clock: Clock;
+  /** For hosts with wishes of their own, by `host` or `host:port`. */
+  readonly hosts?: Readonly<Record<string, Partial<Politeness>>>;
+}
+
+/** Browsers open six connections to a host, and a county's site bears a few browsers. */
+const DEFAULTS: Politeness = { maxConcurrent: 16, minDelayMs: 0 };
+
+/**
+ * Politeness of one process. A host is
+ *
+ *   unknown   nobody is there, nobody waits, and nothing that happened there matters any more
+ *   open      whoever comes goes in at once
+ *   waited at somebody waits, first come first served: until one leaves, or for a time, and then one timer is set
+ *
+ * Nothing is polled: the one who leaves lets the next in, and so does the timer. Times only ever move back, so that a
+ * timer which is set is never too late.
+ */
+export class PoliteHostGate implements HostGate {
+  readonly #clock: Clock;
+  readonly #usual: Politeness;
+  readonly #special = new Map<string, Politeness>();
+  readonly #hosts = new Map<string, Host>();
+  #sweepAt = SWEEP_FROM;
+
+  constructor({ clock, hosts = {}, ...usual }: HostGateSettings) {
+    this.#clock = clock;
+    this.#usual = { ...DEFAULTS, ...usual };
+    for (const [host, wish] of Object.entries(hosts)) this.#special.set(host, { ...this.#usual, ...wish });
+  }
+
+  /** How many hosts it has in mind. */
+  get known(): number {
+    return this.#hosts.size;
+  }
+
+  enter(name: string, patienceMs: number, signal: AbortSignal): Promise<() => void> {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    const host = this.#host(name);
+    const heldMs = host.heldUntil - this.#clock.elapsed();
+    if (heldMs > patienceMs) return Promise.reject(new HostHeld(name, heldMs));
+    if (host.waiting.size === 0 && waitToEnter(host, host.politeness, this.#clock.elapsed()) === 0) {
+      return Promise.resolve(this.#admit(host));
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+    const waiter: Waiter = {
+      patienceMs,
+      admit: () => {
+        signal.removeEventListener('abort', give);
+        resolve(this.#admit(host));
+      },
+      turnAway: (ms) => {
+        signal.removeEventListener('abort', give);
+        leave();
+        reject(new HostHeld(name, ms));
+      },
+    };
+    const leave = () => {
+      host.waiting.delete(waiter);
+      // Nobody is left to be woken, and a timer would keep the process alive.
+      if (host.waiting.size === 0) host.timer?.abort(NOBODY_WAITS);
+    };
+    const give = () => {
+      leave();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', give, { once: true });
+    host.waiting.add(waiter);
+    this.#letIn(host);
+    return promise;
+  }
+
+  hold(name: string, ms: number): void {
+    // Also false for what is no number.
+    if (!(ms > 0)) return;
+    const host = this.#host(name);
+    host.heldUntil = Math.max(host.heldUntil, this.#clock.elapsed() + ms);
+    for (const waiter of [...host.waiting]) if (waiter.patienceMs < ms) waiter.turnAway(ms);
+  }
+
+  #admit(host: Host): () => void {
+    host.inside += 1;
+    host.startedAt = this.#clock.elapsed();
+    let isInside = true;
+    return () => {
+      if (!isInside) return;
+      isInside = false;
+      host.inside -= 1;
+      if (host.waiting.size > 0) this.#letIn(host);
+    };
+  }
+
+  #letIn(host: Host): void {
+    for (const waiter of host.waiting) {
+      const wait = waitToEnter(host, host.politeness, this.#clock.elapsed());
+      if (wait === 'until-one-leaves') return;
+      if (wait > 0) {
+        this.#wakeAfter(wait, host);
+        return;
+      }
+      host.waiting.delete(waiter);
+      waiter.admit();
+    }
+  }
+
+  #wakeAfter(ms: number, host: Host): void {
+    if (host.timer !== null) return;
+    const timer = new AbortController();
+    host.timer = timer;
+    void this.#clock.sleep(ms, timer.signal).then(() => {
+      host.timer = null;
+      // Somebody may have come since it was called off.
+      this.#letIn(host);
+    });
+  }
+
+  #host(name: string): Host {
+    const known = this.#hosts.get(name);
+    if (known !== undefined) return known;
+    if (this.#hosts.size >= this.#sweepAt) this.#sweep();
+    const politeness = this.#special.get(name) ?? this.#usual;
+    const host: Host = { politeness, inside: 0, startedAt: null, heldUntil: 0, waiting: new Set(), timer: null };
+    this.#hosts.set(name, host);
+    return host;
+  }
+
+  /** Seldom enough that it costs little per host, often enough that memory stays in proportion to the hosts in use. */
+  #sweep(): void {
+    const now = this.#clock.elapsed();
+    for (const [name, host] of this.#hosts) {
+      if (host.waiting.size === 0 && isForgettable(host, host.politeness, now)) this.#hosts.delete(name);
+    }
+    this.#sweepAt = Math.max(SWEEP_FROM, this.#hosts.size * 2);
+  }
+}
+
+/** Without a reason, an exception with a stack trace would be made of it. */
+const NOBODY_WAITS = 'nobody waits';
+
+const SWEEP_FROM = 1000;
+
+interface Host extends HostState {
+  readonly politeness: Politeness;
+  inside: number;
+  startedAt: number | null;
+  heldUntil: number;
+  /** In the order they came. */
+  readonly waiting: Set<Waiter>;
+  /** Set while somebody waits for a time to come. */
+  timer: AbortController | null;
+}
+
+interface Waiter {
+  readonly patienceMs: number;
+  admit(): void;
+  turnAway(heldMs: number): void;
+}

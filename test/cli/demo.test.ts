@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { tempFolder, trawl } from './trawl.ts';
+
+test('trawl demo shows a job that is done, a breaker that trips with its evidence, and the resume', async () => {
+  const dataDir = tempFolder();
+  const { code, stdout, stderr } = await trawl(['demo', '--parcels', '40'], { TRAWL_DATA_DIR: dataDir });
+  assert.equal(code, 0, `${stdout}\n${stderr}`);
+  assert.match(stdout, /^40 parcels in .*; \d{3} requests\.$/m);
+  assert.match(stdout, /owner +\S+/);
+  assert.match(stdout, /Job demo-county \(completed\): 40 success of 40/);
+  assert.match(stdout, /The circuit breaker stopped the job: \d+ failures in a row/);
+  assert.match(stdout, /× blocked: Cloudflare asks for a challenge/);
+  assert.match(stdout, /Job demo-county \(completed\): 300 success of 300/);
+  assert.equal(stdout.match(/All is well: every item is there once/g)?.length, 2);
+  assert.ok(existsSync(join(dataDir, 'demo', 'blocked', 'results.jsonl')));
+});

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { doctorText, hideSecret } from '../../src/cli/doctor.ts';
+import {
+  type Check,
+  checkCores,
+  checkDataDir,
+  checkDns,
+  checkEgress,
+  checkLedger,
+  checkNode,
+  checkOpenFiles,
+  checkSettings,
+} from '../../src/cli/doctor-checks.ts';
+import { loadConfig, settingsInForce } from '../../src/config.ts';
+import { inspect, openStorage } from '../../src/wiring.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { tempFolder, trawl } from './trawl.ts';
+
+interface Answer {
+  readonly ok: boolean;
+  readonly settings: readonly { name: string; value: string; from: string }[];
+  readonly checks: readonly Check[];
+}
+
+test('trawl doctor shows settings with their origin, and what is wrong with what to do', async () => {
+  const folder = tempFolder();
+  writeFileSync(
+    join(folder, 'broken.ts'),
+    "import { defineHttpScraper } from 'trawl/scraper';\nexport default defineHttpScraper({ id: 'broken' });\n",
+  );
+  const ended = await trawl(['doctor', '--json', '--offline', '--data-dir', join(folder, 'data')], {
+    TRAWL_SCRAPERS: folder,
+    TRAWL_ALLOW_ADDRESSES: 'loopback',
+    TRAWL_API_KEY: 'hunter2',
+    TRAWL_WORKRES: '3',
+  });
+  const answer: Answer = JSON.parse(ended.stdout);
+  assert.deepEqual([ended.code, answer.ok], [3, false], ended.stdout);
+  const settings = new Map(answer.settings.map(({ name, ...rest }) => [name, rest]));
+  assert.deepEqual(settings.get('TRAWL_ALLOW_ADDRESSES'), { value: 'loopback', from: 'environment' });
+  assert.equal(settings.get('TRAWL_SLOTS')?.from, 'default');
+  assert.doesNotMatch(ended.stdout + ended.stderr, /hunter2/);
+  const found = (name: string, result: Check['result']) =>
+    answer.checks
+      .filter((check) => check.name === name && check.result === result)
+      .map(({ message }) => message)
+      .join('\n');
+  assert.match(found('Scrapers', 'problem'), /broken\.ts/);
+  assert.match(found('Egress', 'warning'), /loopback/);
+  assert.match(found('Settings', 'warning'), /TRAWL_WORKRES/);
+  assert.match(found('Data directory', 'ok'), /made when it is needed/);
+  assert.ok(answer.checks.every(({ result, advice }) => (result === 'ok') === (advice === undefined)));
+});
+
+test('secrets are hidden by their names, and empty ones are shown to be so', () => {
+  const names = ['TRAWL_API_KEY', 'PROXY_RESIDENTIAL_PASSWORD', 'A_SECRET', 'my_token'];
+  for (const name of names) assert.equal(hideSecret({ name, value: 'x', from: 'environment' }).value, '(hidden)');
+  assert.equal(hideSecret({ name: 'TRAWL_API_KEY', value: '', from: 'default' }).value, '');
+  assert.equal(hideSecret({ name: 'TRAWL_WORKERS', value: '2', from: 'default' }).value, '2');
+});
+
+test('settings say where they come from, and a name that is none is noticed', () => {
+  const environment = { TRAWL_WORKERS: '7', TRAWL_NONSENSE: '1', PATH: '/bin' };
+  const settings = settingsInForce(loadConfig({}, environment), environment);
+  const named = (name: string) => settings.find((setting) => setting.name === name);
+  assert.deepEqual(named('TRAWL_WORKERS'), { name: 'TRAWL_WORKERS', value: '7', from: 'environment' });
+  assert.equal(named('TRAWL_LEASE_MS')?.from, 'default');
+  assert.equal(named('PATH'), undefined);
+  assert.deepEqual(
+    checkSettings(settings).map(({ message }) => message),
+    ['TRAWL_NONSENSE is set, and no setting has that name'],
+  );
+});
+
+test('the ledger is told to be absent, idle or owned, and by whom', async () => {
+  const dataDir = tempFolder();
+  const config = loadConfig({ dataDir }, {});
+  const look = () => checkLedger(inspect(config), dataDir).message;
+  assert.match(look(), /none yet/);
+  const storage = await openStorage(config);
+  // Not from the process that owns it: closing a second descriptor there would drop its lock.
+  const { stdout } = await trawl(['doctor', '--offline', '--data-dir', dataDir]);
+  await storage.close();
+  assert.match(stdout, new RegExp(`Ledger: .*in use by process ${process.pid}`));
+  assert.match(look(), /KiB; no process works with it/);
+  assert.match(look(), /no process works with it/, 'looking changes nothing');
+});
+
+test('a ledger that is none is a problem', async () => {
+  const dataDir = tempFolder();
+  writeFileSync(join(dataDir, 'ledger.db'), 'this is no database, and long enough to be looked at '.repeat(100));
+  assert.equal(checkLedger(inspect(loadConfig({ dataDir }, {})), dataDir).result, 'problem');
+});
+
+test('a data directory below a file is a problem', async () => {
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'file'), '');
+  assert.equal((await checkDataDir(join(folder, 'file', 'data'))).result, 'problem');
+  assert.equal((await checkDataDir(join(folder, 'a', 'b'))).result, 'ok');
+  mkdirSync(join(folder, 'locked'));
+  chmodSync(join(folder, 'locked'), 0o500);
+  // Root may write anywhere.
+  const expected = process.getuid?.() === 0 ? 'ok' : 'problem';
+  assert.equal((await checkDataDir(join(folder, 'locked'))).result, expected);
+});
+
+test('a name service that is silent or fails is a warning, after its deadline at the latest', async () => {
+  const clock = new FakeClock();
+  const silent = checkDns({ clock, resolve: () => new Promise(() => {}), deadlineMs: 2000 });
+  await clock.advance(2000);
+  assert.deepEqual([(await silent).result, (await silent).message], ['warning', 'no answer within 2 s']);
+  const failing = await checkDns({ clock, resolve: () => Promise.reject(new Error('ENOTFOUND')), deadlineMs: 2000 });
+  assert.deepEqual([failing.result, failing.message], ['warning', 'ENOTFOUND']);
+  assert.equal((await checkDns({ clock, resolve: async () => [], deadlineMs: 2000 })).result, 'ok');
+  assert.equal(clock.sleepers, 0);
+});
+
+test('Node, open files, processes and egress are judged by what they are', () => {
+  assert.deepEqual(
+    [checkNode('26.10.0', '26.10.0'), checkNode('24.1.0', '26.10.0'), checkNode('22.9.0', null)].map(
+      ({ result }) => result,
+    ),
+    ['ok', 'warning', 'problem'],
+  );
+  assert.deepEqual(
+    [checkOpenFiles(256).result, checkOpenFiles(1024).result, checkOpenFiles(null).result],
+    ['warning', 'ok', 'ok'],
+  );
+  const config = loadConfig({ workers: 9, routes: 'nonsense' }, {});
+  assert.deepEqual([checkCores(config, 2).result, checkCores(config, 4).result], ['warning', 'ok']);
+  assert.deepEqual(
+    checkEgress(inspect(config), config).map(({ result }) => result),
+    ['problem', 'ok', 'warning'],
+  );
+});
+
+test('the text has a line per check, its advice below it, and a sum', () => {
+  const text = doctorText(
+    [{ name: 'TRAWL_WORKERS', value: '', from: 'default' }],
+    [
+      { name: 'Node', result: 'ok', message: '26' },
+      { name: 'DNS', result: 'problem', message: 'gone', advice: 'get it' },
+    ],
+  );
+  assert.match(text, /TRAWL_WORKERS {2}\(empty\) {2}\(default\)/);
+  assert.match(text, /✔.* Node: 26\n.*✘.* DNS: gone\n {6}→ get it\n\n1 problem, 0 warnings\.$/);
+});

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import {
+  formatBytes,
+  formatCommand,
+  formatDuration,
+  formatPercent,
+  formatRate,
+  printable,
+} from '../../src/cli/format.ts';
+import { liveLine, type Progress, progressLine, RateWindow } from '../../src/cli/progress.ts';
+import { ProgressDisplay } from '../../src/cli/progress-display.ts';
+import { NO_COUNTS } from '../../src/domain/counts.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+function progressOf(changes: Partial<Progress> & { counts?: Progress['counts'] } = {}): Progress {
+  const counts = { ...NO_COUNTS, total: 2000, success: 1197, failed: 3 };
+  return { counts, failures: new Map(), perSecond: 240, note: null, ...changes };
+}
+
+test('in a pipe the line tells position, rate, failures and how long it will take', () => {
+  assert.equal(progressLine(progressOf()), '1,200/2,000 60 % · 240/s · 3 failed · ETA 3.3 s · 1,197 ok');
+});
+
+test('failures are told by type, the commonest first', () => {
+  const failures = new Map([
+    ['timeout', 1],
+    ['blocked', 1500],
+    ['poison', 2],
+    ['not_found', 3],
+  ]);
+  assert.match(progressLine(progressOf({ failures })), / 3 failed \(1,500 blocked, 3 not_found, 2 poison …\) /);
+  assert.match(progressLine(progressOf({ failures: new Map([['blocked', 3]]) })), / 3 failed \(blocked\) /);
+});
+
+test('there is no ETA without a rate, at a standstill, at the end, or while items are read', () => {
+  const done = { ...NO_COUNTS, total: 5, success: 4, skipped: 1 };
+  assert.equal(progressLine(progressOf({ counts: done })), '5/5 100 % · 240/s · 1 skipped · 4 ok');
+  for (const changes of [{ perSecond: null }, { perSecond: 0 }, { note: 'reading items' }]) {
+    assert.doesNotMatch(progressLine(progressOf(changes)), /ETA/);
+  }
+  assert.match(progressLine(progressOf({ note: 'reading items' })), /60 % · reading items · 3 failed/);
+});
+
+test('on a terminal a bar comes first, and what has no room is left out, never the position', () => {
+  const wide = liveLine(progressOf(), 100, false);
+  assert.equal(wide, `${'█'.repeat(14)}${'░'.repeat(10)} 1,200/2,000 60 % · 240/s · 3 failed · ETA 3.3 s · 1,197 ok`);
+  for (let columns = 18; columns < 120; columns += 1) {
+    const line = liveLine(progressOf({ failures: new Map([['blocked', 3]]) }), columns, false);
+    assert.ok(line.length < columns, `${line.length} of ${columns}: ${line}`);
+    assert.ok(line.includes('1,200/2,000 60 %'), line);
+  }
+});
+
+test('colours change nothing but the colours', () => {
+  const coloured = liveLine(progressOf(), 100, true);
+  assert.notEqual(coloured, liveLine(progressOf(), 100, false));
+  assert.equal(stripVTControlCharacters(coloured), liveLine(progressOf(), 100, false));
+});
+
+test('the rate is that of the last ten seconds', () => {
+  const rate = new RateWindow();
+  assert.equal(rate.perSecond(), null);
+  rate.add(0, 0);
+  assert.equal(rate.perSecond(), null);
+  for (let second = 1; second <= 20; second += 1) rate.add(second * 1000, second * 100);
+  assert.equal(rate.perSecond(), 100);
+  for (let second = 21; second <= 31; second += 1) rate.add(second * 1000, 2000);
+  assert.equal(rate.perSecond(), 0);
+});
+
+test('the time until the first item ends is not counted', () => {
+  const rate = new RateWindow();
+  for (const at of [0, 2000, 4000]) rate.add(at, 7);
+  assert.equal(rate.perSecond(), null);
+  rate.add(5000, 57);
+  assert.equal(rate.perSecond(), 50);
+});
+
+test('items that were reopened make no negative rate', () => {
+  const rate = new RateWindow();
+  rate.add(0, 100);
+  rate.add(1000, 10);
+  assert.equal(rate.perSecond(), 0);
+});
+
+function screenOf(isTTY: boolean) {
+  const written: string[] = [];
+  return { written, isTTY, columns: 100, hasColors: () => false, write: (text: string) => written.push(text) };
+}
+
+test('a terminal is drawn on at most ten times a second, however much happens, and at last', async () => {
+  const clock = new FakeClock();
+  const screen = screenOf(true);
+  let finished = 0;
+  const look = async () => progressOf({ counts: { ...NO_COUNTS, total: 5000, success: finished } });
+  const display = new ProgressDisplay({ screen, clock, look });
+  for (let ms = 0; ms < 1000; ms += 1) {
+    finished += 1;
+    display.poke();
+    await clock.advance(1);
+  }
+  assert.ok(screen.written.length >= 9 && screen.written.length <= 11, `${screen.written.length} times`);
+  assert.ok(screen.written.every((text) => text.startsWith('\r\x1b[2K')));
+  const before = screen.written.length;
+  finished = 5000;
+  await display.stop();
+  assert.match(screen.written.slice(before).join(''), /5,000\/5,000 100 %.*\n$/s);
+});
+
+test('without news a terminal is drawn on once a second', async () => {
+  const clock = new FakeClock();
+  const screen = screenOf(true);
+  const display = new ProgressDisplay({ screen, clock, look: async () => progressOf() });
+  await clock.advance(5600);
+  assert.equal(screen.written.length, 5);
+  await display.stop();
+});
+
+test('in a pipe there is a line every two seconds of news, none twice, and notes stand between them', async () => {
+  const clock = new FakeClock();
+  const screen = screenOf(false);
+  let finished = 1;
+  const look = async () => progressOf({ perSecond: null, counts: { ...NO_COUNTS, total: 9, success: finished } });
+  const display = new ProgressDisplay({ screen, clock, look });
+  for (let ms = 0; ms < 4100; ms += 100) {
+    display.poke();
+    await clock.advance(100);
+    if (ms === 2500) finished = 2;
+  }
+  display.note('a worker died');
+  await display.stop();
+  assert.deepEqual(screen.written, ['1/9 11 % · 1 ok\n', '2/9 22 % · 2 ok\n', 'a worker died\n']);
+});
+
+test('a note stands above the live line', async () => {
+  const clock = new FakeClock();
+  const screen = screenOf(true);
+  const display = new ProgressDisplay({ screen, clock, look: async () => progressOf() });
+  display.poke();
+  await clock.advance(1);
+  display.note('hello');
+  assert.match(stripVTControlCharacters(screen.written.at(-1) ?? ''), /^\rhello\n.*1,200\/2,000/s);
+  await display.stop();
+});
+
+test('a display that cannot look does not end the job', async () => {
+  const display = new ProgressDisplay({
+    screen: screenOf(false),
+    clock: new FakeClock(),
+    look: () => Promise.reject(new Error('closed')),
+  });
+  display.poke();
+  await display.stop();
+});
+
+test('numbers, durations and commands are written for people', () => {
+  assert.deepEqual([0, 400, 9940, 9960, 59_400, 200_000, 3_600_000, 7_500_000, 100_000_000].map(formatDuration), [
+    '0 s',
+    '0.4 s',
+    '9.9 s',
+    '10 s',
+    '59 s',
+    '3 min 20 s',
+    '1 h',
+    '2 h 5 min',
+    '1 d 4 h',
+  ]);
+  assert.deepEqual([0.036, 2.54, 12.4, 1234.5].map(formatRate), ['0.036/s', '2.5/s', '12/s', '1,235/s']);
+  assert.deepEqual([0, 1023, 1536, 20 * 2 ** 20].map(formatBytes), ['0 B', '1023 B', '1.5 KiB', '20 MiB']);
+  assert.deepEqual(
+    [formatPercent(0, 0), formatPercent(1, 1000), formatPercent(999, 1000), formatPercent(7, 7)],
+    ['0 %', '<1 %', '99 %', '100 %'],
+  );
+  assert.equal(formatCommand(['trawl', 'run', "it's", 'a b', 'x=1']), `trawl run 'it'\\''s' 'a b' x=1`);
+});
+
+test('what a site says cannot steer the terminal', () => {
+  assert.equal(printable('a\x1b[2Jb\r\nc\u009b'), 'a [2Jb c');
+  assert.equal(printable('x'.repeat(500)).length, 300);
+});

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type Ended, startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
+
+interface Row {
+  readonly item_id: string;
+  readonly status: string;
+  readonly input: unknown;
+  readonly error: { readonly type: string; readonly message: string } | null;
+  readonly data: unknown;
+}
+
+function rowsOf(out: string): Row[] {
+  const text = readFileSync(join(out, 'results.jsonl'), 'utf8');
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line): Row => JSON.parse(line));
+}
+
+function slowItems(count: number, ms: number) {
+  return Array.from({ length: count }, (_, at) => ({
+    item_id: `p-${at}`,
+    input: { ms, bytes: at % 10 === 0 ? 40 : 0 },
+  }));
+}
+
+function endsWith(code: number, ended: Ended): void {
+  assert.equal(ended.code, code, `${ended.stdout}\n${ended.stderr}`);
+}
+
+/** A policy file in a folder. */
+function writePolicy(folder: string, policy: object): string {
+  return writeLines(folder, 'policy.json', [policy]);
+}
+
+test('a run that was killed in the middle is finished by the same command, every item exactly once', async () => {
+  const folder = tempFolder();
+  const out = join(folder, 'out');
+  const items = writeLines(folder, 'items.jsonl', slowItems(2000, 2));
+  const command = ['run', 'example-slow', '--items', items, '--out', out, '--concurrency', '32', '--json'];
+
+  const first = startTrawl(command);
+  await first.shows(/^[1-9][\d,]*\/2,000 /m);
+  first.signalGroup('SIGKILL');
+  assert.equal((await first.ended).signal, 'SIGKILL');
+  assert.equal(existsSync(join(out, 'results.jsonl')), false);
+
+  const second = await trawl(command);
+  endsWith(0, second);
+  const answer = JSON.parse(second.stdout);
+  assert.equal(answer.status, 'completed');
+  assert.deepEqual([answer.summary.success, answer.summary.total], [2000, 2000]);
+  assert.ok(answer.finished_in_this_run < 2000, 'nothing of the first run was kept');
+  assert.deepEqual(
+    rowsOf(out).map((row) => [row.item_id, row.status]),
+    slowItems(2000, 2).map(({ item_id }) => [item_id, 'success']),
+  );
+  const verified = await trawl(['verify', 'example-slow', '--data-dir', out, '--json']);
+  endsWith(0, verified);
+  assert.deepEqual(JSON.parse(verified.stdout).checked.artifacts, 200);
+
+  const grown = writeLines(folder, 'grown.jsonl', [...slowItems(2000, 2), { item_id: 'new', input: {} }]);
+  const again = await trawl(command);
+  const refused = await trawl(['run', 'example-slow', '--items', grown, '--out', out]);
+  endsWith(0, again);
+  assert.equal(JSON.parse(again.stdout).finished_in_this_run, 0);
+  endsWith(2, refused);
+  assert.match(refused.stderr, /1 items of .*grown.jsonl are not in the job.*another --out/s);
+});
+
+test('a run that was killed while it read its items reads the rest the next time', async () => {
+  const folder = tempFolder();
+  const out = join(folder, 'out');
+  const items = writeLines(folder, 'items.jsonl', slowItems(1200, 0));
+  const command = ['run', 'example-slow', '--items', items, '--out', out, '--concurrency', '64'];
+  const killed = await trawl(command, { TRAWL_FAULTS: 'between-import-chunks:1' });
+  assert.notEqual(killed.code, 0);
+  const withoutItems = await trawl(['run', 'example-slow', '--out', out]);
+  endsWith(2, withoutItems);
+  assert.match(withoutItems.stderr, /were not all read: give --items again/);
+  endsWith(0, await trawl(command));
+  assert.deepEqual(
+    rowsOf(out).map((row) => row.item_id),
+    slowItems(1200, 0).map(({ item_id }) => item_id),
+  );
+});
+
+test('failed items, lines that cannot be read and lines that repeat an item are told, and failed ones tried again', async () => {
+  const folder = tempFolder();
+  const out = join(folder, 'out');
+  const lines = [
+    'item_id,type',
+    'p-1,not_found',
+    'p-2,no_results',
+    'c',
+    'p-2,no_results',
+    'p-3,not_found',
+    'p-4,blocked',
+  ];
+  const items = writeLines(folder, 'items.csv', lines);
+  const command = ['run', 'example-fail', '--items', items, '--limit', '4', '--out', out];
+
+  const told = await trawl(command);
+  endsWith(1, told);
+  assert.match(told.stdout, /0 ok, 3 failed of 3/);
+  assert.match(told.stdout, /2 {2}not_found: item # was asked to fail, as p-1/);
+  assert.match(told.stdout, /1 line could not be read.*\n {2}line 4: it has 1 fields, and the header 2/);
+  assert.match(told.stdout, /1 line of the list had an id that stands earlier in it/);
+  assert.match(told.stdout, /trawl run example-fail .*--retry-failed\n/);
+  assert.deepEqual(
+    rowsOf(out).map(({ item_id, status, input, error }) => [item_id, status, input, error?.type]),
+    [
+      ['p-1', 'failed', { type: 'not_found' }, 'not_found'],
+      ['p-2', 'failed', { type: 'no_results' }, 'no_results'],
+      ['p-3', 'failed', { type: 'not_found' }, 'not_found'],
+    ],
+  );
+
+  const again = await trawl(['run', 'example-fail', '--out', out, '--retry-failed', '--json']);
+  endsWith(1, again);
+  const answer = JSON.parse(again.stdout);
+  assert.deepEqual([answer.finished_in_this_run, answer.summary.failed, answer.exit_code], [3, 3, 1]);
+  assert.deepEqual(
+    answer.failures.map(({ type, count }: { type: string; count: number }) => [type, count]),
+    [
+      ['not_found', 2],
+      ['no_results', 1],
+    ],
+  );
+  endsWith(0, await trawl(['verify', 'example-fail', '--data-dir', out]));
+});
+
+test('a breaker that trips ends the run with its reason, and the same command goes on', async () => {
+  const folder = tempFolder();
+  const out = join(folder, 'out');
+  const items = writeLines(
+    folder,
+    'items.jsonl',
+    Array.from({ length: 12 }, (_, at) => ({ item_id: `p-${at}`, input: {} })),
+  );
+  const policy = writePolicy(folder, { retries: { max_retries: 0 }, circuit_breaker: { min_requests: 5 } });
+  const command = ['run', 'example-fail', '--items', items, '--out', out, '--policy', policy];
+  const tripped = await trawl(command);
+  endsWith(3, tripped);
+  assert.match(tripped.stdout, /^Stopped: 5 of 5 failed \(100 %, limit 25 %\)\. 7 items to go\./);
+  assert.match(tripped.stdout, /5 {2}server_error: item #? ?.*was asked to fail/);
+  assert.match(tripped.stdout, /Go on, once that is repaired:\n {2}trawl run example-fail --items /);
+  assert.deepEqual(
+    rowsOf(out)
+      .map(({ status }) => status)
+      .sort(),
+    [...Array(5).fill('failed'), ...Array(7).fill('pending')],
+  );
+  const unbreakable = writePolicy(folder, { retries: { max_retries: 0 }, circuit_breaker: { min_requests: 1000 } });
+  const resumed = await trawl([...command.slice(0, -1), unbreakable, '--json']);
+  endsWith(1, resumed);
+  const { summary, finished_in_this_run: here } = JSON.parse(resumed.stdout);
+  assert.deepEqual([summary.failed, summary.total, here], [12, 12, 7]);
+});
+
+test('Ctrl-C gives back what is under way, and nobody else can have the folder meanwhile', async () => {
+  const folder = tempFolder();
+  const out = join(folder, 'out');
+  const items = writeLines(folder, 'items.jsonl', [...slowItems(40, 1), { item_id: 'long', input: { ms: 600_000 } }]);
+  const command = ['run', 'example-slow', '--items', items, '--out', out, '--concurrency', '4'];
+  const running = startTrawl(command, { TRAWL_DRAIN_GRACE_MS: '100' });
+  await running.shows(/^40\/41 /m);
+  const other = await trawl(command);
+  endsWith(3, other);
+  assert.match(other.stderr, /in use by process \d+/);
+  running.signalGroup('SIGINT');
+  const ended = await running.ended;
+  endsWith(130, ended);
+  assert.match(ended.stdout, /^Interrupted, and nothing is lost: 40 items in .*, 1 item to go\./);
+  assert.match(ended.stdout, /Go on:\n {2}trawl run example-slow --items .* --concurrency 4\n/);
+});
+
+test('what cannot be meant is bad usage, and makes no folder', async () => {
+  const folder = tempFolder();
+  const out = join(folder, 'out');
+  const bad = writePolicy(folder, { throttling: { max_concurrent_worker: 5 }, robots: 'ask' });
+  const empty = writeLines(folder, 'empty.csv', []);
+  const cases: [readonly string[], RegExp][] = [
+    [['no-such-scraper', '--input', 'a=1'], /there is no scraper no-such-scraper\. There are: .*example-slow/],
+    [['example-slow', '--items', join(folder, 'none.csv')], /--items: there is no file/],
+    [['example-slow', '--input', 'a=1', '--policy', bad], /throttling: .*max_concurrent_worker.*\n {2}robots: /s],
+    [['example-slow', '--input', 'apn'], /--input apn: write it as name=value/],
+    [['example-slow', '--input', 'a=1', '--concurrency', '99999'], /throttling.max_concurrent_workers/],
+  ];
+  await Promise.all(
+    cases.map(async ([args, message]) => {
+      const ended = await trawl(['run', ...args, '--out', out]);
+      endsWith(2, ended);
+      assert.match(ended.stderr, message);
+    }),
+  );
+  assert.equal(existsSync(out), false);
+  const nothing = await trawl(['run', 'example-slow', '--items', empty, '--out', out]);
+  endsWith(2, nothing);
+  assert.match(nothing.stderr, /empty.csv has no items/);
+});

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { ScraperRegistry } from '../../src/scraping/registry.ts';
+import { writeNewScraper } from '../../src/scraping/template/new-scraper.ts';
+import { folderWith, plainSource } from '../scraping/scraper-folder.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+/** As bin/trawl has it: many processes are started here. */
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/trawl', import.meta.url));
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** `trawl scrapers …`, in the folder, which is where its scrapers are. */
+function trawl(folder: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const { promise, resolve } = Promise.withResolvers<Ended>();
+  const ours = { TRAWL_SCRAPERS: folder, NODE_COMPILE_CACHE: CACHE };
+  const options = { cwd: folder, env: { ...process.env, ...ours, ...env }, timeout: 60_000 };
+  execFile(process.execPath, [MAIN, 'scrapers', ...args], options, (error, stdout, stderr) => {
+    resolve({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout, stderr });
+  });
+  return promise;
+}
+
+test('a folder of 300 scrapers is listed, none of them run', async (t) => {
+  const sources = Array.from({ length: 300 }, (_, at): [string, string] => {
+    const id = `county-${String(at).padStart(3, '0')}`;
+    return [`state-${at % 50}/${id}.ts`, plainSource(id, "throw new Error('was run');")];
+  });
+  const folder = folderWith(t, Object.fromEntries(sources));
+  const { code, stdout, stderr } = await trawl(folder, ['list']);
+  assert.equal(stderr, '');
+  assert.equal(code, 0);
+  const lines = stdout.trimEnd().split('\n');
+  assert.match(lines[0] ?? '', /^ID +NAME +VERSION +KIND +HOSTS +FILE$/);
+  const found = lines.filter((line) => line.startsWith('county-'));
+  assert.equal(found.length, 300);
+  assert.match(found[7] ?? '', /^county-007 +The county-007 +1\.2\.3 +plain +- +state-7\/county-007\.ts$/);
+  // Those that come with Trawl are there as well.
+  assert.ok(lines.some((line) => line.startsWith('example-noop')));
+});
+
+test('a file that cannot be used is told at the end of the list, as text and as JSON', async (t) => {
+  const folder = folderWith(t, {
+    'good.ts': plainSource('good'),
+    'cut.ts': plainSource('cut').slice(0, -10),
+    'twin-a.ts': plainSource('twin'),
+    'twin-b.ts': plainSource('twin'),
+    'throws.ts': plainSource('throws', "throw new Error('at import');"),
+  });
+  const [text, json, shown] = await Promise.all([
+    trawl(folder, ['list']),
+    trawl(folder, ['list', '--json', '--check']),
+    trawl(folder, ['show', 'throws']),
+  ]);
+  assert.equal(shown.code, 1);
+  assert.match(shown.stderr, /throws\.ts cannot be loaded: at import/);
+  assert.equal(text.code, 1);
+  assert.match(text.stdout, /^good /m);
+  assert.match(
+    text.stdout,
+    /cannot be used:\n {2}two scrapers have the id twin: .*\n {2}.*cut\.ts:\d+ cannot be loaded/,
+  );
+
+  assert.equal(json.code, 1);
+  const { scrapers, problems } = JSON.parse(json.stdout);
+  const summary = { id: 'good', name: 'The good', version: '1.2.3', description: 'Does nothing.', kind: 'plain' };
+  const good = scrapers.find(({ id }: { id: string }) => id === 'good');
+  assert.deepEqual(good, { ...summary, hosts: [], file: join(folder, 'good.ts') });
+  const inFolder = problems.filter(({ file }: { file: string }) => file.startsWith(folder));
+  assert.deepEqual(inFolder.map(({ id }: { id: string | null }) => id).sort(), ['throws', 'twin', null].sort());
+});
+
+test('a scraper is shown with its schemas; an unknown one with near names', async (t) => {
+  const folder = folderWith(t, { 'good.ts': plainSource('good').replace('z.unknown()', 'z.object({ a: z.date() })') });
+  const [json, text, unknown] = await Promise.all([
+    trawl(folder, ['show', 'good', '--json']),
+    trawl(folder, ['show', 'good']),
+    trawl(folder, ['show', 'godo']),
+  ]);
+  assert.equal(json.code, 0);
+  const shown = JSON.parse(json.stdout);
+  assert.deepEqual([shown.id, shown.file, shown.fixture, shown.output], ['good', join(folder, 'good.ts'), null, null]);
+  assert.deepEqual(shown.input.required, ['a']);
+  assert.match(text.stdout, /^The good {2}1\.2\.3\nDoes nothing\.\n\nid {7}good\n/);
+  assert.match(text.stdout, /fixture {2}none/);
+
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.stderr, /there is no scraper godo; did you mean good\?/);
+});
+
+test('a folder of scrapers that does not exist is bad usage, and names the setting', async (t) => {
+  const folder = folderWith(t, {});
+  const { code, stderr } = await trawl(folder, ['list'], { TRAWL_SCRAPERS: join(folder, 'gone') });
+  assert.equal(code, 2);
+  assert.match(stderr, /TRAWL_SCRAPERS: the folder of scrapers .*gone does not exist/);
+});
+
+test('a new scraper passes its test at once, fails by the name of the field when its page changes, and is not written over', async (t) => {
+  const folder = folderWith(t, { 'package.json': '{}' });
+  const made = await trawl(folder, ['new', 'my-county', '--folder', '.', '--host', 'treasurer.example.gov']);
+  assert.deepEqual([made.code, made.stderr], [0, '']);
+  assert.match(made.stdout, /wrote my-county\.ts\n/);
+  assert.match(made.stdout, /\$ trawl scrapers test my-county\n/);
+
+  const good = await trawl(folder, ['test', 'my-county']);
+  assert.deepEqual([good.stderr, good.code], ['', 0], good.stdout);
+  assert.equal(good.stdout, 'ok     my-county  a parcel\nok     my-county  no such parcel\n2 passed, 0 failed\n');
+
+  const page = join(folder, 'my-county.fixture', '1-detail.html');
+  writeFileSync(page, readFileSync(page, 'utf8').replace('SMITH JANE', 'JONES JIM'));
+  const [changed, json, again] = await Promise.all([
+    trawl(folder, ['test', 'my-county']),
+    trawl(folder, ['test', 'my-county', '--json']),
+    trawl(folder, ['new', 'my-county', '--folder', '.']),
+  ]);
+  assert.equal(changed.code, 1);
+  assert.match(changed.stdout, /FAILED my-county {2}a parcel\n +owner: expected "SMITH JANE", got "JONES JIM"\n/);
+  assert.match(changed.stdout, /\n1 passed, 1 failed\n$/);
+
+  assert.equal(json.code, 1);
+  const report = JSON.parse(json.stdout);
+  assert.deepEqual([report.passed, report.failed], [1, 1]);
+  assert.deepEqual(report.scrapers[0].cases[0], {
+    ...{ name: 'a parcel', passed: false },
+    differences: [{ field: 'owner', expected: 'SMITH JANE', got: 'JONES JIM' }],
+  });
+
+  assert.equal(again.code, 2);
+  assert.match(again.stderr, /there is a scraper my-county already/);
+  assert.match(readFileSync(join(folder, 'my-county.ts'), 'utf8'), /treasurer\.example\.gov/);
+});
+
+test('a new scraper in a folder that is not searched yet comes with the setting to type', async (t) => {
+  const folder = folderWith(t, {});
+  const { code, stdout } = await trawl(folder, ['new', 'near', '--folder', 'made'], { TRAWL_SCRAPERS: '' });
+  assert.equal(code, 0);
+  assert.match(stdout, /\$ TRAWL_SCRAPERS=made trawl scrapers test near\n/);
+});
+
+test('a new scraper is refused where a file would be in its way, and for ids and hosts that are none', async (t) => {
+  const folder = folderWith(t, { 'county.fixture/notes.txt': 'mine' });
+  const create = (id: string, host = 'a.gov') => writeNewScraper(new ScraperRegistry(), { id, folder, host });
+  const answer = await create('county');
+  assert.match(answer.kind === 'refused' ? answer.because : '', /county\.fixture is there already/);
+  for (const id of ['../up', 'Upper', 'a--b', '-a', '', 'a'.repeat(65)])
+    assert.equal((await create(id)).kind, 'refused');
+  for (const host of ["a.gov'", 'a.gov/x', 'user@a.gov', 'A.gov', ''])
+    assert.equal((await create('fine', host)).kind, 'refused');
+  assert.deepEqual(readdirSync(folder), ['county.fixture']);
+});
+
+/** Asks a server on this machine; the path is its input. */
+const LOCAL = `import { defineHttpScraper, z } from 'trawl/scraper';
+export default defineHttpScraper({
+  id: 'local', name: 'Local', version: '1.0.0', description: 'Asks this machine.',
+  input: z.strictObject({ site: z.string(), path: z.string() }),
+  output: z.object({ owner: z.string() }),
+  hosts: [],
+  async scrape({ input, http }) {
+    const page = await http.get(input.site + input.path);
+    return { html: page, data: { owner: page.text('#owner') } };
+  },
+});
+`;
+
+async function countingServer(t: TestContext) {
+  let requests = 0;
+  const server = createServer((_, response) => {
+    requests += 1;
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<p id="owner">SMITH</p>');
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, '127.0.0.1', resolve);
+  await promise;
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { site: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: () => requests };
+}
+
+test('a recording asks the site, and a test never does, not even for a page that the fixture does not have', async (t) => {
+  const { site, requests } = await countingServer(t);
+  const folder = folderWith(t, { 'local.ts': LOCAL });
+  const record = ['test', 'local', '--record', '--input', `site=${site}`, '--input', 'path=/a', '--case', 'one'];
+  const refused = await trawl(folder, record, { TRAWL_ALLOW_ADDRESSES: '' });
+  assert.notEqual(refused.code, 0);
+  assert.match(refused.stderr, /nothing was recorded/);
+  assert.equal(requests(), 0);
+
+  const env = { TRAWL_ALLOW_ADDRESSES: 'loopback' };
+  const recorded = await trawl(folder, record, env);
+  assert.deepEqual([recorded.stderr, recorded.code], ['', 0]);
+  assert.match(recorded.stdout, /recorded one with 1 exchanges? in local\.fixture\nit expects .*"owner": "SMITH"/);
+  assert.equal(requests(), 1);
+
+  const file = join(folder, 'local.fixture', 'cases.json');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"path": "/a"', '"path": "/b"'));
+  const missing = await trawl(folder, ['test', 'local'], env);
+  assert.equal(missing.code, 1);
+  assert.ok(missing.stdout.includes(`(request): expected "one that the fixture has", got "GET ${site}/b"`));
+  assert.equal(requests(), 1);
+});
+
+test('a scraper that is not there, or has no fixture, is bad usage of test', async (t) => {
+  const folder = folderWith(t, { 'good.ts': plainSource('good') });
+  const [unknown, bare, stray] = await Promise.all([
+    trawl(folder, ['test', 'godo']),
+    trawl(folder, ['test', 'good']),
+    trawl(folder, ['test', 'good', '--input', 'a=1']),
+  ]);
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.stderr, /no scraper godo; did you mean good\?/);
+  assert.equal(bare.code, 2);
+  assert.match(bare.stdout, /good {2}has no fixture/);
+  assert.equal(stray.code, 2);
+  assert.match(stray.stderr, /--input and --case go with --record/);
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { verifyText } from '../../src/cli/verify.ts';
+import { tempFolder, trawl } from './trawl.ts';
+
+test('trawl verify finds the job of a run by its name, and what was taken away from its results', async () => {
+  const folder = tempFolder();
+  const env = { TRAWL_DATA_DIR: folder };
+  const ran = await trawl(['run', 'example-slow', '--input', 'ms:=1', '--input', 'bytes:=30'], env);
+  assert.equal(ran.code, 0, ran.stderr);
+  const well = await trawl(['verify', 'example-slow'], env);
+  assert.equal(well.code, 0, well.stdout);
+  assert.match(well.stdout, /1 item in 3 parts of the manifest, 1 file of 30 B\nAll is well/);
+
+  const items = join(folder, 'run', 'example-slow', 'results', 'example-slow', 'items');
+  for (const name of readdirSync(items)) rmSync(join(items, name), { recursive: true });
+  const damaged = await trawl(['verify', 'example-slow', '--json'], env);
+  assert.equal(damaged.code, 1, damaged.stdout);
+  const { ok, problem_count: count, problems } = JSON.parse(damaged.stdout);
+  assert.deepEqual([ok, count], [false, 1]);
+  assert.match(problems[0].problem, /it is missing/);
+});
+
+test('a job that is not there is told, and nothing is made for it', async () => {
+  const folder = join(tempFolder(), 'none');
+  const ended = await trawl(['verify', '../etc', '--data-dir', folder]);
+  assert.equal(ended.code, 3, ended.stderr);
+  assert.match(ended.stdout, /Nothing to check/);
+  assert.equal(existsSync(folder), false);
+});
+
+test('problems are listed with where they are, and how many more there are', () => {
+  const counts = { total: 3, success: 2, failed: 1, skipped: 0, cancelled: 0 };
+  const checked = { parts: 3, items: 3, artifacts: 2, bytes: 2048 };
+  const problems = [{ where: 'job-1/items/p-1/html.html', problem: 'it is missing (item p-1)' }];
+  const text = verifyText({
+    kind: 'checked',
+    jobId: 'job-1',
+    status: 'completed',
+    counts,
+    checked,
+    problems,
+    problemCount: 7,
+  });
+  assert.equal(
+    text,
+    [
+      'Job job-1 (completed): 2 success, 1 failed of 3',
+      'Checked: 3 items in 3 parts of the manifest, 2 files of 2 KiB',
+      '',
+      '7 problems:',
+      '  job-1/items/p-1/html.html: it is missing (item p-1)',
+      '  and 6 more',
+    ].join('\n'),
+  );
+});

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  formatOfName,
+  type ItemFormat,
+  MAX_JSON_BYTES,
+  readItems,
+  UnreadableItems,
+} from '../../src/controller/read-items.ts';
+
+/** In pieces of this size, because a file never comes cut where it would be convenient. */
+async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+async function read(text: string | Uint8Array, format: ItemFormat | null = null, pieceSize = 7) {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+  const items: { id: string; input: unknown; line: number }[] = [];
+  const bad: { line: number; problem: string }[] = [];
+  for await (const chunk of readItems(inPieces(bytes, pieceSize), format)) {
+    items.push(...chunk.items.map(({ item, line }) => ({ id: item.itemId, input: item.input, line })));
+    bad.push(...chunk.bad);
+  }
+  return { items, bad };
+}
+
+test('columns of a CSV become the input as texts, and item_id the id', async () => {
+  const { items, bad } = await read('item_id,apn,year\np-1,200-14-030,2025\n,7,\n');
+  assert.deepEqual(bad, []);
+  assert.deepEqual(items, [
+    { id: 'p-1', input: { apn: '200-14-030', year: '2025' }, line: 2 },
+    { id: '[["apn","7"],["year",""]]', input: { apn: '7', year: '' }, line: 3 },
+  ]);
+});
+
+test('one column without item_id is its own id', async () => {
+  assert.deepEqual((await read('apn\n200-14-030')).items, [
+    { id: '200-14-030', input: { apn: '200-14-030' }, line: 2 },
+  ]);
+});
+
+test('quoted fields hold delimiters, quotes and line breaks; blank lines and a byte order mark are nothing', async () => {
+  const text = '\uFEFFapn,owner\r\n1,"SMITH, ""JO"""\r\n\r\n2,"two\r\nlines"\r\n3,plain\r\n';
+  const { items, bad } = await read(text);
+  assert.deepEqual(bad, []);
+  assert.deepEqual(
+    items.map(({ input, line }) => [input, line]),
+    [
+      [{ apn: '1', owner: 'SMITH, "JO"' }, 2],
+      [{ apn: '2', owner: 'two\r\nlines' }, 4],
+      [{ apn: '3', owner: 'plain' }, 6],
+    ],
+  );
+});
+
+test('semicolons and tabs are found by the header', async () => {
+  for (const delimiter of [';', '\t']) {
+    const { items } = await read(`apn${delimiter}owner\n1${delimiter}A, B\n`);
+    assert.deepEqual(items[0]?.input, { apn: '1', owner: 'A, B' });
+  }
+});
+
+test('a line with too few or too many fields is named, and the others are read', async () => {
+  const { items, bad } = await read('a,b\n1,2\n3\n4,5,6\n7,8\n');
+  assert.deepEqual(
+    items.map(({ line }) => line),
+    [2, 5],
+  );
+  assert.deepEqual(bad, [
+    { line: 3, problem: 'it has 1 fields, and the header 2' },
+    { line: 4, problem: 'it has 3 fields, and the header 2' },
+  ]);
+});
+
+test('a stray quote costs no other line', async () => {
+  const { items, bad } = await read('a,b\n1,6" pipe\n"2"x,y\n3,z\n');
+  assert.deepEqual(bad, []);
+  assert.deepEqual(
+    items.map(({ input }) => input),
+    [
+      { a: '1', b: '6" pipe' },
+      { a: '"2"x', b: 'y' },
+      { a: '3', b: 'z' },
+    ],
+  );
+});
+
+test('a quote that is never closed says which lines are lost in it', async () => {
+  const { items, bad } = await read('a,b\n1,2\n3,"4\n5,6\n7,8\n');
+  assert.deepEqual(
+    items.map(({ line }) => line),
+    [2],
+  );
+  assert.deepEqual(bad, [{ line: 3, problem: 'a quote is opened and never closed: lines 3 to 6 are lost in it' }]);
+});
+
+test('a line over a mebibyte is named, and the next is read', async () => {
+  const long = 'x'.repeat(1_100_000);
+  for (const text of [`a\n${long}\n2\n`, `a,b\n"${long}\n${long}",1\n2,3\n`, `{"a":"${long}"}\n{"a":"2"}\n`]) {
+    const { items, bad } = await read(text, null, 65_536);
+    assert.match(bad[0]?.problem ?? '', /longer than 1 MiB/);
+    assert.equal(items.at(-1)?.id.includes('2'), true);
+  }
+});
+
+test('a header that makes no sense is refused as a whole', async () => {
+  await assert.rejects(read('a,,c\n1,2,3\n'), /column 2 of the header has no name/);
+  await assert.rejects(read('a,b,a\n1,2,3\n'), /two columns of the header have the name a/);
+  await assert.rejects(read(Buffer.from('\xFF\xFEa\0', 'latin1')), /UTF-16/);
+  await assert.rejects(read(Buffer.from('par\xE9\n1\n', 'latin1')), UnreadableItems);
+});
+
+test('bytes that are no UTF-8 make their line a bad one', async () => {
+  const csv = await read(Buffer.from('a\nJos\xE9\nfine\n', 'latin1'));
+  assert.deepEqual([csv.items.length, csv.bad.length, csv.bad[0]?.line], [1, 1, 2]);
+  const jsonl = await read(Buffer.from('{"a":"Jos\xE9"}\n{"a":"fine"}\n', 'latin1'));
+  assert.deepEqual([jsonl.items.length, jsonl.bad.length, jsonl.bad[0]?.line], [1, 1, 1]);
+});
+
+test('a column called __proto__ is a column', async () => {
+  const { items } = await read('__proto__,b\nx,y\n');
+  assert.deepEqual(Object.entries(items[0]?.input as object), [
+    ['__proto__', 'x'],
+    ['b', 'y'],
+  ]);
+});
+
+test('JSONL takes the input itself or with its id, and names lines that are neither', async () => {
+  const lines = [
+    '{"item_id":"p-1","input":{"apn":"1"}}',
+    '{"apn":"2"}',
+    '{"item_id":3,"apn":"3"}',
+    '{"input":"a text"}',
+    '',
+    '{"apn":',
+    '[1]',
+    '{"item_id":{},"apn":"4"}',
+    '{}',
+  ];
+  const { items, bad } = await read(lines.join('\n'));
+  assert.deepEqual(items, [
+    { id: 'p-1', input: { apn: '1' }, line: 1 },
+    { id: '2', input: { apn: '2' }, line: 2 },
+    { id: '3', input: { apn: '3' }, line: 3 },
+    { id: 'a text', input: { input: 'a text' }, line: 4 },
+  ]);
+  assert.deepEqual(
+    bad.map(({ line }) => line),
+    [6, 7, 8, 9],
+  );
+});
+
+test('an id that nobody could use is asked for', async () => {
+  const { items, bad } = await read(
+    `{"apn":"${'x'.repeat(2000)}"}\n{"item_id":"${'y'.repeat(2000)}","apn":"1"}\n{"apn":""}\n`,
+  );
+  assert.deepEqual(items, []);
+  assert.match(bad[0]?.problem ?? '', /needs an item_id/);
+  assert.match(bad[1]?.problem ?? '', /longer than 1000/);
+  assert.match(bad[2]?.problem ?? '', /needs an item_id/);
+});
+
+test('JSON is an array, whose entries are counted where lines would be', async () => {
+  const { items, bad } = await read('[{"apn":"1"}, 5, {"item_id":"b","input":{}}]');
+  assert.deepEqual(
+    items.map(({ id, line }) => [id, line]),
+    [
+      ['1', 1],
+      ['b', 3],
+    ],
+  );
+  assert.deepEqual(bad, [{ line: 2, problem: 'it is no object' }]);
+  await assert.rejects(read('{"apn":"1"}', 'json'), /is an array/);
+  await assert.rejects(read('[{"apn":', 'json'), UnreadableItems);
+});
+
+test('a JSON array over its limit is refused with what to do, before it is read whole', async () => {
+  let given = 0;
+  async function* endless() {
+    yield Buffer.from('[');
+    for (;;) {
+      given += 1;
+      yield Buffer.alloc(2 ** 20, 0x20);
+    }
+  }
+  await assert.rejects(async () => {
+    for await (const _ of readItems(endless(), 'json'));
+  }, /use JSONL/);
+  assert.equal(given, MAX_JSON_BYTES / 2 ** 20);
+});
+
+test('chunks are bounded in number and in bytes', async () => {
+  const sizes: number[] = [];
+  const many = Buffer.from(Array.from({ length: 2500 }, (_, at) => `{"apn":"${at}"}`).join('\n'));
+  for await (const { items } of readItems(inPieces(many, 65_536), null)) sizes.push(items.length);
+  assert.deepEqual(sizes, [1000, 1000, 500]);
+  const large = Buffer.from(
+    Array.from({ length: 20 }, (_, at) =>
+      JSON.stringify({ item_id: `${at}`, input: { page: 'x'.repeat(900_000) } }),
+    ).join('\n'),
+  );
+  for await (const { items } of readItems(inPieces(large, 65_536), null)) assert.ok(items.length <= 5);
+});
+
+test('whoever stops reading closes the source', async () => {
+  let isClosed = false;
+  async function* source() {
+    try {
+      for (let at = 0; ; at += 1) yield Buffer.from(`{"apn":"${at}"}\n`);
+    } finally {
+      isClosed = true;
+    }
+  }
+  for await (const _ of readItems(source(), 'jsonl')) break;
+  assert.equal(isClosed, true);
+});
+
+test('the name of a file tells its format', () => {
+  assert.deepEqual(['a.csv', 'b.CSV', 'c.jsonl', 'd.ndjson', 'e.json', 'f.txt', 'g'].map(formatOfName), [
+    ...['csv', 'csv', 'jsonl', 'jsonl', 'json'],
+    ...[null, null],
+  ]);
+});
+
+test('what a CSV writer quotes by the book is read back, however the bytes are cut', async () => {
+  const field = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', ';', ' ', 'é', '\r\n'), maxLength: 6 });
+  const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(field, field), { maxLength: 5 }),
+      fc.integer({ min: 1, max: 20 }),
+      async (rows, size) => {
+        const csv = ['item_id,a,b', ...rows.map(([a, b], at) => `i-${at},${quoted(a)},${quoted(b)}`)].join('\n');
+        const { items, bad } = await read(csv, 'csv', size);
+        assert.deepEqual(bad, []);
+        assert.deepEqual(
+          items.map(({ input }) => input),
+          rows.map(([a, b]) => ({ a, b })),
+        );
+      },
+    ),
+    { numRuns: 200, seed: 7 },
+  );
+});
+
+test('whatever the bytes are, every line is an item or named, and nothing hangs', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.constantFrom('csv', 'jsonl', 'json'),
+      async (bytes, format) => {
+        try {
+          await read(bytes, format as ItemFormat, 16);
+        } catch (error) {
+          assert.ok(error instanceof UnreadableItems, String(error));
+        }
+      },
+    ),
+    { numRuns: 300, seed: 11 },
+  );
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import exampleHttp from '../../scrapers/examples/http.ts';
+import exampleMock from '../../scrapers/examples/mock.ts';
+import { artifactOf, jsonOf, visitCounty } from './demo-support.ts';
+
+const { county, setFaults, scrape } = await visitCounty({ after });
+
+test('any page is kept with its title, its headings, and how much there is of it', async () => {
+  const url = `${county.url}/`;
+  const data = jsonOf(await scrape(exampleHttp, { url }), 'data') as Record<string, unknown>;
+  assert.deepEqual(
+    [data['url'], data['title'], data['headings']],
+    [url, 'Alma County Assessor & Treasurer', ['Alma County Assessor & Treasurer', 'Welcome', 'News']],
+  );
+  assert.ok(Number(data['links']) > 20 && Number(data['text_length']) > 500, JSON.stringify(data));
+});
+
+test('a page that is blocked is not kept as if it were one, and what is no address is not asked for', async () => {
+  await setFaults({ block: {} });
+  const blocked = await scrape(exampleHttp, { url: `${county.url}/` });
+  assert.equal(blocked.kind === 'failed' && blocked.failure.type, 'blocked');
+  for (const url of ['county.test', 'file:///etc/passwd', '']) {
+    const result = await scrape(exampleHttp, { url });
+    assert.equal(result.kind === 'failed' && result.failure.type, 'invalid_input', url);
+  }
+});
+
+test('made-up data is the same for the same number, other for another, and adds up', async () => {
+  const [one, again, other] = await Promise.all(
+    ['101-01-001', '101-01-001', '<b>&'].map((apn) => scrape(exampleMock, { apn, more: 'fields are fine' })),
+  );
+  assert.ok(one !== undefined && again !== undefined && other !== undefined);
+  assert.deepEqual(one, again);
+  const data = jsonOf(one, 'data') as Record<string, number>;
+  assert.deepEqual(Object.keys(data).sort(), [
+    ...['apn', 'assessed_value', 'market_value', 'owner', 'situs_address', 'total_tax', 'year_built'],
+  ]);
+  assert.equal(data['assessed_value'], (data['market_value'] ?? 0) / 10);
+  assert.notDeepEqual({ ...data, apn: '' }, { ...(jsonOf(other, 'data') as object), apn: '' });
+  const html = artifactOf(other, 'html');
+  assert.ok(html instanceof Uint8Array);
+  assert.match(Buffer.from(html).toString(), /<title>Parcel &lt;b>&amp;<\/title>/);
+});

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Failure, FailureType } from '../../src/domain/failure.ts';
+import { classify, explainAbsence } from '../../src/scraping/http/classify.ts';
+import { compileSigns, type Signs } from '../../src/scraping/http/signs.ts';
+import { NOW } from '../support/builders.ts';
+
+interface Given {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+  signs?: Signs;
+  expectStatus?: number[];
+}
+
+function judge({ status = 200, headers = {}, body = GOOD, signs = {}, expectStatus = [] }: Given): Failure | null {
+  const head = { status, headers: { 'content-type': 'text/html', ...headers }, url: 'https://county.example/parcel' };
+  return classify({ head, text: () => body }, { signs: compileSigns(signs), expectStatus, now: NOW });
+}
+
+const GOOD = '<html><head><title>Parcel</title></head><body><h1>Parcel 1</h1><p>Owner: SMITH</p></body></html>';
+const PROSE = '<p>The quick assessor values every lot of the county once a year and writes it down.</p>';
+
+function pageOf(body: string, title = 'Parcel'): string {
+  return `<!DOCTYPE html><html><head><title>${title}</title></head><body>${body}</body></html>`;
+}
+
+const BY_STATUS: readonly (readonly [number, FailureType, RegExp])[] = [
+  [400, 'navigation_failed', /refused the request/],
+  [401, 'blocked', /refuses to show/],
+  [403, 'blocked', /refuses to show/],
+  [404, 'not_found', /no such page/],
+  [405, 'navigation_failed', /refused the request/],
+  [408, 'timeout', /waited too long/],
+  [410, 'not_found', /no such page/],
+  [422, 'navigation_failed', /refused the request/],
+  [429, 'rate_limited', /too often/],
+  [451, 'blocked', /refuses to show/],
+  [500, 'server_error', /failed/],
+  [502, 'server_error', /failed/],
+  [503, 'server_error', /failed/],
+  [522, 'server_error', /failed/],
+  [304, 'navigation_failed', /did not say where/],
+];
+
+for (const [status, type, message] of BY_STATUS) {
+  test(`status ${status} is ${type}`, () => {
+    const found = judge({ status });
+    assert.equal(found?.type, type);
+    assert.match(found.message, message);
+    assert.ok(found.message.includes(`(${status}, https://county.example/parcel)`));
+    assert.equal(judge({ status, expectStatus: [status] }), null);
+  });
+}
+
+test('a good answer is good, whatever its size and kind', () => {
+  assert.equal(judge({}), null);
+  assert.equal(judge({ body: '' }), null);
+  assert.equal(judge({ status: 204, body: '' }), null);
+  assert.equal(judge({ body: pageOf(PROSE.repeat(1000)) }), null);
+  assert.equal(judge({ headers: { 'content-type': 'application/json' }, body: '{"maintenance":"px-captcha"}' }), null);
+});
+
+test('Retry-After travels with a refusal, in seconds or as a date', () => {
+  assert.equal(judge({ status: 429, headers: { 'retry-after': '120' } })?.retryAfterMs, 120_000);
+  const date = new Date(Math.ceil(NOW / 1000) * 1000 + 60_000).toUTCString();
+  const found = judge({ status: 503, headers: { 'retry-after': date } });
+  assert.equal(found?.type, 'rate_limited');
+  assert.equal(found.retryAfterMs, Math.ceil(NOW / 1000) * 1000 + 60_000 - NOW);
+  assert.equal(judge({ status: 429 })?.retryAfterMs, null);
+  assert.equal(judge({ status: 502, headers: { 'retry-after': '5' } })?.type, 'server_error');
+});
+
+const VIEW_STATE = ['Validation of viewstate MAC failed.', 'The state information is invalid for this page'];
+for (const text of VIEW_STATE) {
+  test(`a server error that says "${text}" is a stale session, to be begun anew`, () => {
+    const found = judge({ status: 500, body: pageOf(`<h2>${text}</h2>`) });
+    assert.equal(found?.type, 'navigation_failed');
+    assert.match(found.message, /view state was stale/);
+  });
+}
+
+const BLOCK_PAGES = {
+  'a header of Cloudflare': { status: 429, headers: { 'cf-mitigated': 'challenge', 'retry-after': '7' }, body: '' },
+  'a challenge of Cloudflare': {
+    body: pageOf(`<script>window._cf_chl_opt={cvId:'3'}</script>${PROSE.repeat(200)}`, 'Just a moment...'),
+  },
+  'a challenge of Cloudflare in another language': {
+    body: pageOf('<script>window._cf_chl_opt={}</script>', 'Un momento…'),
+  },
+  'a refusal of Cloudflare': {
+    body: pageOf('<h1>Sorry, you have been blocked</h1>', 'Attention Required! | Cloudflare'),
+  },
+  'the incident of Imperva': { body: pageOf('Request unsuccessful. Incapsula incident ID: 891000430-1', '') },
+  'the frame of Imperva': {
+    body: `<html style="height:100%"><head><META NAME="ROBOTS" CONTENT="NOINDEX, NOFOLLOW"></head><body><iframe id="main-iframe" src="/_Incapsula_Resource?SWUDNSAI=31&xinfo=9-1"></iframe></body></html>`,
+  },
+  'the script of Imperva alone on a small page': {
+    body: pageOf('<script src="/_Incapsula_Resource?SWJIYLWA=719"></script>', ''),
+  },
+  'the script of Cloudflare alone on a small page': {
+    body: pageOf('<script src="/cdn-cgi/challenge-platform/h/b/orchestrate/jsch/v1"></script>', ''),
+  },
+  'a refusal of Akamai': {
+    body: `<HTML><HEAD><TITLE>Access Denied</TITLE></HEAD><BODY><H1>Access Denied</H1>Reference&#32;&#35;18&#46;2d1f</BODY></HTML>`,
+  },
+  'a plain refusal of Akamai': { body: pageOf('Reference #18.2d1f', 'Access Denied') },
+  'a challenge of AWS WAF': { body: pageOf('<script>window.awsWafCookieDomainList = [];</script>', '') },
+  'a long challenge of AWS WAF': {
+    body: pageOf(`<script>window.awsWafCookieDomainList = [];window.gokuProps={}</script>${PROSE.repeat(50)}`, ''),
+  },
+  'a header of AWS WAF': { status: 202, headers: { 'x-amzn-waf-action': 'challenge' }, body: '' },
+  'a header of DataDome': { status: 403, headers: { 'x-datadome': 'protected' }, body: '' },
+  'a captcha of DataDome': { body: pageOf('<script src="https://ct.captcha-delivery.com/c.js"></script>', 'county') },
+  'a captcha of PerimeterX': { body: pageOf('<div id="px-captcha"></div><p>Press & Hold to confirm</p>', '') },
+  'a refusal of F5': {
+    body: pageOf('The requested URL was rejected. Please consult with your administrator.', 'Request Rejected'),
+  },
+} satisfies Record<string, Given>;
+
+for (const [name, given] of Object.entries<Given>(BLOCK_PAGES)) {
+  test(`${name} is a block, also behind a good status and where that status is expected`, () => {
+    const found = judge(given);
+    assert.equal(found?.type, 'blocked', found?.message ?? 'nothing found');
+    assert.equal(judge({ ...given, expectStatus: [given.status ?? 200] })?.type, 'blocked');
+  });
+}
+
+test('the length that a block page names is kept', () => {
+  assert.equal(judge(BLOCK_PAGES['a header of Cloudflare'])?.retryAfterMs, 7000);
+});
+
+test('a good page of any size with weak markers in it is not blocked when there is something to read', () => {
+  const marker = fc.constantFrom(
+    '<script src="/_Incapsula_Resource?SWJIYLWA=719d34d31c8e3a6e6fffd425f7e032f3"></script>',
+    '<script>(function(){a.src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"})()</script>',
+    '<script>window._pxAppId="PX1";var sel="#px-captcha"</script>',
+    '<script>window.awsWafCookieDomainList = ["county.example"]</script>',
+  );
+  const paragraphs = fc.integer({ min: 25, max: 3000 });
+  fc.assert(
+    fc.property(fc.array(marker, { minLength: 1, maxLength: 4 }), paragraphs, fc.boolean(), (markers, count, first) => {
+      const scripts = markers.join('');
+      const body = pageOf(first ? scripts + PROSE.repeat(count) : PROSE.repeat(count) + scripts);
+      assert.equal(judge({ body }), null);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('a page that is drawn by scripts is not blocked because it says little itself', () => {
+  const weak = '<script src="/_Incapsula_Resource?SWJIYLWA=719"></script>';
+  assert.equal(judge({ body: pageOf(`${weak}<script>${'draw();'.repeat(2000)}</script>`) }), null);
+  const strong = '<script>window.captcha="#px-captcha"</script>';
+  assert.equal(judge({ body: pageOf(`${strong}<script>${'draw();'.repeat(50_000)}</script>`) }), null);
+});
+
+test('a good answer that DataDome lets pass is good, and a missing page behind it is missing', () => {
+  assert.equal(judge({ headers: { 'x-datadome': 'protected' } }), null);
+  assert.equal(judge({ status: 404, headers: { 'x-datadome': 'protected' } })?.type, 'not_found');
+});
+
+test('maintenance is what a 503 says, whatever else it says', () => {
+  const body = pageOf(`${PROSE.repeat(500)}<p>We are currently conducting maintenance.</p>`);
+  const found = judge({ status: 503, body, headers: { 'retry-after': '60' } });
+  assert.equal(found?.type, 'maintenance');
+  assert.equal(found.retryAfterMs, 60_000);
+  assert.match(found.message, /currently conducting maintenance/);
+  assert.equal(judge({ status: 500, body })?.type, 'server_error');
+  assert.equal(judge({ status: 503, body: pageOf('', 'The site is under maintenance') })?.type, 'maintenance');
+});
+
+test('maintenance is what a good status says, if it is what the page is about', () => {
+  for (const body of [
+    pageOf('<p>We are currently conducting maintenance.</p>'),
+    pageOf(PROSE.repeat(500), 'Site under maintenance'),
+    pageOf(`<h1>Down for scheduled maintenance</h1>${PROSE.repeat(500)}`),
+    pageOf('<h1 class="big">Scheduled <b>Maintenance</b></h1>'),
+  ]) {
+    assert.equal(judge({ body })?.type, 'maintenance', body.slice(0, 100));
+  }
+});
+
+test('a good page that mentions maintenance is good', () => {
+  for (const body of [
+    pageOf(`<p>We are currently conducting maintenance.</p>${PROSE.repeat(200)}`),
+    pageOf(`<p>We are currently conducting maintenance.</p>${PROSE.repeat(20)}`),
+    pageOf('<h1>Road Maintenance District</h1><p>Paid</p>'),
+    pageOf('<p>On Sunday there will be scheduled maintenance.</p>'),
+    pageOf('<td>Levee maintenance</td><td>$12.50</td>'),
+  ]) {
+    assert.equal(judge({ body }), null, body.slice(0, 100));
+  }
+});
+
+test("a scraper's own signs decide at once, in any readable answer", () => {
+  const signs: Signs = {
+    blocked: ['Unusual  Traffic'],
+    maintenance: [/office is closed/gi],
+    nothingFound: ['0 hits (none)'],
+  };
+  assert.equal(judge({ signs, body: pageOf('unusual\n traffic from you') })?.type, 'blocked');
+  assert.equal(judge({ signs, body: pageOf('0 hits (none)'), status: 404 })?.type, 'no_results');
+  assert.equal(
+    judge({ signs, headers: { 'content-type': 'application/json' }, body: '"0 hits (none)"' })?.type,
+    'no_results',
+  );
+  assert.equal(judge({ signs, headers: { 'content-type': 'image/png' }, body: '0 hits (none)' }), null);
+  assert.equal(judge({ signs }), null);
+});
+
+test('a sign that remembers where it was would miss every second page, and must not', () => {
+  const compiled = compileSigns({ maintenance: [/office is closed/gi, /we moved/y] });
+  const head = { status: 200, headers: { 'content-type': 'text/html' }, url: 'https://county.example/' };
+  for (const body of ['Office is closed', 'Office is closed', 'Sorry, we moved', 'Sorry, we moved']) {
+    const found = classify({ head, text: () => body }, { signs: compiled, expectStatus: [], now: NOW });
+    assert.equal(found?.type, 'maintenance', body);
+  }
+});
+
+const NOTHING_FOUND = [
+  ...['No records found', 'No Record Found', 'There are no records that match your criteria', 'No Results Found'],
+  ...[
+    'No results were found matching your search criteria',
+    'No results to display',
+    'Your search produced no results',
+  ],
+  ...[
+    'Parcel Number not found',
+    'This parcel is no longer active',
+    'No bills',
+    'Your search did not find any records.',
+  ],
+];
+
+for (const text of NOTHING_FOUND) {
+  test(`"${text}" explains what is not on a page, and does not condemn a page by itself`, () => {
+    const body = pageOf(`<td>${text.replaceAll(' ', '&nbsp;\n')}</td>`);
+    assert.equal(judge({ body }), null);
+    const found = explainAbsence(body);
+    assert.equal(found?.type, 'no_results');
+    assert.ok(found.said.includes(text.replace(/\.$/, '')), found.said);
+  });
+}
+
+test('on a page with much to say, a sentence above an empty table does not explain what is missing', () => {
+  assert.equal(explainAbsence(pageOf(`${PROSE.repeat(500)}<h3>Exemptions</h3> No records found`)), null);
+});
+
+test('what is not on a page is explained by maintenance, a stale session or a block, if the page says so', () => {
+  const long = PROSE.repeat(500);
+  assert.equal(explainAbsence(pageOf(`${long}The site is undergoing maintenance.`))?.type, 'maintenance');
+  assert.equal(explainAbsence(pageOf(`${long}Your session has expired.`))?.type, 'navigation_failed');
+  assert.equal(explainAbsence(pageOf('<script src="/_Incapsula_Resource?a=1"></script>'))?.type, 'blocked');
+  assert.equal(explainAbsence(pageOf(long)), null);
+});
+
+test('what nobody sees of a page explains nothing', () => {
+  for (const unseen of [
+    '<!-- a > b: No records found -->',
+    '<script>if (a > b) say("No records found")</script>',
+    '<STYLE>p::after { content: "No records found" }</STYLE >',
+    '<noscript>No records found</noscript>',
+    '<p title="No records found"></p>',
+    '<script>No records found',
+    '<!-- No records found',
+  ]) {
+    assert.equal(explainAbsence(pageOf(`<p>Parcel</p>${unseen}`)), null, unseen);
+  }
+  assert.equal(explainAbsence('<script></script><!----><p>No <b>records</b>\nfound')?.type, 'no_results');
+});
+
+test('no source makes the scan fail or slow', () => {
+  const hostile = fc.constantFrom(
+    '<',
+    '<script',
+    '<script>',
+    '<!--',
+    '<title>',
+    '</',
+    '<h1 ',
+    '&nbsp;',
+    'under ',
+    'maintenance ',
+  );
+  fc.assert(
+    fc.property(fc.array(hostile, { minLength: 1, maxLength: 4 }), (parts) => {
+      const body = parts.join('').repeat(20_000);
+      judge({ body, status: 503 });
+      explainAbsence(body);
+    }),
+    { numRuns: 20 },
+  );
+});

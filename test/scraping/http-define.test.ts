@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { defineHttpScraper, type HttpScrapeContext, type HttpScrapeResult, z } from '../../src/scraping/author.ts';
+import type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
+import { NOW, policyOf } from '../support/builders.ts';
+import { contextOf, openSite, webTools } from './http-support.ts';
+
+const Input = z.strictObject({ apn: z.string().regex(/^\d{3}$/), site: z.string() });
+const Output = z.object({ apn: z.string(), owner: z.string(), tax: z.number() });
+type Context = HttpScrapeContext<z.output<typeof Input>>;
+type Result = HttpScrapeResult<z.input<typeof Output>>;
+
+const FACTS = {
+  ...{ id: 'county', name: 'County', version: '1.2.3', description: 'A county for tests.' },
+  ...{ input: Input, output: Output, hosts: [] },
+};
+
+function scraperOf(scrape: (context: Context) => Promise<Result>): Scraper {
+  return defineHttpScraper({ ...FACTS, scrape });
+}
+
+/** Whose data are made by `parse` alone. */
+function parserOf(scrape: (context: Context) => Promise<Result>): Scraper {
+  return defineHttpScraper({
+    ...FACTS,
+    scrape,
+    parse: ({ page, input }) => ({ apn: input.apn, owner: page.text('#owner'), tax: page.money('#tax') }),
+  });
+}
+
+const PARCEL = (owner: string) => `<title>Parcel</title><p id=owner>${owner}</p><p id=tax>$1,129.60</p>`;
+
+async function fetchParcel({ http, input }: Context): Promise<Result> {
+  const html = await http.get(`${input.site}/parcel`, { query: { apn: input.apn } });
+  return { html, data: { apn: input.apn, owner: html.text('#owner'), tax: html.money('#tax') } };
+}
+
+function run(t: TestContext, scraper: Scraper, context: Partial<ScrapeContext>): Promise<ScrapeResult> {
+  return scraper.scrape(contextOf(webTools(t), context));
+}
+
+function artifactsOf(result: ScrapeResult): Map<string, ProducedArtifact> {
+  assert.ok(result.kind === 'scraped', JSON.stringify(result));
+  return new Map(result.artifacts.map((artifact) => [artifact.kind, artifact]));
+}
+
+function textOf(artifact: ProducedArtifact | undefined): string {
+  assert.ok(artifact?.bytes instanceof Uint8Array);
+  return Buffer.from(artifact.bytes).toString('utf8');
+}
+
+test('an item yields its page, its data and how they were come by', async (t) => {
+  const site = await openSite(t, ({ path }) =>
+    path === '/parcel' ? { status: 302, headers: { location: '/parcel/1' } } : PARCEL('SMITH'),
+  );
+  const input = { apn: '123', site: site.origin };
+  const artifacts = artifactsOf(await run(t, scraperOf(fetchParcel), { input, tryNumber: 2, identity: 1 }));
+  assert.deepEqual([...artifacts.keys()], ['html', 'data', 'metadata']);
+  assert.equal(textOf(artifacts.get('html')), PARCEL('SMITH'));
+  assert.equal(artifacts.get('html')?.contentType, 'text/html; charset=utf-8');
+  assert.equal(textOf(artifacts.get('data')), '{"apn":"123","owner":"SMITH","tax":1129.6}\n');
+  const metadata = JSON.parse(textOf(artifacts.get('metadata')));
+  const { ms } = metadata.requests[0];
+  assert.ok(Number.isInteger(ms) && ms >= 0);
+  assert.deepEqual(metadata, {
+    job_id: 'job-1',
+    item_id: 'item-1',
+    scraper_id: 'county',
+    scraper_version: '1.2.3',
+    input,
+    url: `${site.origin}/parcel/1`,
+    status: 200,
+    fetched_at: new Date(NOW).toISOString(),
+    try: 2,
+    identity: 1,
+    request_count: 1,
+    requests: [
+      {
+        method: 'GET',
+        url: `${site.origin}/parcel?apn=123`,
+        status: 200,
+        bytes: PARCEL('SMITH').length,
+        ms,
+        redirects: [{ url: `${site.origin}/parcel?apn=123`, status: 302 }],
+      },
+    ],
+  });
+});
+
+test('a page in another encoding is kept as UTF-8', async (t) => {
+  const body = Buffer.from(`<meta charset=iso-8859-1>${PARCEL('MU\u00d1OZ')}`, 'latin1');
+  const site = await openSite(t, () => ({ headers: { 'content-type': 'text/html' }, body }));
+  const artifacts = artifactsOf(await run(t, scraperOf(fetchParcel), { input: { apn: '123', site: site.origin } }));
+  assert.match(textOf(artifacts.get('html')), /MUÑOZ/);
+  assert.equal(JSON.parse(textOf(artifacts.get('data'))).owner, 'MUÑOZ');
+});
+
+test('the page is not kept when the job does not want it', async (t) => {
+  const site = await openSite(t, () => PARCEL('SMITH'));
+  const policy = policyOf({ results: { keep_html: false } });
+  const result = await run(t, scraperOf(fetchParcel), { input: { apn: '123', site: site.origin }, policy });
+  assert.deepEqual([...artifactsOf(result).keys()], ['data', 'metadata']);
+});
+
+test('data may be made by parse, from the page or from a text of the scraper', async (t) => {
+  const site = await openSite(t, () => PARCEL('SMITH'));
+  const input = { apn: '123', site: site.origin };
+  const fromPage = parserOf(async ({ http }) => ({ html: await http.get(site.origin) }));
+  assert.match(textOf(artifactsOf(await run(t, fromPage, { input })).get('data')), /"owner":"SMITH"/);
+  const fromText = parserOf(async () => ({ html: PARCEL('JONES') }));
+  const artifacts = artifactsOf(await run(t, fromText, { input }));
+  assert.match(textOf(artifacts.get('data')), /"owner":"JONES"/);
+  assert.equal(textOf(artifacts.get('html')), PARCEL('JONES'));
+  const both = parserOf(async () => ({ html: PARCEL('JONES'), data: { apn: '1', owner: 'BROWN', tax: 0 } }));
+  assert.match(textOf(artifactsOf(await run(t, both, { input })).get('data')), /"owner":"BROWN"/);
+  const fromNothing = await run(
+    t,
+    parserOf(async () => ({})),
+    { input },
+  );
+  assert.ok(fromNothing.kind === 'failed' && fromNothing.failure.type === 'unexpected', JSON.stringify(fromNothing));
+});
+
+test('metadata tell of the page that is kept, not of one that came after it', async (t) => {
+  const site = await openSite(t, () => PARCEL('SMITH'));
+  const scraper = parserOf(async ({ http }) => {
+    const html = await http.get(`${site.origin}/kept`);
+    await http.get('/after');
+    return { html };
+  });
+  const artifacts = artifactsOf(await run(t, scraper, { input: { apn: '123', site: '' } }));
+  assert.equal(JSON.parse(textOf(artifacts.get('metadata'))).url, `${site.origin}/kept`);
+});
+
+test('what a scraper says of its site holds: hosts, signs and limits', async (t) => {
+  const site = await openSite(t, ({ path }) =>
+    path === '/long' ? PARCEL('SMITH'.repeat(1000)) : PARCEL('Come back Monday'),
+  );
+  const failureOf = async (more: object, path: string) => {
+    const scraper = defineHttpScraper({
+      ...FACTS,
+      ...more,
+      scrape: async ({ http }) => ({ html: await http.get(`${site.origin}${path}`) }),
+    });
+    const result = await run(t, scraper, { input: { apn: '123', site: '' } });
+    return result.kind === 'failed' ? result.failure.type : result.kind;
+  };
+  assert.equal(await failureOf({ hosts: ['county.example'] }, '/'), 'refused_address');
+  assert.equal(await failureOf({ signs: { maintenance: ['come back monday'] } }, '/'), 'maintenance');
+  assert.equal(await failureOf({ limits: { pageBytes: 1000 } }, '/long'), 'too_large');
+  assert.equal(await failureOf({ limits: { documentBytes: 1000 } }, '/long'), 'invalid_output');
+});
+
+test('a new identity is another browser', async (t) => {
+  const site = await openSite(t, () => PARCEL('SMITH'));
+  for (const identity of [0, 1])
+    await run(t, scraperOf(fetchParcel), { input: { apn: '123', site: site.origin }, identity });
+  const [first, second] = site.asked.map(({ headers }) => headers['user-agent']);
+  assert.notEqual(first, second);
+});
+
+test('an input that breaks the schema is refused by field, and nobody is asked', async (t) => {
+  const site = await openSite(t, () => PARCEL('SMITH'));
+  const result = await run(t, scraperOf(fetchParcel), { input: { apn: 'x', site: site.origin, extra: 1 } });
+  assert.ok(result.kind === 'failed' && result.failure.type === 'invalid_input');
+  assert.match(result.failure.message, /apn: .*extra/s);
+  assert.equal(site.asked.length, 0);
+});
+
+test('data that breaks the schema is refused, naming every field', async (t) => {
+  const site = await openSite(t, () => PARCEL('SMITH'));
+  const scraper = scraperOf(async () => ({ data: { apn: '1', owner: 5, tax: Number.NaN } as never }));
+  const result = await run(t, scraper, { input: { apn: '123', site: site.origin } });
+  assert.ok(result.kind === 'failed' && result.failure.type === 'invalid_output');
+  assert.match(result.failure.message, /owner: .*tax: /s);
+});
+
+test('a failure on the way is the result; a bug stays a bug', async (t) => {
+  const site = await openSite(t, () => ({ status: 404 }));
+  const input = { apn: '123', site: site.origin };
+  const result = await run(t, scraperOf(fetchParcel), { input });
+  assert.ok(result.kind === 'failed' && result.failure.type === 'not_found');
+  const bug = scraperOf(async () => {
+    throw new TypeError('a bug');
+  });
+  await assert.rejects(run(t, bug, { input }), /a bug/);
+});
+
+test('a document is handed over as the draft that it went into', async (t) => {
+  const site = await openSite(t, () => ({ headers: { 'content-type': 'application/pdf' }, body: '%PDF-1.7' }));
+  const scraper = scraperOf(async ({ http, input }) => ({
+    data: { apn: input.apn, owner: 'SMITH', tax: 0 },
+    document: await http.document(site.origin, { as: 'pdf' }),
+  }));
+  const artifacts = artifactsOf(await run(t, scraper, { input: { apn: '123', site: site.origin } }));
+  assert.deepEqual([...artifacts.keys()], ['data', 'metadata', 'document']);
+  const document = artifacts.get('document');
+  assert.deepEqual([document?.contentType, document?.extension], ['application/pdf', 'pdf']);
+  assert.ok(document && !(document.bytes instanceof Uint8Array));
+  assert.equal(document.bytes.size, 8);
+  assert.equal(JSON.parse(textOf(artifacts.get('metadata'))).url, null);
+});
+
+test('items in parallel on one host never see the session of another', async (t) => {
+  const chosen = new Map<string, string>();
+  const { promise: allChose, resolve } = Promise.withResolvers<void>();
+  const site = await openSite(t, async ({ path, query, cookies }) => {
+    if (path === '/choose') {
+      const session = `s${chosen.size}`;
+      chosen.set(session, query.get('apn') ?? '');
+      if (chosen.size === 10) resolve();
+      return { headers: { 'set-cookie': `sid=${session}; Path=/` } };
+    }
+    await allChose;
+    return PARCEL(chosen.get(cookies.get('sid') ?? '') ?? 'NOBODY');
+  });
+  const scraper = scraperOf(async (context) => {
+    await context.http.get(`${site.origin}/choose`, { query: { apn: context.input.apn } });
+    const html = await context.http.get('/statement');
+    return { data: { apn: context.input.apn, owner: html.text('#owner'), tax: 0 } };
+  });
+  const tools = webTools(t);
+  const apns = Array.from({ length: 10 }, (_, index) => String(100 + index));
+  const owners = await Promise.all(
+    apns.map(async (apn) => {
+      const result = await scraper.scrape(contextOf(tools, { itemId: apn, input: { apn, site: site.origin } }));
+      return JSON.parse(textOf(artifactsOf(result).get('data'))).owner;
+    }),
+  );
+  assert.deepEqual(owners, apns);
+});
+
+test('requests are told up to a hundred, and counted beyond', async (t) => {
+  const site = await openSite(t, () => 'ok');
+  const scraper = scraperOf(async ({ http, input }) => {
+    for (let count = 0; count < 105; count += 1) await http.get(site.origin);
+    return { data: { apn: input.apn, owner: 'x', tax: 0 } };
+  });
+  const artifacts = artifactsOf(await run(t, scraper, { input: { apn: '123', site: site.origin } }));
+  const metadata = JSON.parse(textOf(artifacts.get('metadata')));
+  assert.deepEqual([metadata.requests.length, metadata.request_count], [100, 105]);
+});
+
+test('lines of a scraper in the log say which item they are about', async (t) => {
+  const lines: [object, string][] = [];
+  const note = (fields: object, message: string) => lines.push([fields, message]);
+  const tools = { ...webTools(t), log: { debug: note, info: note, warn: note } };
+  const site = await openSite(t, () => 'ok');
+  const scraper = scraperOf(async ({ log, http }) => {
+    log.info({ step: 1 }, 'begun');
+    await http.get(site.origin);
+    return { data: { apn: '1', owner: 'x', tax: 0 } };
+  });
+  await scraper.scrape(contextOf(tools, { input: { apn: '123', site: '' } }));
+  const about = { job_id: 'job-1', item_id: 'item-1' };
+  assert.deepEqual(lines[0], [{ ...about, step: 1 }, 'begun']);
+  assert.partialDeepStrictEqual(lines[1], [{ ...about, method: 'GET', status: 200 }, 'request']);
+});
+
+test('a scraper that is defined can be told by its kind, its lane and its schemas', () => {
+  const scraper = defineHttpScraper({ ...FACTS, hosts: ['county.example'], scrape: fetchParcel });
+  assert.deepEqual([scraper.kind, scraper.lane, scraper.hosts], ['http', 'http', ['county.example']]);
+  assert.equal(scraper.input, Input);
+  assert.equal(scraper.output, Output);
+});

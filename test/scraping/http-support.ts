@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
+import { systemClock } from '../../src/adapters/system/clock.ts';
+import type { FailureType } from '../../src/domain/failure.ts';
+import { parseAddressRanges } from '../../src/egress/address-range.ts';
+import { AddressRules } from '../../src/egress/address-rules.ts';
+import { openWeb } from '../../src/egress/open-web.ts';
+import { parseRoutes } from '../../src/egress/routes.ts';
+import type { HostGate } from '../../src/ports/host-gate.ts';
+import type { ResultStore } from '../../src/ports/result-store.ts';
+import { compileHosts } from '../../src/scraping/http/allowed-hosts.ts';
+import { HttpClient } from '../../src/scraping/http/http-client.ts';
+import { identityOf } from '../../src/scraping/http/identity.ts';
+import { compileSigns, type Signs } from '../../src/scraping/http/signs.ts';
+import { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
+import type { ScrapeContext, ScrapeTools } from '../../src/scraping/scraper.ts';
+import { PoliteHostGate } from '../../src/worker/host-gate.ts';
+import { NOW, policyOf } from '../support/builders.ts';
+
+/** What a site was asked. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: string;
+  /** Of a urlencoded body. */
+  readonly form: URLSearchParams;
+  readonly cookies: ReadonlyMap<string, string>;
+}
+
+export interface Reply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly body?: string | Uint8Array;
+}
+
+export interface Site {
+  readonly origin: string;
+  readonly host: string;
+  readonly asked: Asked[];
+}
+
+/** A site on this machine for one test. A text is a page. */
+export async function openSite(
+  t: TestContext,
+  answer: (asked: Asked, response: ServerResponse) => Reply | string | null | Promise<Reply | string | null>,
+): Promise<Site> {
+  const asked: Asked[] = [];
+  const server = createServer(async (request, response) => {
+    const seen = await readRequest(request);
+    asked.push(seen);
+    const reply = await answer(seen, response);
+    // Null: it was answered already.
+    if (reply !== null) send(response, typeof reply === 'string' ? { body: reply } : reply);
+  });
+  const { promise: listening, resolve } = Promise.withResolvers<void>();
+  server.listen(0, '127.0.0.1', resolve);
+  await listening;
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const host = `127.0.0.1:${address.port}`;
+  return { origin: `http://${host}`, host, asked };
+}
+
+async function readRequest(request: IncomingMessage): Promise<Asked> {
+  const url = new URL(request.url ?? '/', 'http://site');
+  const body = (await buffer(request)).toString('utf8');
+  const cookies = (request.headers.cookie ?? '').split('; ').filter(Boolean);
+  return {
+    method: request.method ?? '',
+    path: url.pathname,
+    query: url.searchParams,
+    headers: request.headers as Record<string, string | undefined>,
+    body,
+    form: new URLSearchParams(body),
+    cookies: new Map(cookies.map((each) => [each.split('=')[0] ?? '', each.slice(each.indexOf('=') + 1)])),
+  };
+}
+
+function send(response: ServerResponse, { status = 200, headers = {}, body = '' }: Reply): void {
+  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8', ...headers });
+  response.end(body);
+}
+
+/** The real way to the web, to loopback. */
+export function webTools(t: TestContext, gate: HostGate = new PoliteHostGate({ clock: systemClock() })): ScrapeTools {
+  const rules = new AddressRules(parseAddressRanges('loopback'));
+  const web = openWeb({ rules, routes: parseRoutes(''), clock: systemClock() });
+  t.after(() => web.close());
+  return { web, gate, log: { debug: () => {}, info: () => {}, warn: () => {} } };
+}
+
+/** A client as a scraper gets it. */
+export function openClient(
+  t: TestContext,
+  {
+    hosts = [],
+    signs = {},
+    tools = webTools(t),
+    store = openMemoryResultStore(),
+    limits = { pageBytes: 1 << 20, documentBytes: 10 << 20 },
+    signal = new AbortController().signal,
+    timeouts = {},
+  }: {
+    hosts?: readonly string[];
+    signs?: Signs;
+    tools?: ScrapeTools;
+    store?: Pick<ResultStore, 'draft'>;
+    limits?: { pageBytes: number; documentBytes: number };
+    signal?: AbortSignal;
+    timeouts?: { request_timeout_seconds?: number };
+  } = {},
+): HttpClient {
+  return new HttpClient({
+    tools,
+    identity: identityOf({ jobId: 'job-1', itemId: 'item-1', identity: 0 }),
+    timeouts: policyOf({ timeouts }).timeouts,
+    limits,
+    signs: compileSigns(signs),
+    allowsHost: compileHosts(hosts),
+    signal,
+    now: () => NOW,
+    draft: () => store.draft(),
+  });
+}
+
+export function contextOf(tools: ScrapeTools, context: Partial<ScrapeContext> = {}): ScrapeContext {
+  const store = openMemoryResultStore();
+  return {
+    jobId: 'job-1',
+    itemId: 'item-1',
+    input: {},
+    policy: policyOf(),
+    tryNumber: 1,
+    identity: 0,
+    tools,
+    signal: new AbortController().signal,
+    now: () => NOW,
+    sleep: async () => {},
+    draft: () => store.draft(),
+    ...context,
+  };
+}
+
+/** That it fails so, with a message that says so. */
+export async function failsAs(
+  work: Promise<unknown> | (() => unknown),
+  type: FailureType,
+  message: RegExp = /./,
+): Promise<void> {
+  await assert.rejects(
+    async () => (typeof work === 'function' ? work() : work),
+    (error) => {
+      if (!(error instanceof ScrapeFailure)) throw error;
+      assert.equal(error.failure.type, type, error.message);
+      assert.match(error.message, message);
+      return true;
+    },
+  );
+}

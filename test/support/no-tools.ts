@@ -1,0 +1,8 @@
+import type { ScrapeTools } from '../../src/scraping/scraper.ts';
+
+/** For scrapers that go nowhere: one that tries to is a bug of the test. */
+export const NO_TOOLS: ScrapeTools = {
+  web: { send: () => Promise.reject(new Error('this test has no web')) },
+  gate: { enter: () => Promise.reject(new Error('this test has no web')), hold: () => {} },
+  log: { debug: () => {}, info: () => {}, warn: () => {} },
+};
