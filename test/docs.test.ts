@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PAGES = [
+  ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+];
+
+test('every link of the documentation leads somewhere', () => {
+  const broken: string[] = [];
+  for (const page of PAGES) {
+    for (const [, target = ''] of readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)) {
+      if (!existsSync(join(ROOT, dirname(page), target))) broken.push(`${page}: ${target}`);
+    }
+  }
+  assert.deepEqual(broken, []);
+});
+
+test('every file that the documentation names is there', () => {
+  const missing: string[] = [];
+  for (const page of PAGES) {
+    const text = readFileSync(join(ROOT, page), 'utf8').replaceAll(/```[\s\S]*?```/g, '');
+    for (const [, path = ''] of text.matchAll(/`((?:src|test|demo|bench|docs|scrapers)\/[\w./-]+)`/g)) {
+      if (!existsSync(join(ROOT, path))) missing.push(`${page}: ${path}`);
+    }
+  }
+  assert.deepEqual(missing, []);
+});
+
+test('the code in the documentation is code: each block is a file that the compiler accepts', async () => {
+  const scratch = join(ROOT, '.trawl');
+  mkdirSync(scratch, { recursive: true });
+  // Inside of the project, so that `trawl/scraper` is what it is to a scraper here.
+  const folder = mkdtempSync(join(scratch, 'docs-'));
+  try {
+    const files = PAGES.flatMap((page) => {
+      const blocks = readFileSync(join(ROOT, page), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g);
+      return [...blocks].map(([, code = ''], index) => {
+        const name = `${page.replaceAll(/\W+/g, '-')}-${index + 1}.ts`;
+        // A fragment shows a line or two of something that stands elsewhere in full.
+        const isFragment = !code.includes('import ');
+        if (!isFragment) writeFileSync(join(folder, name), code);
+        return isFragment ? null : name;
+      });
+    });
+    assert.ok(files.filter((name) => name !== null).length >= 8, 'the blocks were not found');
+    const config = { extends: '../../tsconfig.json', include: ['*.ts'] };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+    const tsc = join(ROOT, 'node_modules', '.bin', 'tsc');
+    const { stdout } = await promisify(execFile)(tsc, ['--noEmit', '-p', folder]).catch((error) => error);
+    assert.equal(stdout, '');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
