@@ -13,6 +13,7 @@ import { workerSocketPath } from './adapters/embedded/socket-path.ts';
 import { serveWorkers, type WorkerEvent } from './adapters/embedded/socket-server.ts';
 import { EmbeddedWorkQueue } from './adapters/embedded/work-queue.ts';
 import { systemClock } from './adapters/system/clock.ts';
+import { garbageCollector } from './adapters/system/collect-garbage.ts';
 import { killFaults } from './adapters/system/kill-faults.ts';
 import { type Config, ConfigError, toEnvironment } from './config.ts';
 import { Controller } from './controller/controller.ts';
@@ -29,6 +30,7 @@ import { parseAddressRanges } from './egress/address-range.ts';
 import { AddressRules } from './egress/address-rules.ts';
 import { openWeb } from './egress/open-web.ts';
 import { parseRoutes } from './egress/routes.ts';
+import { withTidyMemory } from './egress/tidy-memory.ts';
 import type { Clock } from './ports/clock.ts';
 import { NO_LOG, OPEN_GATE } from './scraping/fixtures/run-case.ts';
 import { loadScrapers } from './scraping/registry.ts';
@@ -44,6 +46,12 @@ import { Worker } from './worker/worker.ts';
 const digest = (text: string) => hash('sha256', text);
 
 const SHIPPED_SCRAPERS = fileURLToPath(new URL('../scrapers', import.meta.url));
+
+/**
+ * For the C library's allocator: what was a large block goes back to the system when it is freed, always. By default it
+ * learns from the first such blocks to keep them, and a worker that met a few large pages stays tens of megabytes larger.
+ */
+const RETURN_LARGE_MEMORY = { MALLOC_MMAP_THRESHOLD_: String(256 * 1024) };
 
 /** Begins the names of workers that end with the process which started them. */
 const CHILD = 'child-';
@@ -148,7 +156,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
         count: config.workers,
         command: process.execPath,
         args: [...process.execArgv, fileURLToPath(new URL('cli/main.ts', import.meta.url)), 'worker'],
-        env: toEnvironment(config),
+        env: { ...toEnvironment(config), ...RETURN_LARGE_MEMORY },
         clock,
       });
       return { ...pool, ready: ready.promise };
@@ -195,7 +203,7 @@ export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, 
     clock,
     onTrouble: (error) => onTrouble('heartbeat', error),
   });
-  const web = openEgress(config, clock);
+  const web = withTidyMemory(openEgress(config, clock), { collect: garbageCollector(), clock });
   const gate = new PoliteHostGate({ clock, maxConcurrent: config.hostConcurrency, minDelayMs: config.hostDelayMs });
   const worker = new Worker({
     ...owner,

@@ -1,11 +1,12 @@
 /**
  * Bytes of a body, gathered. They are copied together at once: a server may send a body in pieces of one byte each, and a
- * list of millions of pieces would take a hundred times the memory that the limits allow.
+ * list of millions of pieces would take a hundred times the memory that the limits allow. Memory that is outgrown or
+ * given up is freed at once: a collector that knows of no need for it may leave many such bodies lying about.
  */
 export class BodyBuffer {
   /** The first piece, as it came: most bodies have no other. */
   #only: Uint8Array | null = null;
-  #bytes: Buffer = EMPTY;
+  #bytes: Uint8Array<ArrayBuffer> = EMPTY;
   #size = 0;
 
   get size(): number {
@@ -20,9 +21,9 @@ export class BodyBuffer {
     }
     const size = this.#size + chunk.length;
     if (size > this.#bytes.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(SMALLEST, 2 * this.#bytes.length, size));
-      grown.set(this.#only ?? this.#bytes.subarray(0, this.#size));
-      this.#bytes = grown;
+      const room = Math.max(SMALLEST, 2 * this.#bytes.length, size);
+      this.#bytes = new Uint8Array(this.#only === null ? this.#bytes.buffer.transfer(room) : new ArrayBuffer(room));
+      if (this.#only !== null) this.#bytes.set(this.#only);
       this.#only = null;
     }
     this.#bytes.set(chunk, this.#size);
@@ -32,12 +33,22 @@ export class BodyBuffer {
   /** All bytes so far; the buffer is empty then. */
   take(): Uint8Array {
     const bytes = this.#only ?? this.#bytes.subarray(0, this.#size);
+    this.#reset();
+    return bytes;
+  }
+
+  /** Nobody wants them. */
+  discard(): void {
+    if (this.#bytes !== EMPTY) this.#bytes.buffer.transfer(0);
+    this.#reset();
+  }
+
+  #reset(): void {
     this.#only = null;
     this.#bytes = EMPTY;
     this.#size = 0;
-    return bytes;
   }
 }
 
-const EMPTY = Buffer.alloc(0);
+const EMPTY = new Uint8Array(0);
 const SMALLEST = 32 * 1024;

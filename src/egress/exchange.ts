@@ -96,6 +96,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#tell = null;
     this.#parts.leash.onStop(null);
     this.#streamed?.stop();
+    this.#gathered.discard();
     if (!this.#isReceived) this.#parts.connection.destroy();
     tell(end);
   }

@@ -75,10 +75,12 @@ export class StreamedBody {
           }
         }
       }
+      return { kind: 'done', body: body.take(), bytes };
     } catch (error) {
       return { kind: 'failed', failure: corrupt(codings, error) };
+    } finally {
+      body.discard();
     }
-    return { kind: 'done', body: body.take(), bytes };
   }
 
   #inflated(): AsyncIterable<Uint8Array> {

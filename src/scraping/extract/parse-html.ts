@@ -6,10 +6,10 @@ import { DocumentBuilder, type PageLimits } from './page-document.ts';
 
 /**
  * Measured on Node 26: a node takes 160 to 200 bytes and an attribute up to 90, so that no page takes more than about
- * 50 MB; a county's table of 5,000 rows has 120,000 nodes. Chromium's own limit is 512 levels. Selectors, `text()` and
+ * 30 MB; a county's table of 5,000 rows has 120,000 nodes. Chromium's own limit is 512 levels. Selectors, `text()` and
  * `html()` call themselves once a level, and the stack holds many times as many.
  */
-export const PAGE_LIMITS: PageLimits = { maxNodes: 200_000, maxDetails: 200_000, maxDepth: 512 };
+export const PAGE_LIMITS: PageLimits = { maxNodes: 125_000, maxDetails: 125_000, maxDepth: 512 };
 
 /**
  * Parses a page by htmlparser2, in half the time or less that the algorithm of browsers (parse5) takes. Of a well-formed

@@ -46,7 +46,8 @@ export interface HttpScrapeResult<Data> {
 }
 
 const MIB = 1 << 20;
-const DEFAULT_LIMITS = { pageBytes: 32 * MIB, documentBytes: 100 * MIB };
+/** The largest pages of counties that we know have some MiB; what is larger is a mistake, or an attack. */
+const DEFAULT_LIMITS = { pageBytes: 8 * MIB, documentBytes: 100 * MIB };
 
 /** A scraper that asks for pages and reads them, without a browser. */
 export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodType>(

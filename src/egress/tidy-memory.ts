@@ -1,0 +1,37 @@
+import type { Clock } from '../ports/clock.ts';
+import type { Web, WebAnswer, WebFailed } from './web.ts';
+
+/** Such a page costs more time than collecting what it leaves. */
+const LARGE_BYTES = 1 << 20;
+
+/** By then a page has been read, as a rule. */
+const TIDY_AFTER_MS = 30;
+
+/**
+ * A web whose large answers do not linger. What they leave behind is collected some day by itself, but that day comes
+ * after a hundred megabytes, and a site that sends such pages to every item would keep all workers that large. It is
+ * collected when the next one is here, before it is unfolded, and a moment later in case there is no next one.
+ */
+export function withTidyMemory<T extends Web>(web: T, { collect, clock }: { collect: () => void; clock: Clock }): T {
+  let isDue = false;
+  const tidy = async () => {
+    collect();
+    if (isDue) return;
+    isDue = true;
+    await clock.sleep(TIDY_AFTER_MS);
+    isDue = false;
+    collect();
+  };
+  return {
+    ...web,
+    async send(request, visit) {
+      const end = await web.send(request, visit);
+      if (wasLarge(end)) void tidy();
+      return end;
+    },
+  };
+}
+
+function wasLarge(end: WebAnswer | WebFailed): boolean {
+  return end.kind === 'answer' ? end.body.length > LARGE_BYTES : end.failure.type === 'too_large';
+}
