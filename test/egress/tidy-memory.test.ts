@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { garbageCollector } from '../../src/adapters/system/collect-garbage.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { withTidyMemory } from '../../src/egress/tidy-memory.ts';
-import type { WebAnswer, WebFailed } from '../../src/egress/web.ts';
+import type { Web, WebAnswer, WebFailed } from '../../src/egress/web.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { aRequest, aVisit } from './visits.ts';
 
@@ -24,7 +24,7 @@ test('memory is tidied up when a large answer is here and after it, and never fo
   const collectionsAfter = async (...ends: (WebAnswer | WebFailed)[]) => {
     const before = collections;
     const queue = [...ends];
-    const plain = { send: async () => queue.shift() ?? answerOf(0) };
+    const plain: Web = { send: async () => queue.shift() ?? answerOf(0) };
     const web = withTidyMemory(plain, { clock, collect: () => (collections += 1) });
     for (const end of ends) assert.equal(await web.send(aRequest('http://a.test/'), aVisit()), end);
     await clock.advance(1000);
