@@ -1,10 +1,17 @@
 import { parseArgs } from 'node:util';
 import { benchConcurrency } from './concurrency.ts';
 import { benchEngine } from './engine.ts';
+import { benchHttp, HTTP_SUBJECTS, printHttp } from './http.ts';
 import { printTable } from './report.ts';
 
 const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concurrency N] [--json]
-       npm run bench -- concurrency [--items N] [--workers N] [--limit N] [--ms N] [--json]`;
+       npm run bench -- concurrency [--items N] [--workers N] [--limit N] [--ms N] [--json]
+       npm run bench -- http [--items N] [--only ${HTTP_SUBJECTS.join(',')}] [--json]
+
+http fetches pages of the demo county, takes ten fields of each and keeps three files on the disk: by Trawl with one and
+with two worker processes, by a script written by hand, and by Crawlee with its default settings and tuned. Each runs in
+processes of its own, one after the other, after a warm-up that is not counted; Trawl from the job handed in to its
+completion. CPU is of all processes of the one measured, and RSS the sum of their peaks. The county's is not counted.`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -14,14 +21,24 @@ const { values, positionals } = parseArgs({
     concurrency: { type: 'string', default: '512' },
     limit: { type: 'string', default: '3' },
     ms: { type: 'string', default: '10' },
+    only: { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
   },
 });
 
 const say = values.json ? () => {} : (line: string) => console.error(line);
-const result = await run(positionals[0]);
-if (values.json) console.log(JSON.stringify(result));
-else printTable(result);
+if (positionals[0] === 'http') {
+  const result = await benchHttp(
+    { items: positive('items', values.items ?? '5000'), only: subjects(values.only) },
+    say,
+  );
+  if (values.json) console.log(JSON.stringify(result));
+  else printHttp(result);
+} else {
+  const result = await run(positionals[0]);
+  if (values.json) console.log(JSON.stringify(result));
+  else printTable(result);
+}
 
 async function run(name: string | undefined): Promise<Readonly<Record<string, unknown>>> {
   const workers = positive('workers', values.workers);
@@ -43,6 +60,14 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
       console.error(USAGE);
       return process.exit(2);
   }
+}
+
+function subjects(text: string): string[] {
+  const names = text.split(',').filter((name) => name !== '');
+  const unknown = names.find((name) => !HTTP_SUBJECTS.includes(name));
+  if (unknown === undefined) return names;
+  console.error(`--only: there is no ${unknown}, but ${HTTP_SUBJECTS.join(', ')}`);
+  return process.exit(2);
 }
 
 function positive(option: string, text: string): number {

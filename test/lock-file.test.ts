@@ -7,7 +7,7 @@ interface Locked {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-for (const file of ['package-lock.json', 'bench/crawlee/package-lock.json']) {
+for (const file of ['package-lock.json', 'bench/package-lock.json']) {
   const { packages }: { packages: Record<string, Locked> } = JSON.parse(
     readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'),
   );

@@ -1,0 +1,11 @@
+import { CheerioCrawler } from '@crawlee/cheerio';
+import { runSubject } from '../http/subject.ts';
+import { checkFinished, keepPage, requestsFor } from './keep-page.mjs';
+
+/** As its guide shows it: a crawler, a handler, and the addresses. Its queue lies in ./storage, its pool scales itself. */
+let crawler = null;
+
+await runSubject(async (apns, { url, folder }) => {
+  crawler ??= new CheerioCrawler({ requestHandler: async (context) => keepPage(context, folder) });
+  checkFinished(await crawler.run(requestsFor(apns, url)), apns.length);
+});

@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpuSecondsOf, peakMbOf } from '../process-tree.ts';
+import type { Task } from './subject.ts';
+
+export interface Measured {
+  readonly name: string;
+  readonly pages_per_second: number;
+  readonly cpu_s_per_1000: number;
+  readonly rss_mb: number;
+}
+
+/** Runs a program (see `subject.ts`) in a process of its own, and measures that with all the processes it starts. */
+export async function measure(
+  name: string,
+  program: { readonly file: string; readonly flags: readonly string[] },
+  task: Task,
+): Promise<Measured> {
+  const child = spawn(process.execPath, [...program.flags, program.file, JSON.stringify(task)], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    cwd: task.folder,
+  });
+  const pid = child.pid ?? 0;
+  try {
+    await told(child, name, 'warm');
+    const cpuBefore = cpuSecondsOf(pid);
+    const begun = performance.now();
+    child.send('go');
+    await told(child, name, 'done');
+    const seconds = (performance.now() - begun) / 1000;
+    const cpu = cpuSecondsOf(pid) - cpuBefore;
+    return {
+      name,
+      pages_per_second: rounded(task.items / seconds),
+      cpu_s_per_1000: rounded((cpu * 1000) / task.items),
+      rss_mb: peakMbOf(pid),
+    };
+  } finally {
+    // Those that have children end them when they see that we are gone.
+    if (child.connected) child.disconnect();
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  }
+}
+
+async function told(child: ChildProcess, name: string, expected: string): Promise<void> {
+  const ended = new AbortController();
+  const message = once(child, 'message', { signal: ended.signal });
+  const exit = once(child, 'exit', { signal: ended.signal }).then(() => {
+    throw new Error(`${name} ended before it was ${expected}; what it had to say stands above`);
+  });
+  try {
+    await Promise.race([message, exit]);
+  } finally {
+    ended.abort();
+    await Promise.allSettled([message, exit]);
+  }
+}
+
+function rounded(number: number): number {
+  return Math.round(number * 100) / 100;
+}
