@@ -83,6 +83,8 @@ async function tryUntilDecided(
       now: () => clock.now(),
       sleep: (ms) => clock.sleep(ms, cut.signal),
       draft: () => {
+        // A scraper that was left behind would open one that nobody discards.
+        if (cut.signal.aborted) throw new Error('the try is over: there is no room for another document');
         const draft = store.draft();
         drafts.push(draft);
         return draft;

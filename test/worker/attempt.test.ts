@@ -120,3 +120,24 @@ for (const [what, returned] of Object.entries({
     assert.match(seen.message, /^the scraper .* which is no result$/);
   });
 }
+
+test('documents that a try has opened and not handed over are thrown away, and after it there is no room for more', async () => {
+  const contexts: ScrapeContext[] = [];
+  const { result, store } = await attempt(async (context) => {
+    contexts.push(context);
+    const kept = context.draft();
+    const left = context.draft();
+    await kept.write(new TextEncoder().encode('%PDF-'));
+    await left.write(new Uint8Array(10));
+    if (context.tryNumber === 1) return { kind: 'failed', failure: failure('timeout', 'slow') };
+    const artifact = { kind: 'document', bytes: kept, contentType: 'application/pdf', extension: 'pdf' };
+    return { kind: 'scraped', artifacts: [artifact] };
+  });
+  assert.ok(result !== 'aborted' && result.outcome.kind === 'scraped');
+  assert.deepEqual(
+    result.outcome.artifacts.map(({ key, size }) => [key, size]),
+    [['job/items/item/document.pdf', 5]],
+  );
+  assert.equal(Buffer.from((await store.get('job/items/item/document.pdf')) ?? []).toString(), '%PDF-');
+  for (const context of contexts) assert.throws(() => context.draft(), /the try is over/);
+});
