@@ -149,7 +149,7 @@ test('a sink gets one piece at a time, and the sender waits for it', async () =>
   room.resolve();
   await drained.promise;
   body.end();
-  assert.deepEqual(await body.ended, { kind: 'done', body: Buffer.alloc(0), bytes: written + chunk.length });
+  assert.deepEqual(await body.ended, { kind: 'done', body: new Uint8Array(0), bytes: written + chunk.length });
 });
 
 test('bytes come out of a buffer as they went in, however they were cut', () => {

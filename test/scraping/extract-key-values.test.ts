@@ -73,8 +73,8 @@ test('no pair at all is missing', () => {
 test('deep and long pages are read in one pass', () => {
   const deep = `${'<b>'.repeat(400)}${'word: '.repeat(400_000)}`;
   assert.equal(page(deep).optional.keyValues('#x'), null);
-  const long = `<b>Owner:</b>${' x<br>'.repeat(90_000)}`;
-  assert.equal(read(long)['Owner']?.length, 179_999);
+  const long = `<b>Owner:</b>${' x<br>'.repeat(60_000)}`;
+  assert.equal(read(long)['Owner']?.length, 119_999);
   assert.equal(Object.keys(read(`<ul>${'<li>a: b'.repeat(60_000)}</ul>`)).length, 60_000);
-  assert.equal(read(`<dl><dt>a${'<dd>b'.repeat(90_000)}</dl>`)['a']?.length, 179_999);
+  assert.equal(read(`<dl><dt>a${'<dd>b'.repeat(60_000)}</dl>`)['a']?.length, 119_999);
 });
