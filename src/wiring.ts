@@ -186,6 +186,8 @@ function workersReady(count: number) {
 /** A worker process: works until `stop` aborts, or its owner is gone. */
 export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, stop: AbortSignal): Promise<void> {
   onParentGone(() => process.exit(1));
+  // A promise that a scraper forgot to wait for, and that failed: no reason to take its neighbours down with it.
+  process.on('unhandledRejection', (error) => log.warn({ err: error }, 'nobody waited for a promise that failed'));
   const clock = systemClock();
   const faults = killFaults(config.faults, clock);
   const id = `${hasParent() ? CHILD : ''}${process.pid}-${clock.id()}`;

@@ -20,7 +20,7 @@ export function addDemoCommand(program: Command): void {
   program
     .command('demo')
     .description('see it all in a minute: a county site on this machine, its parcels scraped, a block, and the resume')
-    .option('--parcels <n>', 'how many parcels to scrape', wholeNumber, 2000)
+    .option('--parcels <n>', 'how many parcels to scrape in the first part', wholeNumber, 2000)
     .option('--workers <n>', 'worker processes', wholeNumber, 2)
     .addHelpText('after', HELP)
     .action(demo);
@@ -108,7 +108,7 @@ async function beBlockedAndResume(stage: Stage): Promise<boolean> {
     `${formatItems(counts.success, 'parcel')} are safe, ${formatCount(spared)} were not even tried: those requests are saved.`,
   );
 
-  title('3', 'The block is over, and the same command goes on with the job');
+  title('3', 'The block is over: the same command with --retry-failed goes on with the job');
   await county.misbehave({});
   const resumed = await run(stage, 'blocked', list, policy, true);
   const { job } = resumed;

@@ -97,6 +97,7 @@ class Run {
       beforeStop();
       await pool?.stop(config.drainGraceMs + 5000);
     } finally {
+      this.#isEnding = true;
       watch.close();
       await display.stop();
     }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, ConfigError, loadConfig, settingsInForce } from '../config.ts';
 import { safeSegment } from '../domain/artifact.ts';
-import { type Policy, policySchema } from '../domain/policy.ts';
+import { notYetAvailable, type Policy, policySchema } from '../domain/policy.ts';
 import { findScraper } from '../wiring.ts';
 import { wholeNumber } from './options.ts';
 import { itemSource } from './run-items.ts';
@@ -32,7 +32,7 @@ export function addRunCommand(program: Command): void {
     .argument('<scraper>', 'the id of a scraper (trawl scrapers list)')
     .option('--items <file>', 'CSV, JSONL or JSON with the items; - reads stdin')
     .option('--input <name=value>', 'one item by hand; repeat it for each field; name:=value takes JSON', collect)
-    .option('--out <folder>', 'where the job and its results are kept (.trawl/run/<scraper>)')
+    .option('--out <folder>', 'where the job and its results are kept (a folder in .trawl/run)')
     .option('--concurrency <n>', 'items at the same time (policy: throttling.max_concurrent_workers, 3)', wholeNumber)
     .option('--limit <n>', 'only the first n items of the list', wholeNumber)
     .option('--workers <n>', 'worker processes (TRAWL_WORKERS, the number of cores)', wholeNumber)
@@ -87,18 +87,25 @@ function nameOf(scraperId: string): string {
   return safeSegment(scraperId, (text) => hash('sha256', text));
 }
 
-function runConfig(scraperId: string, { out, workers, concurrency }: RunOptions): Config {
+function runConfig(scraperId: string, options: RunOptions): Config {
+  const { out, workers, concurrency } = options;
   const base = loadConfig();
   const isLevelChosen = settingsInForce(base).some(
     ({ name, from }) => name === 'TRAWL_LOG_LEVEL' && from !== 'default',
   );
   return loadConfig({
-    dataDir: out ?? join(base.dataDir, 'run', nameOf(scraperId)),
+    dataDir: out ?? join(base.dataDir, 'run', nameOf(scraperId) + trialOf(options)),
     // More processes than items at the same time would only wait.
     workers: Math.min(workers ?? base.workers, concurrency ?? Number.POSITIVE_INFINITY),
     logLevel: isLevelChosen ? base.logLevel : 'warn',
     logTo: 'stderr',
   });
+}
+
+/** A try with one input, or with a few items, has a folder of its own: its job ends, and takes no more items then. */
+function trialOf({ input, limit }: RunOptions): string {
+  if (input !== undefined) return `.input-${hash('sha256', JSON.stringify([...input].sort())).slice(0, 8)}`;
+  return limit === undefined ? '' : `.first-${limit}`;
 }
 
 async function mustBeScraper(config: Config, id: string): Promise<void> {
@@ -138,7 +145,11 @@ function readPolicy(file: string): Policy {
 
 function checked(value: unknown, what: string): Policy {
   const parsed = policySchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'the whole of it'}: ${message}`);
+  const missing = parsed.success ? notYetAvailable(parsed.data) : [];
+  if (parsed.success && missing.length === 0) return parsed.data;
+  const lines = [
+    ...missing,
+    ...(parsed.error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message })),
+  ].map(({ path, message }) => `${path || 'the whole of it'}: ${message}`);
   throw new ConfigError(`${what} cannot be used:\n  ${lines.join('\n  ')}`);
 }

@@ -68,8 +68,10 @@ function failureLines({ job, failures }: RunReport): string[] {
 }
 
 function failureLine({ type, pattern, count, examples: [example] }: FailureGroup): string {
-  const shown = example ? `, as ${printable(example.itemId, 60)}` : '';
-  return `  ${formatCount(count).padStart(7)}  ${type}: ${printable(pattern, 120)}${shown}`;
+  const said = example
+    ? `${printable(example.message, 200)}, as ${printable(example.itemId, 60)}`
+    : printable(pattern, 120);
+  return `  ${formatCount(count).padStart(7)}  ${type}: ${said}`;
 }
 
 function badLines({ badLines: { count, first } }: RunReport): string[] {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ItemInput, NewItem } from '../domain/item.ts';
 import type { Lane } from '../domain/lane.ts';
-import { policySchema } from '../domain/policy.ts';
+import { notYetAvailable, policySchema } from '../domain/policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { AddAnswer, CreateAnswer, ItemBook, JobBook } from '../ports/ledger.ts';
@@ -48,6 +48,10 @@ export async function submitJob(parts: SubmitParts, request: unknown): Promise<S
     };
   }
   const wanted = parsed.data;
+  const missing = notYetAvailable(wanted.execution_policy);
+  if (missing.length > 0) {
+    return { kind: 'bad', problems: missing.map((each) => ({ ...each, path: `execution_policy.${each.path}` })) };
+  }
   const found = await findScraper(parts, wanted.scraper_id);
   if ('problem' in found) return bad('scraper_id', found.problem);
   const { scraper } = found;

@@ -52,8 +52,20 @@ export async function verifyJob(parts: VerifyParts, jobId: string): Promise<Veri
     return { kind: 'nothing', message: `there is no ${key}: no such job, or one that is not finished yet` };
   }
   const metadata = read.kind === 'json' ? metadataSchema.safeParse(read.value) : null;
-  if (!metadata?.success) return { kind: 'nothing', message: `${key} cannot be read: it is no metadata of a job` };
+  if (!metadata?.success) return damagedMetadata(jobId, key);
   return await new Verification(parts, jobId, metadata.data).run();
+}
+
+function damagedMetadata(jobId: string, key: string): VerifyReport {
+  return {
+    kind: 'checked',
+    jobId,
+    status: 'unknown',
+    counts: { total: 0, success: 0, failed: 0, skipped: 0, cancelled: 0 },
+    checked: { parts: 0, items: 0, artifacts: 0, bytes: 0 },
+    problems: [{ where: key, problem: 'it cannot be read: this is no metadata of a job' }],
+    problemCount: 1,
+  };
 }
 
 class Verification {

@@ -24,7 +24,7 @@ const MAX_PATTERN_LENGTH = 160;
 
 export function failurePattern(failure: Failure): string {
   return failure.message
-    .replaceAll(/https?:\/\/\S+/g, '<url>')
+    .replaceAll(/https?:\/\/[^\s)]+/g, '<url>')
     .replaceAll(/"[^"]*"|'[^']*'|`[^`]*`/g, '<…>')
     .replaceAll(/\b(?=[\w-]*\d)[\w-]+/g, '#')
     .replaceAll(/\s+/g, ' ')

@@ -72,6 +72,22 @@ export const policySchema = z.strictObject({
   robots: z.enum(['respect', 'ignore']).default('ignore'),
 });
 
+/**
+ * Settings that are part of the contract and that nothing carries out yet. To accept them would be worse than to refuse
+ * them: whoever asks for a proxy must not be sent out under their own address.
+ */
+export function notYetAvailable(policy: Policy): { readonly path: string; readonly message: string }[] {
+  const { proxy, results, robots } = policy;
+  const asked = [
+    ['proxy.type', proxy.type !== 'none'],
+    ['proxy.geo_target', proxy.geo_target !== null],
+    ['proxy.escalate', proxy.escalate.length > 0],
+    ['results.screenshot', results.screenshot !== 'never'],
+    ['robots', robots !== 'ignore'],
+  ] as const;
+  return asked.filter(([, isAsked]) => isAsked).map(([path]) => ({ path, message: 'is not available yet' }));
+}
+
 export type Policy = z.infer<typeof policySchema>;
 export type ThrottlingPolicy = Policy['throttling'];
 export type RetryPolicy = Policy['retries'];

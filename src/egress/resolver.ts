@@ -119,7 +119,8 @@ function judged(hostname: string, texts: readonly string[], rules: AddressRules)
   for (const address of texts) {
     const reason = rules.judge(address);
     if (reason !== null) {
-      return failed('refused_address', address === hostname ? reason : `${hostname} is refused: ${reason}`);
+      const what = address === hostname ? reason : `${hostname} is refused: ${reason}`;
+      return failed('refused_address', `${what} (TRAWL_ALLOW_ADDRESSES may allow it)`);
     }
     addresses.push({ address, family: isIP(address) === 6 ? 6 : 4 });
   }

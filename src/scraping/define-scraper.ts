@@ -33,6 +33,7 @@ export function defineScraper<Input extends z.ZodType>(
     scrape(context: Omit<ScrapeContext, 'input'> & { readonly input: z.output<Input> }): Promise<ScrapeResult>;
   },
 ): Scraper {
+  checkFacts(definition);
   return {
     ...definition,
     async scrape(context) {
@@ -46,6 +47,25 @@ export function defineScraper<Input extends z.ZodType>(
       }
     },
   };
+}
+
+/** Not all scrapers are type-checked, and what is wrong here would show much later, as something else. */
+export function checkFacts({
+  id,
+  version,
+  hosts,
+  input,
+}: ScraperFacts<z.ZodType> & { hosts: readonly string[] }): void {
+  if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(id)) {
+    throw new Error(`the id "${id}" must be lower-case letters and digits, with single dashes between: maricopa-az`);
+  }
+  if (typeof version !== 'string' || version === '') throw new Error(`${id} has no version`);
+  if (typeof input?.safeParse !== 'function') throw new Error(`${id}: input must be a schema, such as z.object({ … })`);
+  if (!Array.isArray(hosts)) throw new Error(`${id}: hosts must be a list; an empty one allows any`);
+  for (const host of hosts) {
+    const isHost = typeof host === 'string' && /^(?:\*\.)?[a-z0-9.-]+(?::\d+)?$/i.test(host);
+    if (!isHost) throw new Error(`${id}: "${host}" in hosts is no host: write treasurer.example.gov or *.example.gov`);
+  }
 }
 
 /** `apn: must match …; year: expected number` */

@@ -136,9 +136,20 @@ async function scrapeSafely(scraper: Scraper, context: ScrapeContext): Promise<S
     return checkedResult(await scraper.scrape(context));
   } catch (error) {
     if (error instanceof StorageTrouble) throw error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? `${error.message}${placeOf(error)}` : String(error);
     return { kind: 'failed', failure: failure('unexpected', message, { cause: error }) };
   }
+}
+
+const OWN_SOURCES = new URL('..', import.meta.url).href;
+
+/** ` (county.ts:17)`: the line of the scraper that was being run when it went wrong, if the error tells. */
+function placeOf({ stack = '' }: Error): string {
+  for (const [, file = '', line] of stack.matchAll(/(file:\/\/[^\s()]+):(\d+):\d+/g)) {
+    if (file.startsWith(OWN_SOURCES) || file.includes('/node_modules/')) continue;
+    return ` (${file.slice(file.lastIndexOf('/') + 1)}:${line})`;
+  }
+  return '';
 }
 
 /** Text over this size is kept gzipped (SPEC §3); documents and pictures are compressed by their own format. */

@@ -92,7 +92,8 @@ export interface HeartbeatThreadParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
-export const DEFAULT_HANG_LIMIT_MS = 10 * 60_000;
+/** The largest page that we take is read in a second or two; what holds the thread for a minute will not let it go. */
+export const DEFAULT_HANG_LIMIT_MS = 60_000;
 
 /** What the thread is told when it starts. */
 export interface ThreadData {

@@ -106,7 +106,7 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
   const told = await trawl(command);
   endsWith(1, told);
   assert.match(told.stdout, /0 ok, 3 failed of 3/);
-  assert.match(told.stdout, /2 {2}not_found: item # was asked to fail, as p-1/);
+  assert.match(told.stdout, /2 {2}not_found: item p-1 was asked to fail, as p-1/);
   assert.match(told.stdout, /1 line could not be read.*\n {2}line 4: it has 1 fields, and the header 2/);
   assert.match(told.stdout, /1 line of the list had an id that stands earlier in it/);
   assert.match(told.stdout, /trawl run example-fail .*--retry-failed\n/);
@@ -201,4 +201,20 @@ test('what cannot be meant is bad usage, and makes no folder', async () => {
   const nothing = await trawl(['run', 'example-slow', '--items', empty, '--out', out]);
   endsWith(2, nothing);
   assert.match(nothing.stderr, /empty.csv has no items/);
+});
+
+test('a try with one input or with a few items does not stand in the way of the whole list', async () => {
+  const folder = tempFolder();
+  const env = { TRAWL_DATA_DIR: folder };
+  const list = writeLines(folder, 'items.jsonl', [{ ms: 1 }, { ms: 2 }, { ms: 3 }]);
+  for (const options of [
+    ['--input', 'ms:=1'],
+    ['--input', 'ms:=2'],
+    ['--items', list, '--limit', '2'],
+    ['--items', list],
+  ]) {
+    const { code, stdout, stderr } = await trawl(['run', 'example-slow', ...options], env);
+    assert.equal(code, 0, `${options}: ${stdout}${stderr}`);
+  }
+  assert.match(readFileSync(join(folder, 'run', 'example-slow', 'results.jsonl'), 'utf8'), /^(?:.*\n){3}$/);
 });

@@ -3,12 +3,13 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { verifyText } from '../../src/cli/verify.ts';
-import { tempFolder, trawl } from './trawl.ts';
+import { tempFolder, trawl, writeLines } from './trawl.ts';
 
 test('trawl verify finds the job of a run by its name, and what was taken away from its results', async () => {
   const folder = tempFolder();
   const env = { TRAWL_DATA_DIR: folder };
-  const ran = await trawl(['run', 'example-slow', '--input', 'ms:=1', '--input', 'bytes:=30'], env);
+  const list = writeLines(folder, 'items.jsonl', [{ ms: 1, bytes: 30 }]);
+  const ran = await trawl(['run', 'example-slow', '--items', list], env);
   assert.equal(ran.code, 0, ran.stderr);
   const well = await trawl(['verify', 'example-slow'], env);
   assert.equal(well.code, 0, well.stdout);

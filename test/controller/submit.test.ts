@@ -99,3 +99,12 @@ test('items for a job that is over or not there are not taken', async () => {
   await ledger.changeJob('j', { kind: 'cancel' }, clock.now());
   assert.deepEqual(await importItems(parts, 'j', chunk), { kind: 'closed', status: 'cancelled' });
 });
+
+test('what nothing carries out yet is refused by name, and not passed over', async () => {
+  const policy = { proxy: { type: 'residential' }, results: { screenshot: 'always' }, robots: 'respect' };
+  assert.deepEqual(await problemsOf({ scraper_id: 'known', execution_policy: policy }), [
+    { path: 'execution_policy.proxy.type', message: 'is not available yet' },
+    { path: 'execution_policy.results.screenshot', message: 'is not available yet' },
+    { path: 'execution_policy.robots', message: 'is not available yet' },
+  ]);
+});

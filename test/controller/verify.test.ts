@@ -75,11 +75,16 @@ test('results as the engine leaves them have no problem, and all of them was loo
   assert.deepEqual(report.checked, { parts: 3 + 3 + 1, items: 2500, artifacts: 2250, bytes });
 });
 
-test('a job that is not there, not finished, or whose metadata is damaged cannot be checked', async () => {
+test('a job that is not there, or not finished, cannot be checked', async () => {
   assert.equal((await verify(resultsOf(), 'job-2')).kind, 'nothing');
+});
+
+test('metadata that cannot be read is damage', async () => {
   const files = resultsOf();
   files.set(`${JOB_ID}/job_metadata.json`, Buffer.from('{"job_id":'));
-  assert.equal((await verify(files)).kind, 'nothing');
+  assert.deepEqual(await problemsOf(files), [
+    `${JOB_ID}/job_metadata.json: it cannot be read: this is no metadata of a job`,
+  ]);
 });
 
 test('a part that is missing, changed, or not the one that its name says is found', async () => {

@@ -48,8 +48,14 @@ test('a name comes back with all of its addresses in their order, each with its 
 test('an address is judged without asking anybody', async () => {
   const { asked, lookup } = scripted([PUBLIC]);
   const { resolver } = open(lookup, '10.0.0.0/8');
-  assert.equal(await told(resolver, '127.0.0.1'), 'refused_address: 127.0.0.1 is a loopback address');
-  assert.equal(await told(resolver, '::1'), 'refused_address: ::1 is a loopback address');
+  assert.equal(
+    await told(resolver, '127.0.0.1'),
+    'refused_address: 127.0.0.1 is a loopback address (TRAWL_ALLOW_ADDRESSES may allow it)',
+  );
+  assert.equal(
+    await told(resolver, '::1'),
+    'refused_address: ::1 is a loopback address (TRAWL_ALLOW_ADDRESSES may allow it)',
+  );
   assert.match(await told(resolver, 'fe80::1%lo'), /^refused_address: .*interface/);
   assert.equal(await told(resolver, '10.1.2.3'), '10.1.2.3');
   assert.deepEqual(asked, []);
@@ -60,7 +66,7 @@ test('a name is refused if one of its addresses is, wherever it stands, with hos
     const { resolver } = open(scripted(answer).lookup);
     assert.equal(
       await told(resolver, 'rebind.test'),
-      'refused_address: rebind.test is refused: 127.0.0.1 is a loopback address',
+      'refused_address: rebind.test is refused: 127.0.0.1 is a loopback address (TRAWL_ALLOW_ADDRESSES may allow it)',
     );
   }
   for (const address of ['::ffff:10.0.0.1', 'fe80::1%eth0', '127.1', '']) {
@@ -183,7 +189,10 @@ test('a thousand names are remembered, and the oldest is forgotten for the next'
 test('without a lookup of its own it asks the system, whose localhost is loopback', async () => {
   const clock = new FakeClock();
   const closed = openResolver({ rules: new AddressRules([]), clock });
-  assert.match(await told(closed, 'localhost'), /^refused_address: localhost is refused: .* is a loopback address$/);
+  assert.match(
+    await told(closed, 'localhost'),
+    /^refused_address: localhost is refused: .* is a loopback address \(TRAWL_ALLOW_ADDRESSES may allow it\)$/,
+  );
   const open = openResolver({ rules: new AddressRules(parseAddressRanges('loopback')), clock });
   assert.match(await told(open, 'localhost'), /127\.0\.0\.1|::1/);
 });

@@ -263,3 +263,21 @@ test('a scraper that is defined can be told by its kind, its lane and its schema
   assert.equal(scraper.input, Input);
   assert.equal(scraper.output, Output);
 });
+
+test('a definition that cannot work is refused when it is made, with what is wrong about it', () => {
+  const good = {
+    ...{ id: 'a-b', name: 'x', version: '1', description: 'x', hosts: ['a.test'] },
+    ...{ input: z.object({}), output: z.object({}), scrape: async () => ({}) },
+  };
+  assert.equal(defineHttpScraper(good).id, 'a-b');
+  const bad: [object, RegExp][] = [
+    [{ id: 'Bad_Id' }, /the id "Bad_Id" must be lower-case/],
+    [{ version: undefined }, /a-b has no version/],
+    [{ hosts: undefined }, /hosts must be a list/],
+    [{ hosts: ['https://county.gov/'] }, /"https:\/\/county\.gov\/" in hosts is no host/],
+    [{ input: {} }, /input must be a schema/],
+  ];
+  for (const [change, message] of bad) {
+    assert.throws(() => defineHttpScraper({ ...good, ...change } as typeof good), message);
+  }
+});

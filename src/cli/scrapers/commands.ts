@@ -12,7 +12,7 @@ export function addScrapersCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-Scrapers are found in the folders that TRAWL_SCRAPERS names, and among those that come with Trawl.
+Scrapers are found in ./scrapers, or in the folders that TRAWL_SCRAPERS names, and among those that come with Trawl.
 
 Examples:
   $ trawl scrapers list

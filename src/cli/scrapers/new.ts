@@ -14,8 +14,10 @@ export async function newScraper(id: string, options: { folder: string; host: st
     process.stdout.write(`${JSON.stringify({ id, files: answer.files }, null, 2)}\n`);
     return;
   }
-  const isFound = workshop.folders.some((known) => isBelow(resolve(folder), resolve(known)));
-  const setting = isFound ? '' : `${formatCommand([`TRAWL_SCRAPERS=${folder}`])} `;
+  // Asked again, because `./scrapers` is known from the moment it is there.
+  const { folders } = await openScrapers(loadConfig());
+  const isFound = folders.some((known) => isBelow(resolve(folder), resolve(known)));
+  const setting = isFound ? '' : `TRAWL_SCRAPERS=${formatCommand([folder])} `;
   process.stdout.write(`${answer.files.map((file) => `wrote ${shownPath(file)}`).join('\n')}
 
 Next:

@@ -19,6 +19,10 @@ type Report = ReturnType<Workshop['test']> extends AsyncGenerator<infer Each> ? 
 
 /** `trawl scrapers test` */
 export async function testScrapers(ids: readonly string[], options: TestOptions): Promise<void> {
+  process.on('unhandledRejection', (error) => {
+    const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    process.stderr.write(`the scraper did not wait for a promise that failed: ${what}\n`);
+  });
   if (options.record) {
     const [id, ...others] = ids;
     if (id === undefined || others.length > 0) throw new ConfigError('--record: name the one scraper to run');

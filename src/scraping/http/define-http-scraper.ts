@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { failure } from '../../domain/failure.ts';
-import { defineScraper, problemsOf, type ScraperFacts } from '../define-scraper.ts';
+import { checkFacts, defineScraper, problemsOf, type ScraperFacts } from '../define-scraper.ts';
 import type { Reader } from '../extract/reader.ts';
 import { StoredPage } from '../extract/stored-page.ts';
 import { fail } from '../scrape-failure.ts';
@@ -55,6 +55,7 @@ export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodT
 ): Scraper {
   const { id, name, version, description, input, output, hosts } = definition;
   const signs = compileSigns(definition.signs ?? {});
+  checkFacts(definition);
   const allowsHost = compileHosts(hosts);
   const limits = { ...DEFAULT_LIMITS, ...definition.limits };
   return defineScraper({
@@ -73,6 +74,10 @@ export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodT
       });
       const sleep = (ms: number) => context.sleep(ms);
       const result = await definition.scrape({ input: context.input, http, log, itemId, signal, sleep });
+      if (typeof result !== 'object' || result === null) {
+        const message = `scrape returned ${result === null ? 'null' : typeof result}: it must return { html, data }`;
+        return { kind: 'failed', failure: failure('unexpected', message) };
+      }
       const page = pageOf(result.html, http);
       const data =
         result.data === undefined && definition.parse
