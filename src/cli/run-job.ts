@@ -29,6 +29,9 @@ export interface RunRequest {
 
 const MAX_BAD_LINES = 10;
 
+/** Long enough for the first lines of a list; each chunk of it extends the time. */
+const OPEN_WHILE_READING_MS = 60_000;
+
 /**
  * A job here and now. A new job is held until all of its items are in the ledger, so that a run which dies while it reads
  * can be repeated: the job has not begun, let alone ended, and items that it has already are passed over.
@@ -71,6 +74,8 @@ class Run {
     await this.#refuseOtherJobs();
     const found = await this.#engine.ledger.job(jobId);
     const first = found ?? (await this.#create());
+    // What the job has may be done before the list is read: it must not be over by then.
+    if (found !== null && this.#request.source !== null) await this.#keepOpen();
     const hasNoWork = found?.status === 'completed' && !(retryFailed && found.counts.failed > 0);
     const pool = hasNoWork ? null : this.#engine.startWorkers();
     const watch = new JobWatch(this.#engine, first);
@@ -128,6 +133,11 @@ class Run {
       throw new ConfigError(answer.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
     }
     return answer.job;
+  }
+
+  async #keepOpen(): Promise<void> {
+    const { ledger, clock } = this.#engine;
+    await ledger.addItems(this.#request.jobId, [], clock.now() + OPEN_WHILE_READING_MS, clock.now());
   }
 
   /** Makes a job that was here before go on. */
@@ -207,7 +217,12 @@ class Run {
   /** A job that is over takes no more items; that is no harm if it has them all. */
   async #refuseNewItems(source: ItemSource): Promise<void> {
     const { jobId, config, signal } = this.#request;
-    if (!source.isRepeatable) return;
+    if (!source.isRepeatable) {
+      throw new ConfigError(
+        `the job in ${config.dataDir} is completed and takes no more items, and ${source.name} cannot be compared with ` +
+          'those it has: leave --items out, or give another --out',
+      );
+    }
     this.#badCount = 0;
     this.#bad.length = 0;
     let missing = 0;

@@ -1,12 +1,17 @@
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-
-/** Resolves at the first SIGINT or SIGTERM. The second ends the process at once: nothing is lost, only not given back. */
+/**
+ * Resolves at the first SIGINT or SIGTERM. A second Ctrl-C ends the process at once: nothing is lost, only not given back.
+ * A second SIGTERM does not: who sends one to a whole group of processes reaches us twice, by bin/trawl and directly.
+ */
 export function untilToldToStop(): Promise<void> {
   return new Promise((resolve) => {
-    const hear = () => {
-      for (const name of SIGNALS) process.removeListener(name, hear);
+    const interrupt = () => {
+      process.removeListener('SIGINT', interrupt);
       resolve();
     };
-    for (const name of SIGNALS) process.on(name, hear);
+    process.on('SIGINT', interrupt);
+    process.on('SIGTERM', () => {
+      process.removeListener('SIGINT', interrupt);
+      resolve();
+    });
   });
 }

@@ -199,8 +199,14 @@ function isNotBlank(record: RawRecord): boolean {
 function badRecord(record: Exclude<RawRecord, { kind: 'record' }> | RawRecord): BadLine {
   const { line } = record;
   return record.kind === 'open-quote'
-    ? { line, problem: `a quote is opened and never closed: lines ${line} to ${record.lastLine} are lost in it` }
-    : { line, problem: `it is longer than ${MAX_RECORD_BYTES / 2 ** 20} MiB` };
+    ? { line, problem: `a quote is opened and not closed: lines ${line} to ${record.lastLine} are lost in it` }
+    : { line, problem: `it is longer than ${MAX_RECORD_BYTES / 2 ** 20} MiB${lostIn(record)}` };
+}
+
+/** A quote that is not closed takes lines along until the record is too long. */
+function lostIn(record: RawRecord): string {
+  if (record.kind !== 'too-long' || record.lastLine === record.line) return '';
+  return `: a quote is not closed, and lines ${record.line} to ${record.lastLine} are lost in it`;
 }
 
 function itemOf(value: unknown, line: number, size: number): Read {

@@ -5,8 +5,8 @@
  */
 export type RawRecord =
   | { readonly kind: 'record'; readonly line: number; readonly bytes: Uint8Array }
-  | { readonly kind: 'too-long'; readonly line: number }
-  /** The end came inside of a quoted field. */
+  | { readonly kind: 'too-long'; readonly line: number; readonly lastLine: number }
+  /** A quoted field ran over several lines, and its end is none: the end of the file, or a quote with text behind it. */
   | { readonly kind: 'open-quote'; readonly line: number; readonly lastLine: number };
 
 /** More than any line of items has. */
@@ -20,6 +20,8 @@ export class RecordSplitter {
   #size = 0;
   #field: FieldState = 'start';
   #isTooLong = false;
+  /** Something follows a closing quote, so that it may have been meant to open another field. */
+  #isMangled = false;
   #line = 1;
   #firstLine = 1;
 
@@ -42,10 +44,14 @@ export class RecordSplitter {
       if (byte === NEWLINE) {
         this.#line += 1;
         if (this.#field !== 'quoted' || this.#isTooLong) {
-          records.push(this.#end(chunk.subarray(from, at)));
+          records.push(this.#end(chunk.subarray(from, at), this.#line - 1));
           from = at + 1;
         }
-      } else if (this.#delimiter !== null) this.#field = nextField(this.#field, byte, this.#delimiter);
+      } else if (this.#delimiter !== null) {
+        const next = nextField(this.#field, byte, this.#delimiter);
+        if (this.#field === 'quote-in-quoted' && next === 'plain' && byte !== RETURN) this.#isMangled = true;
+        this.#field = next;
+      }
     }
     this.#keep(chunk.subarray(from));
     return records;
@@ -57,21 +63,27 @@ export class RecordSplitter {
     if (this.#field === 'quoted' && !this.#isTooLong) {
       return { kind: 'open-quote', line: this.#firstLine, lastLine: this.#line };
     }
-    return this.#end(new Uint8Array());
+    return this.#end(new Uint8Array(), this.#line);
   }
 
-  #end(piece: Uint8Array): RawRecord {
+  #end(piece: Uint8Array, lastLine: number): RawRecord {
     this.#keep(piece);
     const line = this.#firstLine;
-    const record: RawRecord = this.#isTooLong
-      ? { kind: 'too-long', line }
-      : { kind: 'record', line, bytes: joined(this.#pieces) };
+    const record = this.#recordOf(line, lastLine);
     this.#pieces = [];
     this.#size = 0;
     this.#field = 'start';
     this.#isTooLong = false;
+    this.#isMangled = false;
     this.#firstLine = this.#line;
     return record;
+  }
+
+  #recordOf(line: number, lastLine: number): RawRecord {
+    if (this.#isTooLong) return { kind: 'too-long', line, lastLine };
+    // Within one line nothing can be lost in it.
+    if (this.#isMangled && lastLine > line) return { kind: 'open-quote', line, lastLine };
+    return { kind: 'record', line, bytes: joined(this.#pieces) };
   }
 
   #keep(piece: Uint8Array): void {

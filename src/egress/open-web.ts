@@ -39,7 +39,11 @@ export function openWeb({ rules, routes, clock, lookup, ca, pool: poolLimits }: 
   return {
     async send(request, visit) {
       checkRequest(request);
-      visit.signal.throwIfAborted();
+      if (visit.signal.aborted) {
+        // Not at once: a loop that tries for ever would keep everything else from running.
+        await clock.turn();
+        visit.signal.throwIfAborted();
+      }
       const leash = new Leash(visit, watch, clock);
       underWay.add(leash);
       if (isClosed) leash.stop(CLOSED);

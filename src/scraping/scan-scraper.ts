@@ -28,7 +28,7 @@ export function scanScraper(source: string): Scanned {
   const start = tokens.findIndex((token, at) => isWord(token, 'export') && isWord(tokens[at + 1], 'default'));
   if (start < 0) return exportsDefaultOtherwise(tokens) ? UNCLEAR : { kind: 'helper' };
   const callee = tokens[start + 2];
-  const kind = callee?.kind === 'word' ? KINDS[callee.text] : undefined;
+  const kind = callee?.kind === 'word' && Object.hasOwn(KINDS, callee.text) ? KINDS[callee.text] : undefined;
   if (kind === undefined || !isSign(tokens[start + 3], '(') || !isSign(tokens[start + 4], '{')) return UNCLEAR;
   if (!isBalanced(tokens)) return UNCLEAR;
 

@@ -41,7 +41,7 @@ export interface ScrapeContext {
   /** Aborts when the item's time is over, its lease is lost, or the worker must stop. What ignores it is left behind. */
   readonly signal: AbortSignal;
   now(): number;
-  /** Waits; resolves early when `signal` aborts. */
+  /** Waits; rejects when `signal` aborts, so that a loop around it ends. */
   sleep(ms: number): Promise<void>;
   /** Room for a document of any size. What the result does not name is thrown away with the try. */
   draft(): Draft;

@@ -81,7 +81,7 @@ async function tryUntilDecided(
       tools,
       signal: cut.signal,
       now: () => clock.now(),
-      sleep: (ms) => clock.sleep(ms, cut.signal),
+      sleep: (ms) => sleepUntilCut(clock, ms, cut.signal),
       draft: () => {
         // A scraper that was left behind would open one that nobody discards.
         if (cut.signal.aborted) throw new Error('the try is over: there is no room for another document');
@@ -179,6 +179,17 @@ const NOTHING_KEPT: Outcome = { kind: 'scraped', artifacts: [] };
 
 function encodingOf(kind: ProducedArtifact['kind'], bytes: Uint8Array | Draft): ContentEncoding {
   return kind === 'html' && bytes instanceof Uint8Array && bytes.length > GZIP_ABOVE_BYTES ? 'gzip' : 'identity';
+}
+
+/**
+ * Whoever waits in a loop and is left behind would go round and round without ever letting others run: so the end of the
+ * try is an error here, and it comes in the next turn of the event loop.
+ */
+async function sleepUntilCut(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  await clock.sleep(ms, signal);
+  if (!signal.aborted) return;
+  await clock.turn();
+  throw new Error(OVER);
 }
 
 async function discardAll(drafts: Draft[]): Promise<void> {

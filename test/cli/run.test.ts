@@ -218,3 +218,13 @@ test('a try with one input or with a few items does not stand in the way of the 
   }
   assert.match(readFileSync(join(folder, 'run', 'example-slow', 'results.jsonl'), 'utf8'), /^(?:.*\n){3}$/);
 });
+
+test('items on stdin are never passed over: a job that is completed refuses them', async () => {
+  const folder = tempFolder();
+  const list = writeLines(folder, 'items.jsonl', [{ ms: 1 }]);
+  const out = join(folder, 'out');
+  assert.equal((await trawl(['run', 'example-slow', '--items', list, '--out', out])).code, 0);
+  const { code, stderr } = await trawl(['run', 'example-slow', '--items', '-', '--out', out]);
+  assert.equal(code, 2);
+  assert.match(stderr, /is completed and takes no more items, and stdin cannot be compared/);
+});

@@ -92,7 +92,7 @@ test('a quote that is never closed says which lines are lost in it', async () =>
     items.map(({ line }) => line),
     [2],
   );
-  assert.deepEqual(bad, [{ line: 3, problem: 'a quote is opened and never closed: lines 3 to 6 are lost in it' }]);
+  assert.deepEqual(bad, [{ line: 3, problem: 'a quote is opened and not closed: lines 3 to 6 are lost in it' }]);
 });
 
 test('a line over a mebibyte is named, and the next is read', async () => {
@@ -259,4 +259,13 @@ test('whatever the bytes are, every line is an item or named, and nothing hangs'
     ),
     { numRuns: 300, seed: 11 },
   );
+});
+
+test('a quote that another one closes by mistake does not swallow lines in silence', async () => {
+  const { items, bad } = await read('id,name\n1,"Smith\n2,Jones\n3,"Lee"\n4,Kim\n5,12" pipe\n6,"Li" Jr\n');
+  assert.deepEqual(
+    items.map(({ input }) => (input as { id: string }).id),
+    ['4', '5', '6'],
+  );
+  assert.deepEqual(bad, [{ line: 2, problem: 'a quote is opened and not closed: lines 2 to 4 are lost in it' }]);
 });

@@ -117,10 +117,11 @@ test('a period by number is counted from when the plan was set', () =>
   }));
 
 test('a period by time begins and ends', () =>
-  withCounty({ serverError: { toMs: 40 } }, async (county) => {
+  withCounty({ serverError: { toMs: 500 } }, async (county) => {
     const statuses = new Set<number>();
     const isOver = () => statuses.has(200);
     while (!isOver()) statuses.add((await page(county)).status);
+    assert.deepEqual([...statuses], [500, 200]);
     assert.equal((await page(county)).status, 200);
   }));
 

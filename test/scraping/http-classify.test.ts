@@ -248,6 +248,12 @@ test('on a page with much to say, a sentence above an empty table does not expla
   assert.equal(explainAbsence(pageOf(`${PROSE.repeat(500)}<h3>Exemptions</h3> No records found`)), null);
 });
 
+test('a parcel with a few rows of taxes and no liens is not a parcel that does not exist', () => {
+  const taxes = '<tr><td>2024<td>$1,200.00'.repeat(10);
+  const page = pageOf(`<b>SMITH JOHN</b><table>${taxes}</table><h3>Liens</h3> No records found`);
+  assert.equal(explainAbsence(page), null);
+});
+
 test('what is not on a page is explained by maintenance, a stale session or a block, if the page says so', () => {
   const long = PROSE.repeat(500);
   assert.equal(explainAbsence(pageOf(`${long}The site is undergoing maintenance.`))?.type, 'maintenance');

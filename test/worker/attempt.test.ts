@@ -141,3 +141,18 @@ test('documents that a try has opened and not handed over are thrown away, and a
   assert.equal(Buffer.from((await store.get('job/items/item/document.pdf')) ?? []).toString(), '%PDF-');
   for (const context of contexts) assert.throws(() => context.draft(), /the try is over/);
 });
+
+test('a scraper that waits in a loop and is left behind does not keep the others from running', async () => {
+  let rounds = 0;
+  const { failure: seen } = await failed(
+    async ({ sleep }) => {
+      for (;;) {
+        rounds += 1;
+        await sleep(500);
+      }
+    },
+    { timeouts: { item_timeout_seconds: 2 }, retries: { max_retries: 0 } },
+  );
+  assert.equal(seen.type, 'timeout');
+  assert.equal(rounds, 4);
+});

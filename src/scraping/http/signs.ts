@@ -156,8 +156,9 @@ const NOTHING_FOUND = new RegExp(
   'i',
 );
 
-/** Menu, search form and footer included. What says more has something to show. */
-const LONGEST_NOTHING_FOUND = 4000;
+/** Menu, search form and footer included. What says more, or has a table of some rows, has something to show. */
+const LONGEST_NOTHING_FOUND = 1500;
+const MOST_ROWS_OF_NOTHING = 5;
 
 /**
  * The sentence by which a page says that there is no such thing. It also stands in good pages, above an empty table:
@@ -166,7 +167,13 @@ const LONGEST_NOTHING_FOUND = 4000;
 export function nothingFoundIn(page: string): { readonly sentence: string; readonly isAllItSays: boolean } | null {
   const text = roughText(page.length > 4 * SCANNED_LENGTH ? page.slice(0, 4 * SCANNED_LENGTH) : page);
   const found = sentence(NOTHING_FOUND.exec(text), text);
-  return found === null ? null : { sentence: found, isAllItSays: text.length <= LONGEST_NOTHING_FOUND };
+  return found === null
+    ? null
+    : { sentence: found, isAllItSays: text.length <= LONGEST_NOTHING_FOUND && rowsIn(page) <= MOST_ROWS_OF_NOTHING };
+}
+
+function rowsIn(page: string): number {
+  return page.match(/<tr[\s>]/gi)?.length ?? 0;
 }
 
 const SHOWN_AROUND = 40;
