@@ -69,8 +69,9 @@ test('neighbours and parents are linked as cheerio expects', () => {
   assert.equal($('tr').text(), 'ad');
 });
 
-test('a page of a million nodes is given up, at the node over the limit', () => {
+test('a page of a million nodes is given up before it is begun, and any other at the node over the limit', () => {
   assert.throws(() => parseHtml('<br>'.repeat(1_000_000)), tooLarge(/more than 125000 elements and texts/));
+  assert.throws(() => parseHtml('<br>'.repeat(130_000)), tooLarge(/more than 125000 elements and texts/));
   const limits = { ...PAGE_LIMITS, maxNodes: 5 };
   // html, body, p, text, br
   assert.equal(parseHtml('<p>a<br>', limits)('*').length, 4);

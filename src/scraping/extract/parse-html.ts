@@ -26,6 +26,10 @@ export function parseHtml(text: string, limits: PageLimits = PAGE_LIMITS): Cheer
   if (hasMore(text, '&', limits.maxDetails)) {
     fail('too_large', `the page has more than ${limits.maxDetails} character references`);
   }
+  // An element has at most two of them, so that a page like this need not be begun.
+  if (hasMore(text, '<', 2 * limits.maxNodes)) {
+    fail('too_large', `the page has more than ${limits.maxNodes} elements and texts`);
+  }
   const builder = new DocumentBuilder(limits);
   new Parser(builder).end(text);
   // As HTML, with letters as they are: `html()` would write é as a number otherwise.
