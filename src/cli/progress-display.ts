@@ -81,7 +81,8 @@ export class ProgressDisplay {
     const progress = await look();
     if (progress.counts.total === 0) return;
     if (this.#isLive) {
-      this.#lastLine = liveLine(progress, screen.columns ?? 80, screen.hasColors?.() === true);
+      // A pseudo-terminal that nobody has told its size says 0.
+      this.#lastLine = liveLine(progress, screen.columns || 80, screen.hasColors?.() === true);
       screen.write(CLEAR_LINE + this.#lastLine);
       return;
     }

@@ -145,6 +145,16 @@ test('a note stands above the live line', async () => {
   await display.stop();
 });
 
+test('a terminal that does not know its size gets a line all the same', async () => {
+  const screen = { ...screenOf(true), columns: 0 };
+  const clock = new FakeClock();
+  const display = new ProgressDisplay({ screen, clock, look: async () => progressOf() });
+  display.poke();
+  await clock.advance(1);
+  assert.match(stripVTControlCharacters(screen.written.join('')), /1,200\/2,000/);
+  await display.stop();
+});
+
 test('a display that cannot look does not end the job', async () => {
   const clock = new FakeClock();
   let looked = 0;
