@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util';
+import { benchApi } from './api.ts';
 import { benchConcurrency } from './concurrency.ts';
 import { benchEngine } from './engine.ts';
 import { benchHttp, HTTP_SUBJECTS, printHttp } from './http.ts';
 import { printTable } from './report.ts';
 
 const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concurrency N] [--json]
+       npm run bench -- api [--items N] [--workers N] [--concurrency N] [--json]
        npm run bench -- concurrency [--items N] [--workers N] [--limit N] [--ms N] [--json]
        npm run bench -- http [--items N] [--only ${HTTP_SUBJECTS.join(',')}] [--json]
 
@@ -46,6 +48,10 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
     case 'engine': {
       const items = positive('items', values.items ?? '100000');
       return benchEngine({ items, workers, concurrency: positive('concurrency', values.concurrency) }, say);
+    }
+    case 'api': {
+      const items = positive('items', values.items ?? '1000000');
+      return benchApi({ items, workers, concurrency: positive('concurrency', values.concurrency) }, say);
     }
     case 'concurrency': {
       const items = positive('items', values.items ?? '2000');

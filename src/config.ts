@@ -1,14 +1,27 @@
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { delimiter, resolve } from 'node:path';
 import { z } from 'zod';
 
 /**
- * The environment, read here and nowhere else, as one frozen Config. An unknown or malformed setting is an error that
- * names it and says what it may be.
+ * The environment, read here and nowhere else, then `trawl.config.ts`, then defaults: one frozen Config. An unknown or
+ * malformed setting is an error that names it and says what it may be.
  */
 export interface Config {
+  readonly backend: 'embedded';
   readonly dataDir: string;
+  /** Where the API listens. */
+  readonly host: string;
+  readonly port: number;
+  /** Who may use the API: keys, or `sha256:` and the hash of one, separated by commas; null for nobody but this machine. */
+  readonly apiKey: string | null;
+  /** The same, for those who may only read. */
+  readonly readApiKey: string | null;
+  /** Names under which the API is reached, beside its own address; empty for any, if there is a key. */
+  readonly allowedHosts: readonly string[];
+  /** Where the client commands find the API. */
+  readonly url: string;
   /** Folders with scrapers, beside those that come with Trawl: `./scrapers` if there is one and nothing else is said. */
   readonly scrapers: readonly string[];
   /** Worker processes of `trawl serve`. */
@@ -38,8 +51,18 @@ const OWN_SCRAPERS = 'scrapers';
 
 const count = z.coerce.number().int().min(1);
 
+/** Found in the folder in which a command is started. */
+const CONFIG_FILE = 'trawl.config.ts';
+
 const schema = z.object({
+  TRAWL_BACKEND: z.enum(['embedded'], 'must be embedded; aws is not available yet').default('embedded'),
   TRAWL_DATA_DIR: z.string().min(1).default('.trawl'),
+  TRAWL_HOST: z.string().min(1).default('127.0.0.1'),
+  TRAWL_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  TRAWL_API_KEY: z.string().min(1).optional(),
+  TRAWL_READ_API_KEY: z.string().min(1).optional(),
+  TRAWL_ALLOWED_HOSTS: z.string().default(''),
+  TRAWL_URL: z.url({ protocol: /^https?$/, error: 'must be an address like http://127.0.0.1:8080' }).optional(),
   TRAWL_SCRAPERS: z.string().optional(),
   TRAWL_WORKERS: count.max(256).default(availableParallelism()),
   TRAWL_SLOTS: count.max(4096).default(64),
@@ -61,15 +84,31 @@ export class ConfigError extends Error {
   }
 }
 
-export function loadConfig(overrides: Partial<Config> = {}, environment: NodeJS.ProcessEnv = process.env): Config {
-  const parsed = schema.safeParse(environment);
+export function loadConfig(
+  overrides: Partial<Config> = {},
+  environment: NodeJS.ProcessEnv = process.env,
+  file: string = resolve(CONFIG_FILE),
+): Config {
+  const fromFile = settingsOfFile(file);
+  const parsed = schema.safeParse({ ...fromFile, ...environment });
   if (!parsed.success) {
-    const lines = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-    throw new ConfigError(`the environment has settings that cannot be used:\n  ${lines.join('\n  ')}`);
+    const lines = parsed.error.issues.map(({ path, message }) => {
+      const name = path.join('.');
+      const isFromFile = environment[name] === undefined && fromFile[name] !== undefined;
+      return `${name}${isFromFile ? ` (from ${file})` : ''}: ${message}`;
+    });
+    throw new ConfigError(`there are settings that cannot be used:\n  ${lines.join('\n  ')}`);
   }
   const settings = parsed.data;
   const config: Config = {
+    backend: settings.TRAWL_BACKEND,
     dataDir: settings.TRAWL_DATA_DIR,
+    host: settings.TRAWL_HOST,
+    port: settings.TRAWL_PORT,
+    apiKey: settings.TRAWL_API_KEY ?? null,
+    readApiKey: settings.TRAWL_READ_API_KEY ?? null,
+    allowedHosts: listIn(settings.TRAWL_ALLOWED_HOSTS),
+    url: settings.TRAWL_URL ?? `http://127.0.0.1:${settings.TRAWL_PORT || 8080}`,
     scrapers: foldersIn(settings.TRAWL_SCRAPERS ?? (existsSync(OWN_SCRAPERS) ? resolve(OWN_SCRAPERS) : '')),
     workers: settings.TRAWL_WORKERS,
     slots: settings.TRAWL_SLOTS,
@@ -91,11 +130,67 @@ function foldersIn(text: string): readonly string[] {
   return text.split(delimiter).filter((folder) => folder !== '');
 }
 
-/** The environment of a worker process, so that it comes to the same Config as its parent. */
+function listIn(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+}
+
+/** `export default { dataDir: '/var/lib/trawl', workers: 4 }`, by the names of the environment; nothing if there is none. */
+function settingsOfFile(file: string): Readonly<Record<string, string>> {
+  if (!existsSync(file)) return {};
+  let exported: unknown;
+  try {
+    exported = createRequire(import.meta.url)(file);
+  } catch (error) {
+    throw new ConfigError(`${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const given = typeof exported === 'object' && exported !== null && 'default' in exported ? exported.default : null;
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new ConfigError(`${file} must export its settings: export default { dataDir: '/var/lib/trawl' }`);
+  }
+  const known = new Map(Object.keys(schema.shape).map((name) => [nameInFile(name), name]));
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([key, value]): [string, string][] => {
+      const name = known.get(key);
+      if (name === undefined) {
+        throw new ConfigError(`${file}: there is no setting ${key}. There are: ${[...known.keys()].join(', ')}`);
+      }
+      if (value === undefined || value === null) return [];
+      const separator = name === 'TRAWL_SCRAPERS' ? delimiter : ',';
+      return [[name, Array.isArray(value) ? value.join(separator) : String(value)]];
+    }),
+  );
+}
+
+/** `TRAWL_DATA_DIR` is `dataDir` there. */
+function nameInFile(name: string): string {
+  return name
+    .replace(/^TRAWL_/, '')
+    .toLowerCase()
+    .replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/**
+ * The environment of a worker process, so that it comes to the same Config as its parent; but for the keys of the API,
+ * which are nothing that a scraper should find.
+ */
 export function toEnvironment(config: Config, environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  const others = Object.entries(environment).filter(([name]) => !SECRETS.includes(name));
+  return { ...Object.fromEntries(others), ...plainSettings(config) };
+}
+
+const SECRETS: readonly string[] = ['TRAWL_API_KEY', 'TRAWL_READ_API_KEY'];
+
+function plainSettings(config: Config): Readonly<Record<string, string>> {
   return {
-    ...environment,
+    TRAWL_BACKEND: config.backend,
     TRAWL_DATA_DIR: config.dataDir,
+    TRAWL_HOST: config.host,
+    TRAWL_PORT: String(config.port),
+    TRAWL_ALLOWED_HOSTS: config.allowedHosts.join(','),
+    TRAWL_URL: config.url,
     TRAWL_SCRAPERS: config.scrapers.join(delimiter),
     TRAWL_WORKERS: String(config.workers),
     TRAWL_SLOTS: String(config.slots),
@@ -114,16 +209,28 @@ export function toEnvironment(config: Config, environment: NodeJS.ProcessEnv = p
 export interface Setting {
   readonly name: string;
   readonly value: string;
-  readonly from: 'default' | 'environment' | 'unknown';
+  readonly from: 'default' | 'environment' | 'file' | 'unknown';
 }
 
-/** What is in force, by the names of the environment; and variables that look like settings and are none. */
-export function settingsInForce(config: Config, environment: NodeJS.ProcessEnv = process.env): readonly Setting[] {
-  const known = Object.entries(toEnvironment(config, {})).map(([name, value = '']): Setting => {
-    return { name, value, from: environment[name] === undefined ? 'default' : 'environment' };
+/** What is in force, by the names of the environment, secrets hidden; and variables that look like settings and are none. */
+export function settingsInForce(
+  config: Config,
+  environment: NodeJS.ProcessEnv = process.env,
+  file: string = resolve(CONFIG_FILE),
+): readonly Setting[] {
+  const fromFile = settingsOfFile(file);
+  const hidden = (value: string | null) => (value === null ? '' : '(set)');
+  const values = {
+    ...plainSettings(config),
+    TRAWL_API_KEY: hidden(config.apiKey),
+    TRAWL_READ_API_KEY: hidden(config.readApiKey),
+  };
+  const known = Object.entries(values).map(([name, value]): Setting => {
+    const from = environment[name] !== undefined ? 'environment' : fromFile[name] !== undefined ? 'file' : 'default';
+    return { name, value, from };
   });
   const others = Object.entries(environment)
     .filter(([name]) => name.startsWith('TRAWL_') && !known.some((each) => each.name === name))
-    .map(([name, value = '']): Setting => ({ name, value, from: 'unknown' }));
+    .map(([name]): Setting => ({ name, value: '(unknown)', from: 'unknown' }));
   return [...known, ...others];
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,42 +8,35 @@ import { DiskReserve } from './adapters/embedded/disk-reserve.ts';
 import { inspectLedger } from './adapters/embedded/inspect-ledger.ts';
 import { openEmbeddedLedger } from './adapters/embedded/ledger.ts';
 import { openFileResultStore } from './adapters/embedded/result-store.ts';
-import { connectToOwner } from './adapters/embedded/socket-client.ts';
 import { workerSocketPath } from './adapters/embedded/socket-path.ts';
 import { serveWorkers, type WorkerEvent } from './adapters/embedded/socket-server.ts';
 import { EmbeddedWorkQueue } from './adapters/embedded/work-queue.ts';
 import { systemClock } from './adapters/system/clock.ts';
-import { garbageCollector } from './adapters/system/collect-garbage.ts';
 import { killFaults } from './adapters/system/kill-faults.ts';
 import { type Config, ConfigError, toEnvironment } from './config.ts';
 import { Controller } from './controller/controller.ts';
 import { EventStream } from './controller/events.ts';
-import { logEvents } from './controller/log-events.ts';
+import { importItems } from './controller/intake.ts';
+import { logEvents, logProgress } from './controller/log-events.ts';
 import { formatOfName, readItems, UnreadableItems } from './controller/read-items.ts';
 import { resultRows } from './controller/result-rows.ts';
-import { importItems, submitJob } from './controller/submit.ts';
+import { retryItems } from './controller/retry.ts';
+import { submitJob } from './controller/submit.ts';
 import { verifyJob } from './controller/verify.ts';
 import type { NewItem } from './domain/item.ts';
-import type { Lane } from './domain/lane.ts';
 import type { VerifyReport } from './domain/verify-report.ts';
 import { parseAddressRanges } from './egress/address-range.ts';
 import { AddressRules } from './egress/address-rules.ts';
-import { openWeb } from './egress/open-web.ts';
 import { parseRoutes } from './egress/routes.ts';
-import { withTidyMemory } from './egress/tidy-memory.ts';
-import type { Clock } from './ports/clock.ts';
+import type { RetryFilter } from './ports/ledger.ts';
+import { catalogOf } from './scraping/catalog.ts';
 import { NO_LOG, OPEN_GATE } from './scraping/fixtures/run-case.ts';
 import { loadScrapers } from './scraping/registry.ts';
 import { NoScraperFolder } from './scraping/scraper-files.ts';
 import { openWorkshop } from './scraping/workshop.ts';
-import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from './worker/heartbeat.ts';
-import { runHeartbeatThread } from './worker/heartbeat-thread.ts';
-import { PoliteHostGate } from './worker/host-gate.ts';
-import { hasParent, onParentGone, tellParentReady } from './worker/parent.ts';
 import { startWorkerPool } from './worker/pool.ts';
-import { Worker } from './worker/worker.ts';
 
-const digest = (text: string) => hash('sha256', text);
+export const digest = (text: string) => hash('sha256', text);
 
 const SHIPPED_SCRAPERS = fileURLToPath(new URL('../scrapers', import.meta.url));
 
@@ -53,8 +46,15 @@ const SHIPPED_SCRAPERS = fileURLToPath(new URL('../scrapers', import.meta.url));
  */
 const RETURN_LARGE_MEMORY = { MALLOC_MMAP_THRESHOLD_: String(256 * 1024) };
 
+/** For answers that are being written when the engine stops. */
+const API_GRACE_MS = 5000;
+
+const { version: VERSION }: { version: string } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+);
+
 /** Begins the names of workers that end with the process which started them. */
-const CHILD = 'child-';
+export const CHILD = 'child-';
 
 /** Ledger and results of a data directory, and nothing that runs. Whoever has them owns the directory. */
 export async function openStorage(config: Config) {
@@ -71,7 +71,6 @@ export async function openStorage(config: Config) {
   });
   try {
     await embedded.recoverAfterMachineCrash((artifact) => store.check(artifact));
-    await store.sweep();
   } catch (error) {
     await embedded.close();
     throw error;
@@ -97,13 +96,14 @@ export type Engine = Awaited<ReturnType<typeof openEngine>>;
 export async function openEngine(config: Config, log: Logger = openLog(config)) {
   // A worker that could not read them would end, and so would the one in its place.
   egressSettings(config);
-  const scrapers = await findScrapers(config);
+  const catalog = catalogOf(await findScrapers(config));
   const storage = await openStorage(config);
   const { clock, ledger } = storage;
   const faults = killFaults(config.faults, clock);
   const queue = new EmbeddedWorkQueue(clock);
   const events = new EventStream();
   logEvents(events, log);
+  logProgress(events, log, clock);
   const controller = new Controller({
     ...storage,
     // Only one process can own the directory, so that its successor need not wait for its lead to run out.
@@ -139,7 +139,10 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     throw error;
   });
   controller.start();
+  // Behind our back: what a former process left of a large removal takes minutes.
+  storage.store.sweep().catch((error: unknown) => events.publish({ kind: 'engine-error', where: 'sweep', error }));
   let pool: ReturnType<typeof startWorkerPool> | null = null;
+  let api: { close(graceMs: number): Promise<void> } | null = null;
 
   return {
     clock,
@@ -147,9 +150,23 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     queue,
     store: storage.store,
     events,
-    submit: (request: unknown) => submitJob({ ledger, clock, findScraper: (id) => scrapers.find(id) }, request),
+    submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest }, request, null),
     importItems: (jobId: string, chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>) =>
       importItems({ ledger, clock, faults }, jobId, chunks),
+    retry: (jobId: string, filter: RetryFilter) => retryItems({ ledger, clock }, jobId, filter),
+    /** The REST API on this engine, until it stops; answers its address. */
+    async listen(): Promise<string> {
+      // Not before: a worker process has no use for it.
+      const { openApi, RefusedToListen } = await import('./controller/api/open-api.ts');
+      const parts = { ledger, store: storage.store, queue, clock, faults, digest, catalog, events, version: VERSION };
+      const opened = await openApi({ ...parts, standing: () => controller.standing() }, config, log).catch(
+        (error: unknown) => {
+          throw error instanceof RefusedToListen ? new ConfigError(error.message) : error;
+        },
+      );
+      api = opened;
+      return opened.url;
+    },
     /** Worker processes, kept at their number until the engine stops. */
     startWorkers() {
       pool ??= startWorkerPool({
@@ -162,6 +179,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       return { ...pool, ready: ready.promise };
     },
     async stop() {
+      await api?.close(API_GRACE_MS);
       await controller.stop();
       // Workers give back or settle what they have, so the ledger must outlive them.
       await pool?.stop(config.drainGraceMs + 5000);
@@ -183,61 +201,7 @@ function workersReady(count: number) {
   };
 }
 
-/** A worker process: works until `stop` aborts, or its owner is gone. */
-export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, stop: AbortSignal): Promise<void> {
-  onParentGone(() => process.exit(1));
-  // A promise that a scraper forgot to wait for, and that failed: no reason to take its neighbours down with it.
-  process.on('unhandledRejection', (error) => log.warn({ err: error }, 'nobody waited for a promise that failed'));
-  const clock = systemClock();
-  const faults = killFaults(config.faults, clock);
-  const id = `${hasParent() ? CHILD : ''}${process.pid}-${clock.id()}`;
-  const scrapers = await findScrapers(config);
-  const store = await openFileResultStore(join(config.dataDir, 'results'), { clock });
-  const socketPath = workerSocketPath(config.dataDir);
-  const owner = await connectToOwner({ socketPath, workerId: id, role: 'main', clock, signal: stop });
-  const onTrouble = (where: string, error: unknown) => log.warn({ where, err: error }, 'worker trouble');
-  const heartbeat = startHeartbeatThread({
-    entry: new URL('cli/heartbeat.ts', import.meta.url),
-    connectWith: { socketPath, workerId: id } satisfies HeartbeatArguments,
-    slots: config.slots,
-    leaseMs: config.leaseMs,
-    hangLimitMs: DEFAULT_HANG_LIMIT_MS,
-    clock,
-    onTrouble: (error) => onTrouble('heartbeat', error),
-  });
-  const web = withTidyMemory(openEgress(config, clock), { collect: garbageCollector(), clock });
-  const gate = new PoliteHostGate({ clock, maxConcurrent: config.hostConcurrency, minDelayMs: config.hostDelayMs });
-  const worker = new Worker({
-    ...owner,
-    id,
-    store,
-    scrapers,
-    tools: { web, gate, log },
-    heartbeat,
-    clock,
-    faults,
-    digest,
-    onError: onTrouble,
-    settings: {
-      lane,
-      slots: config.slots,
-      leaseMs: config.leaseMs,
-      drainGraceMs: config.drainGraceMs,
-      settleEveryMs: 0,
-    },
-  });
-  tellParentReady();
-  await worker.run(stop);
-  await web.close();
-  await owner.close();
-}
-
-/** The only way to a target that this process has. */
-function openEgress(config: Config, clock: Clock) {
-  return openWeb({ ...egressSettings(config), clock });
-}
-
-function egressSettings({ allowAddresses, routes }: Config) {
+export function egressSettings({ allowAddresses, routes }: Config) {
   return {
     rules: new AddressRules(setting('TRAWL_ALLOW_ADDRESSES', () => parseAddressRanges(allowAddresses))),
     routes: setting('TRAWL_ROUTES', () => parseRoutes(routes)),
@@ -252,23 +216,24 @@ function setting<T>(name: string, parse: () => T): T {
   }
 }
 
-interface HeartbeatArguments {
-  readonly socketPath: string;
-  readonly workerId: string;
-}
-
-/** What the heartbeat's thread runs: the same connection as the worker's, and one of its own. */
-export async function runHeartbeat(): Promise<void> {
-  const clock = systemClock();
-  await runHeartbeatThread(clock, (connectWith, signal) =>
-    connectToOwner({ ...(connectWith as HeartbeatArguments), role: 'heartbeat', clock, signal }),
-  );
-}
+/** Nobody is to log these; should somebody do so all the same, they do not come out. */
+const SECRET_FIELDS = [
+  ...['authorization', '["x-api-key"]', 'cookie', '["proxy-authorization"]'].flatMap((name) => {
+    const field = name.startsWith('[') ? `headers${name}` : `headers.${name}`;
+    return [field, `*.${field}`];
+  }),
+  ...['apiKey', 'readApiKey', 'password', 'proxyUrl'].flatMap((name) => [name, `*.${name}`]),
+];
 
 export function openLog(config: Config): Logger {
   const destination = pino.destination(config.logTo === 'stderr' ? 2 : 1);
   return pino(
-    { level: config.logLevel, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level: config.logLevel,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: SECRET_FIELDS,
+    },
     destination,
   );
 }
@@ -328,13 +293,14 @@ export async function findScraper(config: Config, id: string) {
 export async function openScrapers(config: Config) {
   const clock = systemClock();
   const openTools = async () => {
-    const web = openEgress(config, clock);
+    const { openWeb } = await import('./egress/open-web.ts');
+    const web = openWeb({ ...egressSettings(config), clock });
     return { tools: { web, gate: OPEN_GATE, log: NO_LOG }, close: () => web.close() };
   };
   return await openWorkshop(scraperFolders(config), { clock, openTools }).catch(badFolder);
 }
 
-function findScrapers(config: Config) {
+export function findScrapers(config: Config) {
   return loadScrapers(scraperFolders(config)).catch(badFolder);
 }
 

@@ -73,7 +73,7 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
     'the controller in the command line',
     'src/cli/a.ts',
     "import { submit } from '../controller/submit.ts';",
-    'src/cli/a.ts:1 cli imports controller: it may import itself and domain, config.ts, wiring.ts, demo',
+    'src/cli/a.ts:1 cli imports controller: it may import itself and domain, config.ts, wiring.ts, wiring-worker.ts, wiring-client.ts, demo',
   ],
   [
     'the configuration in a library',

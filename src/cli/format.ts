@@ -21,6 +21,11 @@ export function formatDuration(ms: number): string {
   return two(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
+/** For what is mostly short: `12 ms`, then as `formatDuration`. */
+export function formatTook(ms: number): string {
+  return ms < 999.5 ? `${Math.round(ms)} ms` : formatDuration(ms);
+}
+
 function two(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
@@ -55,8 +60,11 @@ export function formatCommand(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
 }
 
+/** Control characters, ends of lines, and those that turn the direction of what follows. */
+export const STEERING = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu;
+
 /** What comes from a site or a file must not steer the terminal that shows it. */
 export function printable(text: string, max = 300): string {
-  const clean = text.replaceAll(/\p{Cc}+/gu, ' ').trim();
+  const clean = text.replaceAll(STEERING, ' ').trim();
   return clean.length <= max ? clean : `${clean.slice(0, max - 1)}…`;
 }

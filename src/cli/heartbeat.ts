@@ -1,4 +1,4 @@
-import { runHeartbeat } from '../wiring.ts';
+import { runHeartbeat } from '../wiring-worker.ts';
 
 /** The entry of the heartbeat's thread: see `startHeartbeatThread`. */
 await runHeartbeat();

@@ -1,15 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { ConfigError } from '../config.ts';
-import { addDemoCommand } from './demo.ts';
-import { addDoctorCommand } from './doctor.ts';
 import { EXIT } from './exit-codes.ts';
-import { wholeNumber } from './options.ts';
-import { addRunCommand } from './run.ts';
-import { addScrapersCommands } from './scrapers/commands.ts';
-import { serve } from './serve.ts';
-import { addVerifyCommand } from './verify.ts';
-import { work } from './work.ts';
 
 const { version, description }: { version: string; description: string } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
@@ -21,38 +13,25 @@ const program = new Command('trawl')
   .showHelpAfterError('(trawl --help tells more)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.done : EXIT.badUsage));
 
-program
-  .command('serve')
-  .description('run the engine on this machine: the controller and its worker processes')
-  .option('--data-dir <folder>', 'where the ledger and the results are kept (TRAWL_DATA_DIR, .trawl)')
-  .option('--workers <n>', 'worker processes (TRAWL_WORKERS, the number of cores)', wholeNumber)
-  .addHelpText(
-    'after',
-    `
-It goes on with every job that the data directory holds, and stops gracefully on Ctrl-C or SIGTERM: workers finish or
-give back what they have, and no attempt is charged for it. Starting it again goes on where it stopped.
+const serving = async () => (await import('./serve.ts')).addServeCommands;
 
-Examples:
-  $ trawl serve
-  $ trawl serve --data-dir /var/lib/trawl --workers 4`,
-  )
-  .action(serve);
-
-program
-  .command('worker')
-  .description('run one more worker process for the engine that owns a data directory')
-  .option('--data-dir <folder>', 'the data directory of the engine (TRAWL_DATA_DIR, .trawl)')
-  .option('--lane <lane>', 'http or browser', 'http')
-  .addHelpText('after', '\nExample:\n  $ trawl worker --data-dir /var/lib/trawl')
-  .action(work);
-
-addDemoCommand(program);
-addRunCommand(program);
-addVerifyCommand(program);
-addScrapersCommands(program);
-addDoctorCommand(program);
+/** Each with what it stands on, and only that is loaded: a worker has no use for a server, nor a client for an engine. */
+const COMMANDS = new Map<string, () => Promise<(program: Command) => void>>([
+  ['demo', async () => (await import('./demo.ts')).addDemoCommand],
+  ['run', async () => (await import('./run.ts')).addRunCommand],
+  ['serve', serving],
+  ['controller', serving],
+  ['worker', async () => (await import('./work.ts')).addWorkerCommand],
+  ['jobs', async () => (await import('./jobs/commands.ts')).addJobsCommands],
+  ['extract', async () => (await import('./extract.ts')).addExtractCommand],
+  ['verify', async () => (await import('./verify.ts')).addVerifyCommand],
+  ['scrapers', async () => (await import('./scrapers/commands.ts')).addScrapersCommands],
+  ['doctor', async () => (await import('./doctor.ts')).addDoctorCommand],
+]);
 
 try {
+  const wanted = COMMANDS.get(process.argv[2] ?? '');
+  for (const load of wanted === undefined ? new Set(COMMANDS.values()) : [wanted]) (await load())(program);
   await program.parseAsync();
 } catch (error) {
   const isUsage = error instanceof ConfigError;

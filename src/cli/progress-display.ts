@@ -1,4 +1,4 @@
-import { liveLine, type Progress, progressLine } from './progress.ts';
+import { hasBegun, liveLine, type Progress, progressLine, type Transfer } from './progress.ts';
 
 /** What is needed of a stream: of stderr, because stdout is for the answer. */
 export interface Screen {
@@ -11,7 +11,7 @@ export interface Screen {
 export interface DisplayParts {
   readonly screen: Screen;
   readonly clock: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
-  readonly look: () => Promise<Progress>;
+  readonly look: () => Promise<Progress | Transfer>;
 }
 
 const CLEAR_LINE = '\r\x1b[2K';
@@ -21,7 +21,7 @@ const LIVE = { gapMs: 100, tickMs: 1000 };
 /** In a pipe each drawing is a line that stays. */
 const PLAIN = { gapMs: 2000, tickMs: 10_000 };
 
-/** Shows how a job stands for as long as it runs: it looks when it is poked, and now and then. */
+/** Shows how a job or a transfer stands for as long as it runs: it looks when it is poked, and now and then. */
 export class ProgressDisplay {
   readonly #parts: DisplayParts;
   readonly #isLive: boolean;
@@ -79,7 +79,7 @@ export class ProgressDisplay {
   async #draw(when: 'now' | 'at last' = 'now'): Promise<void> {
     const { screen, look } = this.#parts;
     const progress = await look();
-    if (progress.counts.total === 0) return;
+    if (!hasBegun(progress)) return;
     if (this.#isLive) {
       // A pseudo-terminal that nobody has told its size says 0.
       this.#lastLine = liveLine(progress, screen.columns || 80, screen.hasColors?.() === true);

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { type Counts, finishedOf } from '../domain/counts.ts';
-import { formatCount, formatDuration, formatPercent, formatRate } from './format.ts';
+import { formatBytes, formatCount, formatDuration, formatPercent, formatRate } from './format.ts';
 
 /** How a job stands, for a line that tells it. */
 export interface Progress {
@@ -13,15 +13,26 @@ export interface Progress {
   readonly note: string | null;
 }
 
+/** How far bytes have come that are sent or received. */
+export interface Transfer {
+  readonly bytes: number;
+  /** Null where nobody knows before the end. */
+  readonly totalBytes: number | null;
+  readonly bytesPerSecond: number | null;
+  /** Lines of a list or rows of a table; null for what has none. */
+  readonly lines: { readonly count: number; readonly perSecond: number | null; readonly name: string } | null;
+}
+
 /** For a pipe or a log: `1,200/2,000 60 % · 240/s · 3 failed · ETA 3 s`. */
-export function progressLine(progress: Progress): string {
-  return [position(progress.counts), ...details(progress)].map(({ text }) => text).join(SEPARATOR);
+export function progressLine(progress: Progress | Transfer): string {
+  return partsOf(progress)
+    .map(({ text }) => text)
+    .join(SEPARATOR);
 }
 
 /** For a terminal: the same behind a bar, without what has no room, in colours if they are wanted. */
-export function liveLine(progress: Progress, columns: number, colours: boolean): string {
-  const { counts } = progress;
-  const parts = [position(counts), ...details(progress)];
+export function liveLine(progress: Progress | Transfer, columns: number, colours: boolean): string {
+  const parts = partsOf(progress);
   // The last column stays free: some terminals begin a new line when it is written.
   const room = columns - 1;
   const shown: Part[] = [];
@@ -34,8 +45,14 @@ export function liveLine(progress: Progress, columns: number, colours: boolean):
   }
   const text = shown.map((part) => (colours && part.style ? styleText(part.style, part.text, ANY_STREAM) : part.text));
   const cells = Math.min(BAR_CELLS, room - length - 1);
-  const bar = cells < 5 ? '' : `${barOf(finishedOf(counts), counts.total, cells)} `;
+  const { done, total } = reach(progress);
+  const bar = cells < 5 || total === null ? '' : `${barOf(done, total, cells)} `;
   return `${bar}${text.join(SEPARATOR)}`;
+}
+
+/** Whether there is anything to show yet. */
+export function hasBegun(progress: Progress | Transfer): boolean {
+  return 'counts' in progress ? progress.counts.total > 0 : progress.bytes > 0;
 }
 
 interface Part {
@@ -47,6 +64,29 @@ const SEPARATOR = ' · ';
 const BAR_CELLS = 24;
 /** Whether colours are wanted was decided by the caller, who knows the stream. */
 const ANY_STREAM = { validateStream: false };
+
+function partsOf(progress: Progress | Transfer): Part[] {
+  return 'counts' in progress ? [position(progress.counts), ...details(progress)] : transferParts(progress);
+}
+
+function reach(progress: Progress | Transfer): { readonly done: number; readonly total: number | null } {
+  if ('counts' in progress) return { done: finishedOf(progress.counts), total: progress.counts.total };
+  return { done: progress.bytes, total: progress.totalBytes };
+}
+
+function transferParts({ bytes, totalBytes, bytesPerSecond, lines }: Transfer): Part[] {
+  const of = totalBytes === null ? '' : ` of ${formatBytes(totalBytes)} ${formatPercent(bytes, totalBytes)}`;
+  const parts: Part[] = [{ text: `${formatBytes(bytes)}${of}` }];
+  if (lines !== null) {
+    const rate = lines.perSecond === null ? '' : `, ${formatRate(lines.perSecond)}`;
+    parts.push({ text: `${formatCount(lines.count)} ${lines.name}${rate}` });
+  }
+  const left = totalBytes === null ? 0 : totalBytes - bytes;
+  if (left > 0 && bytesPerSecond !== null && bytesPerSecond > 0) {
+    parts.push({ text: `ETA ${formatDuration((left / bytesPerSecond) * 1000)}` });
+  }
+  return parts;
+}
 
 function position(counts: Counts): Part {
   const finished = finishedOf(counts);

@@ -7,8 +7,6 @@ import { readItemsOf } from '../wiring.ts';
 export interface ItemSource {
   /** For messages: the name of the file. */
   readonly name: string;
-  /** Stdin cannot be read a second time. */
-  readonly isRepeatable: boolean;
   open(): AsyncGenerator<SourceChunk>;
 }
 
@@ -30,13 +28,12 @@ export function itemSource({ items, input, limit }: SourceOptions): ItemSource |
     const isStdin = items === '-';
     if (!isStdin) mustBeFile(items);
     const open = () => limited(readFileItems(items), limit ?? Number.POSITIVE_INFINITY);
-    return { name: isStdin ? 'stdin' : items, isRepeatable: !isStdin, open };
+    return { name: isStdin ? 'stdin' : items, open };
   }
   if (input === undefined) return null;
   const entry = parseInput(input);
   return {
     name: '--input',
-    isRepeatable: true,
     open: () => readItemsOf(oneChunk(Buffer.from(JSON.stringify([entry]))), '--input', 'input.json'),
   };
 }

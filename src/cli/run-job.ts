@@ -76,22 +76,28 @@ class Run {
     const first = found ?? (await this.#create());
     // What the job has may be done before the list is read: it must not be over by then.
     if (found !== null && this.#request.source !== null) await this.#keepOpen();
-    const hasNoWork = found?.status === 'completed' && !(retryFailed && found.counts.failed > 0);
-    const pool = hasNoWork ? null : this.#engine.startWorkers();
     const watch = new JobWatch(this.#engine, first);
     const display = new ProgressDisplay({ screen, clock: this.#engine.clock, look: () => watch.progress() });
     watch.onChange(() => display.poke());
-    pool?.onChange((change) => {
-      if (change.kind !== 'died' || this.#isEnding || signal.aborted) return;
-      const how = change.error ?? (change.signal === null ? `with code ${change.code}` : `by ${change.signal}`);
-      display.note(`A worker process ended ${how}; another takes its place, and its items are tried again.`);
-    });
+    const startWorkers = () => {
+      const started = this.#engine.startWorkers();
+      started.onChange((change) => {
+        if (change.kind !== 'died' || this.#isEnding || signal.aborted) return;
+        const how = change.error ?? (change.signal === null ? `with code ${change.code}` : `by ${change.signal}`);
+        display.note(`A worker process ended ${how}; another takes its place, and its items are tried again.`);
+      });
+      return started;
+    };
+    const isDone = found?.status === 'completed' && !(retryFailed && found.counts.failed > 0);
+    let pool = isDone ? null : startWorkers();
     let finishedBefore = finishedOf(first.counts);
     try {
       if (found !== null) finishedBefore = finishedOf((await this.#takeUp(found)).counts);
       watch.say('reading items');
       await this.#import(found === null);
       watch.say(null);
+      // The list may have items that a job which was done does not have yet.
+      if (isDone && (await this.#engine.ledger.job(jobId))?.status === 'in_progress') pool = startWorkers();
       if (!this.#isPartlyRead) await watch.untilOver(signal);
       const over = await this.#engine.ledger.job(jobId);
       const isInterrupted = signal.aborted && (over === null || isActive(over));
@@ -162,32 +168,18 @@ class Run {
   }
 
   async #reopenFailed(): Promise<void> {
-    const { ledger, clock } = this.#engine;
-    const { jobId } = this.#request;
     const all = { errorType: null, itemIds: null, preview: false };
-    let after: string | null = null;
-    do {
-      const openUntil = clock.now() + 60_000;
-      const answer = await ledger.reopen(jobId, all, { after, limit: 1000 }, openUntil, clock.now());
-      if (!('kind' in answer)) throw new Error(`failed items cannot be tried again: ${answer.refused}`);
-      after = answer.kind === 'reopened' ? answer.next : null;
-    } while (after !== null);
-    await ledger.addItems(jobId, [], clock.now(), clock.now());
+    const answer = await this.#engine.retry(this.#request.jobId, all);
+    if (answer.kind === 'refused') throw new Error(`failed items cannot be tried again: ${answer.because}`);
   }
 
   async #import(isNew: boolean): Promise<void> {
     const { source, jobId, signal } = this.#request;
     const { ledger, clock } = this.#engine;
     if (source === null) return;
-    const before = await ledger.job(jobId);
-    const answer =
-      before?.status === 'completed'
-        ? { kind: 'closed' as const, status: before.status }
-        : await this.#engine.importItems(jobId, this.#itemsOf(source.open()));
+    const answer = await this.#engine.importItems(jobId, this.#itemsOf(source.open()));
     if ('kind' in answer) {
-      if (answer.kind === 'closed' && answer.status === 'completed') await this.#refuseNewItems(source);
-      // The breaker tripped meanwhile: the same command reads the rest when it goes on.
-      else this.#isPartlyRead = true;
+      this.#isPartlyRead = true;
       return;
     }
     if (isNew) this.#repeated = answer.duplicates;
@@ -212,31 +204,6 @@ class Run {
       if (items.length > 0) yield items;
       if (this.#request.signal.aborted) return;
     }
-  }
-
-  /** A job that is over takes no more items; that is no harm if it has them all. */
-  async #refuseNewItems(source: ItemSource): Promise<void> {
-    const { jobId, config, signal } = this.#request;
-    if (!source.isRepeatable) {
-      throw new ConfigError(
-        `the job in ${config.dataDir} is completed and takes no more items, and ${source.name} cannot be compared with ` +
-          'those it has: leave --items out, or give another --out',
-      );
-    }
-    this.#badCount = 0;
-    this.#bad.length = 0;
-    let missing = 0;
-    for await (const items of this.#itemsOf(source.open())) {
-      for (const { itemId } of items) {
-        if ((await this.#engine.ledger.item(jobId, itemId)) === null) missing += 1;
-      }
-      if (signal.aborted) return;
-    }
-    if (missing === 0) return;
-    throw new ConfigError(
-      `${formatCount(missing)} items of ${source.name} are not in the job in ${config.dataDir}, which is completed and takes ` +
-        'no more: run them with another --out',
-    );
   }
 
   async #report(finishedBefore: number): Promise<RunReport> {

@@ -102,7 +102,7 @@ function runConfig(scraperId: string, options: RunOptions): Config {
   });
 }
 
-/** A try with one input, or with a few items, has a folder of its own: its job ends, and takes no more items then. */
+/** A try with one input, or with a few items, has a folder of its own: it is not part of the job that comes after it. */
 function trialOf({ input, limit }: RunOptions): string {
   if (input !== undefined) return `.input-${hash('sha256', JSON.stringify([...input].sort())).slice(0, 8)}`;
   return limit === undefined ? '' : `.first-${limit}`;

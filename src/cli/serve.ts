@@ -1,18 +1,79 @@
-import { loadConfig } from '../config.ts';
+import type { Command } from 'commander';
+import { type Config, loadConfig } from '../config.ts';
 import { openEngine, openLog } from '../wiring.ts';
+import { portNumber, wholeNumber } from './options.ts';
 import { untilToldToStop } from './stop-signal.ts';
 
-/** `trawl serve` */
-export async function serve(options: { dataDir?: string; workers?: number }): Promise<void> {
+interface ServeOptions {
+  readonly dataDir?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly workers?: number;
+}
+
+export function addServeCommands(program: Command): void {
+  withOptions(program.command('serve'))
+    .description('run Trawl on this machine: the REST API, the controller and its worker processes')
+    .option('--workers <n>', 'worker processes (TRAWL_WORKERS, the number of cores)', wholeNumber)
+    .addHelpText('after', SERVE_HELP)
+    .action((options: ServeOptions) => serve(options, 'with-workers'));
+
+  withOptions(program.command('controller'))
+    .description('run the REST API and the controller alone; workers are started apart, with trawl worker')
+    .addHelpText('after', CONTROLLER_HELP)
+    .action((options: ServeOptions) => serve(options, 'alone'));
+}
+
+function withOptions(command: Command): Command {
+  return command
+    .option('--port <n>', 'port of the API (TRAWL_PORT, 8080); 0 takes any that is free', portNumber)
+    .option('--host <address>', 'address of the API (TRAWL_HOST, 127.0.0.1); others need a key')
+    .option('--data-dir <folder>', 'where the ledger and the results are kept (TRAWL_DATA_DIR, .trawl)');
+}
+
+const SERVE_HELP = `
+It goes on with every job that the data directory holds, and stops gracefully on Ctrl-C or SIGTERM: workers finish or
+give back what they have, and no attempt is charged for it. Starting it again goes on where it stopped.
+
+Without a key (TRAWL_API_KEY) the API is for programs of this machine only. Its page is http://127.0.0.1:8080/docs.
+
+Examples:
+  $ trawl serve
+  $ trawl serve --port 9000 --data-dir /var/lib/trawl --workers 4
+  $ TRAWL_API_KEY=sha256:… trawl serve --host 0.0.0.0
+  $ curl http://127.0.0.1:8080/jobs`;
+
+const CONTROLLER_HELP = `
+Examples, in two terminals:
+  $ trawl controller --data-dir /var/lib/trawl
+  $ trawl worker --data-dir /var/lib/trawl`;
+
+async function serve(options: ServeOptions, how: 'with-workers' | 'alone'): Promise<void> {
   const config = loadConfig(options);
   const log = openLog(config);
   const stop = untilToldToStop();
   const engine = await openEngine(config, log);
-  const pool = engine.startWorkers();
-  log.info({ data_dir: config.dataDir, workers: config.workers, pid: process.pid }, 'trawl is serving');
-  pool.onChange((change) => log[change.kind === 'died' ? 'warn' : 'debug'](change, `worker process ${change.kind}`));
-  await stop;
-  log.info('stopping: workers finish or give back what they have');
-  await engine.stop();
+  try {
+    const url = await engine.listen();
+    if (how === 'with-workers') {
+      const pool = engine.startWorkers();
+      pool.onChange((change) => {
+        const isNews = change.kind === 'died' && !change.wasAsked;
+        log[isNews ? 'warn' : 'debug']({ process: change }, `worker process ${change.kind}`);
+      });
+    }
+    const workers = how === 'with-workers' ? config.workers : 0;
+    log.info({ url, data_dir: config.dataDir, workers, access: accessOf(config) }, 'trawl is serving');
+    await stop;
+    log.info('stopping: workers finish or give back what they have');
+  } finally {
+    await engine.stop();
+  }
   log.info('stopped');
+  // The removal of many files may still go on: the next start ends it.
+  process.exit();
+}
+
+function accessOf({ apiKey }: Config): string {
+  return apiKey === null ? 'this machine only: no TRAWL_API_KEY is set' : 'by key';
 }

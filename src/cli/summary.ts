@@ -54,8 +54,10 @@ function countLines({ job: { counts }, repeated }: RunReport): string[] {
 const MAX_GROUPS = 10;
 
 function failureLines({ job, failures }: RunReport): string[] {
-  const evidence = job.reason?.evidence ?? [];
-  const groups = failures.length > 0 ? failures : evidence;
+  return failureGroupLines(failures.length > 0 ? failures : (job.reason?.evidence ?? []));
+}
+
+export function failureGroupLines(groups: readonly FailureGroup[]): string[] {
   if (groups.length === 0) return [];
   const shown = groups.slice(0, MAX_GROUPS);
   const rest = groups.slice(MAX_GROUPS).reduce((sum, { count }) => sum + count, 0);
@@ -71,10 +73,10 @@ function failureLine({ type, pattern, count, examples: [example] }: FailureGroup
   const said = example
     ? `${printable(example.message, 200)}, as ${printable(example.itemId, 60)}`
     : printable(pattern, 120);
-  return `  ${formatCount(count).padStart(7)}  ${type}: ${said}`;
+  return `  ${formatCount(count).padStart(7)}  ${printable(type, 40)}: ${said}`;
 }
 
-function badLines({ badLines: { count, first } }: RunReport): string[] {
+export function badLines({ badLines: { count, first } }: Pick<RunReport, 'badLines'>): string[] {
   if (count === 0) return [];
   const shown = first.map(({ line, problem }) => `  line ${formatCount(line)}: ${printable(problem, 160)}`);
   const rest = count - first.length;

@@ -1,10 +1,22 @@
+import type { Command } from 'commander';
 import { ConfigError, loadConfig } from '../config.ts';
 import { LANES } from '../domain/lane.ts';
-import { openLog, runWorkerProcess } from '../wiring.ts';
+import { openLog } from '../wiring.ts';
+import { runWorkerProcess } from '../wiring-worker.ts';
 import { untilToldToStop } from './stop-signal.ts';
 
-/** `trawl worker`, by hand or as a child of `trawl serve`. */
-export async function work(options: { dataDir?: string; lane: string }): Promise<void> {
+export function addWorkerCommand(program: Command): void {
+  program
+    .command('worker')
+    .description('run one more worker process for the engine that owns a data directory')
+    .option('--data-dir <folder>', 'the data directory of the engine (TRAWL_DATA_DIR, .trawl)')
+    .option('--lane <lane>', 'http or browser', 'http')
+    .addHelpText('after', '\nExample:\n  $ trawl worker --data-dir /var/lib/trawl')
+    .action(work);
+}
+
+/** By hand, or as a child of `trawl serve`. */
+async function work(options: { dataDir?: string; lane: string }): Promise<void> {
   const lane = LANES.find((known) => known === options.lane);
   if (lane === undefined) throw new ConfigError(`--lane: ${options.lane} is none of ${LANES.join(', ')}`);
   const config = loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir });

@@ -76,6 +76,12 @@ export class Controller {
     await this.#running;
   }
 
+  /** Whether this one schedules, reaps and finishes; and null, or what is wrong with the storage. */
+  standing(): { readonly isLeading: boolean; readonly storageProblem: string | null } {
+    const isLeading = this.#isLeading && this.#parts.clock.elapsed() < this.#leadsUntil;
+    return { isLeading, storageProblem: this.#guard.problem };
+  }
+
   /** A worker is known to be lost: its leases are due now. */
   workerLost(): void {
     this.#loops.reaper.poke();

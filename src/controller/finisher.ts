@@ -7,12 +7,13 @@ import type { Faults } from '../ports/faults.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ResultStore } from '../ports/result-store.ts';
 import type { EventStream } from './events.ts';
+import { currentItems } from './extraction/current-items.ts';
 
 /**
  * Writes the index of a finished job's results: parts as the items stream by, then the metadata that names them, then
  * one conditional write in the ledger. It may die anywhere and be done again, also by two controllers at once: the same
- * items and policy give the same bytes. A retry that reopens the job meanwhile makes the round another one, and a new
- * policy the revision: then this index is void.
+ * items and policy give the same bytes. A retry that reopens the job meanwhile, or data that are replaced, make the round
+ * another one, and a new policy the revision: then this index is void.
  */
 export class Finisher {
   readonly #parts: FinisherParts;
@@ -51,17 +52,20 @@ export class Finisher {
   async #writeManifest(job: JobRecord): Promise<boolean> {
     const { ledger, faults, clock, events } = this.#parts;
     await faults.at('after-complete-before-manifest');
+    const items = currentItems(ledger, job);
     const hashes: PartHash[] = [];
     let fold = EMPTY_MANIFEST;
     let after: string | null = null;
     do {
-      const page = await ledger.items(job.jobId, { status: null, errorType: null }, { after, limit: PAGE });
+      const page = await items.items(job.jobId, { status: null, errorType: null }, { after, limit: PAGE });
       // Asked after the page was read: a job that is still over in this round was so when we read.
       if (!(await this.#isOurs(job))) return false;
       const added = addPage(fold, page.entries);
       fold = added.fold;
       if (!(await this.#putParts(job, added.parts, hashes))) return false;
       after = page.next;
+      // Reading and writing are over at once on one machine: whoever else waits would wait for the whole manifest.
+      await clock.turn();
     } while (after !== null);
 
     const last = lastParts(fold);
@@ -110,7 +114,8 @@ export class Finisher {
   }
 }
 
-const PAGE = 1000;
+/** A few milliseconds' worth. */
+const PAGE = 250;
 
 export interface FinisherParts {
   readonly ledger: Ledger;

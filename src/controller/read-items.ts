@@ -1,7 +1,9 @@
-import type { ItemInput, NewItem } from '../domain/item.ts';
+import type { NewItem } from '../domain/item.ts';
 import { delimiterOf, fieldsOf } from './csv-records.ts';
+import { itemOfEntry } from './item-entry.ts';
+import { JsonArraySplitter, type RawEntry } from './split-json-array.ts';
 import { MAX_RECORD_BYTES, type RawRecord, RecordSplitter } from './split-records.ts';
-import { derivedItemId } from './submit.ts';
+import { isNestedTooDeep, NESTED_TOO_DEEP } from './storable.ts';
 
 /**
  * Items out of a file or the body of a request, whatever their number, in memory for one chunk. A line that cannot be
@@ -10,7 +12,7 @@ import { derivedItemId } from './submit.ts';
  *
  *   csv    a header row; columns become the input, as texts; the column `item_id` is the id
  *   jsonl  an object per line: `{"item_id": "a", "input": {…}}`, or the input itself
- *   json   an array of such objects; they are read whole, so it has a limit
+ *   json   an array of such objects
  */
 export const ITEM_FORMATS = ['csv', 'jsonl', 'json'] as const;
 export type ItemFormat = (typeof ITEM_FORMATS)[number];
@@ -38,13 +40,14 @@ export class UnreadableItems extends Error {
   }
 }
 
-export const MAX_JSON_BYTES = 64 * 2 ** 20;
-const MAX_ID_LENGTH = 1000;
 const MAX_COLUMNS = 1000;
+/** Reading or committing so many mostly held the process up for two to five milliseconds when it was measured. */
 const ITEMS_PER_CHUNK = 1000;
 /** A chunk is one transaction, and is held in memory. */
-const BYTES_PER_CHUNK = 4 * 2 ** 20;
+const BYTES_PER_CHUNK = 2 ** 20;
 const HEAD_BYTES = 64 * 1024;
+/** What is read at a stretch, while the process does nothing else. */
+const PIECE_BYTES = 16 * 1024;
 
 /** By the end of a file's name; null if that says nothing. */
 export function formatOfName(name: string): ItemFormat | null {
@@ -63,25 +66,29 @@ export function formatOfName(name: string): ItemFormat | null {
   }
 }
 
-/** Chunks of at most a thousand items and a few megabytes. Without a format, the first bytes tell it. */
+/**
+ * Chunks of at most a thousand items and a megabyte or two. Without a format, the first bytes tell it. A slow sender's
+ * items are handed over before there is a whole chunk of them when `isDue` says so; it is asked as bytes arrive.
+ */
 export async function* readItems(
   bytes: AsyncIterable<Uint8Array>,
   format: ItemFormat | null,
+  isDue: () => boolean = () => false,
 ): AsyncGenerator<ItemChunk> {
   const source = bytes[Symbol.asyncIterator]();
   try {
-    const head = await readHead(source);
+    const head = await readHead(source, format);
     if (head.bytes.length === 0) return;
     const pieces = continued(head, source);
     switch (format ?? formatOfBytes(head.bytes)) {
       case 'csv':
-        yield* chunked(readCsv(pieces, delimiterOf(head.bytes)));
+        yield* chunked(readCsv(pieces, delimiterOf(head.bytes)), isDue);
         return;
       case 'jsonl':
-        yield* chunked(readJsonLines(pieces));
+        yield* chunked(readJsonLines(pieces), isDue);
         return;
       case 'json':
-        yield* chunked(readJson(pieces));
+        yield* chunked(readJson(pieces, head.skipped), isDue);
     }
   } finally {
     await source.return?.();
@@ -90,25 +97,29 @@ export async function* readItems(
 
 type Read = (ReadItem & { readonly size: number }) | BadLine;
 
-async function* chunked(reads: AsyncIterable<readonly Read[]>): AsyncGenerator<ItemChunk> {
+async function* chunked(reads: AsyncIterable<readonly Read[]>, isDue: () => boolean): AsyncGenerator<ItemChunk> {
   let items: ReadItem[] = [];
   let bad: BadLine[] = [];
   let size = 0;
+  const handOver = (): ItemChunk => {
+    const chunk = { items, bad };
+    items = [];
+    bad = [];
+    size = 0;
+    return chunk;
+  };
   for await (const some of reads) {
     for (const read of some) {
       if ('problem' in read) bad.push(read);
       else {
-        items.push({ item: read.item, line: read.line });
+        items.push(read);
         size += read.size;
       }
-      if (items.length + bad.length < ITEMS_PER_CHUNK && size < BYTES_PER_CHUNK) continue;
-      yield { items, bad };
-      items = [];
-      bad = [];
-      size = 0;
+      if (items.length + bad.length >= ITEMS_PER_CHUNK || size >= BYTES_PER_CHUNK) yield handOver();
     }
+    if (items.length + bad.length > 0 && isDue()) yield handOver();
   }
-  if (items.length + bad.length > 0) yield { items, bad };
+  if (items.length + bad.length > 0) yield handOver();
 }
 
 async function* readCsv(pieces: AsyncIterable<Uint8Array>, delimiter: string): AsyncGenerator<readonly Read[]> {
@@ -138,7 +149,7 @@ function row(values: readonly string[], columns: readonly string[], line: number
   }
   if (values.some((value) => value.includes(REPLACED))) return { line, problem: NOT_UTF8 };
   // Not by assignment: a column may be called __proto__.
-  return itemOf(Object.fromEntries(columns.map((column, at) => [column, values[at] ?? ''])), line, size);
+  return readOf(Object.fromEntries(columns.map((column, at) => [column, values[at] ?? ''])), line, size);
 }
 
 function columnsOf(header: readonly string[] | null): readonly string[] {
@@ -154,35 +165,45 @@ function columnsOf(header: readonly string[] | null): readonly string[] {
 
 async function* readJsonLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Read[]> {
   for await (const records of split(pieces, new RecordSplitter(null))) {
-    yield records.map((record) => {
-      if (record.kind !== 'record') return badRecord(record);
-      const { line, bytes } = record;
-      const value = jsonOf(bytes);
-      return 'problem' in value ? { line, problem: value.problem } : itemOf(value.value, line, bytes.length);
-    });
+    yield records.map((record) =>
+      record.kind === 'record' ? readValue(record.bytes, record.line) : badRecord(record),
+    );
   }
 }
 
-async function* readJson(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Read[]> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
+async function* readJson(pieces: AsyncIterable<Uint8Array>, skipped: number): AsyncGenerator<readonly Read[]> {
+  const splitter = new JsonArraySplitter({ before: skipped });
   for await (const piece of pieces) {
-    size += piece.length;
-    if (size > MAX_JSON_BYTES) {
-      throw new UnreadableItems(
-        `a JSON array is read whole, and has ${MAX_JSON_BYTES / 2 ** 20} MiB at the most: use JSONL, an object per line`,
-      );
-    }
-    parts.push(piece);
+    yield splitter.push(piece).map(readEntry);
+    if (splitter.isBroken) break;
   }
-  const value = jsonOf(Buffer.concat(parts));
-  if ('problem' in value) throw new UnreadableItems(value.problem);
-  if (!Array.isArray(value.value)) {
+  const last = splitter.last();
+  if (splitter.isOther) {
     throw new UnreadableItems('a JSON file of items is an array [ … ]; an object per line is JSONL (.jsonl)');
   }
-  const entries: readonly unknown[] = value.value;
-  const each = Math.ceil(size / Math.max(1, entries.length));
-  yield entries.map((entry, index) => itemOf(entry, index + 1, each));
+  if (last !== null) yield [readEntry(last)];
+}
+
+function readEntry(entry: RawEntry): Read {
+  const { number } = entry;
+  switch (entry.kind) {
+    case 'entry':
+      return readValue(entry.bytes, number);
+    case 'too-long':
+      return { line: number, problem: TOO_LONG };
+    case 'broken':
+      return { line: number, problem: `${entry.problem} (byte ${entry.at}): nothing from there on was read` };
+  }
+}
+
+function readValue(bytes: Uint8Array, line: number): Read {
+  const parsed = jsonOf(bytes);
+  return 'problem' in parsed ? { line, problem: parsed.problem } : readOf(parsed.value, line, bytes.length);
+}
+
+function readOf(value: unknown, line: number, size: number): Read {
+  const found = itemOfEntry(value);
+  return 'problem' in found ? { line, problem: found.problem } : { item: found.item, line, size };
 }
 
 /** Records with something in them. */
@@ -196,11 +217,13 @@ function isNotBlank(record: RawRecord): boolean {
   return record.kind !== 'record' || record.bytes.some((byte) => byte !== 0x20 && byte !== 0x0d && byte !== 0x09);
 }
 
+const TOO_LONG = `it is longer than ${MAX_RECORD_BYTES / 2 ** 20} MiB`;
+
 function badRecord(record: Exclude<RawRecord, { kind: 'record' }> | RawRecord): BadLine {
   const { line } = record;
   return record.kind === 'open-quote'
     ? { line, problem: `a quote is opened and not closed: lines ${line} to ${record.lastLine} are lost in it` }
-    : { line, problem: `it is longer than ${MAX_RECORD_BYTES / 2 ** 20} MiB${lostIn(record)}` };
+    : { line, problem: `${TOO_LONG}${lostIn(record)}` };
 }
 
 /** A quote that is not closed takes lines along until the record is too long. */
@@ -209,38 +232,16 @@ function lostIn(record: RawRecord): string {
   return `: a quote is not closed, and lines ${record.line} to ${record.lastLine} are lost in it`;
 }
 
-function itemOf(value: unknown, line: number, size: number): Read {
-  if (!isRecord(value)) return { line, problem: 'it is no object' };
-  const isWrapped = isRecord(value['input']) && Object.keys(value).every((key) => key === 'input' || key === 'item_id');
-  const { item_id: given, ...rest } = value;
-  const input: ItemInput = isWrapped && isRecord(value['input']) ? value['input'] : rest;
-  if (Object.keys(input).length === 0 && !isWrapped) return { line, problem: 'it has no input' };
-  const isGiven = given !== undefined && given !== null && given !== '';
-  if (isGiven && typeof given !== 'string' && !Number.isSafeInteger(given)) {
-    return { line, problem: 'its item_id is neither a text nor a whole number' };
-  }
-  const itemId = isGiven ? String(given) : derivedItemId(input);
-  if (itemId.length <= MAX_ID_LENGTH && itemId !== '') return { item: { itemId, input }, line, size };
-  return {
-    line,
-    problem: isGiven
-      ? `its item_id is longer than ${MAX_ID_LENGTH} characters`
-      : `it needs an item_id: its input makes none of 1 to ${MAX_ID_LENGTH} characters`,
-  };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** What a decoder puts in the place of bytes that are no UTF-8. */
 const REPLACED = '\uFFFD';
 const NOT_UTF8 = 'is not UTF-8: save the file in that encoding';
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 function jsonOf(bytes: Uint8Array): { readonly value: unknown } | { readonly problem: string } {
+  if (isNestedTooDeep(bytes)) return { problem: NESTED_TOO_DEEP };
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = strictUtf8.decode(bytes);
   } catch {
     return { problem: `it ${NOT_UTF8}` };
   }
@@ -257,29 +258,48 @@ function formatOfBytes(head: Uint8Array): ItemFormat {
   return first === 0x7b ? 'jsonl' : 'csv';
 }
 
+interface Head {
+  readonly bytes: Uint8Array;
+  /** Bytes of a byte order mark before them. */
+  readonly skipped: number;
+  readonly isEnd: boolean;
+}
+
 /** As much as tells the format and the header, without the byte order mark; empty if there is nothing. */
-async function readHead(source: AsyncIterator<Uint8Array>): Promise<{ bytes: Uint8Array; isEnd: boolean }> {
+async function readHead(source: AsyncIterator<Uint8Array>, format: ItemFormat | null): Promise<Head> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   let isEnd = false;
-  while (size < HEAD_BYTES && !isEnd) {
+  let isEnough = false;
+  while (size < HEAD_BYTES && !isEnd && !isEnough) {
     const next = await source.next();
     isEnd = next.done === true;
     if (next.done === true) break;
     pieces.push(next.value);
     size += next.value.length;
+    // Whoever sends slowly need not wait until there is more of it than is looked at.
+    isEnough = size >= MARK_BYTES && (format === 'jsonl' || format === 'json' || endsLine(next.value));
   }
   const head = Buffer.concat(pieces);
   const mark = head.subarray(0, 2).toString('hex');
   if (mark === 'fffe' || mark === 'feff') throw new UnreadableItems(`it is UTF-16: save the file as UTF-8`);
-  return { bytes: head.subarray(0, 3).toString('hex') === 'efbbbf' ? head.subarray(3) : head, isEnd };
+  const skipped = head.subarray(0, MARK_BYTES).toString('hex') === 'efbbbf' ? MARK_BYTES : 0;
+  return { bytes: head.subarray(skipped), skipped, isEnd };
 }
 
-async function* continued(
-  head: { readonly bytes: Uint8Array; readonly isEnd: boolean },
-  source: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  yield head.bytes;
+const MARK_BYTES = 3;
+
+/** A line that is not blank. */
+function endsLine(piece: Uint8Array): boolean {
+  return piece.includes(0x0a) && piece.some((byte) => byte > 0x20);
+}
+
+async function* continued(head: Head, source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* cut(head.bytes);
   if (head.isEnd) return;
-  for (let next = await source.next(); next.done !== true; next = await source.next()) yield next.value;
+  for (let next = await source.next(); next.done !== true; next = await source.next()) yield* cut(next.value);
+}
+
+function* cut(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 }

@@ -1,7 +1,7 @@
 import type { StoredArtifact } from '../domain/artifact.ts';
 import { type FailureType, isRetryable } from '../domain/failure.ts';
 import type { ItemInput, ItemRecord, ItemStatus } from '../domain/item.ts';
-import type { ItemBook, ItemFilter } from '../ports/ledger.ts';
+import type { ItemBook, ItemFilter, Page } from '../ports/ledger.ts';
 import type { ResultStore } from '../ports/result-store.ts';
 
 /** One line of an export: what was asked, how it ended, and what was found. */
@@ -27,7 +27,14 @@ export interface RowParts {
 }
 
 const PAGE = 200;
-const READS_AT_ONCE = 16;
+
+/**
+ * What is read side by side, twice over, because the next batch is read while this one is used. One row at least, so
+ * that a row may be larger; and beyond the largest that can be parsed in reasonable time and memory, it stays a file.
+ */
+const BATCH_ROWS = 32;
+const BATCH_BYTES = 4 * 2 ** 20;
+const MAX_DATA_BYTES = 64 * 2 ** 20;
 
 export const ALL_ITEMS: ItemFilter = { status: null, errorType: null };
 
@@ -37,15 +44,76 @@ export async function* resultRows(
   jobId: string,
   filter: ItemFilter = ALL_ITEMS,
 ): AsyncGenerator<ResultRow> {
+  for await (const { rows } of rowBatches(parts, jobId, filter)) yield* rows;
+}
+
+export interface RowBatch {
+  readonly rows: readonly ResultRow[];
+  /** About what the rows weigh. */
+  readonly bytes: number;
+}
+
+/**
+ * The same in batches, for whoever has many to get through. A batch may be empty: the ledger looks at a bounded number
+ * of items at a time, and whoever shares the process with it can give way to others in between.
+ */
+export async function* rowBatches(parts: RowParts, jobId: string, filter: ItemFilter): AsyncGenerator<RowBatch> {
+  let ahead: Promise<RowBatch> | null = null;
+  try {
+    for await (const items of itemBatches(parts.ledger, jobId, filter)) {
+      const ready: Promise<RowBatch> | null = ahead;
+      ahead = readBatch(items, parts.store);
+      if (ready !== null) yield await ready;
+    }
+    if (ahead !== null) yield await ahead;
+  } finally {
+    // Reads that are under way when the reader stops end before we do.
+    await ahead;
+  }
+}
+
+async function* itemBatches(
+  ledger: RowParts['ledger'],
+  jobId: string,
+  filter: ItemFilter,
+): AsyncGenerator<readonly ItemRecord[]> {
   let after: string | null = null;
   do {
-    const page = await parts.ledger.items(jobId, filter, { after, limit: PAGE });
-    for (let from = 0; from < page.entries.length; from += READS_AT_ONCE) {
-      const some = page.entries.slice(from, from + READS_AT_ONCE);
-      yield* await Promise.all(some.map((item) => rowOf(item, parts.store)));
+    const page: Page<ItemRecord> = await ledger.items(jobId, filter, { after, limit: PAGE });
+    let batch: ItemRecord[] = [];
+    let bytes = 0;
+    for (const item of page.entries) {
+      const weight = weightOf(item);
+      if (batch.length === BATCH_ROWS || (batch.length > 0 && bytes + weight > BATCH_BYTES)) {
+        yield batch;
+        batch = [];
+        bytes = 0;
+      }
+      batch.push(item);
+      bytes += weight;
     }
+    yield batch;
     after = page.next;
   } while (after !== null);
+}
+
+async function readBatch(items: readonly ItemRecord[], store: RowParts['store']): Promise<RowBatch> {
+  const rows = await Promise.all(items.map((item) => rowOf(item, store)));
+  return { rows, bytes: items.reduce((sum, item) => sum + weightOf(item), 0) };
+}
+
+/** Inputs are small as a rule: a text in one of them is what can make it heavy. */
+function weightOf(item: ItemRecord): number {
+  let weight = dataOf(item)?.size ?? 0;
+  for (const value of Object.values(item.input)) {
+    if (typeof value === 'string') weight += value.length;
+    else if (typeof value === 'object' && value !== null) weight += JSON.stringify(value).length;
+  }
+  return weight;
+}
+
+function dataOf(item: ItemRecord): StoredArtifact | undefined {
+  return item.artifacts.find(({ kind }) => kind === 'data');
 }
 
 async function rowOf(item: ItemRecord, store: Pick<ResultStore, 'get'>): Promise<ResultRow> {
@@ -57,16 +125,17 @@ async function rowOf(item: ItemRecord, store: Pick<ResultStore, 'get'>): Promise
     retryable: isRetryable(failure.type),
     cause: failure.cause,
   };
-  const artifact = item.artifacts.find(({ kind }) => kind === 'data');
+  const artifact = dataOf(item);
   const data = artifact === undefined ? { data: null } : await readData(artifact, store);
   return { item_id: itemId, status, input, error, ...data };
 }
 
 /** Damage in one file must not keep the other rows from their reader. */
 async function readData(
-  { key }: StoredArtifact,
+  { key, size }: StoredArtifact,
   store: Pick<ResultStore, 'get'>,
 ): Promise<Pick<ResultRow, 'data' | 'data_problem'>> {
+  if (size > MAX_DATA_BYTES) return { data: null, data_problem: `${key} has ${size} bytes, too many for a row` };
   try {
     const bytes = await store.get(key);
     if (bytes === null) return { data: null, data_problem: `${key} is missing` };

@@ -43,7 +43,11 @@ export class RecordSplitter {
       const byte = chunk[at];
       if (byte === NEWLINE) {
         this.#line += 1;
-        if (this.#field !== 'quoted' || this.#isTooLong) {
+        if (this.#delimiter === null && at === from && this.#size === 0) {
+          // Nothing between two line breaks: a megabyte of them is not a million records.
+          this.#firstLine = this.#line;
+          from = at + 1;
+        } else if (this.#field !== 'quoted' || this.#isTooLong) {
           records.push(this.#end(chunk.subarray(from, at), this.#line - 1));
           from = at + 1;
         }

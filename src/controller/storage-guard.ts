@@ -26,6 +26,11 @@ export class StorageGuard {
     return this.#trouble === null;
   }
 
+  /** What is wrong; null if all is well. */
+  get problem(): string | null {
+    return this.#trouble;
+  }
+
   /** True if the error is about storage, and is taken care of. */
   report(error: unknown): boolean {
     if (!(error instanceof StorageTrouble)) return false;

@@ -55,6 +55,8 @@ export interface Failure {
   readonly cause: string | null;
   /** How long the site asked us to wait. */
   readonly retryAfterMs: number | null;
+  /** Fingerprint of the page on which it was seen: alike for pages of one make. Only where there was a page. */
+  readonly page?: string;
 }
 
 /** Messages end up in the ledger, in manifests and on terminals: a whole page in one of them would hurt all three. */
@@ -63,13 +65,14 @@ export const MAX_MESSAGE_LENGTH = 1000;
 export function failure(
   type: FailureType,
   message: string,
-  more: { cause?: unknown; retryAfterMs?: number | null } = {},
+  more: { cause?: unknown; retryAfterMs?: number | null; page?: string | null } = {},
 ): Failure {
   return {
     type,
     message: clip(message),
     cause: more.cause === undefined || more.cause === null ? null : clip(describe(more.cause)),
     retryAfterMs: more.retryAfterMs ?? null,
+    ...(more.page === undefined || more.page === null ? {} : { page: clip(more.page) }),
   };
 }
 

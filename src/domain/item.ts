@@ -43,6 +43,15 @@ export function isFinal(status: ItemStatus): status is FinalStatus {
 export interface NewItem {
   readonly itemId: string;
   readonly input: ItemInput;
+  /** Only of a re-extraction. */
+  readonly source?: SourcePage;
+}
+
+/** What a re-extraction reads instead of the web: what another job kept of the same item. */
+export interface SourcePage {
+  readonly html: StoredArtifact;
+  /** Tells where the page came from; null where that was not kept. */
+  readonly metadata: StoredArtifact | null;
 }
 
 export type ItemInput = Readonly<Record<string, unknown>>;
@@ -72,6 +81,8 @@ export interface ItemRecord {
   /** Attempts that came to an end, oldest first; the last one is what the status tells. At most MAX_HISTORY. */
   readonly attempts: readonly AttemptRecord[];
   readonly artifacts: readonly StoredArtifact[];
+  /** Only of a re-extraction. */
+  readonly source?: SourcePage;
 }
 
 /** Kept per item, so that a job retried every night for a year does not grow for ever. */

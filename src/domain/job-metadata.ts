@@ -33,6 +33,8 @@ export function jobMetadata(job: JobRecord, fold: ManifestFold, hashes: readonly
     scraper_id: job.scraperId,
     scraper_version: job.scraperVersion,
     labels: job.labels,
+    extracts: job.extracts ?? null,
+    replaced_by: job.replacedBy ?? null,
     counts: { total: counts.total, ...seen },
     created_at: new Date(job.createdAt).toISOString(),
     started_at: job.startedAt === null ? null : new Date(job.startedAt).toISOString(),

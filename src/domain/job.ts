@@ -11,13 +11,14 @@ import { FRESH_THROTTLE, type Throttle } from './throttle.ts';
 /**
  * The life of a job. `pending` until the first batch goes out; a held job waits there for `start`. `failed` is what a
  * tripped breaker makes of it: nothing is lost, and `resume` goes on. `completed` once every item is final; a retry of
- * failed items opens a new round. `cancelled` is for good.
+ * failed items, or more items, open a new round. `cancelled` is for good.
  */
 export type JobStatus = 'pending' | 'in_progress' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
 export const NEXT_JOB_STATUS = {
-  pending: { start: 'pending', dispatch: 'in_progress', pause: 'paused', cancel: 'cancelled' },
+  pending: { start: 'pending', add: 'pending', dispatch: 'in_progress', pause: 'paused', cancel: 'cancelled' },
   in_progress: {
+    add: 'in_progress',
     dispatch: 'in_progress',
     pause: 'paused',
     fail: 'failed',
@@ -27,6 +28,7 @@ export const NEXT_JOB_STATUS = {
     retry: 'in_progress',
   },
   paused: {
+    add: 'paused',
     pause: 'paused',
     resume: 'in_progress',
     probe: 'in_progress',
@@ -34,13 +36,14 @@ export const NEXT_JOB_STATUS = {
     complete: 'completed',
     retry: 'paused',
   },
-  failed: { resume: 'in_progress', cancel: 'cancelled', retry: 'in_progress' },
-  completed: { retry: 'in_progress' },
+  failed: { add: 'failed', resume: 'in_progress', cancel: 'cancelled', retry: 'in_progress' },
+  completed: { add: 'in_progress', retry: 'in_progress' },
   cancelled: {},
 } as const satisfies Record<JobStatus, Partial<Record<JobStep, JobStatus>>>;
 
 export type JobStep =
   | 'start'
+  | 'add'
   | 'dispatch'
   | 'pause'
   | 'resume'
@@ -71,6 +74,10 @@ export interface NewJob {
   readonly labels: Readonly<Record<string, string>>;
   /** A held job takes items, and waits for `start`. */
   readonly held: boolean;
+  /** Only of a re-extraction: the job whose pages it reads. */
+  readonly extracts?: string;
+  /** Digest of the request that made it, so that the same request sent twice is known again. */
+  readonly submission?: string;
 }
 
 export interface JobRecord extends NewJob {
@@ -94,10 +101,14 @@ export interface JobRecord extends NewJob {
   readonly readyAt: number;
   /** More items may be on their way until then: the job is not completed before. */
   readonly openUntil: number;
-  /** 1, and one more for each retry of a finished job. */
+  /** 1, and one more whenever a finished job is taken up again or its results are to be indexed anew. */
   readonly round: number;
   /** The index of this round's results, once it is written. */
   readonly manifest: ManifestSummary | null;
+  /** The re-extraction whose data stand in the place of this job's own, where it has some of an item. */
+  readonly replacedBy?: string;
+  /** … and the round of it whose data they are, where it is not the first. */
+  readonly replacedRound?: number;
 }
 
 export function newJobRecord(job: NewJob, total: number, now: number): JobRecord {
@@ -135,6 +146,8 @@ export type JobEvent =
   | { readonly kind: 'cancel' }
   | { readonly kind: 'complete' }
   | { readonly kind: 'policy'; readonly policy: Policy }
+  /** The data of the re-extraction `by` stand for the job's own from now on, and the index is made anew. */
+  | { readonly kind: 'replace-results'; readonly by: string; readonly ofRound?: number }
   /** With `policyRevision`, only while that is the job's: the index tells of the policy, too. */
   | {
       readonly kind: 'manifest';
@@ -144,6 +157,13 @@ export type JobEvent =
     };
 
 const CLOSED_AGAIN: Pick<JobRecord, 'circuit' | 'tally'> = { circuit: CLOSED, tally: EMPTY_TALLY };
+
+const TAKEN_UP_AGAIN: Partial<JobRecord> = { ...CLOSED_AGAIN, reason: null, finishedAt: null };
+
+/** What index there is, or is being written, is void: the next one is of another round. */
+function newRound(job: JobRecord): Pick<JobRecord, 'round' | 'manifest'> {
+  return { round: job.round + 1, manifest: null };
+}
 
 function isOpen(job: JobRecord): boolean {
   return job.circuit.state === 'open';
@@ -191,6 +211,8 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
     case 'policy':
       if (job.status === 'cancelled') return { refused: 'the job is cancelled' };
       return { ...job, policy: event.policy, policyRevision: job.policyRevision + 1 };
+    case 'replace-results':
+      return replaceResults(job, event);
     case 'manifest':
       if (!needsManifest(job) || job.round !== event.round) return { refused: 'no manifest of that round is awaited' };
       if ((event.policyRevision ?? job.policyRevision) !== job.policyRevision) {
@@ -210,6 +232,19 @@ function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, n
   const circuit: Circuit = { state: 'open', since: now, probeAt };
   if (probeAt !== null || onTrip === 'pause') return step(job, 'pause', { reason, circuit });
   return step(job, 'fail', { reason, circuit, finishedAt: now });
+}
+
+/** Allowed at any time: whatever became of the job, its results are there. Said twice, it is done once. */
+function replaceResults(
+  job: JobRecord,
+  { by, ofRound = 1 }: Extract<JobEvent, { kind: 'replace-results' }>,
+): JobRecord | Refusal {
+  if (by === job.jobId) return { refused: 'a job cannot stand for itself' };
+  const { replacedRound = 1, ...rest } = job;
+  if (job.replacedBy === by && replacedRound === ofRound) return job;
+  const isOver = job.status === 'completed' || job.status === 'cancelled';
+  const round = ofRound === 1 ? {} : { replacedRound: ofRound };
+  return { ...rest, replacedBy: by, ...round, ...(isOver ? newRound(job) : {}) };
 }
 
 /**
@@ -255,8 +290,26 @@ export function isActive(job: JobRecord): boolean {
   return job.status === 'cancelled' && job.counts.inProgress > 0;
 }
 
-export function acceptsItems(job: JobRecord): boolean {
-  return job.status === 'pending' || job.status === 'in_progress' || job.status === 'paused';
+export function acceptsItems(job: JobRecord): job is AcceptingJob {
+  return 'add' in NEXT_JOB_STATUS[job.status];
+}
+
+export type AcceptingJob = JobRecord & { readonly status: Exclude<JobStatus, 'cancelled'> };
+
+/**
+ * This many new items are in the job, and more may come until `openUntil`. A completed job begins a new round with the
+ * first of them; if there was none, it is left as it is: the chunk that was its last one may have been sent twice.
+ */
+export function whenItemsAdded(job: AcceptingJob, added: number, openUntil: number): JobRecord {
+  const isCompleted = job.status === 'completed';
+  if (isCompleted && added === 0) return job;
+  return {
+    ...job,
+    ...(isCompleted ? { ...TAKEN_UP_AGAIN, ...newRound(job) } : {}),
+    status: NEXT_JOB_STATUS[job.status].add,
+    counts: { ...job.counts, total: job.counts.total + added },
+    openUntil,
+  };
 }
 
 export function whenDispatched(
@@ -321,8 +374,8 @@ export function whenReopened(job: JobRecord, items: number): JobRecord | Refusal
   const isOver = job.status === 'completed' || job.status === 'failed';
   return step(job, 'retry', {
     counts: { ...job.counts, failed: job.counts.failed - items },
-    ...(isOver ? { ...CLOSED_AGAIN, reason: null, finishedAt: null } : {}),
-    ...(job.status === 'completed' ? { round: job.round + 1, manifest: null } : {}),
+    ...(isOver ? TAKEN_UP_AGAIN : {}),
+    ...(job.status === 'completed' ? newRound(job) : {}),
   });
 }
 

@@ -95,7 +95,8 @@ export function partName(list: ManifestList, number: number): string {
   return `manifests/${list}/part-${number}.json`;
 }
 
-function manifestEntry(item: ItemRecord): string {
+/** One line of a part, as JSON. */
+export function manifestEntry(item: ItemRecord): string {
   const last = item.attempts.at(-1);
   const first = item.attempts.at(0);
   const failure = item.status === 'failed' ? last?.failure : null;

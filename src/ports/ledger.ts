@@ -1,7 +1,7 @@
 import type { DispatchPlan } from '../domain/dispatch-plan.ts';
 import type { FailureType } from '../domain/failure.ts';
 import type { FailureGroup } from '../domain/failure-group.ts';
-import type { ItemInput, ItemRecord, ItemStatus, NewItem } from '../domain/item.ts';
+import type { ItemInput, ItemRecord, ItemStatus, NewItem, SourcePage } from '../domain/item.ts';
 import type { JobEvent, JobRecord, JobStatus, NewJob, Refusal } from '../domain/job.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Policy } from '../domain/policy.ts';
@@ -41,6 +41,9 @@ export type LedgerChange =
 
 export interface SettledItem {
   readonly seq: number;
+  readonly itemId: string;
+  /** Of the attempt, in its worker. */
+  readonly durationMs: number;
   readonly status: 'success' | 'failed' | 'skipped';
   readonly errorType: FailureType | null;
 }
@@ -78,7 +81,8 @@ export type CreateAnswer =
 export interface ItemBook {
   /**
    * Adds the items whose id the job does not have yet; the others are left alone and named by index, so that the same
-   * chunk sent twice is added once. Sets how long the job is to wait for more before it may be completed.
+   * chunk sent twice is added once. Sets how long the job is to wait for more before it may be completed. A completed
+   * job begins a new round with the first item added; one that failed keeps them until it is resumed.
    */
   addItems(jobId: string, items: readonly NewItem[], openUntil: number, now: number): Promise<AddAnswer>;
   item(jobId: string, itemId: string): Promise<ItemRecord | null>;
@@ -87,19 +91,21 @@ export interface ItemBook {
    * next one: no call looks at more than a bounded number of items.
    */
   items(jobId: string, filter: ItemFilter, page: PageRequest): Promise<Page<ItemRecord>>;
+  /** Items by their places, from `first` on, at most `limit`: for parts of the results while there is no manifest. */
+  itemsAt(jobId: string, first: number, limit: number): Promise<readonly ItemRecord[]>;
   /**
    * Reopens failed items, a page at a time: those that `filter` names, or only counts them. A completed job begins a new
    * round with the first item reopened. Sets `openUntil`, so that the job is not completed between two pages.
    */
   reopen(jobId: string, filter: RetryFilter, page: PageRequest, openUntil: number, now: number): Promise<ReopenAnswer>;
-  /** The job's failures by type and pattern, commonest first. */
+  /** The job's failures by type, pattern and page, commonest first. */
   failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]>;
 }
 
 export type AddAnswer =
   | { readonly kind: 'added'; readonly added: number; readonly duplicates: readonly number[] }
   | { readonly kind: 'missing' }
-  /** The job is over, and takes no more. */
+  /** The job is cancelled, and takes no more. */
   | { readonly kind: 'closed'; readonly status: JobStatus };
 
 export interface ItemFilter {
@@ -209,6 +215,8 @@ export interface LeasedItem {
   readonly seq: number;
   readonly itemId: string;
   readonly input: ItemInput;
+  /** Only of a re-extraction. */
+  readonly source?: SourcePage;
   /** 1 for the first delivery. Names the keys of this attempt's artifacts. */
   readonly attempt: number;
 }

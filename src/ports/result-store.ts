@@ -20,8 +20,33 @@ export interface ResultStore {
   draft(): Draft;
   /** Null when there is nothing under the key. The body is as it was put, decoded. */
   get(key: string): Promise<Uint8Array | null>;
-  /** Removes everything under a prefix that ends in `/`; answers how many keys there were. Nothing there is no error. */
+  /**
+   * The body piece by piece, decoded, for what may be too large to hold; with a range, only that much of it. Null when
+   * there is nothing under the key. A range beyond the end is cut short. Whoever stops reading early ends the iteration.
+   */
+  open(key: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null>;
+  /**
+   * Removes everything under a prefix that ends in `/`; answers how many keys there were. Nothing there is no error. It
+   * may take minutes; whoever cannot wait that long may leave it behind: what a process that died left of it is removed
+   * by the next.
+   */
   removeAll(prefix: string): Promise<number>;
+}
+
+/** From `start` up to and without `end`, in bytes of the decoded body. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What of a range there is in a body of this size; all of it without a range. Its start is never beyond its end. */
+export function cutRange(range: ByteRange | null, size: number): ByteRange {
+  if (range === null) return { start: 0, end: size };
+  for (const at of [range.start, range.end]) {
+    if (!Number.isSafeInteger(at) || at < 0) throw new RangeError(`no place in a body: ${at}`);
+  }
+  const end = Math.min(range.end, size);
+  return { start: Math.min(range.start, end), end };
 }
 
 export interface Put extends PutOptions {

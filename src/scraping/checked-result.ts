@@ -56,7 +56,8 @@ function checkedFailure(value: unknown): ScrapeResult {
   }
   const { retryAfterMs } = value;
   const hint = typeof retryAfterMs === 'number' && retryAfterMs >= 0 && retryAfterMs < Number.POSITIVE_INFINITY;
-  const more = { cause: value['cause'], retryAfterMs: hint ? retryAfterMs : null };
+  const page = typeof value['page'] === 'string' ? value['page'] : null;
+  const more = { cause: value['cause'], retryAfterMs: hint ? retryAfterMs : null, page };
   return { kind: 'failed', failure: failure(value['type'], value['message'], more) };
 }
 

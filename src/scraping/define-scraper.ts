@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { failure } from '../domain/failure.ts';
 import type { Lane } from '../domain/lane.ts';
 import { ScrapeFailure } from './scrape-failure.ts';
-import type { ScrapeContext, ScrapeResult, Scraper, ScraperKind } from './scraper.ts';
+import type { ScrapeContext, ScrapeResult, Scraper, ScraperKind, StoredInput } from './scraper.ts';
 
 /** What every scraper says of itself, whatever its kind. */
 export interface ScraperFacts<Input extends z.ZodType> {
@@ -14,13 +14,14 @@ export interface ScraperFacts<Input extends z.ZodType> {
   readonly input: Input;
 }
 
+/** What a scraper's own code is given: the same, with the input as its schema has it. */
+export type WithInput<Given, Input extends z.ZodType> = Omit<Given, 'input'> & { readonly input: z.output<Input> };
+
 /** A scraper that needs nothing but its input: for examples, tests and measurements. */
 export function definePlainScraper<Input extends z.ZodType>(
-  definition: ScraperFacts<Input> & {
-    scrape(context: Omit<ScrapeContext, 'input'> & { readonly input: z.output<Input> }): Promise<ScrapeResult>;
-  },
+  definition: ScraperFacts<Input> & { scrape(context: WithInput<ScrapeContext, Input>): Promise<ScrapeResult> },
 ): Scraper {
-  return defineScraper({ ...definition, kind: 'plain', lane: 'http', hosts: [], output: null });
+  return defineScraper({ ...definition, kind: 'plain', lane: 'http', hosts: [], output: null, extract: null });
 }
 
 /** What all kinds have in common: the input is checked first, and a thrown failure becomes a result. */
@@ -30,23 +31,32 @@ export function defineScraper<Input extends z.ZodType>(
     readonly lane: Lane;
     readonly hosts: readonly string[];
     readonly output: z.ZodType | null;
-    scrape(context: Omit<ScrapeContext, 'input'> & { readonly input: z.output<Input> }): Promise<ScrapeResult>;
+    scrape(context: WithInput<ScrapeContext, Input>): Promise<ScrapeResult>;
+    readonly extract: ((stored: WithInput<StoredInput, Input>) => ScrapeResult) | null;
   },
 ): Scraper {
   checkFacts(definition);
+  const { input, extract } = definition;
   return {
     ...definition,
-    async scrape(context) {
-      const parsed = definition.input.safeParse(context.input);
-      if (!parsed.success) return { kind: 'failed', failure: failure('invalid_input', problemsOf(parsed.error)) };
-      try {
-        return await definition.scrape({ ...context, input: parsed.data });
-      } catch (error) {
-        if (error instanceof ScrapeFailure) return { kind: 'failed', failure: error.failure };
-        throw error;
-      }
-    },
+    scrape: (context) => withInput(input, context, (checked) => definition.scrape(checked)),
+    extract: extract && ((stored) => withInput(input, stored, extract)),
   };
+}
+
+async function withInput<Given extends { readonly input: unknown }, Input extends z.ZodType>(
+  schema: Input,
+  given: Given,
+  work: (checked: WithInput<Given, Input>) => ScrapeResult | Promise<ScrapeResult>,
+): Promise<ScrapeResult> {
+  const parsed = schema.safeParse(given.input);
+  if (!parsed.success) return { kind: 'failed', failure: failure('invalid_input', problemsOf(parsed.error)) };
+  try {
+    return await work({ ...given, input: parsed.data });
+  } catch (error) {
+    if (error instanceof ScrapeFailure) return { kind: 'failed', failure: error.failure };
+    throw error;
+  }
 }
 
 /** Not all scrapers are type-checked, and what is wrong here would show much later, as something else. */

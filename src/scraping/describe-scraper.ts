@@ -29,6 +29,6 @@ export async function describeScraper(registry: ScraperRegistry, id: string): Pr
 }
 
 /** What JSON Schema has no words for may be anything. */
-function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
+export function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
   return z.toJSONSchema(schema, { io, unrepresentable: 'any' });
 }

@@ -23,6 +23,11 @@ export interface Scraper {
   readonly output: z.ZodType | null;
   /** Expected failures are returned. What is thrown is a bug, and is recorded as `unexpected`. */
   scrape(context: ScrapeContext): Promise<ScrapeResult>;
+  /**
+   * Makes data anew of a page that was kept. It is lent nothing to go to the web with. Null for one that has no `parse`
+   * of its own. Failures as in `scrape`.
+   */
+  readonly extract: ((stored: StoredInput) => ScrapeResult | Promise<ScrapeResult>) | null;
 }
 
 /** `plain`: code that needs neither the web nor a browser, as in the examples. */
@@ -45,6 +50,23 @@ export interface ScrapeContext {
   sleep(ms: number): Promise<void>;
   /** Room for a document of any size. What the result does not name is thrown away with the try. */
   draft(): Draft;
+}
+
+/** An item of another job: what was asked then, the page that was kept of it, and where that lies. */
+export interface StoredInput {
+  readonly jobId: string;
+  readonly itemId: string;
+  readonly input: ItemInput;
+  readonly body: string;
+  /** Where the page was fetched; null where that was not kept. */
+  readonly url: string | null;
+  readonly from: {
+    /** Null where it was not kept. */
+    readonly jobId: string | null;
+    readonly key: string;
+    readonly sha256: string;
+  };
+  now(): number;
 }
 
 /** What a worker lends to every scraper that it runs. */

@@ -1,6 +1,7 @@
 import { afterAttempt } from '../domain/after-attempt.ts';
 import { artifactKey, type ContentEncoding, type Digest, type StoredArtifact } from '../domain/artifact.ts';
 import { failure } from '../domain/failure.ts';
+import type { SourcePage } from '../domain/item.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
@@ -9,6 +10,7 @@ import type { Draft, ResultStore } from '../ports/result-store.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { checkedResult } from '../scraping/checked-result.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../scraping/scraper.ts';
+import { extractStored } from './extract-stored.ts';
 
 /**
  * One attempt at an item: try, and try again as the policy says, until there is an outcome or the item's time is over;
@@ -27,7 +29,7 @@ export async function runAttempt(
   const begunAt = clock.elapsed();
   const drafts: Draft[] = [];
   try {
-    const { result, tries } = await tryUntilDecided(parts, job, item, drafts, signal);
+    const { result, tries } = await carryOut(parts, job, item, drafts, signal);
     if (result === 'aborted') return 'aborted';
     await faults.at('after-work-before-bytes');
     const outcome = await keepBytes(parts, job.jobId, item, result);
@@ -45,6 +47,9 @@ export interface AttemptJob {
   readonly scraper: Scraper | { readonly unusable: string };
 }
 
+/** One whose scraper can be run. */
+type ReadyJob = Omit<AttemptJob, 'scraper'> & { readonly scraper: Scraper };
+
 export interface AttemptParts {
   readonly clock: Clock;
   readonly store: ResultStore;
@@ -54,18 +59,49 @@ export interface AttemptParts {
   readonly tools: ScrapeTools;
 }
 
-async function tryUntilDecided(
-  { clock, store, tools }: AttemptParts,
-  { jobId, order, scraper }: AttemptJob,
+interface Tried {
+  readonly result: ScrapeResult | 'aborted';
+  readonly tries: number;
+}
+
+async function carryOut(
+  parts: AttemptParts,
+  { scraper, ...job }: AttemptJob,
   item: LeasedItem,
   drafts: Draft[],
   signal: AbortSignal,
-): Promise<{ result: ScrapeResult | 'aborted'; tries: number }> {
+): Promise<Tried> {
   if ('unusable' in scraper) {
     return { result: { kind: 'failed', failure: failure('unexpected', scraper.unusable) }, tries: 0 };
   }
+  return item.source === undefined
+    ? await tryUntilDecided(parts, { ...job, scraper }, item, drafts, signal)
+    : await extractOnce(parts, { ...job, scraper }, item, item.source, signal);
+}
+
+/** Once: the same code would say the same of the same page. */
+async function extractOnce(
+  { clock, store }: AttemptParts,
+  { jobId, order, scraper }: ReadyJob,
+  item: LeasedItem,
+  source: SourcePage,
+  signal: AbortSignal,
+): Promise<Tried> {
+  const itemTimeMs = itemTimeOf(order);
+  const work = () => extractStored({ store, clock }, scraper, jobId, item, source);
+  const result = await untilDeadline(work, { remainingMs: itemTimeMs, itemTimeMs, clock }, signal);
+  return { result, tries: 1 };
+}
+
+async function tryUntilDecided(
+  { clock, store, tools }: AttemptParts,
+  { jobId, order, scraper }: ReadyJob,
+  item: LeasedItem,
+  drafts: Draft[],
+  signal: AbortSignal,
+): Promise<Tried> {
   const { policy } = order;
-  const itemTimeMs = policy.timeouts.item_timeout_seconds * 1000;
+  const itemTimeMs = itemTimeOf(order);
   const begunAt = clock.elapsed();
   let identity = 0;
   for (let tries = 1; ; tries += 1) {
@@ -90,7 +126,9 @@ async function tryUntilDecided(
         return draft;
       },
     };
-    const result = await untilDeadline(scraper, context, cut, { remainingMs, itemTimeMs, clock }, signal);
+    const work = () => scraper.scrape(context);
+    const time = { remainingMs, itemTimeMs, clock };
+    const result = await untilDeadline(work, time, signal).finally(() => cut.abort(OVER));
     if (result === 'aborted' || result.kind !== 'failed') return { result, tries };
 
     const so = { tries, remainingMs: itemTimeMs - elapsedSince(begunAt, clock) };
@@ -105,9 +143,7 @@ async function tryUntilDecided(
 
 /** The slot is free when the time is over by our clock, whether or not the scraper has noticed. */
 async function untilDeadline(
-  scraper: Scraper,
-  context: ScrapeContext,
-  cut: AbortController,
+  work: () => Promise<unknown>,
   time: { remainingMs: number; itemTimeMs: number; clock: Clock },
   signal: AbortSignal,
 ): Promise<ScrapeResult | 'aborted'> {
@@ -120,10 +156,9 @@ async function untilDeadline(
     return { kind: 'failed', failure: failure('timeout', `item took longer than ${time.itemTimeMs / 1000} s`) };
   });
   try {
-    return await Promise.race([scrapeSafely(scraper, context), late, taken]);
+    return await Promise.race([workSafely(work), late, taken]);
   } finally {
     settled.abort(OVER);
-    cut.abort(OVER);
     signal.removeEventListener('abort', onAbort);
   }
 }
@@ -131,9 +166,9 @@ async function untilDeadline(
 /** An abort without a reason makes an exception with a stack trace: a quarter of what an empty item costs. */
 const OVER = 'the try is over';
 
-async function scrapeSafely(scraper: Scraper, context: ScrapeContext): Promise<ScrapeResult> {
+async function workSafely(work: () => Promise<unknown>): Promise<ScrapeResult> {
   try {
-    return checkedResult(await scraper.scrape(context));
+    return checkedResult(await work());
   } catch (error) {
     if (error instanceof StorageTrouble) throw error;
     const message = error instanceof Error ? `${error.message}${placeOf(error)}` : String(error);
@@ -190,6 +225,10 @@ async function sleepUntilCut(clock: Clock, ms: number, signal: AbortSignal): Pro
   if (!signal.aborted) return;
   await clock.turn();
   throw new Error(OVER);
+}
+
+function itemTimeOf({ policy }: WorkOrder): number {
+  return policy.timeouts.item_timeout_seconds * 1000;
 }
 
 async function discardAll(drafts: Draft[]): Promise<void> {

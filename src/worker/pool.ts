@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
 import type { Clock } from '../ports/clock.ts';
 
 export interface PoolParts {
@@ -19,6 +20,8 @@ export type PoolChange =
       readonly signal: string | null;
       /** Why it could not be started, if it could not. */
       readonly error: string | null;
+      /** Because the pool stops, and all of them are told to end. */
+      readonly wasAsked: boolean;
     };
 
 export interface WorkerPool {
@@ -69,8 +72,10 @@ export function startWorkerPool(parts: PoolParts): WorkerPool {
   async function runOne(index: number): Promise<{ wasReady: boolean }> {
     const child = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     children.add(child);
-    const { promise, resolve } = Promise.withResolvers<Omit<Extract<PoolChange, { kind: 'died' }>, 'kind' | 'index'>>();
+    const { promise, resolve } =
+      Promise.withResolvers<Omit<Extract<PoolChange, { kind: 'died' }>, 'kind' | 'index' | 'wasAsked'>>();
     const pid = child.pid ?? null;
+    if (pid !== null) letOthersGoFirst(pid);
     child.once('spawn', () => pid !== null && tell({ kind: 'spawned', index, pid }));
     child.once('exit', (code, signal) => resolve({ pid, code, signal, error: null }));
     // Also comes when a signal or a message could not be sent; only a child that never was has no exit.
@@ -81,12 +86,27 @@ export function startWorkerPool(parts: PoolParts): WorkerPool {
     });
     const death = await promise;
     children.delete(child);
-    tell({ kind: 'died', index, ...death });
+    tell({ kind: 'died', index, ...death, wasAsked: stopping.signal.aborted });
     return { wasReady };
   }
 
   function tell(change: PoolChange): void {
     for (const listener of listeners) listener(change);
+  }
+}
+
+/** On the scale of `nice`. */
+const LESS_URGENT = 5;
+
+/**
+ * Workers take what CPU they can get. The controller has little to do at a time, but all of them wait for it, and so do
+ * the users of the API.
+ */
+function letOthersGoFirst(pid: number): void {
+  try {
+    setPriority(pid, LESS_URGENT);
+  } catch {
+    // It ended already, or the system has no priorities: it is a nicety.
   }
 }
 

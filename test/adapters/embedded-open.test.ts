@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { MIGRATIONS, migrate } from '../../src/adapters/embedded/schema.ts';
-import { givenJob, jobOf } from '../contract/ledger/hands.ts';
+import { allItems, change, givenJob, jobOf, runAll, takeOne } from '../contract/ledger/hands.ts';
+import { failedWith, NOW, sourcePage } from '../support/builders.ts';
 import { dataDirOf, openIn } from './embedded-support.ts';
 
 const userVersion = (db: DatabaseSync) => db.prepare('PRAGMA user_version').get()?.['user_version'];
@@ -39,6 +40,29 @@ test('a ledger opened twice in a row is migrated once', async (t) => {
   await first.close();
   const second = openIn(t, dataDir);
   assert.equal((await jobOf(second.ledger, jobId)).counts.total, 1);
+});
+
+test('a ledger of the first version is read as it was, and takes what is new', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const jobId = await givenJob(first.ledger, { items: 3 });
+  await runAll(first.ledger, jobId, failedWith('timeout', 'late'));
+  await change(first.ledger, jobId, { kind: 'complete' });
+  const before = { job: await jobOf(first.ledger, jobId), items: await allItems(first.ledger, jobId) };
+  await first.close();
+  const file = new DatabaseSync(join(dataDir, 'ledger.db'));
+  file.exec(`ALTER TABLE items DROP COLUMN source; ALTER TABLE failure_groups DROP COLUMN page;
+    PRAGMA user_version = 1`);
+  file.close();
+
+  const { ledger } = openIn(t, dataDir);
+  assert.deepEqual({ job: await jobOf(ledger, jobId), items: await allItems(ledger, jobId) }, before);
+  const [group] = await ledger.failureGroups(jobId, 10);
+  assert.deepEqual([group?.pattern, group?.page, group?.count], ['late', null, 3]);
+  const source = sourcePage('old');
+  await ledger.addItems(jobId, [{ itemId: 'new', input: {}, source }], 0, NOW);
+  assert.deepEqual((await takeOne(ledger, jobId)).items[0]?.source, source);
+  assert.equal((await change(ledger, jobId, { kind: 'replace-results', by: 'x' })).replacedBy, 'x');
 });
 
 test('a database of a newer version is refused with both versions and what to do, and left alone', async (t) => {

@@ -4,8 +4,10 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { LedgerChange } from '../../src/ports/ledger.ts';
 import {
   allItems,
+  change,
   checkBooks,
   claim,
   dispatch,
@@ -15,7 +17,17 @@ import {
   NEVER_QUEUED_TOO_LONG,
   takeOut,
 } from '../contract/ledger/hands.ts';
-import { failedWith, NOW, newItems, partOf, SCRAPED, SKIPPED, scrapedWith } from '../support/builders.ts';
+import {
+  failedWith,
+  NOW,
+  newItems,
+  newJob,
+  partOf,
+  SCRAPED,
+  SKIPPED,
+  scrapedWith,
+  sourcePage,
+} from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { dataDirOf, HeldDisk, openIn, stateOf } from './embedded-support.ts';
 
@@ -54,6 +66,57 @@ test('after a restart the ledger tells exactly what it told before', async (t) =
   assert.equal((await itemOf(second.ledger, jobId, 'more-4')).seq, 34);
   const again = await second.ledger.addItems(jobId, newItems(6, { prefix: 'more' }), 0, NOW);
   assert.deepEqual(again, { kind: 'added', added: 1, duplicates: [0, 1, 2, 3, 4] });
+});
+
+test('what only re-extractions have outlives a restart', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const source = sourcePage('original');
+  const job = newJob({ extracts: 'original', submission: 'digest' });
+  await first.ledger.createJob(job, [{ itemId: 'a', input: {}, source }, ...newItems(1)], NOW);
+  const { jobId } = job;
+  const [, plain] = await takeOut(first.ledger, jobId);
+  assert.ok(plain);
+  await first.ledger.settle([partOf(plain, failedWith('blocked', 'go away', 'make-1'))], NOW);
+  await change(first.ledger, jobId, { kind: 'replace-results', by: 'x' });
+  const before = {
+    job: await first.ledger.job(jobId),
+    items: await allItems(first.ledger, jobId),
+    groups: await first.ledger.failureGroups(jobId, 10),
+  };
+  await first.close();
+  const { ledger } = openIn(t, dataDir);
+  const after = {
+    job: await ledger.job(jobId),
+    items: await allItems(ledger, jobId),
+    groups: await ledger.failureGroups(jobId, 10),
+  };
+  assert.deepEqual(after, before);
+  assert.deepEqual([after.items[0]?.source, after.groups[0]?.page], [source, 'make-1']);
+  assert.deepEqual([after.job?.extracts, after.job?.submission, after.job?.replacedBy], ['original', 'digest', 'x']);
+});
+
+test('an item whose batch was claimed before a restart is told of by its id when it ends', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const jobId = await givenJob(first.ledger, { items: 2 });
+  const leases = await takeOut(first.ledger, jobId);
+  await first.close();
+  const { ledger } = openIn(t, dataDir);
+  const heard: LedgerChange[] = [];
+  ledger.subscribe((one) => heard.push(one));
+  await ledger.settle(
+    leases.map((lease) => partOf(lease)),
+    NOW,
+  );
+  const ended = heard.flatMap((one) => (one.kind === 'settled' ? one.items : []));
+  assert.deepEqual(
+    ended.map(({ itemId, durationMs }) => [itemId, durationMs]),
+    [
+      ['p-0', 10],
+      ['p-1', 10],
+    ],
+  );
 });
 
 test('what was applied outlives the process, although nobody waited for the disk', async (t) => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { encodeFrame, FrameReader } from '../../src/adapters/embedded/frame.ts';
+import { PROTOCOL_VERSION } from '../../src/adapters/embedded/protocol.ts';
 import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket-client.ts';
 import {
   type ServeParts,
@@ -153,7 +154,7 @@ export function framesOf(...messages: readonly unknown[]): Buffer {
 }
 
 export function helloOf(worker: string): unknown {
-  return ['hello', { protocol: 1, worker, role: 'main' }];
+  return ['hello', { protocol: PROTOCOL_VERSION, worker, role: 'main' }];
 }
 
 /** A test with an owner that is closed whatever happens. */

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { encodeFrame, FrameReader, MAX_FRAME_BYTES, ProtocolError } from '../../src/adapters/embedded/frame.ts';
-import { HELLO_MS } from '../../src/adapters/embedded/protocol.ts';
+import { HELLO_MS, PROTOCOL_VERSION } from '../../src/adapters/embedded/protocol.ts';
 import { connectToOwner, OwnerGone } from '../../src/adapters/embedded/socket-client.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { batches, framesOf, helloOf, withOwner } from './socket-owner.ts';
@@ -45,8 +45,8 @@ const GARBAGE: Record<string, Buffer> = {
   'a frame that is not JSON': Buffer.concat([Buffer.from([0, 0, 0, 3]), Buffer.from('{x}')]),
   'bytes that are no text': Buffer.concat([Buffer.from([0, 0, 0, 4]), Buffer.from([0xff, 0xfe, 0x80, 0x81])]),
   'a call before hello': framesOf(['calls', [1, 'begin', 'a', 1]]),
-  'hello without a name': framesOf(['hello', { protocol: 1, worker: '', role: 'main' }]),
-  'hello in an unknown role': framesOf(['hello', { protocol: 1, worker: 'w', role: 'owner' }]),
+  'hello without a name': framesOf(['hello', { protocol: PROTOCOL_VERSION, worker: '', role: 'main' }]),
+  'hello in an unknown role': framesOf(['hello', { protocol: PROTOCOL_VERSION, worker: 'w', role: 'owner' }]),
   null: framesOf(null),
   'after hello, no list': framesOf(helloOf('bad'), 5),
   'after hello, an unknown kind': framesOf(helloOf('bad'), ['orders', 1]),
@@ -171,7 +171,7 @@ async function withFakeOwner(words: Buffer, body: (path: string) => Promise<void
   const fake = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
-      socket.write(framesOf(['welcome', { protocol: 1 }]));
+      socket.write(framesOf(['welcome', { protocol: PROTOCOL_VERSION }]));
       socket.once('data', () => socket.end(words));
     });
   });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { FrameReader } from '../../src/adapters/embedded/frame.ts';
+import { PROTOCOL_VERSION } from '../../src/adapters/embedded/protocol.ts';
 import { OwnerGone, OwnerRefused } from '../../src/adapters/embedded/socket-client.ts';
 import type { ServeParts } from '../../src/adapters/embedded/socket-server.ts';
 import type { ClaimAnswer, SettlePart } from '../../src/ports/ledger.ts';
@@ -29,7 +30,7 @@ withOwner('calls made in one turn travel together, and so do their answers', asy
     socket.on('data', (piece: Buffer) => {
       for (const message of reader.read(piece) as unknown[][]) {
         frames.push(message);
-        if (message[0] === 'hello') socket.write(framesOf(['welcome', { protocol: 1 }]));
+        if (message[0] === 'hello') socket.write(framesOf(['welcome', { protocol: PROTOCOL_VERSION }]));
         else socket.write(framesOf(['replies', ...message.slice(1).map((call) => [(call as unknown[])[0], true])]));
       }
     });
@@ -380,10 +381,16 @@ withOwner(
 
 withOwner('a worker of another version is refused with both versions, and does not try to be clever', async (owner) => {
   const stranger = await owner.stranger();
-  stranger.say(['hello', { protocol: 2, worker: 'future', role: 'main', more: true }], ['calls', [1, 'begin', 'a', 1]]);
+  stranger.say(
+    ['hello', { protocol: PROTOCOL_VERSION + 1, worker: 'future', role: 'main', more: true }],
+    ['calls', [1, 'begin', 'a', 1]],
+  );
   const [answer] = await stranger.hears(1);
   assert.deepEqual((answer as unknown[])[0], 'refuse');
-  assert.match(String((answer as unknown[])[1]), /protocol 1, the worker 2/);
+  assert.match(
+    String((answer as unknown[])[1]),
+    new RegExp(`protocol ${PROTOCOL_VERSION}, the worker ${PROTOCOL_VERSION + 1}`),
+  );
   await stranger.closed;
   assert.deepEqual(owner.calls('begin'), []);
 });

@@ -47,17 +47,17 @@ test('trawl runs on the pinned Node, whichever Node starts it', async () => {
 
 test('trawl serve refuses a data directory that another process owns, and stops gracefully on SIGTERM', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'trawl-cli-'));
-  const serve = spawn(BIN, ['serve', '--data-dir', dir, '--workers', '1'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const serve = spawn(BIN, ['serve', '--port', '0', '--data-dir', dir, '--workers', '1'], { stdio: ['ignore', 'pipe', 'inherit'] });
   try {
     let output = '';
     const joined = Promise.withResolvers<void>();
     serve.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString();
-      if (output.includes('worker-joined')) joined.resolve();
+      if (output.includes('worker joined')) joined.resolve();
     });
     await joined.promise;
     await assert.rejects(
-      run(BIN, ['serve', '--data-dir', dir]),
+      run(BIN, ['serve', '--port', '0', '--data-dir', dir]),
       ({ code, stderr }: { code: number; stderr: string }) => {
         assert.equal(code, 3);
         assert.match(stderr, /in use by process \d+/);

@@ -62,13 +62,9 @@ test('a run that was killed in the middle is finished by the same command, every
   endsWith(0, verified);
   assert.deepEqual(JSON.parse(verified.stdout).checked.artifacts, 200);
 
-  const grown = writeLines(folder, 'grown.jsonl', [...slowItems(2000, 2), { item_id: 'new', input: {} }]);
   const again = await trawl(command);
-  const refused = await trawl(['run', 'example-slow', '--items', grown, '--out', out]);
   endsWith(0, again);
   assert.equal(JSON.parse(again.stdout).finished_in_this_run, 0);
-  endsWith(2, refused);
-  assert.match(refused.stderr, /1 items of .*grown.jsonl are not in the job.*another --out/s);
 });
 
 test('a run that was killed while it read its items reads the rest the next time', async () => {
@@ -219,12 +215,20 @@ test('a try with one input or with a few items does not stand in the way of the 
   assert.match(readFileSync(join(folder, 'run', 'example-slow', 'results.jsonl'), 'utf8'), /^(?:.*\n){3}$/);
 });
 
-test('items on stdin are never passed over: a job that is completed refuses them', async () => {
+test('a list that has grown since the job was done: what is new is run, and nothing else', async () => {
   const folder = tempFolder();
-  const list = writeLines(folder, 'items.jsonl', [{ ms: 1 }]);
   const out = join(folder, 'out');
-  assert.equal((await trawl(['run', 'example-slow', '--items', list, '--out', out])).code, 0);
-  const { code, stderr } = await trawl(['run', 'example-slow', '--items', '-', '--out', out]);
-  assert.equal(code, 2);
-  assert.match(stderr, /is completed and takes no more items, and stdin cannot be compared/);
+  const run = (items: readonly object[]) =>
+    trawl(['run', 'example-slow', '--items', writeLines(folder, 'items.jsonl', items), '--out', out, '--json']);
+  assert.equal((await run([{ ms: 1 }])).code, 0);
+  const grown = await run([{ ms: 1 }, { ms: 2 }, { ms: 3 }]);
+  assert.equal(grown.code, 0, grown.stderr);
+  const rows = readFileSync(join(out, 'results.jsonl'), 'utf8').trim().split('\n');
+  assert.deepEqual(
+    rows.map((row) => JSON.parse(row).item_id),
+    ['1', '2', '3'],
+  );
+  assert.equal((await trawl(['verify', 'example-slow', '--data-dir', out])).code, 0);
+  const again = await run([{ ms: 1 }, { ms: 2 }, { ms: 3 }]);
+  assert.match(again.stdout, /"total": 3/);
 });

@@ -2,6 +2,7 @@ import type { Ledger } from '../../src/ports/ledger.ts';
 import { cancelCases } from './ledger/cancel-cases.ts';
 import { changeCases } from './ledger/change-cases.ts';
 import { dispatchCases } from './ledger/dispatch-cases.ts';
+import { extractionCases } from './ledger/extraction-cases.ts';
 import { itemCases } from './ledger/item-cases.ts';
 import { jobCases } from './ledger/job-cases.ts';
 import { leaseCases } from './ledger/lease-cases.ts';
@@ -27,6 +28,7 @@ export function ledgerContract(
     cancelCases(add);
     retryCases(add);
     changeCases(add);
+    extractionCases(add);
     modelCases(add, open, runs);
   });
 }

@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { type Draft, KeyTaken, type Put, type PutOptions, type ResultStore } from '../../src/ports/result-store.ts';
+import { bytes, KEEP, KEY, noise, REPLACE, same, sha256 } from './result-store/bytes.ts';
+import { openCases, type StoreParts } from './result-store/open-cases.ts';
 import { type Opened, type SuiteOptions, suite } from './suite.ts';
-
-export interface StoreParts {
-  readonly store: ResultStore;
-}
-
-const KEEP: PutOptions = { contentType: 'text/html', encoding: 'identity', ifTaken: 'keep' };
-const REPLACE: PutOptions = { ...KEEP, ifTaken: 'replace' };
-const KEY = 'job-1/items/p-0/html.html';
 
 /** Everything that the comments of `ports/result-store.ts` promise. `open` makes a store without bytes. */
 export function resultStoreContract(
@@ -101,6 +94,8 @@ export function resultStoreContract(
       read?.fill(0);
       assert.ok(same(await store.get(KEY), bytes('abc')));
     });
+
+    openCases(add);
 
     add('removing a prefix removes all that is under it, and nothing beside it', async ({ store }) => {
       for (const key of ['job-1/a.json', 'job-1/items/p-0/html.html', 'job-10/a.json', 'job-2/job-1/a.json']) {
@@ -267,6 +262,7 @@ export function resultStoreContract(
       for (const key of unsafe) {
         await assert.rejects(store.put(key, bytes('x'), KEEP), `put ${JSON.stringify(key)}`);
         await assert.rejects(store.get(key), `get ${JSON.stringify(key)}`);
+        await assert.rejects(store.open(key, null), `open ${JSON.stringify(key)}`);
         await assert.rejects(store.removeAll(`${key}/`), `removeAll ${JSON.stringify(key)}`);
       }
       await assert.rejects(store.removeAll('job-1'));
@@ -316,27 +312,4 @@ function item(name: string, body: string | Uint8Array, encoding: PutOptions['enc
 
 function answerTo({ key, body, encoding }: BytesPut) {
   return { key, size: body.length, sha256: sha256(body), encoding };
-}
-
-function bytes(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
-}
-
-/** Bytes without a pattern, so that no encoding makes them short, and each seed others. */
-function noise(length: number, seed = 1): Uint8Array {
-  const body = new Uint8Array(length);
-  let state = seed;
-  for (let index = 0; index < length; index += 1) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    body[index] = state >>> 24;
-  }
-  return body;
-}
-
-function sha256(body: Uint8Array): string {
-  return createHash('sha256').update(body).digest('hex');
-}
-
-function same(a: Uint8Array | null, b: Uint8Array): boolean {
-  return a !== null && Buffer.compare(a, b) === 0;
 }

@@ -1,29 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import {
-  formatOfName,
-  type ItemFormat,
-  MAX_JSON_BYTES,
-  readItems,
-  UnreadableItems,
-} from '../../src/controller/read-items.ts';
-
-/** In pieces of this size, because a file never comes cut where it would be convenient. */
-async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
-}
-
-async function read(text: string | Uint8Array, format: ItemFormat | null = null, pieceSize = 7) {
-  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
-  const items: { id: string; input: unknown; line: number }[] = [];
-  const bad: { line: number; problem: string }[] = [];
-  for await (const chunk of readItems(inPieces(bytes, pieceSize), format)) {
-    items.push(...chunk.items.map(({ item, line }) => ({ id: item.itemId, input: item.input, line })));
-    bad.push(...chunk.bad);
-  }
-  return { items, bad };
-}
+import { formatOfName, type ItemFormat, readItems, UnreadableItems } from '../../src/controller/read-items.ts';
+import { inPieces, read } from './read-all.ts';
 
 test('columns of a CSV become the input as texts, and item_id the id', async () => {
   const { items, bad } = await read('item_id,apn,year\np-1,200-14-030,2025\n,7,\n');
@@ -161,33 +140,14 @@ test('an id that nobody could use is asked for', async () => {
   assert.match(bad[2]?.problem ?? '', /needs an item_id/);
 });
 
-test('JSON is an array, whose entries are counted where lines would be', async () => {
-  const { items, bad } = await read('[{"apn":"1"}, 5, {"item_id":"b","input":{}}]');
-  assert.deepEqual(
-    items.map(({ id, line }) => [id, line]),
-    [
-      ['1', 1],
-      ['b', 3],
-    ],
-  );
-  assert.deepEqual(bad, [{ line: 2, problem: 'it is no object' }]);
-  await assert.rejects(read('{"apn":"1"}', 'json'), /is an array/);
-  await assert.rejects(read('[{"apn":', 'json'), UnreadableItems);
-});
-
-test('a JSON array over its limit is refused with what to do, before it is read whole', async () => {
-  let given = 0;
-  async function* endless() {
-    yield Buffer.from('[');
-    for (;;) {
-      given += 1;
-      yield Buffer.alloc(2 ** 20, 0x20);
-    }
+test('a slow sender’s items are handed over when they are due, and not only by the thousand', async () => {
+  async function* slow() {
+    for (let at = 0; at < 6; at += 1) yield Buffer.from(`{"apn":"${at}"}\n`);
   }
-  await assert.rejects(async () => {
-    for await (const _ of readItems(endless(), 'json'));
-  }, /use JSONL/);
-  assert.equal(given, MAX_JSON_BYTES / 2 ** 20);
+  const answers = [false, true, false, true, false, true];
+  const sizes: number[] = [];
+  for await (const { items } of readItems(slow(), 'jsonl', () => answers.shift() === true)) sizes.push(items.length);
+  assert.deepEqual(sizes, [2, 2, 2]);
 });
 
 test('chunks are bounded in number and in bytes', async () => {

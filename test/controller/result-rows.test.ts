@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ResultRow, type RowParts, resultRows } from '../../src/controller/result-rows.ts';
+import { setImmediate } from 'node:timers/promises';
+import { ALL_ITEMS, type ResultRow, type RowParts, resultRows, rowBatches } from '../../src/controller/result-rows.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { itemOf, NOW } from '../domain/builders.ts';
 
-function dataOf(key: string): StoredArtifact {
-  return { kind: 'data', key, size: 1, sha256: '', encoding: 'identity', contentType: 'application/json' };
+function dataOf(key: string, size = 1): StoredArtifact {
+  return { kind: 'data', key, size, sha256: '', encoding: 'identity', contentType: 'application/json' };
 }
 
 /** Pages of items as a ledger gives them, one of them empty, and files by their key. */
@@ -88,4 +89,73 @@ test('rows keep the order of the items over all pages', async () => {
     rows.map((row) => row.item_id),
     items.map((item) => item.itemId),
   );
+});
+
+test('data that is too large for a row is said in it, and not read', async () => {
+  const items = [itemOf({ artifacts: [dataOf('large', 64 * 2 ** 20 + 1)] })];
+  const [row] = await rowsOf(partsOf([items], { large: '{}' }));
+  assert.deepEqual(row?.data_problem, 'large has 67108865 bytes, too many for a row');
+  assert.equal(row.data, null);
+});
+
+/** How many files are open at once at the most, and how many bytes. */
+async function mostAtOnce(items: readonly ItemRecord[]) {
+  const { ledger } = partsOf([items]);
+  const open = { files: 0, bytes: 0 };
+  const most = { files: 0, bytes: 0 };
+  const store: RowParts['store'] = {
+    async get(key) {
+      const size = Number(key.split('-')[0]);
+      open.files += 1;
+      open.bytes += size;
+      most.files = Math.max(most.files, open.files);
+      most.bytes = Math.max(most.bytes, open.bytes);
+      await setImmediate();
+      open.files -= 1;
+      open.bytes -= size;
+      return Buffer.from('{}');
+    },
+  };
+  const rows = await Array.fromAsync(resultRows({ ledger, store }, 'job-1'));
+  assert.equal(rows.length, items.length);
+  return most;
+}
+
+test('files are read side by side, a bounded number and a bounded weight of them', async () => {
+  const items = (count: number, size: number) =>
+    Array.from({ length: count }, (_, at) => itemOf({ input: {}, artifacts: [dataOf(`${size}-${at}`, size)] }));
+  assert.equal((await mostAtOnce(items(200, 100))).files, 64);
+  const heavy = await mostAtOnce(items(50, 2 ** 20));
+  assert.equal(heavy.bytes, 8 * 2 ** 20);
+  // One at a time, and the next one, where each is larger than all are meant to be.
+  assert.equal((await mostAtOnce(items(5, 30 * 2 ** 20))).files, 2);
+});
+
+test('large inputs count for the weight of a batch, too', async () => {
+  const note = 'n'.repeat(2 ** 20);
+  const items = Array.from({ length: 10 }, (_, at) => itemOf({ input: at < 6 ? { note } : { list: [note] } }));
+  const batches = await Array.fromAsync(rowBatches(partsOf([items]), 'job-1', ALL_ITEMS));
+  assert.deepEqual(
+    batches.map(({ rows }) => rows.length),
+    [4, 3, 3],
+  );
+  assert.equal(batches[0]?.bytes, 4 * 2 ** 20);
+  const alone = itemOf({ input: { note: note.repeat(5) } });
+  assert.equal((await Array.fromAsync(rowBatches(partsOf([[alone]]), 'job-1', ALL_ITEMS))).length, 1);
+});
+
+test('a reader that stops early waits for the reads that are under way, and no more are begun', async () => {
+  const items = Array.from({ length: 200 }, (_, at) => itemOf({ artifacts: [dataOf(String(at))] }));
+  let [begun, ended] = [0, 0];
+  const store: RowParts['store'] = {
+    async get() {
+      begun += 1;
+      await setImmediate();
+      ended += 1;
+      return Buffer.from('1');
+    },
+  };
+  for await (const _ of resultRows({ ...partsOf([items]), store }, 'job-1')) break;
+  assert.equal(begun, 64);
+  assert.equal(ended, 64);
 });

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { derivedItemId, importItems, submitJob } from '../../src/controller/submit.ts';
-import { NO_FAULTS } from '../../src/ports/faults.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { derivedItemId } from '../../src/controller/item-entry.ts';
+import { MAX_INLINE_ITEMS, submitJob } from '../../src/controller/submit.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import { dataDirOf, openIn } from '../adapters/embedded-support.ts';
+import { deskWith } from './intake-desk.ts';
 
-function desk() {
-  const ledger = openMemoryLedger();
-  const clock = new FakeClock();
-  const findScraper = async (id: string) => (id === 'known' ? ({ version: '2.1.0', lane: 'browser' } as const) : null);
-  return { ledger, clock, submit: (request: unknown) => submitJob({ ledger, clock, findScraper }, request) };
+function desk(ledger: Ledger = openMemoryLedger()) {
+  const parts = deskWith(ledger);
+  return { ...parts, submit: (request: unknown, key: string | null = null) => submitJob(parts, request, key) };
 }
 
-async function problemsOf(request: unknown) {
+async function problemsOf(request: unknown, key: string | null = null) {
   const { submit, ledger } = desk();
-  const answer = await submit(request);
+  const answer = await submit(request, key);
   assert.equal(answer.kind, 'bad');
   assert.deepEqual(
     (await ledger.jobs({ status: null, page: { after: null, limit: 10 } })).entries,
@@ -26,30 +26,36 @@ async function problemsOf(request: unknown) {
 
 test('a job is made whole, with the defaults of its policy and what the scraper says of itself', async () => {
   const { submit } = desk();
-  const answer = await submit({ job_id: 'j', scraper_id: 'known', items: [{ input: { apn: '1' } }] });
+  const answer = await submit({ job_id: 'j', scraper_id: 'county', items: [{ input: { apn: '001' } }] });
   assert.ok(answer.kind === 'created');
   const { scraperVersion, lane, counts, policy, status } = answer.job;
-  assert.deepEqual([scraperVersion, lane, counts.total, status], ['2.1.0', 'browser', 1, 'pending']);
+  assert.deepEqual([scraperVersion, lane, counts.total, status], ['2.1.0', 'http', 1, 'pending']);
   assert.equal(policy.throttling.max_concurrent_workers, 3);
 });
 
 test('a job of an id that exists is left as it is', async () => {
   const { submit } = desk();
-  await submit({ job_id: 'j', scraper_id: 'known', job_name: 'first' });
-  const answer = await submit({ job_id: 'j', scraper_id: 'known', job_name: 'second' });
-  assert.ok(answer.kind === 'exists');
-  assert.equal(answer.job.name, 'first');
+  const request = { job_id: 'j', scraper_id: 'county', job_name: 'first' };
+  await submit(request);
+  for (const again of [request, { ...request, job_name: 'second' }]) {
+    const answer = await submit(again);
+    assert.ok(answer.kind === 'exists');
+    assert.equal(answer.job.name, 'first');
+  }
 });
 
-test('an unknown scraper is named', async () => {
+test('an unknown scraper is named, and of one that cannot be used is told why', async () => {
   assert.deepEqual(await problemsOf({ scraper_id: 'maricopa' }), [
     { path: 'scraper_id', message: 'there is no scraper maricopa' },
+  ]);
+  assert.deepEqual(await problemsOf({ scraper_id: 'broken' }), [
+    { path: 'scraper_id', message: 'broken.ts cannot be read' },
   ]);
 });
 
 test('every bad field is named with its path', async () => {
   const problems = await problemsOf({
-    scraper_id: 'known',
+    scraper_id: 'any',
     execution_policy: { throttling: { max_concurrent_workers: 0 }, retrys: {} },
     items: [{ input: { a: 1 } }, { input: 'x' }],
   });
@@ -59,9 +65,40 @@ test('every bad field is named with its path', async () => {
   assert.ok(problems.some(({ message }) => message.includes('retrys')));
 });
 
+test('an input that breaks the scraper’s schema is named by its place and its field', async () => {
+  const items = [{ input: { apn: '001' } }, { input: { apn: 'x' } }, { item_id: 'c', input: { apn: '002', year: 1 } }];
+  const problems = await problemsOf({ scraper_id: 'county', items });
+  assert.deepEqual(
+    problems.map(({ path }) => path),
+    ['items.1.input.apn', 'items.2.input'],
+  );
+  assert.match(problems[0]?.message ?? '', /must match/);
+  assert.match(problems[1]?.message ?? '', /year/);
+});
+
+test('a hundred problems are listed, and then how many more there are', async () => {
+  const items = Array.from({ length: 142 }, (_, index) => ({ input: { apn: `bad ${index}` } }));
+  const problems = await problemsOf({ scraper_id: 'county', items });
+  assert.equal(problems.length, 101);
+  assert.equal(problems[99]?.path, 'items.99.input.apn');
+  assert.deepEqual(problems[100], { path: '', message: 'and 42 more problems' });
+});
+
+test('more items than a request may hold are told where to go', async () => {
+  const items = Array.from({ length: MAX_INLINE_ITEMS + 1 }, (_, index) => ({ input: { index } }));
+  const problems = await problemsOf({ scraper_id: 'any', items });
+  assert.deepEqual(
+    problems.map(({ path }) => path),
+    ['items'],
+  );
+  assert.match(problems[0]?.message ?? '', /POST \/jobs\/\{id\}\/items/);
+  const { submit } = desk();
+  assert.equal((await submit({ scraper_id: 'any', items: items.slice(1) })).kind, 'created');
+});
+
 test('an item id that stands twice is named by its place, and nothing is made', async () => {
   const items = ['a', 'b', 'a'].map((item_id) => ({ item_id, input: {} }));
-  assert.deepEqual(await problemsOf({ scraper_id: 'known', items }), [
+  assert.deepEqual(await problemsOf({ scraper_id: 'any', items }), [
     { path: 'items.2.item_id', message: 'a stands earlier in the list' },
   ]);
 });
@@ -72,39 +109,129 @@ test('an item without an id gets one from its input, the same for the same input
   assert.notEqual(derivedItemId({ a: '1', b: '2' }), derivedItemId({ a: '12', b: '' }));
 });
 
-test('an import that was cut off and sent again adds every item once, and then lets the job be completed', async () => {
-  const { ledger, clock, submit } = desk();
-  await submit({ job_id: 'j', scraper_id: 'known' });
-  const items = Array.from({ length: 10 }, (_, index) => ({ itemId: `i${index}`, input: {} }));
-  const parts = { ledger, clock, faults: NO_FAULTS };
-  async function* cutOff() {
-    yield items.slice(0, 6);
-    throw new Error('the sender is gone');
-  }
-  await assert.rejects(importItems(parts, 'j', cutOff()), /the sender is gone/);
-  assert.ok(((await ledger.job('j'))?.openUntil ?? 0) > clock.now(), 'the job waits for the rest');
-  const answer = await importItems(parts, 'j', [items.slice(0, 6), items.slice(6)]);
-  assert.deepEqual(answer, { added: 4, duplicates: 6 });
-  const job = await ledger.job('j');
-  assert.equal(job?.counts.total, 10);
-  assert.ok((job?.openUntil ?? Number.POSITIVE_INFINITY) <= clock.now());
+test('an input that makes no id of a bearable length needs one', async () => {
+  const items = [{ input: { apn: 'x'.repeat(2000) } }, { input: { apn: '' } }];
+  assert.deepEqual(
+    (await problemsOf({ scraper_id: 'any', items })).map(({ path }) => path),
+    ['items.0.item_id', 'items.1.item_id'],
+  );
 });
 
-test('items for a job that is over or not there are not taken', async () => {
-  const { ledger, clock, submit } = desk();
-  const parts = { ledger, clock, faults: NO_FAULTS };
-  const chunk = [[{ itemId: 'a', input: {} }]];
-  assert.deepEqual(await importItems(parts, 'nobody', chunk), { kind: 'missing' });
-  await submit({ job_id: 'j', scraper_id: 'known' });
-  await ledger.changeJob('j', { kind: 'cancel' }, clock.now());
-  assert.deepEqual(await importItems(parts, 'j', chunk), { kind: 'closed', status: 'cancelled' });
+test('texts that would not come back from the ledger as they came are refused, wherever they stand', async () => {
+  for (const wrong of ['half \ud800', '\udc00', 'zero \0']) {
+    const problems = await problemsOf({
+      job_id: wrong,
+      job_name: wrong,
+      scraper_id: 'any',
+      labels: { team: wrong },
+      items: [{ item_id: wrong, input: {} }],
+    });
+    assert.deepEqual(problems.map(({ path }) => path).sort(), ['items.0.item_id', 'job_id', 'job_name', 'labels.team']);
+    for (const { message } of problems) assert.match(message, /surrogate|zero byte/);
+  }
+  assert.match((await problemsOf({ scraper_id: 'any', labels: { '\ud800': 'x' } }))[0]?.path ?? '', /labels/);
+  const inputs = [{ a: { b: ['\ud800'] } }, { '\ud800': 1 }, { a: JSON.parse('1e999') }, nested(65), { a: 'fine' }];
+  assert.deepEqual(
+    (await problemsOf({ scraper_id: 'any', items: inputs.map((input) => ({ item_id: 'i', input })) })).map(
+      ({ path }) => path,
+    ),
+    ['items.0.input.a.b.0', 'items.1.input', 'items.2.input.a', 'items.3.input'],
+  );
+});
+
+test('all other texts come back from the ledger’s file as they came, and stay apart', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const { submit } = desk(first.ledger);
+  const odd = ['\u00e9', 'e\u0301', '\ufeff', '\ufffd', '\uffff', '\u{1f600}', ' ', '\u0001', 'A', 'a', '%00', '..'];
+  const input = JSON.parse('{"__proto__":"x","zero":"\\u0000","deep":[[[-0.5]]]}');
+  const items = odd.map((item_id) => ({ item_id, input }));
+  const answer = await submit({
+    job_id: odd.join(),
+    job_name: odd.join(),
+    scraper_id: 'any',
+    labels: { [odd.join()]: odd.join() },
+    items,
+  });
+  assert.ok(answer.kind === 'created');
+  await first.close();
+  const { ledger } = openIn(t, dataDir);
+  const job = await ledger.job(odd.join());
+  assert.deepEqual([job?.name, job?.labels, job?.counts.total], [odd.join(), { [odd.join()]: odd.join() }, odd.length]);
+  for (const itemId of odd) {
+    const item = await ledger.item(odd.join(), itemId);
+    assert.equal(item?.itemId, itemId);
+    assert.equal(JSON.stringify(item?.input), JSON.stringify(input));
+  }
+});
+
+function nested(levels: number): Record<string, unknown> {
+  return levels === 1 ? {} : { a: nested(levels - 1) };
+}
+
+test('a label that would be lost is refused', async () => {
+  const request = JSON.parse('{"scraper_id":"any","labels":{"__proto__":"x"}}');
+  assert.equal((await problemsOf(request))[0]?.path, 'labels.__proto__');
 });
 
 test('what nothing carries out yet is refused by name, and not passed over', async () => {
   const policy = { proxy: { type: 'residential' }, results: { screenshot: 'always' }, robots: 'respect' };
-  assert.deepEqual(await problemsOf({ scraper_id: 'known', execution_policy: policy }), [
+  assert.deepEqual(await problemsOf({ scraper_id: 'any', execution_policy: policy }), [
     { path: 'execution_policy.proxy.type', message: 'is not available yet' },
     { path: 'execution_policy.results.screenshot', message: 'is not available yet' },
     { path: 'execution_policy.robots', message: 'is not available yet' },
   ]);
+});
+
+test('a request sent again with its key answers the job that it made, however it is written', async () => {
+  const { submit } = desk();
+  const made = await submit({ scraper_id: 'any', labels: { a: '1', b: '2' }, items: [{ input: { x: 1, y: 2 } }] }, 'k');
+  assert.ok(made.kind === 'created');
+  assert.match(made.job.jobId, /^idem-[0-9a-f]{32}$/);
+  const again = await submit(
+    { items: [{ input: { y: 2, x: 1 } }], labels: { b: '2', a: '1' }, scraper_id: 'any' },
+    'k',
+  );
+  assert.ok(again.kind === 'replayed');
+  assert.equal(again.job.jobId, made.job.jobId);
+});
+
+test('a key is not good for another request, and another key makes another job', async () => {
+  const { submit } = desk();
+  await submit({ scraper_id: 'any', job_name: 'one' }, 'k');
+  const other = await submit({ scraper_id: 'any', job_name: 'two' }, 'k');
+  assert.ok(other.kind === 'key-reused');
+  assert.equal(other.job.name, 'one');
+  assert.equal((await submit({ scraper_id: 'any', job_name: 'one' }, 'l')).kind, 'created');
+});
+
+test('with a key and a job_id the id is the user’s', async () => {
+  const { submit } = desk();
+  const request = { scraper_id: 'any', job_id: 'mine' };
+  const made = await submit(request, 'k');
+  assert.ok(made.kind === 'created' && made.job.jobId === 'mine');
+  assert.equal((await submit(request, 'k')).kind, 'replayed');
+  assert.equal((await submit({ ...request, hold: true }, 'k')).kind, 'key-reused');
+  assert.equal((await submit(request)).kind, 'exists');
+});
+
+test('a request is known again though its scraper is gone meanwhile', async () => {
+  const parts = deskWith(openMemoryLedger());
+  const request = { scraper_id: 'county', items: [{ input: { apn: '001' } }] };
+  await submitJob(parts, request, 'k');
+  const gone = { ...parts, catalog: { find: async () => null } };
+  assert.equal((await submitJob(gone, request, 'k')).kind, 'replayed');
+});
+
+test('of two same requests at once one makes the job and the other is told of it', async (t) => {
+  const { submit } = desk(openIn(t, dataDirOf(t)).ledger);
+  const request = { scraper_id: 'any', items: [{ input: { a: 1 } }] };
+  const answers = await Promise.all([submit(request, 'k'), submit(request, 'k')]);
+  assert.deepEqual(answers.map(({ kind }) => kind).sort(), ['created', 'replayed']);
+});
+
+test('a key that is none is refused', async () => {
+  for (const key of ['', 'x'.repeat(256)]) {
+    assert.equal((await problemsOf({ scraper_id: 'any' }, key))[0]?.path, 'Idempotency-Key');
+  }
 });

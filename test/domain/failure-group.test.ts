@@ -6,9 +6,12 @@ import {
   addToGroup,
   type FailureGroup,
   failurePattern,
+  groupKey,
+  groupOf,
   MAX_EXAMPLES,
   MAX_GROUPS,
   OTHER_PATTERN,
+  otherGroup,
 } from '../../src/domain/failure-group.ts';
 import { anyText } from './builders.ts';
 
@@ -40,7 +43,7 @@ test('a pattern is short, whole text, however long the message', () => {
 });
 
 test('a group counts every failure and keeps the first few as examples', () => {
-  let group: FailureGroup = { type: 'timeout', pattern: 'no answer', count: 0, examples: [] };
+  let group: FailureGroup = { type: 'timeout', pattern: 'no answer', page: null, count: 0, examples: [] };
   for (let i = 1; i <= 5; i += 1) group = addToGroup(group, { itemId: `item-${i}`, message: 'no answer' });
   assert.equal(group.count, 5);
   assert.deepEqual(
@@ -48,6 +51,30 @@ test('a group counts every failure and keeps the first few as examples', () => {
     ['item-1', 'item-2', 'item-3'],
   );
   assert.equal(MAX_EXAMPLES, 3);
+});
+
+test('failures are one group if type, pattern and page are the same, and not otherwise', () => {
+  const keyOf = (...args: Parameters<typeof failure>) => groupKey(groupOf(failure(...args)));
+  const key = keyOf('timeout', 'parcel 7 is late', { page: 'a' });
+  assert.equal(keyOf('timeout', 'parcel 9 is late', { page: 'a', cause: 'x' }), key);
+  const others = [
+    keyOf('blocked', 'parcel 7 is late', { page: 'a' }),
+    keyOf('timeout', 'parcel 7 is gone', { page: 'a' }),
+    keyOf('timeout', 'parcel 7 is late', { page: 'b' }),
+    keyOf('timeout', 'parcel 7 is late', { page: '' }),
+    keyOf('timeout', 'parcel 7 is late'),
+    // What a message holds is not taken for a page.
+    keyOf('timeout', 'parcel 7 is late a'),
+    keyOf('timeout', 'parcel 7 is late\na'),
+  ];
+  assert.equal(new Set([key, ...others]).size, 7);
+  assert.equal(others[5], others[6]);
+});
+
+test('a group knows its page, and the group for all the rest has none', () => {
+  assert.deepEqual(groupOf(failure('timeout', 'late', { page: 'a' })), { type: 'timeout', pattern: 'late', page: 'a' });
+  assert.equal(groupOf(failure('timeout', 'late')).page, null);
+  assert.deepEqual(otherGroup('blocked'), { type: 'blocked', pattern: OTHER_PATTERN, page: null });
 });
 
 test('a job has at most two hundred groups, and what is beyond them has a pattern that stays as it is', () => {

@@ -123,3 +123,10 @@ test('messages and causes of any length and script come out short and as valid t
     }),
   );
 });
+
+test('a failure names the page that it was seen on only where there was one', () => {
+  assert.equal(failure('blocked', 'go away', { page: 'f1' }).page, 'f1');
+  assert.ok(!('page' in failure('blocked', 'go away')));
+  assert.ok(!('page' in failure('blocked', 'go away', { page: null })));
+  assert.ok((failure('blocked', 'go away', { page: 'x'.repeat(5000) }).page?.length ?? 0) <= MAX_MESSAGE_LENGTH);
+});

@@ -74,6 +74,7 @@ const anyEvent: fc.Arbitrary<JobEvent> = fc.oneof(
     { kind: 'policy', policy: policyOf() },
     { kind: 'manifest', round: 1, manifest: MANIFEST },
     { kind: 'manifest', round: 2, manifest: MANIFEST },
+    { kind: 'replace-results', by: 'x' },
   ),
 );
 
@@ -105,6 +106,7 @@ test('every change of status is one the table has, and a final one is left only 
   const stepsOf: Readonly<Record<JobEvent['kind'], readonly JobStep[]>> = {
     ...{ start: ['start'], pause: ['pause'], resume: ['resume'], trip: ['fail', 'pause'], probe: ['probe'] },
     ...{ 'close-circuit': ['close'], cancel: ['cancel'], complete: ['complete'], policy: [], manifest: [] },
+    'replace-results': [],
   };
   fc.assert(
     fc.property(anyJob, anyEvent, (job, event) => {

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { type Circuit, CLOSED, EMPTY_TALLY } from '../../src/domain/breaker.ts';
 import { NO_COUNTS, pendingOf } from '../../src/domain/counts.ts';
 import {
-  acceptsItems,
   applyJobEvent,
   finalStatusOf,
   isActive,
@@ -118,15 +117,8 @@ test('a job that was paused while its last items were out is not forgotten: it i
   assert.equal(isActive(jobOf({}, { status: 'paused', total: 0 })), false);
 });
 
-test('items are taken until a job is over', () => {
-  assert.deepEqual(
-    JOB_STATUSES.filter((status) => acceptsItems(jobOf({}, { status }))),
-    ['pending', 'in_progress', 'paused'],
-  );
-});
-
 test('a tripped breaker fails the job by default, with the reason and the evidence', () => {
-  const evidence = [{ type: 'timeout', pattern: 'no answer', count: 5, examples: [] }] as const;
+  const evidence = [{ type: 'timeout', pattern: 'no answer', page: null, count: 5, examples: [] }] as const;
   const job = changed(jobOf({}, { status: 'in_progress' }), { kind: 'trip', trip: TRIP, evidence });
   assert.equal(job.status, 'failed');
   assert.deepEqual(job.reason, { code: 'breaker', message: '5 of 5 failed', evidence });

@@ -13,6 +13,7 @@ import {
   type Refusal,
   whenClaimed,
   whenDispatched,
+  whenItemsAdded,
   whenReopened,
   whenReturned,
   whenSettled,
@@ -124,8 +125,10 @@ class Play {
 
   addItems(count: number): void {
     if (!acceptsItems(this.job)) return;
+    const tally = this.job.tally;
     this.#items.push(...Array<ItemState>(count).fill('waiting'));
-    this.job = { ...this.job, counts: { ...this.job.counts, total: this.job.counts.total + count } };
+    this.job = whenItemsAdded(this.job, count, this.job.openUntil);
+    this.#isTallyWhole &&= this.job.tally === tally;
   }
 
   check(): void {

@@ -9,6 +9,7 @@ import { Controller } from '../../src/controller/controller.ts';
 import { EventStream } from '../../src/controller/events.ts';
 import { submitJob } from '../../src/controller/submit.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
+import { catalogOf } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { inProcessHeartbeat } from '../../src/worker/heartbeat.ts';
 import { receiveAndClaim } from '../../src/worker/receive-and-claim.ts';
@@ -70,7 +71,7 @@ export async function openEngineHere(dataDir: string, trouble: { sync?: () => Pr
     store,
     events,
     embedded,
-    submit: (request: unknown) => submitJob({ ledger, clock, findScraper: (id) => scrapers.find(id) }, request),
+    submit: (request: unknown) => submitJob({ ...shared, catalog: catalogOf(scrapers) }, request, null),
     async stop() {
       stop.abort();
       await working;

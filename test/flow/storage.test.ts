@@ -46,16 +46,16 @@ test('when the database has no room the job pauses with the reason, and goes on 
   const engine = await openEngineHere(tempDataDir());
   try {
     // So many that their outcomes need pages which the database does not have yet.
-    await submit(engine, 'example-noop', itemsOf(20_000));
+    await submit(engine, 'example-noop', itemsOf(10_000));
     await untilJob(engine, 'job', ({ counts }) => counts.success >= 20);
     engine.embedded.limitSize(1);
     const paused = await untilPausedForStorage(engine);
     assert.match(paused.reason?.message ?? '', /full/);
-    assert.ok(paused.counts.success < 20_000);
+    assert.ok(paused.counts.success < 10_000);
     const recovered = nextEvent(engine, ({ kind }) => kind === 'storage-recovered');
     engine.embedded.limitSize(null);
     await recovered;
-    await assertWhole(engine, 20_000);
+    await assertWhole(engine, 10_000);
   } finally {
     engine.embedded.limitSize(null);
     await engine.stop();

@@ -44,6 +44,7 @@ export const FAULT_KINDS = [
   'user-items',
   'user-import-dies',
   'user-removes-job',
+  'user-replaces-results',
   'poison',
 ] as const;
 

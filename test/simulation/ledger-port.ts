@@ -69,6 +69,13 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
       ),
     items: (jobId, filter, page) =>
       read('items', `${jobId} after ${page.after}`, () => backend.ledger.items(jobId, filter, page), showItems),
+    itemsAt: (jobId, first, limit) =>
+      read(
+        'itemsAt',
+        `${jobId} from ${first}`,
+        () => backend.ledger.itemsAt(jobId, first, limit),
+        (entries) => showItems({ entries, next: null }),
+      ),
     failureGroups: (jobId, max) =>
       read(
         'failureGroups',

@@ -96,6 +96,7 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
     hosts: [],
     input: z.unknown(),
     output: null,
+    extract: null,
     async scrape(context) {
       const { jobId, itemId, tryNumber, signal } = context;
       sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} try ${tryNumber}`);

@@ -34,6 +34,8 @@ export function showEvent(event: JobEvent): string {
       return `trip (${event.trip.message})`;
     case 'policy':
       return `policy ${JSON.stringify(event.policy.throttling)} ${JSON.stringify(event.policy.circuit_breaker)}`;
+    case 'replace-results':
+      return `replace results by ${event.by}`;
     case 'manifest':
       return `manifest of round ${event.round} ${event.manifest.metadataSha256.slice(0, 8)}`;
     default:

@@ -43,6 +43,13 @@ export function storeFor(process: SimProcess, sim: Sim): ResultStore {
         run: () => backend.store.get(key),
         show: (body) => String(body?.length ?? null),
       }),
+    open: (key, range) =>
+      network.call(process, {
+        name: 'open',
+        said: range === null ? key : `${key} ${range.start}-${range.end}`,
+        run: () => backend.store.open(key, range),
+        show: (body) => (body === null ? 'null' : 'open'),
+      }),
     removeAll: (prefix) =>
       network.call(process, {
         name: 'removeAll',

@@ -1,5 +1,5 @@
 import { MemoryResultStore } from '../../src/adapters/memory/result-store.ts';
-import type { Draft, Put, PutOptions, ResultStore, StoredBytes } from '../../src/ports/result-store.ts';
+import type { ByteRange, Draft, Put, PutOptions, ResultStore, StoredBytes } from '../../src/ports/result-store.ts';
 
 /** A store whose files are not synced one by one: what was written last may be gone after the machine went down. */
 export class TearingStore implements ResultStore {
@@ -29,6 +29,10 @@ export class TearingStore implements ResultStore {
 
   async get(key: string): Promise<Uint8Array | null> {
     return this.#torn.has(key) ? null : this.#kept.get(key);
+  }
+
+  async open(key: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
+    return this.#torn.has(key) ? null : this.#kept.open(key, range);
   }
 
   removeAll(prefix: string): Promise<number> {

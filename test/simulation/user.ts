@@ -1,4 +1,7 @@
-import { importItems, type SubmitRequest, submitJob } from '../../src/controller/submit.ts';
+import { hash } from 'node:crypto';
+import { importItems } from '../../src/controller/intake.ts';
+import type { CatalogScraper } from '../../src/controller/scraper-catalog.ts';
+import { type SubmitRequest, submitJob } from '../../src/controller/submit.ts';
 import type { NewItem } from '../../src/domain/item.ts';
 import { isRefusal, type JobEvent, type JobRecord } from '../../src/domain/job.ts';
 import { type Policy, policySchema } from '../../src/domain/policy.ts';
@@ -20,6 +23,7 @@ const ACTS = [
   'user-items',
   'user-import-dies',
   'user-removes-job',
+  'user-replaces-results',
 ] as const satisfies readonly FaultKind[];
 
 /** Whoever uses the engine: submits jobs, and interferes with them at any time. What gets no answer is asked again. */
@@ -30,7 +34,7 @@ export class User {
   readonly #ledger: Ledger;
   #added = 0;
   #unsubmitted = 0;
-  readonly #retried = new Set<string>();
+  readonly #takenUpAgain = new Set<string>();
 
   constructor(process: SimProcess, sim: Sim, dice: Dice) {
     this.#process = process;
@@ -99,12 +103,13 @@ export class User {
     if (job.counts.total === 0 && job.status !== 'cancelled') this.#change(job.jobId, { kind: 'cancel' });
   }
 
-  /** A job that is over, and of which some failed, is retried once by some users. */
-  wantsMore(job: JobRecord): boolean {
-    if (job.status !== 'completed' || job.counts.failed === 0 || this.#retried.has(job.jobId)) return false;
-    this.#retried.add(job.jobId);
+  /** Some users take up a job that is over once more: they retry what failed, or have more items for it. */
+  wantsMore({ jobId, status, counts }: JobRecord): boolean {
+    if (status !== 'completed' || this.#takenUpAgain.has(jobId)) return false;
+    this.#takenUpAgain.add(jobId);
     if (!this.#dice.happens(0.3)) return false;
-    void this.#untilAnswered(() => this.#retry(job.jobId));
+    const items = counts.failed === 0 || this.#dice.happens(0.3) ? this.#newItems(this.#dice.int(1, 4)) : null;
+    void this.#untilAnswered(() => (items === null ? this.#retry(jobId) : this.#import(jobId, items, false)));
     return true;
   }
 
@@ -131,8 +136,16 @@ export class User {
       case 'user-import-dies':
         void this.#untilAnswered(() => this.#import(jobId, this.#newItems(this.#dice.int(2, 8)), true));
         return;
+      case 'user-replaces-results':
+        // By jobs that have none of its items, or are gone: the index says the same of each, and is made anew.
+        this.#change(jobId, {
+          kind: 'replace-results',
+          by: this.#dice.pick([jobId === 'job-1' ? 'job-2' : 'job-1', 'nobody']),
+        });
+        return;
       case 'user-removes-job':
-        if (this.#sim.oracle.jobIds.length > 1 && this.#dice.happens(0.3))
+        // Whoever still asks for a job to be made would make it again, and its first life's bytes are still there.
+        if (this.hasSubmittedAll && this.#sim.oracle.jobIds.length > 1 && this.#dice.happens(0.3))
           void this.#untilAnswered(() => this.#ledger.removeJob(jobId));
     }
   }
@@ -143,7 +156,8 @@ export class User {
 
   async #submitOnce(request: SubmitRequest): Promise<void> {
     const { clock } = this.#process;
-    const answer = await submitJob({ ledger: this.#ledger, clock, findScraper: async () => SCRAPER }, request);
+    const parts = { ledger: this.#ledger, clock, catalog: { find: async () => SCRAPER }, digest };
+    const answer = await submitJob(parts, request, null);
     if (answer.kind === 'bad') this.#sim.oracle.fail(`submit was refused: ${JSON.stringify(answer.problems)}`);
   }
 
@@ -224,4 +238,18 @@ export class User {
   }
 }
 
-const SCRAPER = { id: 'scripted', version: '1.0.0', lane: 'http' } as const;
+const digest = (text: string) => hash('sha256', text);
+
+const SCRAPER: CatalogScraper = {
+  id: 'scripted',
+  name: 'Scripted',
+  version: '1.0.0',
+  description: '',
+  kind: 'plain',
+  hosts: [],
+  lane: 'http',
+  input: {},
+  output: null,
+  canExtract: false,
+  problemsOf: () => [],
+};

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { type FailureType, failure } from '../../src/domain/failure.ts';
-import type { NewItem } from '../../src/domain/item.ts';
+import type { NewItem, SourcePage } from '../../src/domain/item.ts';
 import type { NewJob } from '../../src/domain/job.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { type Policy, policySchema } from '../../src/domain/policy.ts';
@@ -50,8 +50,8 @@ export function newItems(count: number, { prefix = 'p', from = 0 } = {}): NewIte
 export const SCRAPED: Outcome = { kind: 'scraped', artifacts: [] };
 export const SKIPPED: Outcome = { kind: 'skipped', reason: 'cached' };
 
-export function failedWith(type: FailureType, message = `it was ${type}`): Outcome {
-  return { kind: 'failed', failure: failure(type, message) };
+export function failedWith(type: FailureType, message = `it was ${type}`, page: string | null = null): Outcome {
+  return { kind: 'failed', failure: failure(type, message, { page }) };
 }
 
 export function scrapedWith(...keys: readonly string[]): Outcome {
@@ -61,6 +61,12 @@ export function scrapedWith(...keys: readonly string[]): Outcome {
 export function storedArtifact(key: string): StoredArtifact {
   const sha256 = createHash('sha256').update(key).digest('hex');
   return { kind: 'html', key, size: key.length, sha256, encoding: 'identity', contentType: 'text/html' };
+}
+
+/** What another job kept under this prefix. */
+export function sourcePage(prefix: string): SourcePage {
+  const metadata: StoredArtifact = { ...storedArtifact(`${prefix}/metadata.json`), kind: 'metadata' };
+  return { html: { ...storedArtifact(`${prefix}/html.html`), encoding: 'gzip' }, metadata };
 }
 
 export function settlement(item: LeasedItem, outcome: Outcome = SCRAPED, startedAt = NOW): Settlement {

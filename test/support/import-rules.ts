@@ -31,8 +31,12 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
     ...['domain', 'ports', 'adapters/*', 'egress', 'sessions', 'scraping', 'worker', 'controller', 'runs'],
     'config.ts',
   ],
+  // The composition root of the other kind of process.
+  'wiring-worker.ts': ['domain', 'ports', 'adapters/*', 'egress', 'scraping', 'worker', 'config.ts', 'wiring.ts'],
+  // Nothing but what a client of the API needs.
+  'wiring-client.ts': ['ports', 'adapters/*', 'controller'],
   // The demo county only as what a process of its own runs.
-  cli: ['domain', 'config.ts', 'wiring.ts', 'demo'],
+  cli: ['domain', 'config.ts', 'wiring.ts', 'wiring-worker.ts', 'wiring-client.ts', 'demo'],
   // It talks to the REST API and to nothing else.
   dashboard: [],
   // Outside of src.
@@ -60,6 +64,10 @@ const ZONES_OF: Readonly<Record<string, readonly string[]>> = {
   'cheerio-select': ['scraping'],
   domhandler: ['scraping'],
   htmlparser2: ['scraping'],
+  fastify: ['controller'],
+  'prom-client': ['controller'],
+  'hyparquet-writer': ['controller'],
+  'eventsource-parser': ['cli'],
 };
 
 /** Scrapers and the user's configuration are found at run time; every other import must be there to read. */

@@ -36,6 +36,8 @@ export interface BatchItem {
   strikes: number;
   /** Earlier attempts, as JSON. */
   readonly history: string | null;
+  /** Remembered when it is read for a worker, so that its end can be told of without another read. Not in the row. */
+  itemId: string | null;
 }
 
 /**
@@ -206,6 +208,6 @@ function encodeItems(items: readonly BatchItem[]): string {
 function decodeItems(text: string): BatchItem[] {
   const packed: readonly Packed[] = JSON.parse(text);
   return packed.flatMap(([firstSeq, length, deliveries, strikes, history = null]) =>
-    Array.from({ length }, (_, index) => ({ seq: firstSeq + index, deliveries, strikes, history })),
+    Array.from({ length }, (_, index) => ({ seq: firstSeq + index, deliveries, strikes, history, itemId: null })),
   );
 }

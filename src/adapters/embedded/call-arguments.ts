@@ -118,12 +118,15 @@ function isArtifact(value: unknown): boolean {
 }
 
 function isFailure(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const hasPage = 'page' in value;
   return (
-    isRecord(value, 4) &&
+    isRecord(value, hasPage ? 5 : 4) &&
     FAILURE_NAMES.has(value['type']) &&
     isText(value['message'], MAX_TEXT) &&
     (value['cause'] === null || isText(value['cause'], MAX_TEXT)) &&
-    (value['retryAfterMs'] === null || isNumber(value['retryAfterMs']))
+    (value['retryAfterMs'] === null || isNumber(value['retryAfterMs'])) &&
+    (!hasPage || isName(value['page']))
   );
 }
 

@@ -3,10 +3,11 @@ import {
   addToGroup,
   type FailureExample,
   type FailureGroup,
-  failurePattern,
-  MAX_EXAMPLES,
+  type GroupKind,
+  groupKey,
+  groupOf,
   MAX_GROUPS,
-  OTHER_PATTERN,
+  otherGroup,
 } from '../../domain/failure-group.ts';
 import type { Statements } from './statements.ts';
 
@@ -20,19 +21,13 @@ export class FailureGroups {
     this.#sql = sql;
   }
 
-  /** Answers whether it went into the group for what has none of its own. The id is asked for only if it is needed. */
-  add(jobNum: number, failure: Failure, itemId: () => string): { readonly isOther: boolean } {
+  /** Answers whether it went into the group for what has none of its own. */
+  add(jobNum: number, failure: Failure, itemId: string): { readonly isOther: boolean } {
     const groups = this.#groupsOf(jobNum);
-    const { type, message } = failure;
-    const pattern = failurePattern(failure);
-    const isKnown = groups.has(keyOf(type, pattern));
-    const isOther = !isKnown && groups.size >= MAX_GROUPS;
-    const entry = this.#entryFor(jobNum, groups, type, isOther ? OTHER_PATTERN : pattern);
-    const { group } = entry;
-    entry.group =
-      group.examples.length < MAX_EXAMPLES
-        ? addToGroup(group, { itemId: itemId(), message })
-        : { ...group, count: group.count + 1 };
+    const own = groupOf(failure);
+    const isOther = !groups.has(groupKey(own)) && groups.size >= MAX_GROUPS;
+    const entry = this.#entryFor(jobNum, groups, isOther ? otherGroup(failure.type) : own);
+    entry.group = addToGroup(entry.group, { itemId, message: failure.message });
     this.#dirty.add(entry);
     return { isOther };
   }
@@ -40,7 +35,7 @@ export class FailureGroups {
   /** The item has failed no more. */
   remove(jobNum: number, failure: Failure, isOther: boolean, itemId: string): void {
     const groups = this.#groupsOf(jobNum);
-    const key = keyOf(failure.type, isOther ? OTHER_PATTERN : failurePattern(failure));
+    const key = groupKey(isOther ? otherGroup(failure.type) : groupOf(failure));
     const entry = groups.get(key);
     if (entry === undefined) return;
     const { group } = entry;
@@ -75,23 +70,23 @@ export class FailureGroups {
   }
 
   #save(entry: Entry): void {
-    const { count, examples, type, pattern } = entry.group;
+    const { count, examples, type, pattern, page } = entry.group;
     if (count === 0) {
       if (entry.id !== null) this.#sql.deleteFailureGroup.run(entry.id);
     } else if (entry.id === null) {
       const texts = JSON.stringify(examples);
-      const { lastInsertRowid } = this.#sql.insertFailureGroup.run(entry.jobNum, type, pattern, count, texts);
+      const { lastInsertRowid } = this.#sql.insertFailureGroup.run(entry.jobNum, type, pattern, page, count, texts);
       entry.id = Number(lastInsertRowid);
     } else {
       this.#sql.updateFailureGroup.run(count, JSON.stringify(examples), entry.id);
     }
   }
 
-  #entryFor(jobNum: number, groups: Map<string, Entry>, type: FailureType, pattern: string): Entry {
-    const key = keyOf(type, pattern);
+  #entryFor(jobNum: number, groups: Map<string, Entry>, kind: GroupKind): Entry {
+    const key = groupKey(kind);
     const present = groups.get(key);
     if (present !== undefined) return present;
-    const entry: Entry = { id: null, jobNum, group: { type, pattern, count: 0, examples: [] } };
+    const entry: Entry = { id: null, jobNum, group: { ...kind, count: 0, examples: [] } };
     groups.set(key, entry);
     return entry;
   }
@@ -101,9 +96,10 @@ export class FailureGroups {
     if (present !== undefined) return present;
     const groups = new Map<string, Entry>();
     for (const row of this.#sql.failureGroups.all(jobNum) as unknown as GroupRow[]) {
-      const { id, type, pattern, count } = row;
+      const { id, type, pattern, page, count } = row;
       const examples: readonly FailureExample[] = JSON.parse(row.examples);
-      groups.set(keyOf(type, pattern), { id, jobNum, group: { type, pattern, count, examples } });
+      const group: FailureGroup = { type, pattern, page, count, examples };
+      groups.set(groupKey(group), { id, jobNum, group });
     }
     this.#byJob.set(jobNum, groups);
     return groups;
@@ -123,10 +119,7 @@ interface GroupRow {
   readonly id: number;
   readonly type: FailureType;
   readonly pattern: string;
+  readonly page: string | null;
   readonly count: number;
   readonly examples: string;
-}
-
-function keyOf(type: FailureType, pattern: string): string {
-  return `${type} ${pattern}`;
 }

@@ -1,7 +1,7 @@
 import type { FailureType } from '../../domain/failure.ts';
 import type { FailureGroup } from '../../domain/failure-group.ts';
 import type { ItemRecord, NewItem } from '../../domain/item.ts';
-import { acceptsItems, isRefusal, whenReopened } from '../../domain/job.ts';
+import { acceptsItems, isRefusal, whenItemsAdded, whenReopened } from '../../domain/job.ts';
 import type {
   AddAnswer,
   ItemBook,
@@ -12,7 +12,7 @@ import type {
   RetryFilter,
 } from '../../ports/ledger.ts';
 import { MAX_LOOKED_AT, placeOfCursor } from './books.ts';
-import { itemAt, itemPage } from './item-pages.ts';
+import { itemAt, itemPage, itemsFrom } from './item-pages.ts';
 import { EmbeddedJobBook } from './job-book.ts';
 import type { JobEntry } from './jobs.ts';
 import { attemptsOf, detailOf, endOf, type OutcomeRow } from './outcomes.ts';
@@ -29,9 +29,12 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
       const { total } = job.counts;
       const duplicates = this.tables.itemIds.known(entry.num, total, items);
       const added = without(items, duplicates);
-      this.insertItems(entry, total, added);
-      this.write(entry, { ...job, openUntil, counts: { ...job.counts, total: total + added.length } });
-      this.tell({ kind: 'job', job: entry.record, because: 'items' });
+      const next = whenItemsAdded(job, added.length, openUntil);
+      if (next !== job) {
+        this.insertItems(entry, total, added);
+        this.write(entry, next);
+        this.tell({ kind: 'job', job: next, because: 'items' });
+      }
       return { kind: 'added', added: added.length, duplicates };
     });
   }
@@ -48,6 +51,13 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
     return this.read(() => {
       const entry = this.tables.jobs.get(jobId);
       return entry === null ? { entries: [], next: null } : itemPage(this.tables, entry, filter, page);
+    });
+  }
+
+  itemsAt(jobId: string, first: number, limit: number): Promise<readonly ItemRecord[]> {
+    return this.read(() => {
+      const entry = this.tables.jobs.get(jobId);
+      return entry === null ? [] : itemsFrom(this.tables, entry, first, limit);
     });
   }
 

@@ -1,11 +1,12 @@
 import type { FailureType } from '../../domain/failure.ts';
-import type { ItemRecord, ItemStatus } from '../../domain/item.ts';
+import type { ItemInput, ItemRecord, ItemStatus } from '../../domain/item.ts';
 import type { ItemFilter, Page, PageRequest } from '../../ports/ledger.ts';
 import type { Batch, BatchItem } from './batches.ts';
 import { MAX_LOOKED_AT, placeOfCursor } from './books.ts';
 import type { JobEntry } from './jobs.ts';
 import { attemptsOf, detailOf, endOf, historyOf, type OutcomeRow, statusCode } from './outcomes.ts';
 import { lastKey, placeOf, rowKey } from './row-key.ts';
+import { sourceOf } from './source-column.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -36,7 +37,14 @@ export function itemPage(tables: Tables, entry: JobEntry, filter: ItemFilter, pa
 }
 
 export function itemAt(tables: Tables, entry: JobEntry, seq: number): ItemRecord | null {
-  return wholePage(tables, entry, { after: seq === 0 ? null : String(seq - 1), limit: 1 }).entries[0] ?? null;
+  return itemsFrom(tables, entry, seq, 1)[0] ?? null;
+}
+
+/** A place that the job does not have leads to no item, least of all to one of another job. */
+export function itemsFrom(tables: Tables, entry: JobEntry, first: number, limit: number): readonly ItemRecord[] {
+  const from = Math.max(0, first);
+  if (from >= entry.record.counts.total) return [];
+  return wholePage(tables, entry, { after: from === 0 ? null : String(from - 1), limit }).entries;
 }
 
 const NOTHING: Page<ItemRecord> = { entries: [], next: null };
@@ -45,6 +53,7 @@ const NOTHING: Page<ItemRecord> = { entries: [], next: null };
 interface ItemRow extends Omit<OutcomeRow, 'status' | 'error_type'> {
   readonly item_id: string;
   readonly input: string;
+  readonly source: string | null;
   readonly status: number | null;
 }
 
@@ -53,10 +62,11 @@ interface EndedRow extends ItemRow {
 }
 
 function rowOf(found: unknown): ItemRow {
-  const [key, item_id, input, status, attempt, tries, started_at, duration_ms, detail] = found as [
+  const [key, item_id, input, source, status, attempt, tries, started_at, duration_ms, detail] = found as [
     number,
     string,
     string,
+    string | null,
     number | null,
     number,
     number,
@@ -64,19 +74,19 @@ function rowOf(found: unknown): ItemRow {
     number,
     string | null,
   ];
-  return { key, item_id, input, status, attempt, tries, started_at, duration_ms, detail };
+  return { key, item_id, input, source, status, attempt, tries, started_at, duration_ms, detail };
 }
 
 function endedRowOf(found: unknown): EndedRow {
   return rowOf(found) as EndedRow;
 }
 
-interface ReturnedRow extends Omit<BatchItem, 'seq'> {
+interface ReturnedRow extends Omit<BatchItem, 'seq' | 'itemId'> {
   readonly key: number;
 }
 
 /** What is known of an item that has no outcome. */
-type Unsettled = Omit<BatchItem, 'seq'> & { readonly status: ItemStatus };
+type Unsettled = Omit<BatchItem, 'seq' | 'itemId'> & { readonly status: ItemStatus };
 
 function rangeAfter(entry: JobEntry, { after }: PageRequest): [after: number, last: number] {
   return [rowKey(entry.num, placeOfCursor(after)), lastKey(entry.num)];
@@ -207,7 +217,8 @@ function endedRecord(entry: JobEntry, row: EndedRow): ItemRecord {
 
 function itemOf(entry: JobEntry, row: ItemRow) {
   const { jobId } = entry.record;
-  return { jobId, seq: placeOf(row.key), itemId: row.item_id, input: JSON.parse(row.input) as ItemRecord['input'] };
+  const input: ItemInput = JSON.parse(row.input);
+  return { jobId, seq: placeOf(row.key), itemId: row.item_id, input, ...sourceOf(row.source) };
 }
 
 function statusOfBatch(batch: Batch): 'queued' | 'in_progress' {

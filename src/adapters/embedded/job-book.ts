@@ -13,6 +13,7 @@ import type { CreateAnswer, JobBook, Page, PageRequest } from '../../ports/ledge
 import { EmbeddedBooks } from './books.ts';
 import type { JobEntry } from './jobs.ts';
 import { rowKey } from './row-key.ts';
+import { encodeSource } from './source-column.ts';
 
 export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
   createJob(job: NewJob, items: readonly NewItem[], now: number): Promise<CreateAnswer> {
@@ -50,7 +51,7 @@ export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
       const entry = this.tables.jobs.get(jobId);
       if (entry === null) return 'missing';
       const next = applyJobEvent(entry.record, event, now);
-      if (isRefusal(next)) return next;
+      if (isRefusal(next) || next === entry.record) return next;
       if (event.kind === 'cancel') this.#takeBackWaiting(entry);
       this.write(entry, next);
       this.tell({ kind: 'job', job: next, because: event.kind });
@@ -80,8 +81,8 @@ export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
   /** New ones, at the end of the job. */
   protected insertItems(entry: JobEntry, firstSeq: number, items: readonly NewItem[]): void {
     let key = rowKey(entry.num, firstSeq);
-    for (const { itemId, input } of items) {
-      this.sql.insertItem.run(key, itemId, JSON.stringify(input));
+    for (const { itemId, input, source } of items) {
+      this.sql.insertItem.run(key, itemId, JSON.stringify(input), encodeSource(source));
       key += 1;
     }
     this.tables.itemIds.append(entry.num, firstSeq, items);

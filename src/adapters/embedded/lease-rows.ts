@@ -1,9 +1,10 @@
 import type { ItemInput } from '../../domain/item.ts';
 import type { Lease, LeasedItem } from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
-import type { Batch } from './batches.ts';
+import type { Batch, BatchItem } from './batches.ts';
 import type { JobEntry } from './jobs.ts';
 import { jobNumOf, rowKey } from './row-key.ts';
+import { sourceOf } from './source-column.ts';
 import type { Statements } from './statements.ts';
 
 /**
@@ -31,7 +32,7 @@ export function batchIdOfToken(token: string): string {
   return batchIdOf(keyOfToken(token));
 }
 
-type Row = readonly [key: number, itemId: string, input: string];
+type Row = readonly [key: number, itemId: string, input: string, source: string | null];
 
 /** The items of claimed batches, read together: those that went out together mostly lie side by side. */
 export class ItemsToLease {
@@ -64,15 +65,18 @@ export class ItemsToLease {
       until: batch.dueAt,
       suspect: batch.suspect,
       policyRevision: entry.record.policyRevision,
-      items: batch.items.map(({ seq, deliveries }) => this.#itemAt(rowKey(jobNum, seq), seq, deliveries)),
+      items: batch.items.map((item) => this.#leasedItem(rowKey(jobNum, item.seq), item)),
     };
   }
 
-  #itemAt(key: number, seq: number, attempt: number): LeasedItem {
+  #leasedItem(key: number, item: BatchItem): LeasedItem {
+    const { seq, deliveries: attempt } = item;
     const row = this.#rows.get(key) ?? (this.#sql.itemToLease.get(key) as unknown as Row | undefined);
     if (row === undefined) throw new Error(`ledger: there is no row of item ${seq}, which is in a batch`);
-    const input: ItemInput = JSON.parse(row[2]);
-    return { seq, itemId: row[1], input, attempt };
+    const [, itemId, text, source] = row;
+    const input: ItemInput = JSON.parse(text);
+    item.itemId = itemId;
+    return source === null ? { seq, itemId, input, attempt } : { seq, itemId, input, ...sourceOf(source), attempt };
   }
 }
 

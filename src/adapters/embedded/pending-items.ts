@@ -21,7 +21,7 @@ export class PendingItems {
     const rows = sql.returnedFirst.all(rowKey(entry.num, 0), lastKey(entry.num), max) as unknown as ReturnedRow[];
     // Taken from the end, which costs less.
     for (const { key, deliveries, strikes, history } of rows.reverse()) {
-      const item = { seq: placeOf(key), deliveries, strikes, history };
+      const item = { seq: placeOf(key), deliveries, strikes, history, itemId: null };
       (strikes > 0 ? this.#struck : this.#returned).push(item);
     }
   }
@@ -33,7 +33,7 @@ export class PendingItems {
     const entry = this.#entry;
     const { total } = entry.record.counts;
     while (items.length < max && entry.cursor < total) {
-      items.push({ seq: entry.cursor, deliveries: 0, strikes: 0, history: null });
+      items.push({ seq: entry.cursor, deliveries: 0, strikes: 0, history: null, itemId: null });
       entry.cursor += 1;
     }
     return { suspect: false, items };
@@ -46,7 +46,7 @@ export class PendingItems {
   }
 }
 
-interface ReturnedRow extends Omit<BatchItem, 'seq'> {
+interface ReturnedRow extends Omit<BatchItem, 'seq' | 'itemId'> {
   readonly key: number;
 }
 

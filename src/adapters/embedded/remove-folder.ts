@@ -25,9 +25,17 @@ export async function removeFolder(folder: string): Promise<number> {
 async function empty(folder: string): Promise<number> {
   let removed = 0;
   let batch: Promise<number>[] = [];
-  for await (const entry of await opendir(folder)) {
+  const entries = await opendir(folder).catch((error: unknown) => {
+    // Somebody else removes it, too.
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  });
+  for await (const entry of entries) {
     const path = join(folder, entry.name);
-    batch.push(entry.isDirectory() ? removeFolder(path) : removeFile(path));
+    const removal = entry.isDirectory() ? removeFolder(path) : removeFile(path);
+    // It is waited for below; one that fails before that must not count as nobody's.
+    removal.catch(() => {});
+    batch.push(removal);
     if (batch.length < REMOVED_AT_ONCE) continue;
     removed += sum(await Promise.all(batch));
     batch = [];

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import type { ContentEncoding, StoredArtifact } from '../../domain/artifact.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
+  type ByteRange,
+  cutRange,
   type Draft,
   KeyTaken,
   type Put,
@@ -19,14 +21,12 @@ import { removeFolder } from './remove-folder.ts';
 import { ResultFolders } from './result-folders.ts';
 import { type ResultPath, resultFolders, resultPath } from './result-path.ts';
 import { type Placed, ResultPlacing } from './result-placing.ts';
+import { seeFile, streamBytes, streamFile, TO_READ } from './result-stream.ts';
 import { type Disk, MAX_ROUNDS, UnfinishedResults } from './unfinished-results.ts';
 
 export type { Disk } from './unfinished-results.ts';
 
 const PROBE_BYTES = 64 * 1024;
-
-/** Symbolic links are not followed where bytes are read: they could lead out of the root. */
-const TO_READ = nodeDisk.constants.O_RDONLY | nodeDisk.constants.O_NOFOLLOW;
 
 /**
  * Results as files: `<root>/<key>`, or `<root>/<key>.gz` where they are kept packed. A file appears under its name whole
@@ -100,8 +100,20 @@ export class FileResultStore implements ResultStore {
     try {
       return (await this.#read(resultPath(key)))?.body ?? null;
     } catch (error) {
-      if (isDamage(error)) throw new Error(`the bytes under ${key} are damaged`, { cause: error });
-      throw asStorageTrouble(error, `cannot read ${key}`);
+      throw cannotRead(key, error);
+    }
+  }
+
+  /** What is kept packed is unpacked here and now, whole: it was whole in memory when it was put, too. */
+  async open(key: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
+    // What is no range is refused, whether or not there are bytes.
+    cutRange(range, 0);
+    try {
+      return await this.#findEither(resultPath(key), (path, encoding) =>
+        encoding === 'identity' ? this.#openFile(key, path, range) : this.#openPacked(path, range),
+      );
+    } catch (error) {
+      throw cannotRead(key, error);
     }
   }
 
@@ -109,11 +121,15 @@ export class FileResultStore implements ResultStore {
     const folders = resultFolders(prefix);
     this.#folders.forgetAll();
     try {
-      const folder = this.#folders.find(folders);
-      return folder === null ? 0 : await removeFolder(folder);
+      const removed = this.#unfinished.again(() => {
+        const folder = this.#folders.find(folders);
+        return folder === null ? null : this.#unfinished.takeAway(folder);
+      });
+      return removed === null ? 0 : await removeFolder(removed);
     } catch (error) {
       throw asStorageTrouble(error, `cannot remove ${prefix}`);
     } finally {
+      // Where it could not be moved away at once, folders were found while it was removed.
       this.#folders.forgetAll();
     }
   }
@@ -184,14 +200,48 @@ export class FileResultStore implements ResultStore {
   }
 
   /** A `replace` may change the encoding while we look, so nothing is nothing only if neither is there at one moment. */
-  async #read(path: ResultPath): Promise<Found | null> {
+  async #findEither<T>(
+    path: ResultPath,
+    look: (path: ResultPath, encoding: ContentEncoding) => Promise<T | null>,
+  ): Promise<T | null> {
     for (;;) {
       for (const encoding of ['identity', 'gzip'] as const) {
-        const body = await this.#readAs(path, encoding);
-        if (body !== null) return { body, encoding };
+        const found = await look(path, encoding);
+        if (found !== null) return found;
       }
       if (!this.#isThere(path)) return null;
     }
+  }
+
+  #read(path: ResultPath): Promise<Found | null> {
+    return this.#findEither(path, async (at, encoding) => {
+      const body = await this.#readAs(at, encoding);
+      return body === null ? null : { body, encoding };
+    });
+  }
+
+  async #openFile(key: string, path: ResultPath, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
+    const folder = this.#folders.find(path.folders);
+    if (folder === null) return null;
+    const file = await unlessMissing(seeFile(join(folder, path.names.identity)));
+    if (file === null) return null;
+    return {
+      async *[Symbol.asyncIterator]() {
+        try {
+          yield* streamFile(file, cutRange(range, file.size));
+        } catch (error) {
+          const isOther = codeOf(error) === null || codeOf(error) === 'ENOENT';
+          if (isOther) throw new Error(`the bytes under ${key} are not those that were opened`, { cause: error });
+          throw cannotRead(key, error);
+        }
+      },
+    };
+  }
+
+  async #openPacked(path: ResultPath, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
+    const body = await this.#readAs(path, 'gzip');
+    if (body === null) return null;
+    return { [Symbol.asyncIterator]: () => streamBytes(body, cutRange(range, body.byteLength)) };
   }
 
   #isThere(path: ResultPath): boolean {
@@ -203,19 +253,27 @@ export class FileResultStore implements ResultStore {
   async #readAs(path: ResultPath, encoding: ContentEncoding, maxOutputLength?: number): Promise<Uint8Array | null> {
     const folder = this.#folders.find(path.folders);
     if (folder === null) return null;
-    try {
-      await using handle = await open(join(folder, path.names[encoding]), TO_READ);
-      const bytes = await handle.readFile();
-      if (encoding === 'identity') return bytes;
-      return await unpack(bytes, maxOutputLength);
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EISDIR') return null;
-      throw error;
-    }
+    const bytes = await unlessMissing(wholeFile(join(folder, path.names[encoding])));
+    if (bytes === null || encoding === 'identity') return bytes;
+    return await unpack(bytes, maxOutputLength);
   }
 
   #isFile(path: string): boolean {
     return this.#disk.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  }
+}
+
+async function wholeFile(path: string): Promise<Uint8Array> {
+  await using handle = await open(path, TO_READ);
+  return await handle.readFile();
+}
+
+async function unlessMissing<T>(reading: Promise<T>): Promise<T | null> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EISDIR') return null;
+    throw error;
   }
 }
 
@@ -252,6 +310,11 @@ interface Found {
 function sameOrTaken(stored: StoredBytes, there: Found): StoredBytes {
   if (hash('sha256', there.body) !== stored.sha256) throw new KeyTaken(stored.key);
   return { ...stored, encoding: there.encoding };
+}
+
+function cannotRead(key: string, error: unknown): unknown {
+  if (isDamage(error)) return new Error(`the bytes under ${key} are damaged`, { cause: error });
+  return asStorageTrouble(error, `cannot read ${key}`);
 }
 
 /** What unpacking says of a file that is short, empty, or something else; and a link where a file should be. */

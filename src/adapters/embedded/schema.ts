@@ -97,6 +97,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE leadership (id INTEGER PRIMARY KEY CHECK (id = 1), holder TEXT NOT NULL, until REAL NOT NULL);
   CREATE TABLE probe (id INTEGER PRIMARY KEY, filler BLOB NOT NULL);
   `,
+  // Only items of a re-extraction have a source; only failures that were seen on a page have one.
+  `
+  ALTER TABLE items ADD COLUMN source TEXT;
+  ALTER TABLE failure_groups ADD COLUMN page TEXT;
+  `,
 ];
 
 /** Stands in the header of the file, so that the database of another program is not taken for ours: "Trwl". */

@@ -21,15 +21,16 @@ export function settleItem(
   const place = batch.items.findIndex((item) => item.seq === settlement.seq);
   const [item] = place < 0 ? [] : batch.items.splice(place, 1);
   if (item === undefined) return null;
-  const { outcome, seq } = settlement;
+  const { outcome, seq, durationMs } = settlement;
   const key = rowKey(entry.num, seq);
   const failed = outcome.kind === 'failed' ? outcome.failure : null;
-  const idOf = () => String(tables.sql.itemId.get(key)?.['item_id']);
-  const isOther = failed !== null && tables.failureGroups.add(entry.num, failed, idOf).isOther;
+  // Only of a batch that another process made the claim of, it has to be read.
+  const itemId = item.itemId ?? String(tables.sql.itemId.get(key)?.['item_id']);
+  const isOther = failed !== null && tables.failureGroups.add(entry.num, failed, itemId).isOther;
   insertOutcome(tables.sql, key, item, settlement, isOther);
   if (outcome.kind === 'scraped' && outcome.artifacts.length > 0) tables.fresh.add(key);
   tables.jobs.write(entry, whenSettled(entry.record, outcome, batch.items.length === 0));
-  return { seq, status: finalStatusOf(outcome), errorType: failed?.type ?? null };
+  return { seq, itemId, durationMs, status: finalStatusOf(outcome), errorType: failed?.type ?? null };
 }
 
 /**

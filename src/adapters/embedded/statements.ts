@@ -1,5 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
+/** Of an item, with its outcome if it has one. */
+const ITEM_COLUMNS = `i.key, i.item_id, i.input, i.source,
+    o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail`;
+
 /**
  * Every statement that the ledger runs, prepared once. They stand together so that a test can read the plan of each: not
  * one may scan items, outcomes, item_ids or returned, whatever the number of rows. `batches` is read as a whole, once,
@@ -30,10 +34,10 @@ export const SQL = {
   deleteJob: 'DELETE FROM jobs WHERE num = ?',
   skipBatchNumbers: 'UPDATE jobs SET next_batch = next_batch + ?',
 
-  insertItem: 'INSERT INTO items (key, item_id, input) VALUES (?, ?, ?)',
+  insertItem: 'INSERT INTO items (key, item_id, input, source) VALUES (?, ?, ?, ?)',
   itemId: 'SELECT item_id FROM items WHERE key = ?',
-  itemToLease: 'SELECT key, item_id, input FROM items WHERE key = ?',
-  itemsToLease: 'SELECT key, item_id, input FROM items WHERE key BETWEEN ? AND ?',
+  itemToLease: 'SELECT key, item_id, input, source FROM items WHERE key = ?',
+  itemsToLease: 'SELECT key, item_id, input, source FROM items WHERE key BETWEEN ? AND ?',
 
   insertIds: 'INSERT INTO item_ids (key, entries) VALUES (?, ?)',
   ids: 'SELECT entries FROM item_ids WHERE key = ?',
@@ -65,21 +69,22 @@ export const SQL = {
   failedAfter: `SELECT * FROM outcomes WHERE status <> 0 AND status = 1 AND key > ? AND key <= ? ORDER BY key LIMIT ?`,
   failedOfTypeAfter: `SELECT * FROM outcomes WHERE error_type = ? AND key > ? AND key <= ? ORDER BY key LIMIT ?`,
 
-  itemsAfter: `SELECT i.key, i.item_id, i.input, o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail
+  itemsAfter: `SELECT ${ITEM_COLUMNS}
     FROM items i LEFT JOIN outcomes o ON o.key = i.key
     WHERE i.key > ? AND i.key <= ? ORDER BY i.key LIMIT ?`,
-  itemsWithOutcomeAfter: `SELECT i.key, i.item_id, i.input, o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail
+  itemsWithOutcomeAfter: `SELECT ${ITEM_COLUMNS}
     FROM outcomes o CROSS JOIN items i ON i.key = o.key
     WHERE o.key > ? AND o.key <= ? ORDER BY o.key LIMIT ?`,
-  itemsOfStatusAfter: `SELECT i.key, i.item_id, i.input, o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail
+  itemsOfStatusAfter: `SELECT ${ITEM_COLUMNS}
     FROM outcomes o CROSS JOIN items i ON i.key = o.key
     WHERE o.status <> 0 AND o.status = ? AND o.key > ? AND o.key <= ? ORDER BY o.key LIMIT ?`,
-  itemsOfErrorAfter: `SELECT i.key, i.item_id, i.input, o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail
+  itemsOfErrorAfter: `SELECT ${ITEM_COLUMNS}
     FROM outcomes o CROSS JOIN items i ON i.key = o.key
     WHERE o.error_type = ? AND o.key > ? AND o.key <= ? ORDER BY o.key LIMIT ?`,
 
-  failureGroups: 'SELECT id, type, pattern, count, examples FROM failure_groups WHERE job = ? ORDER BY id',
-  insertFailureGroup: 'INSERT INTO failure_groups (job, type, pattern, count, examples) VALUES (?, ?, ?, ?, ?)',
+  failureGroups: 'SELECT id, type, pattern, page, count, examples FROM failure_groups WHERE job = ? ORDER BY id',
+  insertFailureGroup:
+    'INSERT INTO failure_groups (job, type, pattern, page, count, examples) VALUES (?, ?, ?, ?, ?, ?)',
   updateFailureGroup: 'UPDATE failure_groups SET count = ?, examples = ? WHERE id = ?',
   deleteFailureGroup: 'DELETE FROM failure_groups WHERE id = ?',
   deleteFailureGroups: 'DELETE FROM failure_groups WHERE job = ?',

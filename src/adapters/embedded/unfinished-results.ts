@@ -18,6 +18,15 @@ const UNFINISHED = '.tmp';
 /** A put is a matter of milliseconds, and a draft of one item; whoever touched it last this long ago is dead. */
 const OLD_MS = 60 * 60_000;
 
+/** Begins the names of what was taken away to be removed, which nobody waits for, however young it is. */
+const REMOVED = 'removed-';
+
+/** A disk that has no room for another name, or that moves no folders. */
+const CANNOT_MOVE = new Set([
+  ...['ENOSPC', 'EDQUOT', 'EMLINK'],
+  ...['EXDEV', 'EPERM', 'EACCES', 'EBUSY', 'EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'],
+]);
+
 /** Folders may vanish under us, and another writer may come and go, but not for ever. */
 export const MAX_ROUNDS = 5;
 
@@ -40,9 +49,26 @@ export class UnfinishedResults {
   }
 
   /** A path that nobody else has. */
-  newPath(): string {
+  newPath(prefix = ''): string {
     this.#count += 1;
-    return join(this.#folders.make([UNFINISHED]), `${this.#name}-${this.#count}`);
+    return join(this.#folders.make([UNFINISHED]), `${prefix}${this.#name}-${this.#count}`);
+  }
+
+  /**
+   * Moves a folder in here, so that it is gone from its place at once, however much is in it. Answers where it is for
+   * the caller to remove it: where it was, if it cannot be moved. If we die on the way, it is swept up.
+   */
+  takeAway(folder: string): string {
+    try {
+      const path = this.newPath(REMOVED);
+      this.#disk.renameSync(folder, path);
+      return path;
+    } catch (error) {
+      if (!CANNOT_MOVE.has(codeOf(error) ?? '')) throw error;
+      return folder;
+    } finally {
+      this.#folders.forgetAll();
+    }
   }
 
   /** Writes the bytes to an unfinished file, lets `place` give it a name, and leaves nothing else behind. */
@@ -103,13 +129,18 @@ export class UnfinishedResults {
       for await (const entry of await opendir(folder)) {
         const path = join(folder, entry.name);
         const found = await lstat(path).catch(unlessMissing);
-        if (found === undefined || found.mtimeMs >= before) continue;
+        if (found === undefined || !this.#isLeftOver(entry.name, found.mtimeMs < before)) continue;
         if (await this.#remove(path, found.isDirectory())) swept += 1;
       }
     } catch (error) {
       unlessMissing(error);
     }
     return swept;
+  }
+
+  /** What we have taken away ourselves is being removed right now, and counted. */
+  #isLeftOver(name: string, isOld: boolean): boolean {
+    return name.startsWith(REMOVED) ? !name.startsWith(`${REMOVED}${this.#name}-`) : isOld;
   }
 
   async #remove(path: string, isFolder: boolean): Promise<boolean> {

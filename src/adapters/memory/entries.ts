@@ -1,5 +1,13 @@
 import type { StoredArtifact } from '../../domain/artifact.ts';
-import type { AttemptRecord, FinalStatus, ItemInput, ItemRecord, ItemStatus, NewItem } from '../../domain/item.ts';
+import type {
+  AttemptRecord,
+  FinalStatus,
+  ItemInput,
+  ItemRecord,
+  ItemStatus,
+  NewItem,
+  SourcePage,
+} from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
 import { FailureGroups } from './failure-groups.ts';
@@ -26,6 +34,7 @@ export interface ItemEntry {
   readonly seq: number;
   readonly itemId: string;
   readonly input: ItemInput;
+  readonly source: SourcePage | null;
   final: FinalStatus | null;
   batch: Batch | null;
   strikes: number;
@@ -68,11 +77,12 @@ export function newJobEntry(number: number, record: JobRecord): JobEntry {
   };
 }
 
-export function appendItem(job: JobEntry, { itemId, input }: NewItem): void {
+export function appendItem(job: JobEntry, { itemId, input, source }: NewItem): void {
   const item: ItemEntry = {
     seq: job.items.length,
     itemId,
     input,
+    source: source ?? null,
     final: null,
     batch: null,
     strikes: 0,
@@ -108,5 +118,11 @@ export function statusOf(item: ItemEntry): ItemStatus {
 
 export function itemRecord(jobId: string, item: ItemEntry): ItemRecord {
   const { seq, itemId, input, strikes, deliveries, attempts, artifacts } = item;
-  return { jobId, seq, itemId, input, status: statusOf(item), strikes, deliveries, attempts, artifacts };
+  const status = statusOf(item);
+  return { jobId, seq, itemId, input, ...sourceOf(item), status, strikes, deliveries, attempts, artifacts };
+}
+
+/** A field of its own, or none: what has no source does not have the field. */
+export function sourceOf({ source }: ItemEntry): { readonly source?: SourcePage } {
+  return source === null ? {} : { source };
 }

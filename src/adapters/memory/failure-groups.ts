@@ -2,9 +2,10 @@ import type { Failure } from '../../domain/failure.ts';
 import {
   addToGroup,
   type FailureGroup,
-  failurePattern,
+  groupKey,
+  groupOf,
   MAX_GROUPS,
-  OTHER_PATTERN,
+  otherGroup,
 } from '../../domain/failure-group.ts';
 
 /** The failures of one job, grouped. Knows which group an item went into, because it must find out of it again. */
@@ -14,7 +15,7 @@ export class FailureGroups {
 
   add(itemId: string, failure: Failure): void {
     const group = this.#groupFor(failure);
-    const key = keyOf(group);
+    const key = groupKey(group);
     this.#groups.set(key, addToGroup(group, { itemId, message: failure.message }));
     this.#groupOf.set(itemId, key);
   }
@@ -37,14 +38,10 @@ export class FailureGroups {
   }
 
   #groupFor(failure: Failure): FailureGroup {
-    const own = { type: failure.type, pattern: failurePattern(failure), count: 0, examples: [] };
-    const other = { ...own, pattern: OTHER_PATTERN };
-    const known = this.#groups.get(keyOf(own));
+    const own = groupOf(failure);
+    const known = this.#groups.get(groupKey(own));
     if (known !== undefined) return known;
-    return this.#groups.size < MAX_GROUPS ? own : (this.#groups.get(keyOf(other)) ?? other);
+    const kind = this.#groups.size < MAX_GROUPS ? own : otherGroup(failure.type);
+    return this.#groups.get(groupKey(kind)) ?? { ...kind, count: 0, examples: [] };
   }
-}
-
-function keyOf(group: Pick<FailureGroup, 'type' | 'pattern'>): string {
-  return `${group.type} ${group.pattern}`;
 }

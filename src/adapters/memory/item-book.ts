@@ -1,6 +1,6 @@
 import type { FailureGroup } from '../../domain/failure-group.ts';
 import type { ItemRecord, NewItem } from '../../domain/item.ts';
-import { acceptsItems, isRefusal, whenReopened } from '../../domain/job.ts';
+import { acceptsItems, isRefusal, whenItemsAdded, whenReopened } from '../../domain/job.ts';
 import type {
   AddAnswer,
   ItemBook,
@@ -27,9 +27,13 @@ export abstract class MemoryItemBook extends MemoryJobBook implements ItemBook {
         if (entry.byId.has(item.itemId)) duplicates.push(index);
         else appendItem(entry, item);
       });
-      this.write(entry, { ...job, openUntil, counts: { ...job.counts, total: entry.items.length } });
-      this.tell({ kind: 'job', job: entry.record, because: 'items' });
-      return { kind: 'added', added: items.length - duplicates.length, duplicates };
+      const added = items.length - duplicates.length;
+      const next = whenItemsAdded(job, added, openUntil);
+      if (next !== job) {
+        this.write(entry, next);
+        this.tell({ kind: 'job', job: next, because: 'items' });
+      }
+      return { kind: 'added', added, duplicates };
     });
   }
 
@@ -44,6 +48,14 @@ export abstract class MemoryItemBook extends MemoryJobBook implements ItemBook {
     return this.step(() => {
       const items = this.entries.get(jobId)?.items ?? [];
       return pageOf(items, page, (item) => (matches(item, filter) ? itemRecord(jobId, item) : null));
+    });
+  }
+
+  itemsAt(jobId: string, first: number, limit: number): Promise<readonly ItemRecord[]> {
+    return this.step(() => {
+      const from = Math.max(0, first);
+      const items = this.entries.get(jobId)?.items.slice(from, from + limit) ?? [];
+      return items.map((item) => itemRecord(jobId, item));
     });
   }
 

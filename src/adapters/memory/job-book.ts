@@ -59,7 +59,7 @@ export abstract class MemoryJobBook extends MemoryBooks implements JobBook {
       const entry = this.entries.get(jobId);
       if (entry === undefined) return 'missing';
       const next = this.decide(entry.record, event, now);
-      if (isRefusal(next)) return next;
+      if (isRefusal(next) || next === entry.record) return next;
       if (event.kind === 'cancel') this.cancelItems(entry);
       this.write(entry, next);
       this.tell({ kind: 'job', job: next, because: event.kind });

@@ -3,7 +3,7 @@ import { planDispatch } from '../../domain/dispatch-plan.ts';
 import { whenClaimed, whenDispatched } from '../../domain/job.ts';
 import type { ClaimAnswer, Dispatched, Lease, LeaseBook, WorkOrder } from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
-import type { Batch, Hold, ItemEntry, JobEntry } from './entries.ts';
+import { type Batch, type Hold, type ItemEntry, type JobEntry, sourceOf } from './entries.ts';
 import { MemoryItemBook } from './item-book.ts';
 
 type Outgoing = 'dispatch' | 'claim' | 'workOrder' | 'begin' | 'renew' | 'abandon';
@@ -150,11 +150,12 @@ function leaseOf(batch: Batch, hold: Hold): Lease {
     until: hold.until,
     suspect: batch.suspect,
     policyRevision: batch.job.record.policyRevision,
-    items: [...batch.unsettled].map(({ seq, itemId, input, deliveries }) => ({
-      seq,
-      itemId,
-      input,
-      attempt: deliveries,
+    items: [...batch.unsettled].map((item) => ({
+      seq: item.seq,
+      itemId: item.itemId,
+      input: item.input,
+      ...sourceOf(item),
+      attempt: item.deliveries,
     })),
   };
 }

@@ -86,7 +86,7 @@ export class MemoryLedger extends MemoryLeaseBook implements Ledger {
     item.artifacts = outcome.kind === 'scraped' ? outcome.artifacts : [];
     if (failed !== null) batch.job.groups.add(item.itemId, failed);
     this.write(batch.job, whenSettled(batch.job.record, outcome, batch.unsettled.size === 0));
-    return { seq: item.seq, status: end, errorType: failed?.type ?? null };
+    return { seq: item.seq, itemId: item.itemId, durationMs, status: end, errorType: failed?.type ?? null };
   }
 
   /** Ends a batch early: what is left of it is pending again, or cancelled if that is what became of the job. */

@@ -1,14 +1,16 @@
 import type { z } from 'zod';
 import { failure } from '../../domain/failure.ts';
-import { checkFacts, defineScraper, problemsOf, type ScraperFacts } from '../define-scraper.ts';
+import { checkFacts, defineScraper, type ScraperFacts } from '../define-scraper.ts';
 import type { Reader } from '../extract/reader.ts';
 import { StoredPage } from '../extract/stored-page.ts';
+import { dataArtifact, extractPage, jsonArtifact } from '../extract-page.ts';
 import { fail } from '../scrape-failure.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeLog, ScrapeResult, Scraper } from '../scraper.ts';
 import { compileHosts } from './allowed-hosts.ts';
 import { HttpClient } from './http-client.ts';
 import { identityOf } from './identity.ts';
 import { Page } from './page.ts';
+import { onPage } from './page-fingerprint.ts';
 import { compileSigns, type Signs } from './signs.ts';
 import type { WebDocument } from './web-document.ts';
 
@@ -58,6 +60,7 @@ export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodT
   checkFacts(definition);
   const allowsHost = compileHosts(hosts);
   const limits = { ...DEFAULT_LIMITS, ...definition.limits };
+  const parse = definition.parse?.bind(definition);
   return defineScraper({
     ...{ id, name, version, description, input, output, hosts },
     kind: 'http',
@@ -73,26 +76,32 @@ export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodT
         draft: () => context.draft(),
       });
       const sleep = (ms: number) => context.sleep(ms);
-      const result = await definition.scrape({ input: context.input, http, log, itemId, signal, sleep });
+      const given = { input: context.input, http, log, itemId, signal, sleep };
+      const result = await onPage(
+        () => http.lastPage,
+        () => definition.scrape(given),
+      );
       if (typeof result !== 'object' || result === null) {
         const message = `scrape returned ${result === null ? 'null' : typeof result}: it must return { html, data }`;
         return { kind: 'failed', failure: failure('unexpected', message) };
       }
       const page = pageOf(result.html, http);
-      const data =
-        result.data === undefined && definition.parse
-          ? definition.parse({ page: toParse(page), input: context.input })
-          : result.data;
-      const checked = output.safeParse(data);
-      if (!checked.success) return { kind: 'failed', failure: failure('invalid_output', problemsOf(checked.error)) };
+      const kept = await onPage(
+        () => page ?? http.lastPage,
+        () => {
+          const isParsed = result.data === undefined && parse;
+          return dataArtifact(output, isParsed ? parse({ page: toParse(page), input: context.input }) : result.data);
+        },
+      );
 
       const artifacts: ProducedArtifact[] = [];
       if (page !== null && policy.results.keep_html) artifacts.push(htmlArtifact(page));
-      artifacts.push(jsonArtifact('data', checked.data));
+      artifacts.push(kept);
       artifacts.push(jsonArtifact('metadata', metadataOf(context, { id, version }, page, http)));
       if (result.document) artifacts.push(documentArtifact(result.document));
       return { kind: 'scraped', artifacts };
     },
+    extract: parse ? (stored) => extractPage({ id, version, output, parse }, stored) : null,
   });
 }
 
@@ -132,11 +141,6 @@ function metadataOf(
 /** Kept as UTF-8, whatever it came in, and its `<meta>` may say otherwise: whoever reads it goes by the type. */
 function htmlArtifact(page: PageToParse): ProducedArtifact {
   return { kind: 'html', bytes: Buffer.from(page.body), contentType: 'text/html; charset=utf-8', extension: 'html' };
-}
-
-function jsonArtifact(kind: 'data' | 'metadata', value: unknown): ProducedArtifact {
-  const bytes = Buffer.from(`${JSON.stringify(value) ?? 'null'}\n`);
-  return { kind, bytes, contentType: 'application/json', extension: 'json' };
 }
 
 function documentArtifact({ draft, contentType, extension }: WebDocument): ProducedArtifact {

@@ -12,6 +12,7 @@ import { classify } from './classify.ts';
 import { VisitCookies } from './cookies.ts';
 import type { Identity } from './identity.ts';
 import { Page } from './page.ts';
+import { seenOn } from './page-fingerprint.ts';
 import { contentOf, type PostOptions } from './post-content.ts';
 import { headersFor, type Purpose } from './request-headers.ts';
 import { RequestLog } from './request-log.ts';
@@ -166,7 +167,7 @@ export class HttpClient {
     const found = classify({ head: answer, text }, { signs: this.#parts.signs, expectStatus, now: this.#parts.now() });
     if (found === null) return;
     this.#tellGate(found, answer.url);
-    throw new ScrapeFailure(found);
+    throw seenOn({ body: text() }, new ScrapeFailure(found));
   }
 
   /** All items of this process hold back, not only the one that was told. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { MAX_STRIKES } from '../../../src/domain/item.ts';
 import type { LedgerChange } from '../../../src/ports/ledger.ts';
-import { failedWith, NOW, newItems, partOf, SCRAPED } from '../../support/builders.ts';
+import { failedWith, NOW, newItems, partOf, SCRAPED, SKIPPED, settlement } from '../../support/builders.ts';
 import type { AddCase } from '../suite.ts';
 import {
   change,
@@ -46,8 +47,9 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     await ledger.claim(refs.slice(0, 1), 'worker-2', NOW + LEASE_MS, NOW);
     hears();
     await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
-    const seq = lease.items[0]?.seq ?? -1;
-    hears({ kind: 'settled', jobId, items: [{ seq, status: 'failed', errorType: 'timeout' }] });
+    const [{ seq, itemId } = { seq: -1, itemId: '' }] = lease.items;
+    const ended = { seq, itemId, durationMs: 10, status: 'failed', errorType: 'timeout' } as const;
+    hears({ kind: 'settled', jobId, items: [ended] });
     await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
     hears();
     await reopenAll(ledger, jobId);
@@ -56,6 +58,42 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     hears({ kind: 'returned', jobId, because: 'recalled', items: 1 });
     await change(ledger, jobId, { kind: 'pause', reason: { code: 'user', message: '', evidence: [] } });
     hears({ kind: 'job', because: 'pause' });
+  });
+
+  add('whoever listens hears which item ended, and how long its attempt took', async ({ ledger }) => {
+    const heard: LedgerChange[] = [];
+    const jobId = await givenJob(ledger, { items: 6, policy: { throttling: { max_concurrent_workers: 1 } } });
+    const lease = await takeOne(ledger, jobId, { perBatch: 6 });
+    ledger.subscribe((one) => heard.push(one));
+    const outcomes = [SCRAPED, SKIPPED, failedWith('timeout'), failedWith('timeout'), failedWith('timeout'), SCRAPED];
+    const items = lease.items.map((item, index) => ({ ...settlement(item, outcomes[index]), durationMs: index + 0.5 }));
+    await ledger.settle([{ token: lease.token, jobId, items: items.slice(0, 2) }], NOW);
+    await ledger.settle([{ token: lease.token, jobId, items: items.slice(2) }], NOW);
+    const told = heard.flatMap((one) => (one.kind === 'settled' ? one.items : []));
+    assert.deepEqual(
+      told,
+      ['success', 'skipped', 'failed', 'failed', 'failed', 'success'].map((status, seq) => ({
+        seq,
+        itemId: `p-${seq}`,
+        durationMs: seq + 0.5,
+        status,
+        errorType: status === 'failed' ? 'timeout' : null,
+      })),
+    );
+  });
+
+  add('an item that ends as poison is heard of like any other', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { prefix: 'deadly' });
+    const heard: LedgerChange[] = [];
+    ledger.subscribe((one) => heard.push(one));
+    for (let strikes = 1; strikes <= MAX_STRIKES; strikes += 1) {
+      const lease = await takeOne(ledger, jobId, { now: NOW });
+      await ledger.begin(lease.token, 0);
+      await ledger.expire(NOW + LEASE_MS + 7, NEVER_QUEUED_TOO_LONG, 10);
+    }
+    const settled = heard.filter((one) => one.kind === 'settled');
+    const end = { seq: 0, itemId: 'deadly-0', durationMs: LEASE_MS + 7, status: 'failed', errorType: 'poison' };
+    assert.deepEqual(settled, [{ kind: 'settled', jobId, items: [end] }]);
   });
 
   add('a lease that is lost is heard of, and so is what its worker tries to write', async ({ ledger }) => {

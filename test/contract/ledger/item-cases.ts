@@ -19,6 +19,9 @@ import {
   takeOne,
 } from './hands.ts';
 
+const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
+const FIRST = { after: null, limit: 100 };
+
 /** Items: added, found and listed. */
 export function itemCases(add: AddCase<LedgerParts>): void {
   add('items are listed in the order in which they were added, in pages of any size', async ({ ledger }) => {
@@ -76,7 +79,7 @@ export function itemCases(add: AddCase<LedgerParts>): void {
     assert.equal((await dispatch(ledger, jobId)).length, 0);
   });
 
-  add('a job takes more items until it is over', async ({ ledger }) => {
+  add('a job takes more items until it is cancelled', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 1 });
     const more = (prefix: string) => ledger.addItems(jobId, newItems(1, { prefix }), 0, NOW);
     assert.equal((await more('pending')).kind, 'added');
@@ -88,12 +91,98 @@ export function itemCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(await more('late'), { kind: 'closed', status: 'cancelled' });
     assert.equal((await jobOf(ledger, jobId)).counts.total, 4);
     assert.deepEqual(await ledger.addItems('nobody', newItems(1), 0, NOW), { kind: 'missing' });
-
-    const done = await givenJob(ledger, { jobId: 'done' });
-    await runAll(ledger, done);
-    await change(ledger, done, { kind: 'complete' });
-    assert.deepEqual(await ledger.addItems(done, newItems(5), 0, NOW), { kind: 'closed', status: 'completed' });
   });
+
+  add('a completed job begins a new round with the first item added', async ({ ledger }) => {
+    const jobId = await givenJob(ledger);
+    await runAll(ledger, jobId, failedWith('timeout'));
+    await change(ledger, jobId, { kind: 'complete' });
+    await change(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    assert.deepEqual((await ledger.activeJobs(FIRST)).entries, []);
+    assert.deepEqual(await ledger.addItems(jobId, newItems(3), NOW + 500, NOW), {
+      kind: 'added',
+      added: 2,
+      duplicates: [0],
+    });
+    const job = await jobOf(ledger, jobId);
+    assert.deepEqual([job.status, job.round, job.manifest, job.finishedAt], ['in_progress', 2, null, null]);
+    assert.deepEqual([job.openUntil, job.tally.finished, job.counts.total], [NOW + 500, 0, 3]);
+    assert.deepEqual((await ledger.activeJobs(FIRST)).entries, [job]);
+    await refusal(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    await checkBooks(ledger, jobId);
+    await runAll(ledger, jobId);
+    const { counts, round } = await change(ledger, jobId, { kind: 'complete' }, NOW + 500);
+    assert.deepEqual([counts.success, counts.failed, round], [2, 1, 2]);
+  });
+
+  add('a completed job that is sent only what it has stays as it is', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 2 });
+    await runAll(ledger, jobId);
+    await change(ledger, jobId, { kind: 'complete' });
+    const before = await change(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    const heard: unknown[] = [];
+    ledger.subscribe((one) => heard.push(one));
+    const again = await ledger.addItems(jobId, newItems(2), NOW + 9000, NOW);
+    assert.deepEqual(again, { kind: 'added', added: 0, duplicates: [0, 1] });
+    assert.deepEqual(await ledger.addItems(jobId, [], NOW + 9000, NOW), { kind: 'added', added: 0, duplicates: [] });
+    assert.deepEqual(await jobOf(ledger, jobId), before);
+    assert.deepEqual(heard, []);
+  });
+
+  add('a job that failed keeps the items that are added until it is resumed', async ({ ledger }) => {
+    const jobId = await givenJob(ledger);
+    await runAll(ledger, jobId, failedWith('timeout'));
+    const tally = { finished: 1, failed: 1, streak: 1, stopper: null };
+    const trip = { cause: 'streak', message: 'it fell', tally } as const;
+    const failed = await change(ledger, jobId, { kind: 'trip', trip, evidence: [] });
+    const answer = await ledger.addItems(jobId, newItems(2, { prefix: 'q' }), NOW + 1, NOW);
+    assert.deepEqual(answer, { kind: 'added', added: 2, duplicates: [] });
+    const job = await jobOf(ledger, jobId);
+    assert.deepEqual(job, { ...failed, openUntil: NOW + 1, counts: { ...failed.counts, total: 3 } });
+    assert.deepEqual([job.status, (await dispatch(ledger, jobId)).length], ['failed', 0]);
+    await change(ledger, jobId, { kind: 'resume' });
+    await runAll(ledger, jobId);
+    await checkBooks(ledger, jobId);
+    assert.equal((await change(ledger, jobId, { kind: 'complete' }, NOW + 1)).counts.success, 2);
+  });
+
+  add(
+    'items are found by their places, whatever their state and whichever other jobs there are',
+    async ({ ledger }) => {
+      await givenJob(ledger, { jobId: 'before', items: 3, prefix: 'b' });
+      const jobId = await givenJob(ledger, { items: 7, policy: { throttling: { max_concurrent_workers: 3 } } });
+      await givenJob(ledger, { jobId: 'after', items: 3, prefix: 'a' });
+      const [first, , third] = await claim(ledger, await dispatch(ledger, jobId));
+      assert.ok(first && third);
+      await ledger.settle([partOf(first, failedWith('timeout'))], NOW);
+      await ledger.release(third.token, 'drained', NOW);
+      const all = await allItems(ledger, jobId);
+      assert.deepEqual(
+        all.map((item) => item.status),
+        ['failed', 'in_progress', ...Array(5).fill('pending')],
+      );
+      for (const [from, limit] of [
+        [0, 7],
+        [0, 100],
+        [0, 1],
+        [1, 1],
+        [2, 3],
+        [6, 10],
+        [7, 1],
+        [7000, 5],
+        [3, 0],
+      ] as const) {
+        assert.deepEqual(
+          await ledger.itemsAt(jobId, from, limit),
+          all.slice(from, from + limit),
+          `${limit} from ${from}`,
+        );
+      }
+      assert.deepEqual(await idsOf(ledger.itemsAt('before', 0, 100)), ['b-0', 'b-1', 'b-2']);
+      assert.deepEqual(await idsOf(ledger.itemsAt('after', 2, 100)), ['a-2']);
+      assert.deepEqual(await ledger.itemsAt('nobody', 0, 10), []);
+    },
+  );
 
   add('a job that waits for more items is not completed before its time', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 0 });

@@ -29,7 +29,9 @@ const TRIP: JobEvent = {
     message: '3 failures in a row',
     tally: { finished: 3, failed: 3, streak: 3, stopper: null },
   },
-  evidence: [{ type: 'timeout', pattern: 'late', count: 3, examples: [{ itemId: 'p-0', message: 'late' }] }],
+  evidence: [
+    { type: 'timeout', pattern: 'late', page: null, count: 3, examples: [{ itemId: 'p-0', message: 'late' }] },
+  ],
 };
 const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
 

@@ -169,6 +169,16 @@ export class Model {
     }
   }
 
+  addItems(job: ModelJob, itemIds: readonly string[], openUntil: number): void {
+    const fresh = itemIds.filter((itemId) => !job.items.has(itemId));
+    if (job.status === 'completed' && fresh.length === 0) return;
+    for (const itemId of fresh) addItem(job, itemId);
+    job.openUntil = openUntil;
+    if (job.status !== 'completed') return;
+    job.round += 1;
+    Object.assign(job, { status: 'in_progress', tally: EMPTY_TALLY, isTripped: false });
+  }
+
   reopen(job: ModelJob, items: readonly ModelItem[]): void {
     if (items.length === 0) return;
     for (const item of items) Object.assign(item, { end: null, strikes: 0 });
@@ -202,7 +212,7 @@ export class Model {
   }
 }
 
-export function addItem(job: ModelJob, itemId: string): void {
+function addItem(job: ModelJob, itemId: string): void {
   job.items.set(itemId, { itemId, end: null, strikes: 0, deliveries: 0, ended: [] });
 }
 

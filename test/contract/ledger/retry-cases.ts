@@ -188,6 +188,46 @@ export function retryCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(await ledger.failureGroups('nobody', 10), []);
   });
 
+  add('failures of one message on pages of different make are different groups', async ({ ledger }) => {
+    const outcomes = ['a', 'b', 'a', null, 'b', 'a'].map((page) => failedWith('blocked', 'go away', page));
+    const jobId = await finished(ledger, outcomes);
+    const groups = async () =>
+      (await ledger.failureGroups(jobId, 10)).map(({ page, count, examples }) => [
+        page,
+        count,
+        examples.map(({ itemId }) => itemId),
+      ]);
+    assert.deepEqual(await groups(), [
+      ['a', 3, ['p-0', 'p-2', 'p-5']],
+      ['b', 2, ['p-1', 'p-4']],
+      [null, 1, ['p-3']],
+    ]);
+    assert.equal((await itemOf(ledger, jobId, 'p-1')).attempts[0]?.failure?.page, 'b');
+    assert.ok(!('page' in ((await itemOf(ledger, jobId, 'p-3')).attempts[0]?.failure ?? {})));
+    await reopenAll(ledger, jobId, { itemIds: ['p-2', 'p-3', 'p-4'] });
+    assert.deepEqual(await groups(), [
+      ['a', 2, ['p-0', 'p-5']],
+      ['b', 1, ['p-1']],
+    ]);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('what comes after too many groups is counted together, whatever its page', async ({ ledger }) => {
+    const words = Array.from({ length: MAX_GROUPS }, (_, index) => word(index));
+    const jobId = await finished(ledger, [
+      ...words.map((text) => failedWith('timeout', text, 'a')),
+      failedWith('timeout', words[0], 'b'),
+      failedWith('timeout', words[1]),
+      failedWith('timeout', words[0], 'a'),
+    ]);
+    const [one, two] = await ledger.failureGroups(jobId, 2);
+    assert.deepEqual([one?.pattern, one?.page, one?.count], [words[0], 'a', 2]);
+    assert.deepEqual([two?.pattern, two?.page, two?.count], [OTHER_PATTERN, null, 2]);
+    assert.equal(await reopenAll(ledger, jobId, { itemIds: [`p-${MAX_GROUPS}`, `p-${MAX_GROUPS + 1}`] }), 2);
+    assert.ok((await ledger.failureGroups(jobId, 1000)).every((group) => group.pattern !== OTHER_PATTERN));
+    await checkBooks(ledger, jobId);
+  });
+
   add('an item that is reopened leaves its group, and is no example of it any more', async ({ ledger }) => {
     const jobId = await finished(
       ledger,

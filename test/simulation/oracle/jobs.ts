@@ -69,6 +69,7 @@ export class JobOracle {
     job.fenced = record.fenced;
     job.policy = record.policy;
     job.openUntil = record.openUntil;
+    job.replacedBy = record.replacedBy ?? null;
     if (record.manifest !== null && !job.hasManifest) this.newManifests.add(job.jobId);
     job.hasManifest = record.manifest !== null;
     job.mayReopen = 0;
@@ -84,14 +85,20 @@ export class JobOracle {
   #added({ jobId, items, openUntil, answer }: Extract<JobCall, { method: 'addItems' }>): void {
     const job = this.#model.jobs.get(jobId);
     if (job === undefined || answer.kind !== 'added') return;
+    if (job.status === 'cancelled') this.#fail(`${jobId}: a cancelled job took items`);
     let added = 0;
     for (const item of items) {
       if (job.ids.has(item.itemId)) continue;
       addModelItem(job, item);
       added += 1;
     }
-    job.openUntil = openUntil;
     if (added !== answer.added) this.#fail(`addItems ${jobId}: ${answer.added} added, ${added} were new`);
+    if (job.status !== 'completed') {
+      job.openUntil = openUntil;
+    } else if (added > 0) {
+      job.openUntil = openUntil;
+      this.#goOn(job);
+    }
   }
 
   #reopened({ jobId, filter, openUntil, answer }: Extract<JobCall, { method: 'reopen' }>): void {
@@ -101,16 +108,19 @@ export class JobOracle {
     if (answer.items === 0) return;
     if (job.status === 'cancelled') this.#fail(`${jobId}: items of a cancelled job were reopened`);
     job.mayReopen += answer.items;
-    const wasOver = job.status === 'completed' || job.status === 'failed';
-    if (job.status === 'completed') {
-      job.round += 1;
-      job.hasManifest = false;
-    }
-    if (wasOver) {
-      job.status = 'in_progress';
-      job.circuit = 'closed';
-      job.tally = NO_TALLY;
-    }
+    if (job.status === 'completed' || job.status === 'failed') this.#goOn(job);
+  }
+
+  /** A job that was over is at work again. */
+  #goOn(job: ModelJob): void {
+    if (job.status === 'completed') this.#newRound(job);
+    job.status = 'in_progress';
+    this.#close(job);
+  }
+
+  #newRound(job: ModelJob): void {
+    job.round += 1;
+    job.hasManifest = false;
   }
 
   #changed({ jobId, event, now, answer }: Extract<JobCall, { method: 'changeJob' }>, isUser: boolean): void {
@@ -177,6 +187,12 @@ export class JobOracle {
       case 'policy':
         job.policy = event.policy;
         return;
+      case 'replace-results':
+        if (answer.replacedBy !== event.by) this.#fail(`${job.jobId}: its results are not those of ${event.by}`);
+        if (job.replacedBy === event.by) return;
+        job.replacedBy = event.by;
+        if (job.status === 'completed' || job.status === 'cancelled') this.#newRound(job);
+        return;
       case 'manifest':
         if (job.hasManifest) this.#fail(`${job.jobId}: a second manifest was recorded for round ${event.round}`);
         if (event.round !== answer.round) this.#fail(`${job.jobId}: a manifest of round ${event.round} was recorded`);
@@ -228,6 +244,7 @@ const FROM: Readonly<Record<JobEvent['kind'], readonly JobStatus[]>> = {
   cancel: ['pending', 'in_progress', 'paused', 'failed'],
   complete: ['in_progress', 'paused'],
   policy: ['pending', 'in_progress', 'paused', 'completed', 'failed'],
+  'replace-results': ['pending', 'in_progress', 'paused', 'completed', 'failed', 'cancelled'],
   manifest: ['completed', 'cancelled'],
 };
 
@@ -235,6 +252,7 @@ function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus
   switch (event.kind) {
     case 'start':
     case 'policy':
+    case 'replace-results':
     case 'manifest':
       return from;
     case 'pause':

@@ -33,6 +33,7 @@ export interface ModelJob {
   fenced: number;
   openUntil: number;
   hasManifest: boolean;
+  replacedBy: string | null;
   /** Paused by the user, and so nobody else's to go on with. */
   pausedByUser: boolean;
   readonly completedRounds: Set<number>;
@@ -107,6 +108,7 @@ export function newModelJob(job: NewJob): ModelJob {
     fenced: 0,
     openUntil: 0,
     hasManifest: false,
+    replacedBy: null,
     pausedByUser: false,
     completedRounds: new Set(),
     items: [],

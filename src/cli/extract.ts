@@ -1,0 +1,201 @@
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import { NO_COUNTS } from '../domain/counts.ts';
+import type { ChangesAnswer, ExtractedAnswer, JobAnswer, JobStatusAnswer } from '../wiring-client.ts';
+import { ApiError, Interrupted, Refused } from './client/api-error.ts';
+import { jobPath } from './client/api-paths.ts';
+import { type Client, type ClientOptions, talkToApi, withClientOptions } from './client/command.ts';
+import { type Column, tableText } from './client/table.ts';
+import { EXIT } from './exit-codes.ts';
+import { formatCount, formatItems, printable } from './format.ts';
+import { again, exitCodeOfJob, jobEndText } from './jobs/job-text.ts';
+import { watchJob } from './jobs/watch-job.ts';
+import { type Progress, RateWindow } from './progress.ts';
+import { ProgressDisplay } from './progress-display.ts';
+
+interface ExtractOptions extends ClientOptions {
+  readonly scraper?: string;
+  readonly jobId?: string;
+  readonly replace?: true;
+  readonly yes?: true;
+}
+
+export function addExtractCommand(program: Command): void {
+  withClientOptions(
+    program
+      .command('extract')
+      .description('run a newer parse over the pages that a job kept, without a single request')
+      .argument('<job>', 'the id of the job')
+      .option('--scraper <id>', 'whose parse (that of the job)')
+      .option('--job-id <id>', 'the id of the new job, so that the command can be repeated')
+      .option('--replace', 'put the new data in the place of the old without asking')
+      .option('--yes', 'the same: answer the question with yes'),
+  )
+    .addHelpText('after', HELP)
+    .action(extract);
+}
+
+const HELP = `
+It makes a job of its own, shows which fields are different for how many items, and asks whether the new data shall
+stand in the place of the old. Items that the new parse cannot read keep their old data. Nothing is lost either way.
+
+Exit codes: 0 done, 1 some items could not be read, 2 bad usage or no server, 3 the job failed, 130 interrupted.
+
+Examples:
+  $ trawl extract parcels-2026
+  $ trawl extract parcels-2026 --scraper maricopa-az-v2 --json
+  $ trawl extract parcels-2026 --job-id parcels-2026-b --replace`;
+
+async function extract(jobId: string, options: ExtractOptions): Promise<void> {
+  await talkToApi(options, async (client) => {
+    const newId = options.jobId ?? client.api.clock.id();
+    await begin(client, jobId, newId, options);
+    const job = await watchJob(client, newId);
+    if (job.status !== 'completed') {
+      if (options.json) await client.out.json(job);
+      else await client.out.write(`${jobEndText(job)}\n`);
+      return exitCodeOfJob(job);
+    }
+    const changes = await untilCompared(client, newId);
+    if (!options.json) await client.out.write(changesText(changes));
+    const isReplaced = await decide(client, changes, options);
+    if (options.json) await client.out.json({ ...changes, replaced: isReplaced });
+    return exitCodeOfJob(job);
+  });
+}
+
+/** Its items are gathered before it answers. */
+const BEGIN_MS = 10 * 60_000;
+
+async function begin({ api, note }: Client, jobId: string, newId: string, options: ExtractOptions): Promise<void> {
+  const { scraper } = options;
+  try {
+    const begun = await api.json<ExtractedAnswer>({
+      method: 'POST',
+      path: `${jobPath(jobId)}/extract`,
+      body: { job_id: newId, ...(scraper === undefined ? {} : { scraper_id: scraper }) },
+      // The id makes it the same job.
+      isRepeatable: true,
+      silenceMs: BEGIN_MS,
+    });
+    const { seeded_count: pages, without_page: without } = begun;
+    const kept = without > 0 ? `; of ${formatItems(without)} no page was kept, and they stay as they are` : '';
+    note(`Job ${printable(newId)} reads ${formatItems(pages, 'page')} of ${printable(jobId)}${kept}.`);
+  } catch (error) {
+    if (!(error instanceof Refused) || error.code !== 'job_exists') throw error;
+    // The scraper may have become another since the job was made: what it read is there all the same.
+    const job = await api.get<JobAnswer>(jobPath(newId));
+    if (job.input.extracts !== jobId || job.held) throw error;
+    note(`Going on with the job ${printable(newId)}, made with version ${printable(job.scraper_version)}.`);
+  }
+}
+
+const FIRST_DELAY_MS = 100;
+const LONGEST_DELAY_MS = 2000;
+const STANDSTILL_MS = 5 * 60_000;
+
+/** Asks again, ever more rarely, until all is compared. */
+async function untilCompared({ api, screen }: Client, jobId: string): Promise<ChangesAnswer> {
+  const path = `${jobPath(jobId)}/changes`;
+  let changes = await api.get<ChangesAnswer>(path);
+  const rate = new RateWindow();
+  const look = async (): Promise<Progress> => {
+    const { compared, total } = changes;
+    rate.add(api.clock.elapsed(), compared);
+    // As what a line counts and says nothing more of.
+    const counts = { ...NO_COUNTS, total, cancelled: compared };
+    return { counts, failures: new Map(), perSecond: rate.perSecond(), note: 'comparing' };
+  };
+  const display = new ProgressDisplay({ screen, clock: api.clock, look });
+  try {
+    let delayMs = FIRST_DELAY_MS;
+    let movedAt = api.clock.elapsed();
+    while (changes.state !== 'complete') {
+      await api.clock.sleep(delayMs, api.signal);
+      if (api.signal.aborted) throw new Interrupted(`interrupted. To go on:\n  ${again(jobId)}`);
+      delayMs = Math.min(delayMs * 2, LONGEST_DELAY_MS);
+      const { compared } = changes;
+      changes = await api.get<ChangesAnswer>(path);
+      display.poke();
+      if (changes.compared !== compared) movedAt = api.clock.elapsed();
+      if (api.clock.elapsed() - movedAt > STANDSTILL_MS) {
+        throw new ApiError('the comparison stands still: the log of the server says why', EXIT.failed);
+      }
+    }
+    return changes;
+  } finally {
+    await display.stop();
+  }
+}
+
+const COLUMNS: readonly Column[] = [
+  { name: 'FIELD', isFlexible: true, max: 60 },
+  { name: 'CHANGED', isNumber: true },
+  { name: 'ADDED', isNumber: true },
+  { name: 'REMOVED', isNumber: true },
+  { name: 'EXAMPLE', isFlexible: true },
+];
+
+export function changesText({ compared, changed, failed, fields }: ChangesAnswer): string {
+  const rows = fields.map(({ field, items, added, removed, examples: [example] }) => [
+    field,
+    ...[items, added, removed].map(formatCount),
+    example === undefined ? '' : `${example.item_id}: ${valueText(example.before)} → ${valueText(example.after)}`,
+  ]);
+  const lost = failed > 0 ? ` ${formatItems(failed)} could not be read, and keep their old data.` : '';
+  const head = `${formatCount(changed)} of ${formatItems(compared)} would be different.${lost}\n`;
+  return rows.length === 0 ? head : `${head}\n${tableText(COLUMNS, rows)}`;
+}
+
+/** Short enough for two of them in a line. */
+function valueText(value: unknown): string {
+  return value === undefined || value === null ? 'nothing' : printable(JSON.stringify(value), 60);
+}
+
+/** Whether the new data stand in the place of the old from now on. */
+async function decide(client: Client, changes: ChangesAnswer, options: ExtractOptions): Promise<boolean> {
+  const { api, note } = client;
+  const { job_id: newId, extracts, changed, replaced } = changes;
+  const isWanted = options.replace === true || options.yes === true;
+  const old = printable(extracts);
+  if (replaced) {
+    note(`They stand in the place of those of ${old} already.`);
+    return true;
+  }
+  if (!isWanted && changed === 0) {
+    note('Nothing is different, so that there is nothing to replace.');
+    return false;
+  }
+  const isAsked = process.stdin.isTTY === true && process.stderr.isTTY === true && !options.json;
+  if (!isWanted && !(isAsked && (await isYes(client, `Replace the data of ${old} by these? [y/N] `)))) {
+    note(`The data of ${old} are as they were. To replace them:\n  ${again(newId, '--replace')}`);
+    return false;
+  }
+  // Said twice, it is done once.
+  await api.post<JobStatusAnswer>(`${jobPath(newId)}/replace`, undefined, { isRepeatable: true });
+  note(`The data of ${old} are replaced.`);
+  return true;
+}
+
+/** Anything but yes is no, and so is the end of the input. */
+async function isYes({ api }: Client, question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = new AbortController();
+  let isInterrupted = false;
+  lines.once('close', () => closed.abort());
+  // A terminal that is asked hands Ctrl-C to whoever asks.
+  lines.once('SIGINT', () => {
+    isInterrupted = true;
+    lines.close();
+  });
+  try {
+    const answer = await lines.question(question, { signal: AbortSignal.any([api.signal, closed.signal]) });
+    return /^y(?:es)?$/i.test(answer.trim());
+  } catch (error) {
+    if (isInterrupted || api.signal.aborted) throw new Interrupted();
+    if (closed.signal.aborted) return false;
+    throw error;
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,111 @@
+import type { Command } from 'commander';
+import { ConfigError } from '../../config.ts';
+import { ApiError, Unreachable } from '../client/api-error.ts';
+import { jobPath } from '../client/api-paths.ts';
+import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
+import { fileTarget, stdoutTarget, type Target } from '../client/file-target.ts';
+import { Meter } from '../client/meter.ts';
+import { EXIT } from '../exit-codes.ts';
+import { formatBytes, formatItems } from '../format.ts';
+import { ProgressDisplay } from '../progress-display.ts';
+
+const FORMATS = ['jsonl', 'csv', 'parquet'];
+
+interface ExportOptions extends Pick<ClientOptions, 'url'> {
+  readonly format: string;
+  readonly filter?: string;
+  readonly out?: string;
+}
+
+export function addExportCommand(jobs: Command): void {
+  withClientOptions(
+    jobs
+      .command('export')
+      .description('the results of a job as one file: a row per item with input, status, error and data')
+      .argument('<job>', 'the id of the job')
+      .option('--format <format>', 'jsonl, csv or parquet (by the name of the file; jsonl)')
+      .option('--filter <filter>', 'all, success or errors (all)')
+      .option('--out <file>', 'where to write it; stdout otherwise'),
+    { hasJson: false },
+  )
+    .addHelpText(
+      'after',
+      `
+The file appears when it is complete. In CSV, cells that a spreadsheet would take for a formula begin with an
+apostrophe.
+
+Examples:
+  $ trawl jobs export parcels-2026 --out parcels.csv
+  $ trawl jobs export parcels-2026 --format parquet --filter success --out parcels.parquet
+  $ trawl jobs export parcels-2026 | jq .data.owner`,
+    )
+    .action(exportResults);
+}
+
+async function exportResults(
+  jobId: string,
+  options: Omit<ExportOptions, 'format'> & { format?: string },
+): Promise<void> {
+  const format = options.format ?? formatOf(options.out);
+  if (!FORMATS.includes(format)) throw new ConfigError(`--format ${format}: there are ${FORMATS.join(', ')}`);
+  const isTerminal = options.out === undefined && process.stdout.isTTY === true;
+  if (format === 'parquet' && isTerminal) {
+    throw new ConfigError('parquet is nothing for a terminal: give --out FILE, or send it into a pipe');
+  }
+  await talkToApi(options, async (client) => {
+    const { out } = options;
+    const target =
+      out === undefined ? stdoutTarget(client.out, isTerminal) : await fileTarget(out, { keepsUnfinished: false });
+    try {
+      const { bytes, rows } = await receive(client, jobId, { ...options, format }, target, isTerminal);
+      await target.finish();
+      if (out !== undefined) {
+        client.note(`${out}: ${rows === null ? '' : `${formatItems(rows, 'row')}, `}${formatBytes(bytes)}`);
+      }
+      return EXIT.done;
+    } finally {
+      await target.close();
+    }
+  });
+}
+
+/** As the name of the file says. */
+function formatOf(out: string | undefined): string {
+  const extension = out?.toLowerCase().split('.').at(-1) ?? '';
+  return FORMATS.includes(extension) ? extension : 'jsonl';
+}
+
+async function receive(
+  { api, screen }: Client,
+  jobId: string,
+  { format, filter }: ExportOptions,
+  target: Target,
+  isTerminal: boolean,
+): Promise<{ bytes: number; rows: number | null }> {
+  const answer = await api.open({
+    method: 'GET',
+    path: `${jobPath(jobId)}/export`,
+    query: { format, filter },
+    headers: { accept: '*/*' },
+    silenceMs: SILENCE_MS,
+  });
+  // Only lines of JSON are rows: a cell of CSV may have line breaks, and Parquet has no lines.
+  const meter = new Meter({ clock: api.clock, totalBytes: null, lineName: format === 'jsonl' ? 'rows' : null });
+  const look = async () => meter.transfer();
+  // Rows on a terminal are progress enough, and would be mixed up with it.
+  const display = isTerminal ? null : new ProgressDisplay({ screen, clock: api.clock, look });
+  try {
+    for await (const piece of meter.count(answer.bytes(), () => display?.poke())) await target.write(piece);
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    throw new ApiError(`${error.message}\nThe export broke off: it has to be made again.`, EXIT.failed);
+  } finally {
+    answer.close();
+    await display?.stop();
+  }
+  const { bytes, lines } = meter.transfer();
+  return { bytes, rows: lines?.count ?? null };
+}
+
+/** Items that the filter leaves out are passed over in silence. */
+const SILENCE_MS = 5 * 60_000;

@@ -1,0 +1,130 @@
+import type { Command } from 'commander';
+import type { ItemAnswer, ItemDetailAnswer, ItemPageAnswer } from '../../wiring-client.ts';
+import { itemPath, jobPath } from '../client/api-paths.ts';
+import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
+import { type ListOptions, showList, withListOptions } from '../client/show-list.ts';
+import { type Column, coloured, statusStyle, tableText } from '../client/table.ts';
+import { EXIT } from '../exit-codes.ts';
+import { formatBytes, formatCount, formatItems, formatTook, printable } from '../format.ts';
+import { command } from './job-text.ts';
+
+interface ItemsOptions extends ClientOptions, ListOptions {
+  readonly status?: string;
+  readonly errorType?: string;
+}
+
+export function addItemsCommand(jobs: Command): void {
+  withListOptions(
+    withClientOptions(
+      jobs
+        .command('items')
+        .description('the items of a job, or one of them with every attempt')
+        .argument('<job>', 'the id of the job')
+        .argument('[item]', 'the id of an item')
+        .option('--status <status>', 'only pending, queued, in_progress, success, failed, skipped or cancelled ones')
+        .option('--error-type <type>', 'only those that failed as this: blocked, timeout …'),
+    ),
+  )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ trawl jobs items parcels-2026 --status failed --error-type blocked
+  $ trawl jobs items parcels-2026 --status failed --all --json > failed.jsonl
+  $ trawl jobs items parcels-2026 200-14-030`,
+    )
+    .action(items);
+}
+
+async function items(jobId: string, itemId: string | undefined, options: ItemsOptions): Promise<void> {
+  await talkToApi(options, async (client) => {
+    if (itemId !== undefined) return await showItem(client, jobId, itemId, options);
+    return await showList<ItemPageAnswer, ItemAnswer>(client, options, {
+      path: `${jobPath(jobId)}/items`,
+      query: { status: options.status, error_type: options.errorType },
+      entries: (page) => page.items,
+      pageSize: 1000,
+      columns: COLUMNS,
+      row: rowOf,
+      nothing: 'There are no such items.',
+    });
+  });
+}
+
+const COLUMNS: readonly Column[] = [
+  { name: 'ITEM', max: 60 },
+  { name: 'STATUS', style: statusStyle },
+  { name: 'TRIES', isNumber: true },
+  { name: 'TOOK', isNumber: true },
+  { name: 'ERROR', style: () => 'red' },
+  { name: 'MESSAGE', isFlexible: true },
+];
+
+function rowOf({ item_id, status, tries, duration_ms, error }: ItemAnswer): string[] {
+  const took = duration_ms === null ? '' : formatTook(duration_ms);
+  return [item_id, status, formatCount(tries), took, error?.type ?? '', error?.message ?? ''];
+}
+
+async function showItem({ api, out }: Client, jobId: string, itemId: string, options: ItemsOptions): Promise<number> {
+  const item = await api.get<ItemDetailAnswer>(itemPath(jobId, itemId));
+  if (options.json) await out.json(item);
+  else await out.write(itemText(item));
+  return EXIT.done;
+}
+
+function itemText(item: ItemDetailAnswer): string {
+  const { history, artifacts, error } = item;
+  const style = statusStyle(item.status);
+  const status = style === null ? printable(item.status) : coloured(style, printable(item.status));
+  const lines = [
+    `Item ${printable(item.item_id)} of ${printable(item.job_id)}: ${status}`,
+    `  input     ${printable(JSON.stringify(item.input), 2000)}`,
+    `  scraper   ${printable(item.scraper_id)} ${printable(item.scraper_version)}`,
+    `  given out ${formatItems(item.deliveries, 'time')}, tries in all: ${formatCount(item.tries)}`,
+  ];
+  if (error !== null) {
+    lines.push(`  error     ${printable(error.type)}: ${printable(error.message, 1000)}`);
+    if (error.cause !== null) lines.push(`  cause     ${printable(error.cause, 1000)}`);
+  }
+  const attempts = tableText(
+    ATTEMPT_COLUMNS,
+    history.map(({ attempt, tries, started_at, duration_ms, status: how, error: why }) => [
+      ...[formatCount(attempt), started_at, formatTook(duration_ms), formatCount(tries), how],
+      why === null ? '' : `${why.type}: ${why.message}`,
+    ]),
+  );
+  const kept = tableText(
+    ARTIFACT_COLUMNS,
+    artifacts.map(({ kind, size, content_type, sha256 }) => [kind, formatBytes(size), content_type, sha256]),
+  );
+  const [first] = artifacts;
+  return [
+    ...lines,
+    ...(history.length === 0 ? [] : ['', attempts.trimEnd()]),
+    ...(first === undefined
+      ? []
+      : [
+          '',
+          kept.trimEnd(),
+          '',
+          `  ${command(['jobs', 'download', item.job_id, item.item_id, '--artifact', first.kind])}`,
+        ]),
+    '',
+  ].join('\n');
+}
+
+const ATTEMPT_COLUMNS: readonly Column[] = [
+  { name: 'ATTEMPT', isNumber: true },
+  { name: 'STARTED' },
+  { name: 'TOOK', isNumber: true },
+  { name: 'TRIES', isNumber: true },
+  { name: 'STATUS', style: statusStyle },
+  { name: 'ERROR', isFlexible: true },
+];
+
+const ARTIFACT_COLUMNS: readonly Column[] = [
+  { name: 'ARTIFACT' },
+  { name: 'SIZE', isNumber: true },
+  { name: 'TYPE', isFlexible: true },
+  { name: 'SHA-256', isFlexible: true },
+];

@@ -1,0 +1,131 @@
+import type { Counts } from '../../domain/counts.ts';
+import type { FailureGroup } from '../../domain/failure-group.ts';
+import type { FailureGroupAnswer, JobAnswer, SummaryAnswer } from '../../wiring-client.ts';
+import { coloured, statusStyle } from '../client/table.ts';
+import { EXIT } from '../exit-codes.ts';
+import {
+  formatCommand,
+  formatCount,
+  formatDuration,
+  formatItems,
+  formatPercent,
+  formatRate,
+  printable,
+} from '../format.ts';
+import { failureGroupLines } from '../summary.ts';
+
+/** What a job came to, for a shell (SPEC §5). */
+export function exitCodeOfJob({ status, summary }: Pick<JobAnswer, 'status' | 'summary'>): number {
+  if (status !== 'completed') return EXIT.failed;
+  return summary.failed === 0 ? EXIT.done : EXIT.someItemsFailed;
+}
+
+export function countsOf({ in_progress, pending: _, ...counts }: SummaryAnswer): Counts {
+  return { ...counts, inProgress: in_progress };
+}
+
+export function groupsOf(groups: readonly FailureGroupAnswer[]): FailureGroup[] {
+  return groups.map(({ examples, ...group }) => {
+    return { ...group, examples: examples.map(({ item_id, message }) => ({ itemId: item_id, message })) };
+  });
+}
+
+/** All about one job, for people. */
+export function jobText(job: JobAnswer): string {
+  const name = job.job_name === null ? '' : ` (${printable(job.job_name, 100)})`;
+  const facts = Object.entries(factsOf(job)).filter(([, text]) => text !== null);
+  return [
+    `Job ${printable(job.job_id)}${name}: ${statusText(job)}`,
+    ...facts.map(([label, text]) => `  ${label.padEnd(9)} ${text}`),
+    ...failureGroupLines(groupsOf(job.errors.length > 0 ? job.errors : (job.reason?.evidence ?? []))),
+    ...nextSteps(job),
+  ].join('\n');
+}
+
+/** How it ended, or why it stands still. */
+export function jobEndText(job: JobAnswer): string {
+  const took = job.elapsed_seconds > 0 ? ` in ${formatDuration(job.elapsed_seconds * 1000)}` : '';
+  const why = job.reason === null ? '' : `: ${printable(job.reason.message)}`;
+  return [
+    `Job ${printable(job.job_id)} ${statusText(job)}${took}${why}`,
+    `  ${itemsText(job)}`,
+    ...failureGroupLines(groupsOf(job.errors.length > 0 ? job.errors : (job.reason?.evidence ?? []))),
+    ...nextSteps(job),
+  ].join('\n');
+}
+
+export function statusText({ status, held }: Pick<JobAnswer, 'status' | 'held'>): string {
+  const text = status === 'pending' && held ? 'held' : status;
+  const style = statusStyle(text);
+  const words = text === 'held' ? 'held until it is started' : printable(text.replaceAll('_', ' '));
+  return style === null ? words : coloured(style, words);
+}
+
+function factsOf(job: JobAnswer): Record<string, string | null> {
+  const { reason, labels, input, breaker, workers, replaced_by, results, fenced } = job;
+  const pairs = Object.entries(labels).map(([key, value]) => `${printable(key, 100)}=${printable(value, 100)}`);
+  return {
+    scraper: `${printable(job.scraper_id)} ${printable(job.scraper_version)}`,
+    extracts: input.extracts === null ? null : printable(input.extracts),
+    items: itemsText(job),
+    pace: paceText(job),
+    workers: `${formatCount(workers.in_flight)} in flight, ${formatCount(workers.limit)} at the most`,
+    breaker: `${printable(breaker.state)}, ${formatCount(breaker.failed)} of ${formatCount(breaker.finished)} failed, ${formatCount(breaker.consecutive_failures)} in a row${breaker.probe_at === null ? '' : `, tries again at ${printable(breaker.probe_at)}`}`,
+    reason: reason === null ? null : printable(reason.message),
+    created: timesText(job),
+    labels: pairs.length === 0 ? null : pairs.join(' '),
+    results: results.ready ? formatItems(results.parts ?? 0, 'part') : null,
+    fenced: fenced === 0 ? null : `${formatCount(fenced)} late writes refused`,
+    replaced: replaced_by === null ? null : `its data are those of ${printable(replaced_by)}`,
+  };
+}
+
+/** `1,200 of 2,000 (60 %): 1,190 ok, 10 failed` */
+export function itemsText({ summary, progress }: Pick<JobAnswer, 'summary' | 'progress'>): string {
+  const { success, failed, skipped, cancelled, queued, in_progress, pending, total } = summary;
+  const others = { skipped, cancelled, 'in flight': queued + in_progress, pending };
+  const kinds = [
+    `${formatCount(success)} ok`,
+    `${formatCount(failed)} failed`,
+    ...Object.entries(others).flatMap(([name, count]) => (count > 0 ? `${formatCount(count)} ${name}` : [])),
+  ];
+  const done = `${formatCount(progress.completed)} of ${formatCount(total)} (${formatPercent(progress.completed, total)})`;
+  return `${done}: ${kinds.join(', ')}`;
+}
+
+function paceText({ items_per_second, eta_seconds, elapsed_seconds, finished_at }: JobAnswer): string {
+  return [
+    ...(items_per_second === null ? [] : [formatRate(items_per_second)]),
+    ...(eta_seconds === null ? [] : [`ETA ${formatDuration(eta_seconds * 1000)}`]),
+    `${formatDuration(elapsed_seconds * 1000)} ${finished_at === null ? 'so far' : 'in all'}`,
+  ].join(', ');
+}
+
+function timesText({ created_at, started_at, finished_at }: JobAnswer): string {
+  const started = started_at === null ? '' : `, started ${printable(started_at)}`;
+  const finished = finished_at === null ? '' : `, finished ${printable(finished_at)}`;
+  return `${printable(created_at)}${started}${finished}`;
+}
+
+function nextSteps({ job_id, status, held, summary, reason }: JobAnswer): string[] {
+  const steps: [string, readonly string[]][] = [];
+  if (held) steps.push(['Start it', ['start', job_id]]);
+  if (status === 'failed' || status === 'paused') {
+    steps.push([reason?.code === 'user' ? 'Go on' : 'Go on, once that is repaired', ['resume', job_id]]);
+  }
+  if (summary.failed > 0 && status !== 'cancelled') steps.push(['Try the failed items again', ['retry', job_id]]);
+  if (status === 'completed') steps.push(['Get the results', ['export', job_id, '--out', 'results.jsonl']]);
+  return steps.flatMap(([what, words]) => ['', `${what}:`, `  ${command(['jobs', ...words])}`]);
+}
+
+/** As it can be typed. */
+export function command(words: readonly string[]): string {
+  return formatCommand(['trawl', ...words.map((word) => printable(word, 1000))]);
+}
+
+/** The command as it was typed, with the id that was made up for it, and with `more`. */
+export function again(jobId: string, ...more: readonly string[]): string {
+  const words = process.argv.slice(2);
+  const hasId = words.some((word) => word === '--job-id' || word.startsWith('--job-id='));
+  return command([...words, ...(hasId ? [] : ['--job-id', jobId]), ...more]);
+}

@@ -1,0 +1,59 @@
+import type { Command } from 'commander';
+import type { JobAnswer } from '../../wiring-client.ts';
+import { jobPath } from '../client/api-paths.ts';
+import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
+import { EXIT } from '../exit-codes.ts';
+import { exitCodeOfJob, jobEndText, jobText } from './job-text.ts';
+import { watchJob } from './watch-job.ts';
+
+export function addStatusCommand(jobs: Command): void {
+  withClientOptions(
+    jobs
+      .command('status')
+      .description('how a job stands: its items, its pace, what fails, and what to do next')
+      .argument('<job>', 'the id of the job'),
+  )
+    .addHelpText('after', '\nExamples:\n  $ trawl jobs status parcels-2026\n  $ trawl jobs status parcels-2026 --json')
+    .action(status);
+}
+
+export function addWatchCommand(jobs: Command): void {
+  withClientOptions(
+    jobs
+      .command('watch')
+      .description('show the progress of a job until it is over')
+      .argument('<job>', 'the id of the job'),
+  )
+    .addHelpText(
+      'after',
+      `
+It is told what happens, and goes on by itself if the server restarts. Ctrl-C ends the watching, not the job. A job
+that is paused is waited for, unless its breaker paused it and will not try again by itself.
+
+Exit codes: 0 done, 1 some items failed, 2 no such job or no server, 3 the job failed, was cancelled or its breaker
+tripped, 130 interrupted.
+
+Examples:
+  $ trawl jobs watch parcels-2026
+  $ trawl jobs watch parcels-2026 --json > end.json`,
+    )
+    .action(watch);
+}
+
+async function status(jobId: string, options: ClientOptions): Promise<void> {
+  await talkToApi(options, async ({ api, out }) => {
+    const job = await api.get<JobAnswer>(jobPath(jobId));
+    if (options.json) await out.json(job);
+    else await out.write(`${jobText(job)}\n`);
+    return EXIT.done;
+  });
+}
+
+async function watch(jobId: string, options: ClientOptions): Promise<void> {
+  await talkToApi(options, async (client) => {
+    const job = await watchJob(client, jobId);
+    if (options.json) await client.out.json(job);
+    else await client.out.write(`${jobEndText(job)}\n`);
+    return exitCodeOfJob(job);
+  });
+}

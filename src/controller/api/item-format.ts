@@ -1,0 +1,15 @@
+import type { ItemFormat } from '../read-items.ts';
+
+const FORMATS: Readonly<Record<string, ItemFormat>> = {
+  'application/x-ndjson': 'jsonl',
+  'application/ndjson': 'jsonl',
+  'application/jsonl': 'jsonl',
+  'text/csv': 'csv',
+  'application/json': 'json',
+};
+
+/** Null for a content type that items do not come in. */
+export function formatOfContentType(contentType: string | null): ItemFormat | null {
+  const type = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
+  return Object.hasOwn(FORMATS, type) ? (FORMATS[type] ?? null) : null;
+}

@@ -1,0 +1,127 @@
+import type { EventStream } from '../events.ts';
+import { ChangeBook } from '../extraction/changes.ts';
+import { JobFeeds } from '../feed/job-feeds.ts';
+import { RateBook } from '../feed/rate-book.ts';
+import { openMetrics } from '../metrics.ts';
+import { allowedHosts, isLoopback, parseKeys } from './access.ts';
+import type { Operation } from './operation.ts';
+import type { ApiParts, ReadyCheck } from './parts.ts';
+import { documentOperations } from './routes/documents.ts';
+import { extractionOperations } from './routes/extraction.ts';
+import { itemOperations } from './routes/items.ts';
+import { jobOperations } from './routes/jobs.ts';
+import { resultOperations } from './routes/results.ts';
+import { serviceOperations } from './routes/service.ts';
+import { buildServer, type ServerLog } from './server.ts';
+
+export interface ApiSettings {
+  readonly host: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  readonly apiKey: string | null;
+  readonly readApiKey: string | null;
+  readonly allowedHosts: readonly string[];
+}
+
+export class RefusedToListen extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'RefusedToListen';
+  }
+}
+
+export function allOperations(parts: ApiParts): readonly Operation[] {
+  const own = [
+    ...jobOperations(parts),
+    ...itemOperations(parts),
+    ...resultOperations(parts),
+    ...extractionOperations(parts),
+    ...serviceOperations(parts),
+  ];
+  return [...own, ...documentOperations(own, parts.version)];
+}
+
+/** Refused before anything is opened: without a key, only programs of this machine may reach the server. */
+export function checkListening({ host, apiKey }: Pick<ApiSettings, 'host' | 'apiKey'>): void {
+  if (apiKey !== null || isLoopback(host)) return;
+  throw new RefusedToListen(
+    `without a key the API is for this machine only: set TRAWL_API_KEY to listen on ${host}, or leave the host at 127.0.0.1`,
+  );
+}
+
+/** Listens until it is closed. Streams of events are ended first, what is being answered gets `graceMs`. */
+async function serveApi(parts: ApiParts, settings: ApiSettings, log: ServerLog) {
+  checkListening(settings);
+  const keys = parseKeys(settings.apiKey, settings.readApiKey);
+  const { app, stopTaking } = buildServer({
+    operations: allOperations(parts),
+    keys,
+    hosts: allowedHosts({ host: settings.host, names: settings.allowedHosts, hasKeys: !keys.isEmpty }),
+    clock: parts.clock,
+    log,
+    observe: (...request) => parts.metrics.observeRequest(...request),
+  });
+  await app.listen({ host: settings.host, port: settings.port }).catch((error: unknown) => {
+    throw listenTrouble(error, settings);
+  });
+  const address = app.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : settings.port;
+  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
+  return {
+    url: `http://${host}:${port}`,
+    async close(graceMs: number): Promise<void> {
+      stopTaking();
+      await parts.feeds.close();
+      const closed = new AbortController();
+      const closing = app.close().finally(() => closed.abort());
+      await Promise.race([closing, parts.clock.sleep(graceMs, closed.signal)]);
+      if (!closed.signal.aborted) app.server.closeAllConnections();
+      await closing;
+    },
+  };
+}
+
+export interface OpenApiParts
+  extends Omit<ApiParts, 'feeds' | 'rates' | 'metrics' | 'changes' | 'checks' | 'onError' | 'log'> {
+  readonly events: EventStream;
+  readonly standing: () => { readonly isLeading: boolean; readonly storageProblem: string | null };
+}
+
+/** The API on an engine: with what only the API needs of it. */
+export async function openApi(engine: OpenApiParts, settings: ApiSettings, log: ServerLog) {
+  const { events, ledger, queue, clock, version } = engine;
+  const rates = new RateBook({ events, clock });
+  const feeds = new JobFeeds({ events, ledger, rates, clock, settings: {} });
+  const metrics = openMetrics({ events, ledger, queue, clock, version, watchers: () => feeds.watchers });
+  const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
+  const changes = new ChangeBook({ ...engine, onError });
+  const checks = async () => checksOf(engine.standing());
+  const server = await serveApi({ ...engine, rates, feeds, metrics, changes, checks, onError, log }, settings, log);
+  return {
+    url: server.url,
+    async close(graceMs: number): Promise<void> {
+      await server.close(graceMs);
+      await changes.close();
+      metrics.close();
+      rates.close();
+    },
+  };
+}
+
+function checksOf({ isLeading, storageProblem }: ReturnType<OpenApiParts['standing']>): readonly ReadyCheck[] {
+  return [
+    { name: 'leading', ok: isLeading, message: isLeading ? null : 'another controller leads, or none does yet' },
+    { name: 'storage', ok: storageProblem === null, message: storageProblem },
+  ];
+}
+
+function listenTrouble(error: unknown, { host, port }: ApiSettings): Error {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  if (code === 'EADDRINUSE')
+    return new RefusedToListen(`port ${port} of ${host} is in use: choose another with --port`);
+  if (code === 'EACCES')
+    return new RefusedToListen(`port ${port} of ${host} is not for this user: choose one above 1023`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new RefusedToListen(`this machine has no address ${host}`);
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,208 @@
+import { z } from 'zod';
+import { problemSchema } from './answers.ts';
+import type { AnswerSpec, Operation } from './operation.ts';
+import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from './problem.ts';
+
+/** The OpenAPI 3.1 document of the operations. Schemas are those that requests are checked with, as JSON Schema. */
+export function openApiDocument(operations: readonly Operation[], version: string): OpenApiDocument {
+  const schemas: Record<string, object> = {};
+  const paths: Record<string, Record<string, object>> = {};
+  for (const each of operations) {
+    paths[each.path] = { ...paths[each.path], [each.method.toLowerCase()]: describe(each, schemas) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Trawl',
+      version,
+      summary: 'Bulk web scraping: jobs of millions of items, every one accounted for.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ apiKey: [] }, { bearer: [] }],
+    tags: TAGS,
+    paths,
+    components: {
+      schemas,
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        bearer: { type: 'http', scheme: 'bearer' },
+      },
+    },
+  };
+}
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly summary: string;
+    readonly license: object;
+  };
+  readonly servers: readonly object[];
+  readonly security: readonly object[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>>; readonly securitySchemes: object };
+}
+
+const TAGS = [
+  { name: 'jobs', description: 'Make jobs, follow them, steer them.' },
+  { name: 'items', description: 'What a job works on, and what became of it.' },
+  { name: 'results', description: 'What was collected.' },
+  { name: 'scrapers', description: 'What can be run.' },
+  { name: 'service', description: 'The service itself.' },
+];
+
+/** What any operation can answer. */
+const COMMON: readonly ProblemCode[] = ['malformed_request', 'forbidden_host', 'forbidden_origin', 'stopping'];
+
+function describe(operation: Operation, schemas: Record<string, object>): object {
+  const { id, tag, summary, description, access } = operation;
+  const codes = new Set<ProblemCode>([
+    ...COMMON,
+    ...(access === 'open' ? [] : (['unauthorized'] as const)),
+    ...(access === 'full' ? (['forbidden'] as const) : []),
+    // A body is looked at also where none is wanted.
+    ...(operation.method === 'GET' ? [] : (['too_large', 'unsupported_media_type'] as const)),
+    'invalid_request',
+    'storage_trouble',
+    'internal_error',
+    ...operation.problems,
+  ]);
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(access === 'open' ? { security: [] } : {}),
+    parameters: [
+      ...parametersOf(operation.params, 'path', schemas),
+      ...parametersOf(operation.query, 'query', schemas),
+      ...headerParameters(id),
+    ],
+    ...requestBodyOf(operation, schemas),
+    responses: { ...answersOf(operation, schemas), ...problemsOf([...codes], operation, schemas) },
+  };
+}
+
+function headerParameters(id: string): object[] {
+  if (id === 'createJob') return [headerParameter('Idempotency-Key', 'The same key and body never make a second job.')];
+  if (id === 'watchJob') return [headerParameter('Last-Event-ID', 'The id of the last event that was seen.')];
+  if (id === 'downloadArtifact') return [headerParameter('Range', 'One range of bytes.')];
+  return [];
+}
+
+function headerParameter(name: string, description: string): object {
+  return { name, in: 'header', required: false, description, schema: { type: 'string' } };
+}
+
+function parametersOf(schema: z.ZodType, place: 'path' | 'query', schemas: Record<string, object>): object[] {
+  const { properties = {}, required = [] } = jsonSchemaOf(schema, 'output', schemas) as {
+    properties?: Record<string, { default?: unknown; description?: string }>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...property }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || (required.includes(name) && property.default === undefined),
+    ...(description === undefined ? {} : { description }),
+    schema: property,
+  }));
+}
+
+function requestBodyOf({ body }: Operation, schemas: Record<string, object>): object {
+  switch (body.kind) {
+    case 'none':
+      return {};
+    case 'json':
+      return {
+        requestBody: {
+          required: !body.isOptional,
+          content: { 'application/json': { schema: jsonSchemaOf(body.schema, 'input', schemas) } },
+        },
+      };
+    case 'stream': {
+      const content = Object.entries(body.contentTypes).map(([type, example]) => [
+        type,
+        { schema: { type: 'string' }, example },
+      ]);
+      return { requestBody: { required: true, content: Object.fromEntries(content) } };
+    }
+  }
+}
+
+function answersOf({ answers }: Operation, schemas: Record<string, object>): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, answer]) => [status, { ...answerOf(answer, schemas) }]),
+  );
+}
+
+function answerOf({ description, content, headers }: AnswerSpec, schemas: Record<string, object>): object {
+  return {
+    description,
+    ...(headers === undefined
+      ? {}
+      : {
+          headers: Object.fromEntries(
+            Object.entries(headers).map(([name, text]) => [name, { description: text, schema: { type: 'string' } }]),
+          ),
+        }),
+    ...(content === undefined
+      ? {}
+      : {
+          content: Object.fromEntries(
+            Object.entries(content).map(([type, schema]) => [
+              type,
+              typeof schema === 'string'
+                ? { schema: { type: 'string', description: schema } }
+                : { schema: jsonSchemaOf(schema, 'output', schemas) },
+            ]),
+          ),
+        }),
+  };
+}
+
+/** One answer per status, which names the codes that it can have. */
+function problemsOf(codes: readonly ProblemCode[], operation: Operation, schemas: Record<string, object>) {
+  const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status);
+  const schema = jsonSchemaOf(problemSchema, 'output', schemas);
+  return Object.fromEntries(
+    [...byStatus]
+      .sort(([one], [other]) => one - other)
+      .map(([status, some]) => {
+        const description = some.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' ');
+        const own = operation.answers[status];
+        const content = { [PROBLEM_TYPE]: { schema } };
+        if (own === undefined) return [status, { description, content }];
+        const described = answerOf(own, schemas) as { content?: object };
+        const all = { ...described.content, ...content };
+        return [status, { ...described, description: `${own.description} ${description}`, content: all }];
+      }),
+  );
+}
+
+/** Named schemas go to the components, and are referred to. */
+function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, object>): object {
+  const made = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' });
+  const {
+    $schema: _,
+    $defs,
+    ...rest
+  } = JSON.parse(JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/')) as {
+    $schema?: string;
+    $defs?: Record<string, object>;
+    id?: string;
+  };
+  for (const [name, definition] of Object.entries($defs ?? {})) schemas[name] = withoutId(definition);
+  const { id, ...own } = rest;
+  if (id === undefined) return own;
+  schemas[id] = own;
+  return { $ref: `#/components/schemas/${id}` };
+}
+
+function withoutId(definition: object): object {
+  const { id: _, ...rest } = definition as { id?: string };
+  return rest;
+}

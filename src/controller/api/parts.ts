@@ -1,0 +1,50 @@
+import type { Digest } from '../../domain/artifact.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Faults } from '../../ports/faults.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { ResultStore } from '../../ports/result-store.ts';
+import type { WorkQueue } from '../../ports/work-queue.ts';
+import type { ChangeBook } from '../extraction/changes.ts';
+import type { JobFeeds } from '../feed/job-feeds.ts';
+import type { RateBook } from '../feed/rate-book.ts';
+import type { Metrics } from '../metrics.ts';
+import type { ScraperCatalog } from '../scraper-catalog.ts';
+import { Problem } from './problem.ts';
+import type { ServerLog } from './server.ts';
+
+/** What the operations of the API stand on. */
+export interface ApiParts {
+  readonly ledger: Ledger;
+  readonly store: ResultStore;
+  readonly queue: Pick<WorkQueue, 'depth'>;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly digest: Digest;
+  readonly catalog: ScraperCatalog;
+  readonly feeds: JobFeeds;
+  readonly rates: RateBook;
+  readonly metrics: Metrics;
+  readonly changes: ChangeBook;
+  readonly version: string;
+  readonly log: Pick<ServerLog, 'info'>;
+  /** For what goes wrong behind an answer. */
+  readonly onError: (where: string, error: unknown) => void;
+  /** What must be well for the service to do its work. */
+  readonly checks: () => Promise<readonly ReadyCheck[]>;
+}
+
+export interface ReadyCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly message: string | null;
+}
+
+/** The job, or the problem that there is none. */
+export async function jobOf({ ledger }: Pick<ApiParts, 'ledger'>, jobId: string): Promise<JobRecord> {
+  return (await ledger.job(jobId)) ?? noJob(jobId);
+}
+
+export function noJob(jobId: string): never {
+  throw new Problem('job_not_found', `There is no job ${jobId}.`);
+}

@@ -1,0 +1,53 @@
+import type { StoredArtifact } from '../../domain/artifact.ts';
+import { type Failure, isRetryable } from '../../domain/failure.ts';
+import type { ItemRecord } from '../../domain/item.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import type { ItemAnswer, ItemDetailAnswer } from './answers.ts';
+import { iso } from './present-job.ts';
+
+export function presentItem(item: ItemRecord): ItemAnswer {
+  const first = item.attempts.at(0);
+  const last = item.attempts.at(-1);
+  const failure = item.status === 'failed' ? last?.failure : null;
+  return {
+    item_id: item.itemId,
+    status: item.status,
+    input: item.input,
+    error: failure ? presentFailure(failure) : null,
+    attempts: item.attempts.length,
+    tries: last?.tries ?? 0,
+    first_attempt_at: first ? iso(first.startedAt) : null,
+    last_attempt_at: last ? iso(last.startedAt) : null,
+    duration_ms: last?.durationMs ?? null,
+    artifacts: item.artifacts.map((artifact) => presentArtifact(item, artifact)),
+  };
+}
+
+export function presentItemDetail(item: ItemRecord, job: JobRecord): ItemDetailAnswer {
+  return {
+    ...presentItem(item),
+    job_id: item.jobId,
+    scraper_id: job.scraperId,
+    scraper_version: job.scraperVersion,
+    deliveries: item.deliveries,
+    strikes: item.strikes,
+    history: item.attempts.map(({ attempt, tries, startedAt, durationMs, end, failure }) => ({
+      attempt,
+      tries,
+      started_at: iso(startedAt),
+      duration_ms: durationMs,
+      status: end,
+      error: failure ? presentFailure(failure) : null,
+    })),
+  };
+}
+
+function presentFailure({ type, message, cause }: Failure) {
+  return { type, message, retryable: isRetryable(type), cause };
+}
+
+function presentArtifact({ jobId, itemId }: ItemRecord, artifact: StoredArtifact) {
+  const { kind, key, size, sha256, contentType, encoding } = artifact;
+  const href = `/jobs/${encodeURIComponent(jobId)}/items/${encodeURIComponent(itemId)}/download?artifact=${kind}`;
+  return { kind, key, size, sha256, content_type: contentType, encoding, href };
+}

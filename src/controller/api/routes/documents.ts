@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { DOCS_POLICY, docsPage } from '../docs-page.ts';
+import { openApiDocument } from '../openapi.ts';
+import { NO_BODY, type Operation, operation } from '../operation.ts';
+import { noQuery } from '../requests.ts';
+
+/** The API about itself: these two are part of the list that they are made from. */
+export function documentOperations(others: readonly Operation[], version: string): Operation[] {
+  const own: Operation[] = [];
+  let made: { readonly json: string; readonly page: string } | null = null;
+  const documents = () => {
+    if (made === null) {
+      const document = openApiDocument([...others, ...own], version);
+      made = { json: JSON.stringify(document), page: docsPage(document) };
+    }
+    return made;
+  };
+  const shared = {
+    method: 'GET',
+    tag: 'service',
+    access: 'open',
+    params: z.strictObject({}),
+    query: noQuery,
+    body: NO_BODY,
+    problems: [],
+  } as const;
+  own.push(
+    operation({
+      ...shared,
+      id: 'getOpenApi',
+      path: '/openapi.json',
+      summary: 'This API as an OpenAPI 3.1 document',
+      answers: { 200: { description: 'The document.', content: { 'application/json': z.looseObject({}) } } },
+      async handle() {
+        return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, text: documents().json };
+      },
+    }),
+    operation({
+      ...shared,
+      id: 'getDocs',
+      path: '/docs',
+      summary: 'This API as a page to read',
+      answers: { 200: { description: 'The page.', content: { 'text/html': 'HTML.' } } },
+      async handle() {
+        const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': DOCS_POLICY };
+        return { status: 200, headers, text: documents().page };
+      },
+    }),
+  );
+  return own;
+}

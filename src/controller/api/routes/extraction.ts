@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { beginExtraction } from '../../extraction/begin-extraction.ts';
+import { replaceResults } from '../../extraction/replace-results.ts';
+import { changesSchema, extractedSchema, jobStatusAnswerSchema } from '../answers.ts';
+import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../operation.ts';
+import { type ApiParts, jobOf, noJob } from '../parts.ts';
+import { presentCreated, presentStatus } from '../present-job.ts';
+import { Problem, sentence } from '../problem.ts';
+import { extractBody, jobPath, noQuery } from '../requests.ts';
+
+export function extractionOperations(parts: ApiParts): Operation[] {
+  return [
+    operation({
+      id: 'extractJob',
+      method: 'POST',
+      path: '/jobs/{job_id}/extract',
+      tag: 'results',
+      summary: 'Run a newer parse over the pages that a job kept, without a request',
+      description:
+        'Makes a job of its own. When it is over, `GET /jobs/{job_id}/changes` of the new job tells which fields are ' +
+        'different, and `POST /jobs/{job_id}/replace` puts its data in the place of the old.',
+      access: 'full',
+      params: jobPath,
+      query: noQuery,
+      body: jsonBody(extractBody, { isOptional: true }),
+      answers: { 201: jsonAnswer('The job was made and started.', extractedSchema) },
+      problems: ['job_not_found', 'job_exists', 'state_conflict'],
+      async handle({ params: { job_id: jobId }, body }) {
+        const answer = await beginExtraction(parts, jobId, body);
+        switch (answer.kind) {
+          case 'missing':
+            return noJob(jobId);
+          case 'bad':
+            throw new Problem('invalid_request', 'The pages cannot be extracted: see errors.', answer.problems);
+          case 'exists':
+            throw new Problem('job_exists', `There is a job ${answer.job.jobId} already, which is something else.`);
+          case 'nothing':
+            throw new Problem('state_conflict', sentence(answer.message));
+          case 'begun': {
+            const { job, withoutPage } = answer;
+            return { status: 201, json: { ...presentCreated(job), extracts: jobId, without_page: withoutPage } };
+          }
+        }
+      },
+    }),
+    operation({
+      id: 'getChanges',
+      method: 'GET',
+      path: '/jobs/{job_id}/changes',
+      tag: 'results',
+      summary: 'What a re-extraction found different, field by field',
+      access: 'read',
+      params: jobPath,
+      query: noQuery,
+      body: NO_BODY,
+      answers: { 200: jsonAnswer('The changes, as far as they are known.', changesSchema) },
+      problems: ['job_not_found', 'state_conflict'],
+      async handle({ params: { job_id: jobId } }) {
+        const job = await jobOf(parts, jobId);
+        const changes = await parts.changes.changesOf(job);
+        if (changes === null) throw new Problem('state_conflict', `The job ${jobId} is no re-extraction.`);
+        return { status: 200, json: changes };
+      },
+    }),
+    operation({
+      id: 'replaceResults',
+      method: 'POST',
+      path: '/jobs/{job_id}/replace',
+      tag: 'results',
+      summary: 'Put the data of a re-extraction in the place of the old',
+      description: 'One write: the results of the older job are the new ones from then on, wherever there is one.',
+      access: 'full',
+      params: jobPath,
+      query: noQuery,
+      body: jsonBody(z.strictObject({}), { isOptional: true }),
+      answers: { 200: jsonAnswer('How the older job stands.', jobStatusAnswerSchema) },
+      problems: ['job_not_found', 'state_conflict'],
+      async handle({ params: { job_id: jobId } }) {
+        const answer = await replaceResults(parts, jobId);
+        if (answer.kind === 'missing') return noJob(jobId);
+        if (answer.kind === 'refused') throw new Problem('state_conflict', sentence(answer.because));
+        return { status: 200, json: presentStatus(answer.source) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,258 @@
+import { z } from 'zod';
+import type { JobEvent } from '../../../domain/job.ts';
+import { changePolicy } from '../../change-policy.ts';
+import { removeJob } from '../../remove-job.ts';
+import { retryItems } from '../../retry.ts';
+import { submitJob, submitSchema } from '../../submit.ts';
+import {
+  createdSchema,
+  failuresSchema,
+  jobPageSchema,
+  jobSchema,
+  jobStatusAnswerSchema,
+  retriedSchema,
+} from '../answers.ts';
+import { decodeCursor, encodeCursor } from '../cursor.ts';
+import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../operation.ts';
+import { type ApiParts, jobOf, noJob } from '../parts.ts';
+import { presentCreated, presentFailureGroup, presentJob, presentJobSummary, presentStatus } from '../present-job.ts';
+import { Problem, sentence } from '../problem.ts';
+import { failuresQuery, jobPath, jobsQuery, noQuery, policyBody, retryBody } from '../requests.ts';
+
+const MIB = 1 << 20;
+const CREATE_LIMIT_BYTES = 16 * MIB;
+const RETRY_LIMIT_BYTES = 16 * MIB;
+const ERRORS_SHOWN = 10;
+
+export function jobOperations(parts: ApiParts): Operation[] {
+  const { ledger, clock } = parts;
+  return [
+    operation({
+      id: 'createJob',
+      method: 'POST',
+      path: '/jobs',
+      tag: 'jobs',
+      summary: 'Make a job',
+      description:
+        'All of it or nothing. Large jobs are made with `hold`, filled by `POST /jobs/{job_id}/items` and started. ' +
+        'The same request under the same `Idempotency-Key`, or `job_id`, never makes a second job.',
+      access: 'full',
+      params: z.strictObject({}),
+      query: noQuery,
+      body: jsonBody(submitSchema, { limitBytes: CREATE_LIMIT_BYTES }),
+      answers: {
+        201: { ...jsonAnswer('The job was made.', createdSchema), headers: { location: 'The path of the job.' } },
+        200: jsonAnswer('The same request had made it before (Idempotency-Key).', createdSchema),
+      },
+      problems: ['job_exists', 'idempotency_key_reused', 'too_large'],
+      async handle({ body, header }) {
+        const answer = await submitJob(parts, body, idempotencyKey(header('idempotency-key')));
+        switch (answer.kind) {
+          case 'bad':
+            throw new Problem('invalid_request', 'The job cannot be made: see errors.', answer.problems);
+          case 'exists':
+            throw new Problem('job_exists', `There is a job ${answer.job.jobId} already. It was left as it is.`);
+          case 'key-reused':
+            throw new Problem('idempotency_key_reused', `The job ${answer.job.jobId} was made by another request.`);
+          case 'replayed':
+            return { status: 200, json: presentCreated(answer.job) };
+          case 'created': {
+            const location = `/jobs/${encodeURIComponent(answer.job.jobId)}`;
+            return { status: 201, headers: { location }, json: presentCreated(answer.job) };
+          }
+        }
+      },
+    }),
+    operation({
+      id: 'listJobs',
+      method: 'GET',
+      path: '/jobs',
+      tag: 'jobs',
+      summary: 'List jobs, newest first',
+      access: 'read',
+      params: z.strictObject({}),
+      query: jobsQuery,
+      body: NO_BODY,
+      answers: { 200: jsonAnswer('A page of jobs.', jobPageSchema) },
+      problems: [],
+      async handle({ query: { limit, cursor, status } }) {
+        const list = `jobs ${status ?? ''}`;
+        const page = { after: decodeCursor(list, cursor), limit };
+        const { entries, next } = await ledger.jobs({ status: status ?? null, page });
+        return {
+          status: 200,
+          json: { jobs: entries.map(presentJobSummary), next_cursor: encodeCursor(list, next) },
+        };
+      },
+    }),
+    operation({
+      id: 'getJob',
+      method: 'GET',
+      path: '/jobs/{job_id}',
+      tag: 'jobs',
+      summary: 'A job: how far it is, what fails, what it is allowed to do',
+      access: 'read',
+      params: jobPath,
+      query: noQuery,
+      body: NO_BODY,
+      answers: { 200: jsonAnswer('The job.', jobSchema) },
+      problems: ['job_not_found'],
+      async handle({ params: { job_id: jobId } }) {
+        const job = await jobOf(parts, jobId);
+        const failures = await ledger.failureGroups(jobId, ERRORS_SHOWN);
+        const more = { failures, perSecond: parts.rates.perSecond(jobId), now: clock.now() };
+        return { status: 200, json: presentJob(job, more) };
+      },
+    }),
+    operation({
+      id: 'getJobStatus',
+      method: 'GET',
+      path: '/jobs/{job_id}/status',
+      tag: 'jobs',
+      summary: 'Status and counts only: for whoever asks often',
+      access: 'read',
+      params: jobPath,
+      query: noQuery,
+      body: NO_BODY,
+      answers: { 200: jsonAnswer('Status and counts.', jobStatusAnswerSchema) },
+      problems: ['job_not_found'],
+      async handle({ params: { job_id: jobId } }) {
+        return { status: 200, json: presentStatus(await jobOf(parts, jobId)) };
+      },
+    }),
+    step(parts, 'start', 'Start a job that was held', { kind: 'start' }),
+    step(parts, 'pause', 'Stop dispatching; what is in flight ends by itself', {
+      kind: 'pause',
+      reason: { code: 'user', message: 'paused by a user', evidence: [] },
+    }),
+    step(parts, 'resume', 'Go on, and close the circuit if it was open', { kind: 'resume' }),
+    step(parts, 'cancel', 'End the job for good; what is not in flight is cancelled', { kind: 'cancel' }),
+    operation({
+      id: 'retryJob',
+      method: 'POST',
+      path: '/jobs/{job_id}/retry',
+      tag: 'jobs',
+      summary: 'Open failed items again, or count those that would be',
+      access: 'full',
+      params: jobPath,
+      query: noQuery,
+      body: jsonBody(retryBody, { isOptional: true, limitBytes: RETRY_LIMIT_BYTES }),
+      answers: { 200: jsonAnswer('How many items were opened, or would be.', retriedSchema) },
+      problems: ['job_not_found', 'state_conflict', 'too_large'],
+      async handle({ params: { job_id: jobId }, body }) {
+        const { error_type: errorType, item_ids: itemIds, preview } = body;
+        const filter = { errorType: errorType ?? null, itemIds: itemIds ?? null, preview };
+        const answer = await retryItems(parts, jobId, filter);
+        if (answer.kind === 'missing') return noJob(jobId);
+        if (answer.kind === 'refused') throw new Problem('state_conflict', sentence(answer.because));
+        const { status } = await jobOf(parts, jobId);
+        return { status: 200, json: { job_id: jobId, status, preview, items: answer.items } };
+      },
+    }),
+    operation({
+      id: 'changeJob',
+      method: 'PATCH',
+      path: '/jobs/{job_id}',
+      tag: 'jobs',
+      summary: 'Change the policy of a job while it runs',
+      description:
+        'Fields that are named are changed, the others stay. Workers go by the new policy from their next item on.',
+      access: 'full',
+      params: jobPath,
+      query: noQuery,
+      body: jsonBody(policyBody),
+      answers: { 200: jsonAnswer('The job with its new policy.', jobSchema) },
+      problems: ['job_not_found', 'state_conflict'],
+      async handle({ params: { job_id: jobId }, body }) {
+        const answer = await changePolicy(parts, jobId, body.execution_policy);
+        switch (answer.kind) {
+          case 'missing':
+            return noJob(jobId);
+          case 'bad':
+            throw new Problem('invalid_request', 'The policy cannot be used: see errors.', answer.problems);
+          case 'refused':
+            throw new Problem('state_conflict', sentence(answer.because));
+          case 'changed': {
+            const failures = await ledger.failureGroups(jobId, ERRORS_SHOWN);
+            const more = { failures, perSecond: parts.rates.perSecond(jobId), now: clock.now() };
+            return { status: 200, json: presentJob(answer.job, more) };
+          }
+        }
+      },
+    }),
+    operation({
+      id: 'deleteJob',
+      method: 'DELETE',
+      path: '/jobs/{job_id}',
+      tag: 'jobs',
+      summary: 'Delete a job and its results',
+      description: 'A job that is in progress is cancelled or paused first.',
+      access: 'full',
+      params: jobPath,
+      query: noQuery,
+      body: NO_BODY,
+      answers: { 204: { description: 'It is gone.' } },
+      problems: ['job_not_found', 'state_conflict'],
+      async handle({ params: { job_id: jobId } }) {
+        const answer = await removeJob(parts, jobId);
+        if (answer.kind === 'missing') return noJob(jobId);
+        if (answer.kind === 'refused') throw new Problem('state_conflict', sentence(answer.because));
+        parts.feeds.removed(jobId);
+        return { status: 204, empty: true };
+      },
+    }),
+    operation({
+      id: 'listFailures',
+      method: 'GET',
+      path: '/jobs/{job_id}/failures',
+      tag: 'jobs',
+      summary: 'Failures grouped: type, message without particulars, make of the page',
+      access: 'read',
+      params: jobPath,
+      query: failuresQuery,
+      body: NO_BODY,
+      answers: { 200: jsonAnswer('Groups, commonest first.', failuresSchema) },
+      problems: ['job_not_found'],
+      async handle({ params: { job_id: jobId }, query: { limit } }) {
+        const { counts } = await jobOf(parts, jobId);
+        const groups = await ledger.failureGroups(jobId, limit);
+        return {
+          status: 200,
+          json: { job_id: jobId, failed: counts.failed, groups: groups.map(presentFailureGroup) },
+        };
+      },
+    }),
+  ];
+}
+
+/** An event that a user sends to a job. */
+function step(parts: ApiParts, name: 'start' | 'pause' | 'resume' | 'cancel', summary: string, event: JobEvent) {
+  return operation({
+    id: `${name}Job`,
+    method: 'POST',
+    path: `/jobs/{job_id}/${name}`,
+    tag: 'jobs',
+    summary,
+    access: 'full',
+    params: jobPath,
+    query: noQuery,
+    body: jsonBody(z.strictObject({}), { isOptional: true }),
+    answers: { 200: jsonAnswer('How the job stands now.', jobStatusAnswerSchema) },
+    problems: ['job_not_found', 'state_conflict'],
+    async handle({ params: { job_id: jobId } }) {
+      const answer = await parts.ledger.changeJob(jobId, event, parts.clock.now());
+      if (answer === 'missing') return noJob(jobId);
+      if ('refused' in answer) throw new Problem('state_conflict', sentence(answer.refused));
+      return { status: 200, json: presentStatus(answer) };
+    },
+  });
+}
+
+const MAX_KEY_LENGTH = 255;
+
+function idempotencyKey(header: string | null): string | null {
+  if (header === null) return null;
+  if (header !== '' && header.length <= MAX_KEY_LENGTH) return header;
+  const message = `it must have 1 to ${MAX_KEY_LENGTH} characters`;
+  throw new Problem('invalid_request', 'The Idempotency-Key cannot be used.', [{ path: 'Idempotency-Key', message }]);
+}

@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { healthSchema, queueSchema, readySchema, scraperSchema, scrapersSchema } from '../answers.ts';
+import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
+import type { ApiParts } from '../parts.ts';
+import { Problem } from '../problem.ts';
+import { noQuery, scraperPath } from '../requests.ts';
+
+const nothing = z.strictObject({});
+
+export function serviceOperations(parts: ApiParts): Operation[] {
+  const { catalog, queue, metrics, clock, version } = parts;
+  const startedAt = clock.elapsed();
+  return [
+    operation({
+      id: 'listScrapers',
+      method: 'GET',
+      path: '/scrapers',
+      tag: 'scrapers',
+      summary: 'The scrapers that there are',
+      access: 'read',
+      params: nothing,
+      query: noQuery,
+      body: NO_BODY,
+      answers: { 200: jsonAnswer('By id, and those that cannot be used.', scrapersSchema) },
+      problems: [],
+      async handle() {
+        const entries = await catalog.list();
+        return {
+          status: 200,
+          json: {
+            scrapers: entries.flatMap((entry) => (entry.kind === 'known' ? [entry.summary] : [])),
+            broken: entries.flatMap((entry) =>
+              entry.kind === 'broken' ? [{ id: entry.id, problem: entry.problem }] : [],
+            ),
+          },
+        };
+      },
+    }),
+    operation({
+      id: 'getScraper',
+      method: 'GET',
+      path: '/scrapers/{scraper_id}',
+      tag: 'scrapers',
+      summary: 'A scraper, with the JSON schemas of its input and its data',
+      access: 'read',
+      params: scraperPath,
+      query: noQuery,
+      body: NO_BODY,
+      answers: { 200: jsonAnswer('The scraper.', scraperSchema) },
+      problems: ['scraper_not_found', 'state_conflict'],
+      async handle({ params: { scraper_id: id } }) {
+        const scraper = await catalog.find(id).catch((error: unknown) => {
+          throw new Problem('state_conflict', error instanceof Error ? error.message : String(error));
+        });
+        if (scraper === null) throw new Problem('scraper_not_found', `There is no scraper ${id}.`);
+        const { name, description, kind, hosts, lane, input, output, canExtract } = scraper;
+        return {
+          status: 200,
+          json: {
+            ...{ id, name, version: scraper.version, description, kind, hosts, lane },
+            can_extract: canExtract,
+            input_schema: input,
+            output_schema: output,
+          },
+        };
+      },
+    }),
+    operation({
+      id: 'getQueue',
+      method: 'GET',
+      path: '/queue',
+      tag: 'service',
+      summary: 'How many batches wait and are in flight, per lane',
+      access: 'read',
+      params: nothing,
+      query: noQuery,
+      body: NO_BODY,
+      answers: { 200: jsonAnswer('Depths.', queueSchema) },
+      problems: [],
+      async handle() {
+        const lanes = await queue.depth();
+        return {
+          status: 200,
+          json: { lanes: lanes.map(({ lane, waiting, delivered }) => ({ lane, waiting, in_flight: delivered })) },
+        };
+      },
+    }),
+    operation({
+      id: 'getHealth',
+      method: 'GET',
+      path: '/health',
+      tag: 'service',
+      summary: 'Whether the process is alive',
+      access: 'open',
+      params: nothing,
+      query: noQuery,
+      body: NO_BODY,
+      answers: { 200: jsonAnswer('It is.', healthSchema) },
+      problems: [],
+      async handle() {
+        const uptime = Math.round((clock.elapsed() - startedAt) / 1000);
+        return { status: 200, json: { status: 'ok', version, uptime_seconds: uptime } };
+      },
+    }),
+    operation({
+      id: 'getReadiness',
+      method: 'GET',
+      path: '/ready',
+      tag: 'service',
+      summary: 'Whether it can do its work',
+      access: 'open',
+      params: nothing,
+      query: noQuery,
+      body: NO_BODY,
+      answers: {
+        200: jsonAnswer('It can.', readySchema),
+        503: jsonAnswer('It cannot: the checks say why.', readySchema),
+      },
+      problems: [],
+      async handle() {
+        const checks = await parts.checks();
+        const ready = checks.every(({ ok }) => ok);
+        return { status: ready ? 200 : 503, json: { ready, checks } };
+      },
+    }),
+    operation({
+      id: 'getMetrics',
+      method: 'GET',
+      path: '/metrics',
+      tag: 'service',
+      summary: 'Metrics in the text format of Prometheus',
+      access: 'read',
+      params: nothing,
+      query: noQuery,
+      body: NO_BODY,
+      answers: { 200: { description: 'The metrics.', content: { 'text/plain': 'Text exposition format 0.0.4.' } } },
+      problems: [],
+      async handle() {
+        return { status: 200, headers: { 'content-type': metrics.contentType }, text: await metrics.render() };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,233 @@
+import { Readable } from 'node:stream';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Clock } from '../../ports/clock.ts';
+import { StorageTrouble } from '../../ports/storage-trouble.ts';
+import { type AllowedHosts, checkHost, checkOrigin, type Keys, keyIn, mayPass } from './access.ts';
+import { type ApiReply, checked, type Operation } from './operation.ts';
+import { PROBLEM_TYPE, PROBLEMS, Problem, renderProblem } from './problem.ts';
+
+export interface ServerParts {
+  readonly operations: readonly Operation[];
+  readonly keys: Keys;
+  readonly hosts: AllowedHosts;
+  readonly clock: Clock;
+  readonly log: ServerLog;
+  readonly observe: (operation: string, method: string, status: number, seconds: number) => void;
+}
+
+export interface ServerLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+const DEFAULT_LIMIT_BYTES = 1 << 20;
+/** A job's and an item's id, each character as three. */
+const MAX_PARAM_LENGTH = 4000;
+const MAX_HEADER_BYTES = 32 * 1024;
+/** Of silence: longer than any pause of a sender that still sends. Watchers hear something every few seconds. */
+const SILENCE_MS = 120_000;
+
+/** The HTTP server of a list of operations: access, limits, parsing and problems are the same for all of them. */
+export function buildServer(parts: ServerParts): { readonly app: FastifyInstance; stopTaking(): void } {
+  const app = Fastify({
+    logger: false,
+    bodyLimit: DEFAULT_LIMIT_BYTES,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    connectionTimeout: SILENCE_MS,
+    // An upload may take hours; silence ends it sooner.
+    requestTimeout: 0,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    http: { maxHeaderSize: MAX_HEADER_BYTES },
+    frameworkErrors: (error, _request, reply) => void sendProblem(reply, problemOf(error)),
+    clientErrorHandler: answerBrokenRequest,
+  });
+  let isStopping = false;
+  // What a scraper's page could do in our origin, if all else failed.
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store');
+    const header = headerOf(request);
+    checkHost(header('host'), parts.hosts);
+    checkOrigin(header('origin'), header('host'), header('sec-fetch-site'));
+    if (isStopping) throw new Problem('stopping', 'The server is stopping: try again in a moment.');
+  });
+  app.addHook('onResponse', async (request, reply) => report(parts, request, reply));
+  app.setErrorHandler((error, request, reply) => {
+    // Nobody is left to hear of it, and it was nobody's fault here.
+    if (request.raw.destroyed && !request.raw.complete) {
+      parts.log.debug({ method: request.method, path: request.routeOptions.url }, 'the sender hung up');
+      return sendProblem(reply, new Problem('malformed_request', 'The request was cut off.'));
+    }
+    const problem = problemOf(error);
+    if (problem.code === 'internal_error') {
+      parts.log.error({ method: request.method, path: request.routeOptions.url, err: error }, 'a request went wrong');
+    }
+    return sendProblem(reply, problem);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = methodsOf(parts.operations, request.url);
+    if (allowed.length === 0) return sendProblem(reply, new Problem('not_found', 'There is no such path: see /docs.'));
+    const detail = `This path is for ${allowed.join(' and ')}: see /docs.`;
+    return sendProblem(reply, new Problem('method_not_allowed', detail, [], { allow: allowed.join(', ') }));
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const text = textOf(body);
+    if (text === null) done(new Problem('malformed_request', 'The body is not UTF-8.'), undefined);
+    else if (text.trim() === '') done(null, undefined);
+    else app.getDefaultJsonParser('error', 'error')(request, text, done);
+  });
+  for (const operation of parts.operations) if (operation.body.kind !== 'stream') addRoute(app, operation, parts);
+  // Bodies that the operation reads itself, as they come.
+  app.register(async (streams) => {
+    streams.removeAllContentTypeParsers();
+    streams.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+    for (const operation of parts.operations) if (operation.body.kind === 'stream') addRoute(streams, operation, parts);
+  });
+  return {
+    app,
+    stopTaking() {
+      isStopping = true;
+    },
+  };
+}
+
+function addRoute(app: FastifyInstance, operation: Operation, { keys }: ServerParts): void {
+  const { body } = operation;
+  app.route({
+    method: operation.method,
+    url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { operation } satisfies RouteConfig as object,
+    ...(body.kind === 'json' ? { bodyLimit: body.limitBytes } : {}),
+    onRequest: async (request) => mayPass(keys, operation.access, keyIn(headerOf(request))),
+    handler: async (request, reply) => send(reply, await handle(operation, request, reply)),
+  });
+}
+
+function methodsOf(operations: readonly Operation[], url: string): string[] {
+  const path = url.split('?')[0] ?? '';
+  const isMeant = (template: string) =>
+    new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
+  return operations.filter((each) => isMeant(each.path)).map(({ method }) => method);
+}
+
+/** What a route carries along for hooks; the framework's type of it is for everybody's. */
+interface RouteConfig {
+  readonly operation?: Operation;
+}
+
+async function handle(operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<ApiReply> {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return operation.handle({
+    params: checked(operation.params, request.params, 'The path'),
+    query: checked(operation.query, { ...(request.query as object) }, 'The query'),
+    body: bodyOf(operation, request),
+    stream: request.raw,
+    header: headerOf(request),
+    signal: gone.signal,
+  });
+}
+
+function bodyOf({ body }: Operation, request: FastifyRequest): unknown {
+  if (body.kind !== 'json') return undefined;
+  if (request.body === undefined) {
+    if (body.isOptional) return checked(body.schema, {}, 'The body');
+    throw new Problem('malformed_request', 'The request has no body: send JSON, with Content-Type: application/json.');
+  }
+  return checked(body.schema, request.body, 'The body');
+}
+
+function send(reply: FastifyReply, answer: ApiReply): FastifyReply {
+  reply.code(answer.status).headers({ ...answer.headers });
+  if ('json' in answer) return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer.json));
+  if ('text' in answer) return reply.send(answer.text);
+  if ('empty' in answer) return reply.send();
+  return reply.send(Readable.from(answer.stream, { objectMode: false }));
+}
+
+function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  const { status } = PROBLEMS[problem.code];
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  if (status === 503) reply.header('retry-after', '2');
+  return reply
+    .code(status)
+    .headers({ ...problem.headers })
+    .type(PROBLEM_TYPE)
+    .serializer(asItIs)
+    .send(renderProblem(problem));
+}
+
+function asItIs(text: unknown): string {
+  return String(text);
+}
+
+/** Errors of the framework say what the sender did wrong; all others are ours. */
+function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof StorageTrouble) {
+    return new Problem('storage_trouble', `${error.message}. Nothing was changed: try again when there is room.`);
+  }
+  const { statusCode, message } = error as { statusCode?: number; message?: string };
+  switch (statusCode) {
+    case 413:
+      return new Problem('too_large', 'The body is larger than this may be: send items to POST /jobs/{job_id}/items.');
+    case 415:
+      return new Problem('unsupported_media_type', 'Send JSON, with Content-Type: application/json.');
+    default:
+      if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+        return new Problem('malformed_request', message ?? 'The request cannot be read.');
+      }
+      return new Problem('internal_error', 'It is in the log of the server.');
+  }
+}
+
+/** What is no HTTP, or too much of it, never comes to a route. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: import('node:net').Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const problem =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new Problem('headers_too_large', `They may have ${MAX_HEADER_BYTES} bytes.`)
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new Problem('request_timeout', 'Send the headers of a request at once.')
+        : new Problem('malformed_request', 'This is no HTTP request.');
+  const body = renderProblem(problem);
+  const { status } = PROBLEMS[problem.code];
+  socket.end(
+    `HTTP/1.1 ${status} ${problem.code}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+      `connection: close\r\n\r\n${body}`,
+  );
+}
+
+function report({ log, observe }: ServerParts, request: FastifyRequest, reply: FastifyReply): void {
+  const operation = (request.routeOptions.config as RouteConfig).operation?.id ?? 'none';
+  const { method } = request;
+  const { statusCode: status, elapsedTime } = reply;
+  observe(operation, method, status, elapsedTime / 1000);
+  const line = { operation, method, status, ms: Math.round(elapsedTime), ...(request.params as object) };
+  if (method === 'GET' || status >= 400) log.debug(line, 'request');
+  else log.info(line, 'request');
+}
+
+function headerOf({ headers }: FastifyRequest): (name: string) => string | null {
+  return (name) => {
+    const value = headers[name];
+    return typeof value === 'string' ? value : (value?.[0] ?? null);
+  };
+}
+
+function textOf(body: string | Buffer): string | null {
+  if (typeof body === 'string') return body;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return null;
+  }
+}

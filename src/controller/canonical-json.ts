@@ -1,0 +1,11 @@
+/**
+ * One text for all ways to write the same JSON: the names in an object are in order. For values that came out of
+ * JSON.parse and are not nested deeply.
+ */
+export function canonicalJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  entries.sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${entries.map(([name, each]) => `${JSON.stringify(name)}:${canonicalJson(each)}`).join()}}`;
+}

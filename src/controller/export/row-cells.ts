@@ -1,0 +1,57 @@
+import type { ResultRow } from '../result-rows.ts';
+import { FIXED_COLUMNS, isRecord, type Table } from './columns.ts';
+import type { ColumnType } from './schema-fields.ts';
+
+/** A value as a column of that type holds it; null if such a column cannot hold it. */
+export type MakeCell<Cell> = (value: string | number | boolean | object, type: ColumnType) => Cell | null;
+
+/**
+ * A row as the cells of a table; null is an empty one. What no cell can hold is told as JSON in the last one: an object
+ * with what is left of the row, in the shape of a line of JSONL. So the cause of an error is there, data that is no
+ * object, and an id with half a character in it, whose cell has a stand-in.
+ */
+export function rowCells<Cell>(table: Table, row: ResultRow, makeCell: MakeCell<Cell>): (Cell | null)[] {
+  const cells: (Cell | null)[] = new Array(table.columns.length).fill(null);
+  const more: [string, unknown][] = [];
+  const { item_id: itemId, status, error, input, data, data_problem: problem } = row;
+  const fixed = [itemId, status, error?.type, error?.message, error?.retryable];
+  for (const [place, { type }] of FIXED_COLUMNS.entries()) {
+    const value = fixed[place];
+    if (value !== undefined) cells[place] = makeCell(typeof value === 'string' ? value.toWellFormed() : value, type);
+  }
+  if (!itemId.isWellFormed()) more.push(['item_id', itemId]);
+
+  const rest = fill(cells, table, table.input, input, makeCell);
+  if (rest !== null) more.push(['input', rest]);
+  if (error !== null && error.cause !== null) more.push(['error', { cause: error.cause }]);
+  const left = isRecord(data) ? fill(cells, table, table.data, data, makeCell) : data;
+  if (left !== null) more.push(['data', left]);
+  if (problem !== undefined) more.push(['data_problem', problem]);
+  // Made by definition and not by assignment: a field may be called __proto__.
+  if (more.length > 0) cells[cells.length - 1] = makeCell(JSON.stringify(Object.fromEntries(more)), 'text');
+  return cells;
+}
+
+/** What is left over; null if nothing is. */
+function fill<Cell>(
+  cells: (Cell | null)[],
+  table: Table,
+  places: ReadonlyMap<string, number>,
+  values: Readonly<Record<string, unknown>>,
+  makeCell: MakeCell<Cell>,
+): object | null {
+  let left: [string, unknown][] | null = null;
+  for (const [field, value] of Object.entries(values)) {
+    const place = places.get(field);
+    const column = place === undefined ? undefined : table.columns[place];
+    if (place !== undefined && column !== undefined) {
+      if (value === null || value === undefined) continue;
+      const cell = makeCell(value, column.type);
+      cells[place] = cell;
+      if (cell !== null) continue;
+    }
+    left ??= [];
+    left.push([field, value]);
+  }
+  return left === null ? null : Object.fromEntries(left);
+}

@@ -1,0 +1,171 @@
+import type { z } from 'zod';
+import type { Digest } from '../../domain/artifact.ts';
+import type { ItemRecord, NewItem } from '../../domain/item.ts';
+import type { JobRecord, NewJob } from '../../domain/job.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Faults } from '../../ports/faults.ts';
+import type { ItemBook, JobBook } from '../../ports/ledger.ts';
+import type { extractBody } from '../api/requests.ts';
+import type { CatalogScraper, FieldProblem, ScraperCatalog } from '../scraper-catalog.ts';
+
+export type ExtractRequest = z.output<typeof extractBody>;
+
+export interface ExtractionParts {
+  readonly ledger: JobBook & ItemBook;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly digest: Digest;
+  readonly catalog: Pick<ScraperCatalog, 'find'>;
+}
+
+export type ExtractionAnswer =
+  /** There is no job to extract from. */
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'bad'; readonly problems: readonly FieldProblem[] }
+  /** The id that was asked for is that of a job which this request did not make. */
+  | { readonly kind: 'exists'; readonly job: JobRecord }
+  /** There is nothing to read, or not now; and nothing was made. */
+  | { readonly kind: 'nothing'; readonly message: string }
+  | { readonly kind: 'begun'; readonly job: JobRecord; readonly withoutPage: number };
+
+/** Of the older job's items, read and added together. */
+const CHUNK = 1000;
+
+/**
+ * Makes a job that reads the stored pages of an older one. It is held until all its items are there, and that is also
+ * how a second call of the same knows what the first left undone: it goes over the items again, and those that are
+ * there already are passed over. Whatever the number of items, a chunk of them is in memory.
+ */
+export async function beginExtraction(
+  parts: ExtractionParts,
+  sourceJobId: string,
+  request: ExtractRequest,
+): Promise<ExtractionAnswer> {
+  const { ledger, clock } = parts;
+  const source = await ledger.job(sourceJobId);
+  if (source === null) return { kind: 'missing' };
+  const found = await findScraper(parts, request.scraper_id ?? source.scraperId);
+  if ('problem' in found) return { kind: 'bad', problems: [{ path: 'scraper_id', message: found.problem }] };
+
+  const wanted = extractionOf(parts, source, found.scraper, request);
+  const present = await ledger.job(wanted.jobId);
+  if (present !== null && present.submission !== wanted.submission) return { kind: 'exists', job: present };
+  if (present !== null && !present.held) return { kind: 'begun', job: present, withoutPage: leftOut(source, present) };
+  if (source.status === 'pending' || source.status === 'in_progress') {
+    return { kind: 'nothing', message: `the job ${source.jobId} still runs: its pages can be read when it has ended` };
+  }
+
+  const seeded = await seed(parts, wanted, source, present);
+  if (seeded.kind !== 'seeded') return seeded;
+  if ((await ledger.job(source.jobId))?.createdAt !== source.createdAt) {
+    await ledger.removeJob(wanted.jobId);
+    return { kind: 'missing' };
+  }
+  // Refused if somebody else, who made the same call, came first.
+  await ledger.changeJob(wanted.jobId, { kind: 'start' }, clock.now());
+  const job = await ledger.job(wanted.jobId);
+  if (job === null) return { kind: 'nothing', message: `the job ${wanted.jobId} was deleted while it was made` };
+  return { kind: 'begun', job, withoutPage: seeded.withoutPage };
+}
+
+async function seed(
+  { ledger, clock, faults }: ExtractionParts,
+  wanted: NewJob,
+  source: JobRecord,
+  present: JobRecord | null,
+): Promise<ExtractionAnswer | { readonly kind: 'seeded'; readonly withoutPage: number }> {
+  let isMade = present !== null;
+  let withoutPage = 0;
+  for await (const chunk of successes(ledger, source.jobId)) {
+    const items = chunk.flatMap(extractable);
+    withoutPage += chunk.length - items.length;
+    if (items.length === 0) continue;
+    const made = isMade ? null : await ledger.createJob(wanted, items, clock.now());
+    if (made?.kind === 'duplicates') throw new Error(`job ${source.jobId} has an item twice`);
+    if (made?.kind === 'exists' && made.job.submission !== wanted.submission) return made;
+    isMade = true;
+    if (made?.kind !== 'created') {
+      const added = await ledger.addItems(wanted.jobId, items, clock.now(), clock.now());
+      if (added.kind !== 'added') {
+        return { kind: 'nothing', message: `the job ${wanted.jobId} was cancelled or deleted while it was made` };
+      }
+    }
+    await faults.at('between-import-chunks');
+  }
+  return isMade ? { kind: 'seeded', withoutPage } : { kind: 'nothing', message: nothingKept(source) };
+}
+
+async function* successes(ledger: ItemBook, jobId: string): AsyncGenerator<readonly ItemRecord[]> {
+  let after: string | null = null;
+  do {
+    const page = await ledger.items(jobId, { status: 'success', errorType: null }, { after, limit: CHUNK });
+    yield page.entries;
+    after = page.next;
+  } while (after !== null);
+}
+
+/** One, or none if no page was kept of it. */
+function extractable({ itemId, input, artifacts }: ItemRecord): NewItem[] {
+  const html = artifacts.find(({ kind }) => kind === 'html');
+  const metadata = artifacts.find(({ kind }) => kind === 'metadata') ?? null;
+  return html === undefined ? [] : [{ itemId, input, source: { html, metadata } }];
+}
+
+function extractionOf(
+  { clock, digest }: ExtractionParts,
+  source: JobRecord,
+  { id, version, lane }: CatalogScraper,
+  request: ExtractRequest,
+): NewJob {
+  const workers = request.max_concurrent_workers;
+  const name = request.job_name ?? null;
+  const labels = Object.entries(request.labels).sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    jobId: request.job_id ?? clock.id(),
+    name,
+    scraperId: id,
+    scraperVersion: version,
+    lane,
+    // Nobody is asked for anything, so that there is nobody to be polite to.
+    policy: {
+      ...source.policy,
+      throttling: {
+        max_concurrent_workers: workers,
+        min_delay_between_items_seconds: 0,
+        max_requests_per_second: null,
+        adaptive: false,
+      },
+    },
+    labels: request.labels,
+    held: true,
+    extracts: source.jobId,
+    // The version, too: the rest of a job must not be read by another parse than its beginning.
+    submission: digest(JSON.stringify(['extract', source.jobId, source.createdAt, id, version, workers, name, labels])),
+  };
+}
+
+async function findScraper(
+  { catalog }: ExtractionParts,
+  id: string,
+): Promise<{ readonly problem: string } | { readonly scraper: CatalogScraper }> {
+  try {
+    const scraper = await catalog.find(id);
+    if (scraper === null) return { problem: `there is no scraper ${id}` };
+    if (scraper.canExtract) return { scraper };
+    return { problem: `${id} cannot read stored pages: it has no parse of its own` };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** What a call that only found its job done says without going over the items again. */
+function leftOut(source: JobRecord, extraction: JobRecord): number {
+  return Math.max(0, source.counts.success - extraction.counts.total);
+}
+
+function nothingKept({ jobId, extracts, counts }: JobRecord): string {
+  if (extracts !== undefined)
+    return `the job ${jobId} keeps no pages, because it is a re-extraction: extract ${extracts}`;
+  if (counts.success === 0) return `the job ${jobId} has no successful items, and so no pages to read`;
+  return `none of the ${counts.success} successful items of ${jobId} kept its page (results.keep_html)`;
+}

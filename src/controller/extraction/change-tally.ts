@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { type FieldDifference, OTHER_FIELDS } from './field-differences.ts';
+
+const count = z.int().min(0);
+
+/** As it is answered and kept. */
+export const tallySchema = z.object({
+  compared: count,
+  changed: count,
+  fields: z.array(
+    z.object({
+      field: z.string(),
+      items: count,
+      added: count,
+      removed: count,
+      examples: z.array(z.object({ item_id: z.string(), before: z.unknown(), after: z.unknown() })),
+    }),
+  ),
+});
+
+export type Tally = z.infer<typeof tallySchema>;
+type Field = Tally['fields'][number];
+
+const MAX_FIELDS = 500;
+const MAX_EXAMPLES = 3;
+/** Of a value in an example, as JSON. */
+const MAX_VALUE_LENGTH = 300;
+
+/** Which fields are different in how many items: as large as there are fields, whatever the number of items. */
+export class ChangeTally {
+  readonly #fields = new Map<string, Field>();
+  #compared = 0;
+  #changed = 0;
+
+  /** One item that was compared, and what of it is different. */
+  add(itemId: string, differences: readonly FieldDifference[]): void {
+    this.#compared += 1;
+    if (differences.length > 0) this.#changed += 1;
+    const counted = new Set<string>();
+    for (const difference of differences) {
+      const field = this.#fieldOf(difference.field);
+      // Several of an item may be among the others.
+      if (counted.has(field.field)) continue;
+      counted.add(field.field);
+      field.items += 1;
+      if (difference.kind === 'added') field.added += 1;
+      if (difference.kind === 'removed') field.removed += 1;
+      if (field.examples.length < MAX_EXAMPLES) {
+        field.examples.push({
+          item_id: itemId,
+          before: clipped(difference.before),
+          after: clipped(difference.after),
+        });
+      }
+    }
+  }
+
+  /** The field that is different in most items first. */
+  result(): Tally {
+    const fields = [...this.#fields.values()].sort((a, b) => b.items - a.items || (a.field < b.field ? -1 : 1));
+    return { compared: this.#compared, changed: this.#changed, fields };
+  }
+
+  #fieldOf(wanted: string): Field {
+    const known = this.#fields.get(wanted);
+    if (known !== undefined) return known;
+    const name = this.#fields.size < MAX_FIELDS ? wanted : OTHER_FIELDS;
+    const field = this.#fields.get(name) ?? { field: name, items: 0, added: 0, removed: 0, examples: [] };
+    this.#fields.set(name, field);
+    return field;
+  }
+}
+
+/** The value itself while it is short, and the beginning of its JSON otherwise. */
+function clipped(value: unknown): unknown {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null');
+  return text.length <= MAX_VALUE_LENGTH ? value : `${text.slice(0, MAX_VALUE_LENGTH - 1)}…`.toWellFormed();
+}

@@ -1,0 +1,85 @@
+import type { StoredArtifact } from '../../domain/artifact.ts';
+import type { ItemRecord } from '../../domain/item.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ItemBook } from '../../ports/ledger.ts';
+import type { ResultStore } from '../../ports/result-store.ts';
+import { ReadLimiter } from '../read-limiter.ts';
+import type { ChangeTally } from './change-tally.ts';
+import { type FieldDifference, fieldDifferences } from './field-differences.ts';
+import { itemsAlike } from './items-alike.ts';
+
+export interface CompareParts {
+  readonly ledger: Pick<ItemBook, 'item' | 'items' | 'itemsAt'>;
+  readonly store: Pick<ResultStore, 'get'>;
+  readonly clock: Clock;
+}
+
+const PAGE = 200;
+/** Larger data are not taken apart: they would hold everybody else up. */
+const MAX_DATA_BYTES = 4 << 20;
+
+/**
+ * Holds the data of every item that a re-extraction read against those which the older job made itself, whatever stands
+ * for them by now, and adds what is different to the tally. False if it was told to stop on the way.
+ */
+export async function compareData(
+  parts: CompareParts,
+  job: JobRecord & { readonly extracts: string },
+  tally: ChangeTally,
+  stop: AbortSignal,
+): Promise<boolean> {
+  const { ledger, store, clock } = parts;
+  const reads = new ReadLimiter();
+  let after: string | null = null;
+  do {
+    if (stop.aborted) return false;
+    const page = await ledger.items(job.jobId, { status: 'success', errorType: null }, { after, limit: PAGE });
+    const ids = page.entries.map(({ itemId }) => itemId);
+    const older = await itemsAlike(ledger, job.extracts, ids);
+    const found = new Map<string, readonly FieldDifference[]>();
+    for (const item of page.entries) {
+      const [was, is] = [dataOf(older.get(item.itemId)), dataOf(item)];
+      if (was?.sha256 === is?.sha256) continue;
+      await reads.start((was?.size ?? 0) + (is?.size ?? 0), async () => {
+        found.set(item.itemId, await differences(store, was, is));
+      });
+    }
+    await reads.idle();
+    // In their order, so that the examples are the same each time.
+    for (const id of ids) tally.add(id, found.get(id) ?? []);
+    await clock.turn();
+    after = page.next;
+  } while (after !== null);
+  return true;
+}
+
+function dataOf(item: ItemRecord | undefined): StoredArtifact | null {
+  return item?.artifacts.find(({ kind }) => kind === 'data') ?? null;
+}
+
+/** Files that cannot be read or taken apart are different for a reason that is told in the place of a field. */
+async function differences(
+  store: Pick<ResultStore, 'get'>,
+  was: StoredArtifact | null,
+  is: StoredArtifact | null,
+): Promise<readonly FieldDifference[]> {
+  if (Math.max(was?.size ?? 0, is?.size ?? 0) > MAX_DATA_BYTES) return [wholly('(too large to compare)', was, is)];
+  try {
+    const [before, after] = await Promise.all([read(store, was), read(store, is)]);
+    return fieldDifferences(before, after);
+  } catch {
+    return [wholly('(unreadable)', was, is)];
+  }
+}
+
+async function read(store: Pick<ResultStore, 'get'>, artifact: StoredArtifact | null): Promise<unknown> {
+  if (artifact === null) return null;
+  const bytes = await store.get(artifact.key);
+  if (bytes === null) throw new Error(`${artifact.key} is missing`);
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+}
+
+function wholly(field: string, was: StoredArtifact | null, is: StoredArtifact | null): FieldDifference {
+  return { field, kind: 'changed', before: was?.key ?? null, after: is?.key ?? null };
+}

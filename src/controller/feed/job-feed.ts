@@ -1,0 +1,260 @@
+import type { JobRecord, JobStatus } from '../../domain/job.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { JobBook, LedgerChange } from '../../ports/ledger.ts';
+import {
+  encodeEvent,
+  endEvent,
+  type FeedEvent,
+  goneEvent,
+  isOver,
+  itemsEvent,
+  progressEvent,
+  type ResetReason,
+  resetEvent,
+  statusEvent,
+} from './feed-event.ts';
+import { FrameRing } from './frame-ring.ts';
+import { OutcomeBatch } from './outcome-batch.ts';
+import type { RateBook } from './rate-book.ts';
+
+/**
+ * What happens to one job, told to all who watch it. The feed is
+ *
+ *   looking   reads the job once and makes one frame of what is new, for everybody
+ *   resting   for a tick after each look, whatever happens; only another status cuts it short
+ *   waiting   for anything to happen to the job; now and then it looks all the same, for changes made elsewhere
+ *   ended     the job was deleted, nobody watched for a while, or the feed was stopped; it never goes on
+ *
+ * So a look costs the same for one watcher and for a hundred, and there is at most one per tick.
+ */
+export class JobFeed {
+  readonly jobId: string;
+  readonly ring: FrameRing;
+  readonly #parts: JobFeedParts;
+  readonly #outcomes: OutcomeBatch;
+  readonly #watchers = new Set<Watcher>();
+  #told: Told | null = null;
+  #isEnded = false;
+  #hasNews = false;
+  #isUrgent = false;
+  #emptySince: number;
+  #lastSentAt: number;
+  #sleeper: { readonly isOver: () => boolean; readonly wake: AbortController } | null = null;
+  #look: Promise<void> = Promise.resolve();
+  #nextLook: Promise<void> | null = null;
+
+  constructor(parts: JobFeedParts) {
+    const { settings, clock } = parts;
+    this.#parts = parts;
+    this.jobId = parts.jobId;
+    this.#outcomes = new OutcomeBatch(settings.maxOutcomes);
+    this.ring = new FrameRing({
+      idPrefix: parts.idPrefix,
+      maxFrames: settings.maxFrames,
+      maxBytes: parts.maxBytes,
+    });
+    this.#emptySince = clock.elapsed();
+    this.#lastSentAt = clock.elapsed();
+  }
+
+  /** Whether there is no such job, as far as the feed knows, or nobody tells of it any more. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Whether all is told that there is to tell, unless the job is opened again. */
+  get isOver(): boolean {
+    return this.#told !== null && this.#told.end !== null;
+  }
+
+  /** By `elapsed()`; null while somebody watches. */
+  get emptySince(): number | null {
+    return this.#watchers.size > 0 ? null : this.#emptySince;
+  }
+
+  join(watcher: Watcher): void {
+    this.#watchers.add(watcher);
+  }
+
+  leave(watcher: Watcher): void {
+    if (this.#watchers.delete(watcher)) this.#emptySince = this.#parts.clock.elapsed();
+  }
+
+  hear(change: Exclude<LedgerChange, { kind: 'fenced' }>): void {
+    if (change.kind === 'settled') this.#outcomes.add(change.items);
+    if (change.kind === 'job') this.#isUrgent ||= this.#told !== null && isNewTo(this.#told, change.job);
+    this.#hasNews = true;
+    this.#poke();
+  }
+
+  /** The job was deleted, or its manifest was written: worth a look at once. */
+  hurry(): void {
+    this.#isUrgent = true;
+    this.#poke();
+  }
+
+  /** Looks until the feed ends; never rejects. */
+  async run(): Promise<void> {
+    const { clock, settings, onError } = this.#parts;
+    while (!this.#isEnded) {
+      this.#hasNews = false;
+      this.#isUrgent = false;
+      await this.look().catch(async (error: unknown) => {
+        onError(error);
+        await this.#pause(settings.idleMs, () => false);
+      });
+      if (this.emptySince !== null && clock.elapsed() - this.emptySince >= settings.lingerMs) this.stop();
+      this.#keepAlive();
+      await this.#pause(settings.tickMs, () => this.#isUrgent);
+      const silentMs = clock.elapsed() - this.#lastSentAt;
+      const idleMs = Math.max(0, Math.min(settings.idleMs, settings.keepAliveMs - silentMs));
+      await this.#pause(idleMs, () => this.#isUrgent || this.#hasNews);
+    }
+  }
+
+  /** A look that begins after this call: whoever changed the job before finds it changed. Many callers share one. */
+  look(): Promise<void> {
+    this.#nextLook ??= this.#lookInTurn();
+    return this.#nextLook;
+  }
+
+  stop(): void {
+    this.#isEnded = true;
+    this.#sleeper?.wake.abort();
+    for (const { wake } of this.#watchers) wake();
+  }
+
+  /** How the job stands as of `ring.head`: with the frames behind it, nothing is missing. Null before the first look. */
+  snapshot(reset: ResetReason | null): { readonly text: string; readonly isLast: boolean } | null {
+    if (this.#told === null) return null;
+    const { status, progress, end } = this.#told;
+    const events = [status, progress, ...(end === null ? [] : [end])];
+    if (reset !== null) events.unshift(resetEvent(this.jobId, reset));
+    const id = this.ring.idOf(this.ring.head);
+    // The id stands with the last one, so that whoever did not get all of it gets all of it again.
+    const text = events.map((event, index) => encodeEvent(event, index === events.length - 1 ? id : null)).join('');
+    return { text, isLast: end !== null };
+  }
+
+  async #lookInTurn(): Promise<void> {
+    await this.#look.catch(() => undefined);
+    this.#nextLook = null;
+    this.#look = this.#lookOnce();
+    await this.#look;
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { ledger, rates, clock } = this.#parts;
+    if (this.#isEnded) return;
+    const job = await ledger.job(this.jobId);
+    const told = this.#told;
+    // Another job of the same id is not the one that was watched.
+    if (job === null || (told !== null && told.createdAt !== job.createdAt)) {
+      if (told !== null) this.#send([goneEvent(this.jobId)], true);
+      this.stop();
+      return;
+    }
+    const now = tell(job, rates.perSecond(this.jobId), clock.now());
+    this.#told = now;
+    const batch = this.#outcomes.take();
+    // The first look is what the first watcher begins with.
+    if (told === null) return;
+    const isEnd = now.end !== null && now.end.data !== told.end?.data;
+    const events: FeedEvent[] = [];
+    if (batch !== null) events.push(itemsEvent(this.jobId, batch.shown, batch.omitted));
+    if (now.progress.data !== told.progress.data) events.push(now.progress);
+    if (now.key !== told.key) events.push(now.status);
+    if (now.end !== null && isEnd) events.push(now.end);
+    if (events.length > 0) this.#send(events, isEnd);
+  }
+
+  #send(events: readonly FeedEvent[], isLast: boolean): void {
+    this.ring.add(events, isLast);
+    this.#lastSentAt = this.#parts.clock.elapsed();
+    for (const { wake } of this.#watchers) wake();
+  }
+
+  /** Proxies and clients take a connection on which nothing comes for dead. */
+  #keepAlive(): void {
+    const { clock, settings } = this.#parts;
+    if (clock.elapsed() - this.#lastSentAt < settings.keepAliveMs) return;
+    this.#lastSentAt = clock.elapsed();
+    for (const watcher of this.#watchers) {
+      watcher.isKeepAliveDue = true;
+      watcher.wake();
+    }
+  }
+
+  async #pause(ms: number, isOver: () => boolean): Promise<void> {
+    if (this.#isEnded || isOver()) return;
+    const wake = new AbortController();
+    this.#sleeper = { isOver, wake };
+    await this.#parts.clock.sleep(ms, wake.signal);
+    this.#sleeper = null;
+  }
+
+  #poke(): void {
+    if (this.#sleeper?.isOver()) this.#sleeper.wake.abort();
+  }
+}
+
+/** One who watches: what it was given so far, and how to tell it that there is more. */
+export interface Watcher {
+  /** The number of the last event it was given. */
+  last: number;
+  isKeepAliveDue: boolean;
+  wake: () => void;
+}
+
+export interface JobFeedParts {
+  readonly jobId: string;
+  /** Not that of any other feed, of this process or another. */
+  readonly idPrefix: string;
+  readonly ledger: Pick<JobBook, 'job'>;
+  readonly rates: Pick<RateBook, 'perSecond'>;
+  readonly clock: Clock;
+  readonly maxBytes: () => number;
+  readonly onError: (error: unknown) => void;
+  readonly settings: JobFeedSettings;
+}
+
+export interface JobFeedSettings {
+  /** Between two looks, unless the status changes. */
+  readonly tickMs: number;
+  /** Between two looks while nothing happens. */
+  readonly idleMs: number;
+  readonly keepAliveMs: number;
+  /** How long it goes on when nobody watches, for those who come back. */
+  readonly lingerMs: number;
+  /** In one `items` event. */
+  readonly maxOutcomes: number;
+  readonly maxFrames: number;
+}
+
+/** What a watcher who was given everything knows. */
+interface Told {
+  readonly createdAt: number;
+  readonly jobStatus: JobStatus;
+  readonly hasManifest: boolean;
+  /** What makes a `status` event another one: its summary changes all the time. */
+  readonly key: string;
+  readonly status: FeedEvent;
+  readonly progress: FeedEvent;
+  readonly end: FeedEvent | null;
+}
+
+function tell(job: JobRecord, perSecond: number | null, now: number): Told {
+  return {
+    createdAt: job.createdAt,
+    jobStatus: job.status,
+    hasManifest: job.manifest !== null,
+    key: `${job.status} ${job.reason?.code ?? ''} ${job.reason?.message ?? ''}`,
+    status: statusEvent(job),
+    progress: progressEvent(job, perSecond, now),
+    end: isOver(job) ? endEvent(job) : null,
+  };
+}
+
+function isNewTo(told: Told, job: JobRecord): boolean {
+  return told.jobStatus !== job.status || told.hasManifest !== (job.manifest !== null);
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { EngineEvent, EventStream } from '../events.ts';
+
+/**
+ * How fast jobs go: items per second over about the last half minute. A few numbers per job that runs, forgotten when it
+ * stands still for good; the counting costs one addition per batch of outcomes.
+ */
+export class RateBook {
+  readonly #clock: Clock;
+  readonly #maxJobs: number;
+  readonly #rates = new Map<string, Rate>();
+  readonly #unsubscribe: () => void;
+
+  constructor({ events, clock, maxJobs = 1000 }: { events: EventStream; clock: Clock; maxJobs?: number }) {
+    this.#clock = clock;
+    this.#maxJobs = maxJobs;
+    this.#unsubscribe = events.subscribe((event) => this.#hear(event));
+  }
+
+  /** Null while nobody can tell: nothing was settled here, or too little time has passed since. */
+  perSecond(jobId: string): number | null {
+    const rate = this.#rates.get(jobId);
+    return rate === undefined ? null : rateAt(rate, this.#clock.elapsed());
+  }
+
+  /** Jobs of which something is kept. */
+  get size(): number {
+    return this.#rates.size;
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    this.#rates.clear();
+  }
+
+  #hear(event: EngineEvent): void {
+    if (event.kind === 'settled') this.#count(event.jobId, event.items.length);
+    else if (event.kind === 'job' && event.job.status !== 'in_progress' && event.job.status !== 'pending') {
+      // What it did before says nothing of its pace after a pause or in another round.
+      this.#rates.delete(event.job.jobId);
+    }
+  }
+
+  #count(jobId: string, items: number): void {
+    const at = this.#clock.elapsed();
+    const slot = Math.floor(at / SLOT_MS);
+    const rate = this.#rates.get(jobId);
+    if (rate === undefined) {
+      this.#makeRoom(slot);
+      // The first ones took a time that nobody measured: they only start the watch.
+      this.#rates.set(jobId, { since: at, heard: slot, latest: slot, counts: new Float64Array(SLOTS) });
+      return;
+    }
+    clearUntil(rate, slot);
+    rate.heard = slot;
+    rate.counts[slot % SLOTS] = (rate.counts[slot % SLOTS] ?? 0) + items;
+  }
+
+  /** Jobs of which nothing was heard for a whole window go first, then those that were heard of first. */
+  #makeRoom(slot: number): void {
+    if (this.#rates.size < this.#maxJobs) return;
+    for (const [jobId, { heard }] of this.#rates) if (slot - heard >= SLOTS) this.#rates.delete(jobId);
+    const [first] = this.#rates.keys();
+    if (this.#rates.size >= this.#maxJobs && first !== undefined) this.#rates.delete(first);
+  }
+}
+
+const SLOT_MS = 2000;
+/** The current one, and half a minute before it. */
+const SLOTS = 16;
+const LEAST_MS = 1000;
+
+interface Rate {
+  readonly since: number;
+  /** The slot in which something was settled last. */
+  heard: number;
+  /** The slot up to which the counts are those of the last half minute. */
+  latest: number;
+  readonly counts: Float64Array;
+}
+
+function clearUntil(rate: Rate, slot: number): void {
+  const passed = Math.min(SLOTS, slot - rate.latest);
+  for (let back = 0; back < passed; back += 1) rate.counts[(slot - back) % SLOTS] = 0;
+  rate.latest = slot;
+}
+
+function rateAt(rate: Rate, at: number): number | null {
+  clearUntil(rate, Math.floor(at / SLOT_MS));
+  const windowStart = (rate.latest - SLOTS + 1) * SLOT_MS;
+  const coveredMs = at - Math.max(rate.since, windowStart);
+  if (coveredMs < LEAST_MS) return null;
+  const items = rate.counts.reduce((sum, count) => sum + count, 0);
+  return Math.round((items / (coveredMs / 1000)) * 100) / 100;
+}

@@ -1,0 +1,132 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { FAILURE_TYPES, type FailureType } from '../../domain/failure.ts';
+import type { SettledItem } from '../../ports/ledger.ts';
+import type { EngineEvent, EventStream } from '../events.ts';
+
+/** What is counted as it happens. Every label set is there from the beginning, at 0, so that rates are right from then on. */
+export function countEvents(events: EventStream, registry: Registry): { flush(): void; close(): void } {
+  const registers = [registry];
+  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+
+  const items = countItems(registry);
+  const trips = counter('trawl_breaker_trips_total', 'Circuit breakers of jobs that tripped.');
+  const fenced = counter('trawl_fenced_writes_total', 'Late writes of workers that had lost their lease: refused.');
+  const errors = counter('trawl_engine_errors_total', 'Errors that nobody foresaw. The engine goes on; see the log.');
+  const leases = counter('trawl_leases_reaped_total', 'Leases that ran out because their worker fell silent.');
+  const lost = counter('trawl_batches_lost_total', 'Batches taken back because their message never arrived.');
+  const workers = gauge('trawl_workers_connected', 'Workers that are connected to this controller.');
+  const trouble = gauge('trawl_storage_trouble', '1 while the storage takes no writes and jobs wait for it.');
+  const leading = gauge('trawl_leading', '1 while this controller leads.');
+  const ended = new Counter({
+    name: 'trawl_jobs_ended_total',
+    help: 'Jobs that came to an end, as often as they did.',
+    labelNames: ['status'],
+    registers,
+  });
+  for (const status of ENDS) ended.inc({ status }, 0);
+
+  const connected = new Set<string>();
+  const unsubscribe = events.subscribe(hear);
+  return { flush: items.flush, close: () => unsubscribe() };
+
+  function hear(event: EngineEvent): void {
+    switch (event.kind) {
+      case 'settled':
+        items.count(event.items);
+        return;
+      case 'job':
+        if (event.because === 'trip') trips.inc();
+        if (['complete', 'cancel', 'trip'].includes(event.because) && ENDS.includes(event.job.status)) {
+          ended.inc({ status: event.job.status });
+        }
+        return;
+      case 'fenced':
+        fenced.inc();
+        return;
+      case 'engine-error':
+        errors.inc();
+        return;
+      case 'reaped':
+        leases.inc(event.leases);
+        lost.inc(event.queued);
+        return;
+      case 'worker-joined':
+        workers.set(connected.add(event.worker).size);
+        return;
+      case 'worker-left':
+        connected.delete(event.worker);
+        workers.set(connected.size);
+        return;
+      case 'storage-trouble':
+      case 'storage-recovered':
+        trouble.set(event.kind === 'storage-trouble' ? 1 : 0);
+        return;
+      case 'leading':
+      case 'following':
+        leading.set(event.kind === 'leading' ? 1 : 0);
+    }
+  }
+}
+
+const ENDS: readonly string[] = ['completed', 'failed', 'cancelled'];
+
+/** From a page of a quick site to the longest that an item may take. */
+const ATTEMPT_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+
+/**
+ * Ten thousand items a second come by here: they are counted in plain numbers, which go into the counters when somebody
+ * asks for them, and their durations into histograms that need not be looked up.
+ */
+function countItems(registry: Registry) {
+  const registers = [registry];
+  const counted = new Counter({
+    name: 'trawl_items_total',
+    help: 'Items that came to an end, by outcome; failures by what went wrong.',
+    labelNames: ['status', 'error_type'],
+    registers,
+  });
+  const refused = new Counter({
+    name: 'trawl_egress_refusals_total',
+    help: 'Items that ended because the address they asked for is not allowed.',
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'trawl_attempt_duration_seconds',
+    help: 'How long attempts took in their worker, all tries included.',
+    labelNames: ['status'],
+    buckets: ATTEMPT_SECONDS,
+    registers,
+  });
+  for (const status of ['success', 'failed', 'skipped']) duration.zero({ status });
+  const durations = {
+    success: duration.labels('success'),
+    failed: duration.labels('failed'),
+    skipped: duration.labels('skipped'),
+  };
+  const ended = { success: 0, skipped: 0 };
+  const failed = Object.fromEntries(FAILURE_TYPES.map((type) => [type, 0])) as Record<FailureType, number>;
+  flush();
+  return { count, flush };
+
+  function count(items: readonly SettledItem[]): void {
+    for (const { status, errorType, durationMs } of items) {
+      if (status === 'failed') failed[errorType ?? 'unexpected'] += 1;
+      else ended[status] += 1;
+      // Measured in another process, and a histogram takes numbers only.
+      durations[status].observe(Number.isFinite(durationMs) ? Math.max(0, durationMs) / 1000 : 0);
+    }
+  }
+
+  function flush(): void {
+    for (const status of ['success', 'skipped'] as const) {
+      counted.inc({ status, error_type: 'none' }, ended[status]);
+      ended[status] = 0;
+    }
+    refused.inc(failed.refused_address);
+    for (const type of FAILURE_TYPES) {
+      counted.inc({ status: 'failed', error_type: type }, failed[type]);
+      failed[type] = 0;
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import type { ItemInput } from '../domain/item.ts';
+import { jsonSchemaOf } from './describe-scraper.ts';
+import type { ScraperRegistry } from './registry.ts';
+import type { Scraper } from './scraper.ts';
+
+/**
+ * The scrapers as the controller knows them: what they say of themselves, and whether they would take an input. The
+ * shape is that of its `ScraperCatalog`.
+ */
+export function catalogOf(registry: ScraperRegistry) {
+  // A scraper is asked for with every job, and its JSON Schema is always the same.
+  const told = new WeakMap<Scraper, ReturnType<typeof entryOf>>();
+  return {
+    async list() {
+      return registry.list().map((entry) => {
+        if (entry.kind === 'known') return { kind: 'known' as const, summary: entry.summary };
+        return { kind: 'broken' as const, id: entry.id, problem: entry.problem };
+      });
+    },
+    async find(id: string) {
+      const scraper = await registry.find(id);
+      if (scraper === null) return null;
+      const entry = told.get(scraper) ?? entryOf(scraper);
+      told.set(scraper, entry);
+      return entry;
+    },
+  };
+}
+
+function entryOf(scraper: Scraper) {
+  const { id, name, version, description, kind, lane, hosts, output } = scraper;
+  return {
+    ...{ id, name, version, description, kind, lane, hosts },
+    input: jsonSchemaOf(scraper.input, 'input'),
+    output: output === null ? null : jsonSchemaOf(output, 'output'),
+    canExtract: scraper.extract !== null,
+    problemsOf: (input: ItemInput) => problemsOf(scraper, input),
+  };
+}
+
+/**
+ * Nothing when the schema cannot be asked here, because it throws or wants to wait: the worker asks it again, and what it
+ * finds is the item's failure.
+ */
+function problemsOf({ input: schema }: Scraper, input: ItemInput) {
+  try {
+    const parsed = schema.safeParse(input);
+    if (parsed.success) return [];
+    return parsed.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,114 @@
+import { hash } from 'node:crypto';
+import { ScrapeFailure } from '../scrape-failure.ts';
+import { titleOf } from './rough-text.ts';
+
+/** What a page is made of shows early; the rest is particulars. */
+const MOST_CHARACTERS = 256 * 1024;
+
+/** A page made of more than that has names without a pattern. */
+const MOST_PARTS = 300;
+
+const LONGEST_NAME = 60;
+
+/** Does a part of a scraper's work. A failure in it tells on which make of page it was seen, if there was one by then. */
+export async function onPage<T>(page: () => { readonly body: string } | null, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw seenOn(page(), error);
+  }
+}
+
+/** The error to throw for one that came up on a page. What tells of its page already goes on doing so. */
+export function seenOn(page: { readonly body: string } | null, error: unknown): unknown {
+  if (!(error instanceof ScrapeFailure) || error.failure.page !== undefined) return error;
+  // A scraper that is not type-checked may call anything a page.
+  if (typeof page?.body !== 'string') return error;
+  return new ScrapeFailure({ ...error.failure, page: pageFingerprint(page.body) });
+}
+
+/**
+ * Twelve digits that are alike for pages of one make: by the title without its particulars, and by the elements that it
+ * has, each once, so that a table of three rows and one of thirty are the same. It is not a parse, reads at most the
+ * first 256 KiB, and goes only forward: whatever a site sends, it takes a few milliseconds.
+ */
+export function pageFingerprint(source: string): string {
+  const text = source.slice(0, MOST_CHARACTERS);
+  const parts = [...partsOf(text.toLowerCase())].sort();
+  return hash('sha256', JSON.stringify([withoutParticulars(titleOf(text)), parts])).slice(0, 12);
+}
+
+/** As for the messages of failures: numbers, ids and what is quoted are this item's; the rest is everybody's. */
+function withoutParticulars(title: string): string {
+  const unquoted = title.toLowerCase().replaceAll(/"[^"]*"|“[^”]*”/g, '');
+  return withoutNumbers(unquoted).replaceAll(/\s+/g, ' ').trim();
+}
+
+/** `ctl02_grid` and `ctl03_grid` are one, and so are `123-45-678a` and `9-1`. */
+function withoutNumbers(text: string): string {
+  const words = text.replaceAll(/[\p{L}\d]+/gu, (word) => (/\d/.test(word) ? '#' : word));
+  return words.replaceAll(/#(?:[-.]#)+/g, '#');
+}
+
+/** Texts up to their closing tag, where nothing counts as an element. */
+const TEXTS = new Set(['script', 'style', 'title', 'textarea', 'noscript', 'template', 'xmp']);
+
+/**
+ * These are how a page is laid out, and count with their id and classes. What is in them comes and goes with the item: a
+ * line for a second owner, a row marked as overdue.
+ */
+const CONTAINERS = new Set([
+  ...['body', 'main', 'header', 'footer', 'nav', 'section', 'article', 'aside'],
+  ...['div', 'form', 'table', 'iframe', 'fieldset', 'dialog'],
+]);
+
+const TAG = /[a-z][^\s/>]*/y;
+/** A name and its value. What is quoted and never ends is looked through once: there is no further quote then. */
+const ATTRIBUTE = /[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?/y;
+
+/** `form#search.main`, `td`. The text is in small letters. */
+function partsOf(text: string): ReadonlySet<string> {
+  const parts = new Set<string>();
+  for (let at = text.indexOf('<'); at >= 0 && parts.size < MOST_PARTS; at = text.indexOf('<', at)) {
+    at += 1;
+    if (text.startsWith('!--', at)) {
+      at = endOf(text, '-->', at);
+      continue;
+    }
+    TAG.lastIndex = at;
+    const [name] = TAG.exec(text) ?? [];
+    if (name === undefined) continue;
+    const { end, label } = attributesFrom(text, at + name.length);
+    parts.add(CONTAINERS.has(name) ? `${name}${label}` : clip(name));
+    at = TEXTS.has(name) ? endOf(text, `</${name}`, end) : end;
+  }
+  return parts;
+}
+
+/** Reads on to the end of a tag. */
+function attributesFrom(text: string, from: number): { readonly end: number; readonly label: string } {
+  let [at, id, classes] = [from, '', ''];
+  for (;;) {
+    ATTRIBUTE.lastIndex = at;
+    const found = ATTRIBUTE.exec(text);
+    if (found === null) break;
+    at = ATTRIBUTE.lastIndex;
+    const [, name, value = ''] = found;
+    if (name === 'id') id = `#${blurred(value)}`;
+    if (name === 'class') classes = `.${blurred(value)}`;
+  }
+  return { end: at, label: id + classes };
+}
+
+function blurred(value: string): string {
+  return clip(withoutNumbers(value.slice(0, 4 * LONGEST_NAME).replaceAll(/["']/g, '')).trim());
+}
+
+function clip(name: string): string {
+  return name.slice(0, LONGEST_NAME);
+}
+
+function endOf(text: string, closing: string, from: number): number {
+  const found = text.indexOf(closing, from);
+  return found < 0 ? text.length : found + closing.length;
+}

@@ -1,0 +1,27 @@
+/**
+ * What the client commands need: they talk to the API and start nothing here, so that they do not load what an engine is
+ * made of.
+ */
+export { systemClock } from './adapters/system/clock.ts';
+export type {
+  AddedAnswer,
+  ChangesAnswer,
+  CreatedAnswer,
+  ExtractedAnswer,
+  FailureGroupAnswer,
+  FailuresAnswer,
+  ItemAnswer,
+  ItemDetailAnswer,
+  ItemPageAnswer,
+  JobAnswer,
+  JobPageAnswer,
+  JobStatusAnswer,
+  JobSummaryAnswer,
+  ProblemAnswer,
+  ResultPartAnswer,
+  ResultsAnswer,
+  RetriedAnswer,
+  SummaryAnswer,
+} from './controller/api/answers.ts';
+export { formatOfName } from './controller/read-items.ts';
+export type { Clock } from './ports/clock.ts';

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { openFileResultStore } from './adapters/embedded/result-store.ts';
+import { connectToOwner } from './adapters/embedded/socket-client.ts';
+import { workerSocketPath } from './adapters/embedded/socket-path.ts';
+import { systemClock } from './adapters/system/clock.ts';
+import { garbageCollector } from './adapters/system/collect-garbage.ts';
+import { killFaults } from './adapters/system/kill-faults.ts';
+import type { Config } from './config.ts';
+import type { Lane } from './domain/lane.ts';
+import { openWeb } from './egress/open-web.ts';
+import { withTidyMemory } from './egress/tidy-memory.ts';
+import { CHILD, digest, egressSettings, findScrapers } from './wiring.ts';
+import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from './worker/heartbeat.ts';
+import { runHeartbeatThread } from './worker/heartbeat-thread.ts';
+import { PoliteHostGate } from './worker/host-gate.ts';
+import { hasParent, onParentGone, tellParentReady } from './worker/parent.ts';
+import { Worker } from './worker/worker.ts';
+
+/** A worker process: works until `stop` aborts, or its owner is gone. */
+export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, stop: AbortSignal): Promise<void> {
+  onParentGone(() => process.exit(1));
+  // A promise that a scraper forgot to wait for, and that failed: no reason to take its neighbours down with it.
+  process.on('unhandledRejection', (error) => log.warn({ err: error }, 'nobody waited for a promise that failed'));
+  const clock = systemClock();
+  const faults = killFaults(config.faults, clock);
+  const id = `${hasParent() ? CHILD : ''}${process.pid}-${clock.id()}`;
+  const scrapers = await findScrapers(config);
+  const store = await openFileResultStore(join(config.dataDir, 'results'), { clock });
+  const socketPath = workerSocketPath(config.dataDir);
+  const owner = await connectToOwner({ socketPath, workerId: id, role: 'main', clock, signal: stop });
+  const onTrouble = (where: string, error: unknown) => log.warn({ where, err: error }, 'worker trouble');
+  const heartbeat = startHeartbeatThread({
+    entry: new URL('cli/heartbeat.ts', import.meta.url),
+    connectWith: { socketPath, workerId: id } satisfies HeartbeatArguments,
+    slots: config.slots,
+    leaseMs: config.leaseMs,
+    hangLimitMs: DEFAULT_HANG_LIMIT_MS,
+    clock,
+    onTrouble: (error) => onTrouble('heartbeat', error),
+  });
+  const web = withTidyMemory(openWeb({ ...egressSettings(config), clock }), { collect: garbageCollector(), clock });
+  const gate = new PoliteHostGate({ clock, maxConcurrent: config.hostConcurrency, minDelayMs: config.hostDelayMs });
+  const worker = new Worker({
+    ...owner,
+    id,
+    store,
+    scrapers,
+    tools: { web, gate, log },
+    heartbeat,
+    clock,
+    faults,
+    digest,
+    onError: onTrouble,
+    settings: {
+      lane,
+      slots: config.slots,
+      leaseMs: config.leaseMs,
+      drainGraceMs: config.drainGraceMs,
+      settleEveryMs: 0,
+    },
+  });
+  tellParentReady();
+  await worker.run(stop);
+  await web.close();
+  await owner.close();
+}
+
+interface HeartbeatArguments {
+  readonly socketPath: string;
+  readonly workerId: string;
+}
+
+/** What the heartbeat's thread runs: the same connection as the worker's, and one of its own. */
+export async function runHeartbeat(): Promise<void> {
+  const clock = systemClock();
+  await runHeartbeatThread(clock, (connectWith, signal) =>
+    connectToOwner({ ...(connectWith as HeartbeatArguments), role: 'heartbeat', clock, signal }),
+  );
+}

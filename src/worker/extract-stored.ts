@@ -1,0 +1,88 @@
+import { hash } from 'node:crypto';
+import type { StoredArtifact } from '../domain/artifact.ts';
+import { type FailureType, failure } from '../domain/failure.ts';
+import type { SourcePage } from '../domain/item.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { LeasedItem } from '../ports/ledger.ts';
+import type { ResultStore } from '../ports/result-store.ts';
+import { StorageTrouble } from '../ports/storage-trouble.ts';
+import type { ScrapeResult, Scraper } from '../scraping/scraper.ts';
+
+/** Pages are held whole while they are read. Scrapers of ours keep none above their limit of some MiB. */
+const MAX_PAGE_BYTES = 64 << 20;
+
+export interface ExtractParts {
+  readonly store: Pick<ResultStore, 'get'>;
+  readonly clock: Clock;
+}
+
+/**
+ * The work of a re-extraction: the page that another job kept of the item, checked against its hash and handed to the
+ * scraper's `extract`. It gets a store that can only be read, and no way to the web.
+ */
+export async function extractStored(
+  { store, clock }: ExtractParts,
+  scraper: Scraper,
+  jobId: string,
+  item: LeasedItem,
+  source: SourcePage,
+): Promise<unknown> {
+  if (typeof scraper.extract !== 'function') {
+    return failed('unexpected', `${scraper.id} cannot read stored pages: it has no parse of its own`);
+  }
+  const { html, metadata } = source;
+  const [page, facts] = await Promise.all([
+    readStored(store, html, 'page'),
+    metadata === null ? null : readStored(store, metadata, 'metadata'),
+  ]);
+  if (!(page instanceof Uint8Array)) return page;
+  if (facts !== null && !(facts instanceof Uint8Array)) return facts;
+  const told = facts === null ? {} : objectOf(facts);
+  return await scraper.extract({
+    jobId,
+    itemId: item.itemId,
+    input: item.input,
+    // Exactly as `parse` saw it the first time.
+    body: new TextDecoder('utf-8', { ignoreBOM: true }).decode(page),
+    url: textOf(told['url']),
+    from: { jobId: textOf(told['job_id']), key: html.key, sha256: html.sha256 },
+    now: () => clock.now(),
+  });
+}
+
+/** The bytes as they were recorded, or why they are not to be had. */
+async function readStored(
+  store: Pick<ResultStore, 'get'>,
+  { key, size, sha256 }: StoredArtifact,
+  what: string,
+): Promise<Uint8Array | ScrapeResult> {
+  if (size > MAX_PAGE_BYTES) return failed('too_large', `the stored ${what} ${key} has ${size} bytes`);
+  let bytes: Uint8Array | null;
+  try {
+    bytes = await store.get(key);
+  } catch (error) {
+    if (error instanceof StorageTrouble) throw error;
+    return failed('unexpected', `the stored ${what} ${key} cannot be read`, error);
+  }
+  if (bytes === null) return failed('not_found', `the stored ${what} ${key} is missing`);
+  if (hash('sha256', bytes) === sha256) return bytes;
+  return failed('unexpected', `the stored ${what} ${key} is damaged: its SHA-256 is not the one on record`);
+}
+
+function failed(type: FailureType, message: string, cause?: unknown): ScrapeResult {
+  return { kind: 'failed', failure: failure(type, message, { cause }) };
+}
+
+/** Metadata of scrapers of any kind: what they do not tell, or tell otherwise than ours do, is not known. */
+function objectOf(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,23 @@
+import { definePlainScraper, FAILURE_TYPES, failure, type ProducedArtifact, z } from 'trawl/scraper';
+
+/** Does what its input says: the cases need jobs of which some items fail and others keep something to read. */
+export default definePlainScraper({
+  id: 'test-mixed',
+  name: 'As its input says',
+  version: '2.0.0',
+  description: 'Fails with `type`, or keeps a page and the data that the input gives.',
+  input: z.looseObject({ type: z.enum(FAILURE_TYPES).optional(), data: z.record(z.string(), z.unknown()).default({}) }),
+  async scrape({ input, itemId }) {
+    if (input.type !== undefined) return { kind: 'failed', failure: failure(input.type, `item ${itemId} fails`) };
+    const page = `<h1>${itemId}</h1><script>alert('never')</script>`;
+    const html = artifact('html', page, 'text/html; charset=utf-8', 'html');
+    return {
+      kind: 'scraped',
+      artifacts: [html, artifact('data', JSON.stringify(input.data), 'application/json', 'json')],
+    };
+  },
+});
+
+function artifact(kind: 'html' | 'data', text: string, contentType: string, extension: string): ProducedArtifact {
+  return { kind, bytes: new TextEncoder().encode(text), contentType, extension };
+}

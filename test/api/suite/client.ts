@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type {
+  CreatedAnswer,
+  JobStatusAnswer,
+  JobSummaryAnswer,
+  ProblemAnswer,
+} from '../../../src/controller/api/answers.ts';
+import type { SubmitRequest } from '../../../src/controller/submit.ts';
+import { type OpenApi, openApiChecker } from '../../support/openapi.ts';
+import type { Answer, Asked } from '../service.ts';
+
+/** What a case may set of a service, whatever the service runs on. */
+export interface ServiceSettings {
+  /** 0: items go out, and nobody takes them. */
+  readonly workers?: number;
+  readonly host?: string;
+  readonly apiKey?: string;
+  readonly readApiKey?: string;
+  readonly allowedHosts?: readonly string[];
+  /** Folders with scrapers beside those that come with Trawl. */
+  readonly scrapers?: readonly string[];
+}
+
+export interface RunningService {
+  readonly url: string;
+  ask(method: string, path: string, asked?: Asked): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+/** Starts a service of its own for a case; it stops by itself when the file is done. */
+export type Start = (settings?: ServiceSettings) => Promise<RunningService>;
+
+/** A user of the API, who holds every answer against the OpenAPI document of the service that gave it. */
+export class Client {
+  readonly service: RunningService;
+  readonly document: OpenApi;
+  readonly #checker: ReturnType<typeof openApiChecker>;
+
+  private constructor(service: RunningService, document: OpenApi) {
+    this.service = service;
+    this.document = document;
+    this.#checker = openApiChecker(document);
+  }
+
+  static async of(service: RunningService): Promise<Client> {
+    const { json } = await service.ask('GET', '/openapi.json');
+    return new Client(service, json as OpenApi);
+  }
+
+  get url(): string {
+    return this.service.url;
+  }
+
+  async ask(method: string, path: string, asked: Asked = {}): Promise<Answer> {
+    const answer = await this.service.ask(method, path, asked);
+    this.#checker.checkAnswer(method, path, answer);
+    return answer;
+  }
+
+  /** The JSON of an answer that must be a good one. */
+  async get<T>(path: string): Promise<T> {
+    return this.#good<T>(await this.ask('GET', path));
+  }
+
+  async post<T = JobStatusAnswer>(path: string, json?: unknown): Promise<T> {
+    return this.#good<T>(await this.ask('POST', path, json === undefined ? {} : { json }));
+  }
+
+  async patch<T>(path: string, json: unknown): Promise<T> {
+    return this.#good<T>(await this.ask('PATCH', path, { json }));
+  }
+
+  /** Sends items to a job. */
+  async send<T>(jobId: string, contentType: string, body: string): Promise<T> {
+    const headers = { 'content-type': contentType };
+    return this.#good<T>(await this.ask('POST', `/jobs/${encodeURIComponent(jobId)}/items`, { body, headers }));
+  }
+
+  /** The problem of an answer that must be this one. */
+  async refused(status: number, code: string, method: string, path: string, asked: Asked = {}): Promise<ProblemAnswer> {
+    const answer = await this.ask(method, path, asked);
+    const problem = answer.json as ProblemAnswer | null;
+    const said = `${method} ${path}: ${answer.text.slice(0, 500)}`;
+    assert.deepEqual([answer.status, problem?.code, problem?.status], [status, code, status], said);
+    return problem as ProblemAnswer;
+  }
+
+  async create(job: SubmitRequest): Promise<CreatedAnswer> {
+    const answer = await this.ask('POST', '/jobs', { json: job });
+    assert.equal(answer.status, 201, answer.text);
+    return answer.json as CreatedAnswer;
+  }
+
+  /** Makes a job and waits for its end; answers how it stands then. */
+  async run(job: SubmitRequest): Promise<JobStatusAnswer> {
+    return this.ended((await this.create(job)).job_id);
+  }
+
+  async ended(jobId: string): Promise<JobStatusAnswer> {
+    return this.until(jobId, ({ event }) => event === 'end');
+  }
+
+  /** Follows the events of a job, and stops at the first that fits. */
+  async until(jobId: string, fits: (heard: Heard) => boolean): Promise<JobStatusAnswer> {
+    for await (const heard of this.watch(jobId)) if (fits(heard)) return heard.data as unknown as JobStatusAnswer;
+    return assert.fail(`the events of ${jobId} ended before that`);
+  }
+
+  async *watch(jobId: string, lastEventId: string | null = null): AsyncGenerator<Heard> {
+    const path = `/jobs/${encodeURIComponent(jobId)}/events`;
+    const gone = new AbortController();
+    const headers: Record<string, string> = lastEventId === null ? {} : { 'last-event-id': lastEventId };
+    const response = await fetch(this.url + path, { headers, signal: gone.signal });
+    this.#checker.checkAnswer('GET', path, { status: response.status, headers: response.headers, text: '' });
+    const messages: EventSourceMessage[] = [];
+    const parser = createParser({ onEvent: (message) => messages.push(message) });
+    try {
+      for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        parser.feed(text);
+        for (const message of messages.splice(0)) yield this.#heard(message);
+      }
+    } finally {
+      gone.abort();
+    }
+  }
+
+  #heard({ event, id, data }: EventSourceMessage): Heard {
+    const heard = JSON.parse(data) as Heard['data'];
+    if (heard.summary !== undefined) this.#checker.checkSchema('Summary', heard.summary);
+    if (event === 'status' && heard.reason) this.#checker.checkSchema('Reason', heard.reason);
+    return { event: event ?? '', id: id ?? null, data: heard };
+  }
+
+  #good<T>({ status, text, json }: Answer): T {
+    assert.ok(status === 200 || status === 201, text);
+    return json as T;
+  }
+}
+
+export interface Heard {
+  readonly event: string;
+  readonly id: string | null;
+  readonly data: Partial<JobStatusAnswer> & {
+    readonly reason?: JobSummaryAnswer['reason'];
+    readonly results_ready?: boolean;
+    readonly outcomes?: readonly { readonly item_id: string; readonly status: string }[];
+  };
+}
+
+/** Ids that no other case uses: all cases of a file share one service. */
+export function uniqueId(name: string): string {
+  made += 1;
+  return `${name}-${made}`;
+}
+
+let made = 0;
+
+export function noopItems(count: number, from = 0): { item_id: string; input: Record<string, unknown> }[] {
+  return Array.from({ length: count }, (_, index) => ({ item_id: `i-${from + index}`, input: { n: from + index } }));
+}
+
+/** Every page of a list, entry by entry. */
+export async function allPages<T>(client: Client, path: string, name: 'jobs' | 'items'): Promise<T[]> {
+  const entries: T[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const more: string = cursor === '' ? '' : `${path.includes('?') ? '&' : '?'}cursor=${cursor}`;
+    const page: Record<string, T[]> & { next_cursor?: string | null } = await client.get(path + more);
+    entries.push(...(page[name] ?? []));
+    cursor = page.next_cursor ?? null;
+  }
+  return entries;
+}

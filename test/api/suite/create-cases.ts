@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CreatedAnswer, JobAnswer, ProblemAnswer } from '../../../src/controller/api/answers.ts';
+import { allPages, type Client, noopItems, uniqueId } from './client.ts';
+
+/** POST /jobs: all of a job, or nothing of it. */
+export function createCases(client: Client): void {
+  test('a job is made with its items, and the answer says where it is', async () => {
+    const job_id = uniqueId('created job/ü');
+    const labels = { county: 'maricopa' };
+    const json = { job_id, job_name: 'A job', scraper_id: 'example-noop', items: noopItems(3), labels, hold: true };
+    const { status, headers, json: made } = await client.ask('POST', '/jobs', { json });
+    assert.equal(status, 201);
+    assert.equal(headers.get('location'), `/jobs/${encodeURIComponent(job_id)}`);
+    const { created_at: at, ...rest } = made as CreatedAnswer;
+    assert.ok(!Number.isNaN(Date.parse(at)));
+    const scraper = { scraper_id: 'example-noop', scraper_version: '1.0.0' };
+    assert.deepEqual(rest, { job_id, job_name: 'A job', status: 'pending', held: true, seeded_count: 3, ...scraper });
+    const job = await client.get<JobAnswer>(headers.get('location') ?? '');
+    assert.deepEqual([job.job_id, job.labels, job.summary.total], [job_id, labels, 3]);
+  });
+
+  test('a job needs neither an id nor items', async () => {
+    const { job_id: one, seeded_count: count } = await client.create({ scraper_id: 'example-noop', hold: true });
+    const { job_id: other } = await client.create({ scraper_id: 'example-noop', hold: true });
+    assert.equal(count, 0);
+    assert.notEqual(one, other);
+  });
+
+  test('the id of a job that exists is refused, and the job is left as it is', async () => {
+    const job = { job_id: uniqueId('taken'), scraper_id: 'example-noop', items: noopItems(2), hold: true };
+    await client.create(job);
+    await client.refused(409, 'job_exists', 'POST', '/jobs', { json: { ...job, items: noopItems(5) } });
+    // Without an idempotency key also the same request is a second one.
+    await client.refused(409, 'job_exists', 'POST', '/jobs', { json: job });
+    assert.equal((await client.get<JobAnswer>(`/jobs/${job.job_id}`)).summary.total, 2);
+  });
+
+  const bad: readonly { what: string; request: Record<string, unknown>; paths: readonly string[] }[] = [
+    { what: 'an unknown scraper', request: { scraper_id: 'no-such-scraper' }, paths: ['scraper_id'] },
+    { what: 'no scraper', request: { scraper_id: undefined }, paths: ['scraper_id'] },
+    { what: 'an unknown field', request: { priority: 3, queue: 'x' }, paths: ['priority', 'queue'] },
+    {
+      what: 'unknown fields of the policy',
+      request: { execution_policy: { throttling: { max_workers: 3 }, retrys: {} } },
+      paths: ['execution_policy.throttling.max_workers', 'execution_policy.retrys'],
+    },
+    {
+      what: 'a bad value of the policy',
+      request: { execution_policy: { circuit_breaker: { failure_threshold_percentage: 25 } } },
+      paths: ['execution_policy.circuit_breaker.failure_threshold_percentage'],
+    },
+    {
+      what: 'inputs that break the schema of the scraper',
+      request: {
+        scraper_id: 'example-mock',
+        items: [{ input: { apn: 'x' } }, { input: { apn: 7 } }, { item_id: 'c', input: {} }],
+      },
+      paths: ['items.1.input.apn', 'items.2.input.apn'],
+    },
+    {
+      what: 'an item id that stands twice',
+      request: { items: [...noopItems(3), { item_id: 'i-1', input: { again: true } }] },
+      paths: ['items.3.item_id'],
+    },
+    { what: 'an input that is no object', request: { items: [{ input: 'x' }] }, paths: ['items.0.input'] },
+    { what: 'an unknown field of an item', request: { items: [{ input: {}, id: 'x' }] }, paths: ['items.0.id'] },
+    { what: 'an id that is too long', request: { job_id: 'x'.repeat(201) }, paths: ['job_id'] },
+    { what: 'labels that are no texts', request: { labels: { a: 1 } }, paths: ['labels.a'] },
+    { what: 'more items than fit into one request', request: { items: noopItems(10_001) }, paths: ['items'] },
+  ];
+  for (const { what, request, paths } of bad) {
+    test(`${what}: the request is refused by the path of each bad field, and no job is made`, async () => {
+      const job_id = uniqueId('bad');
+      const json = { job_id, scraper_id: 'example-noop', ...request };
+      const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json });
+      assert.deepEqual(
+        errors.map(({ path }) => path),
+        paths,
+      );
+      await client.refused(404, 'job_not_found', 'GET', `/jobs/${job_id}`);
+    });
+  }
+
+  test('what is refused is told by name', async () => {
+    const said = async (more: object) => {
+      const json = { scraper_id: 'example-noop', ...more };
+      const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json });
+      return errors.map(({ message }) => message).join();
+    };
+    assert.match(await said({ scraper_id: 'no-such-scraper' }), /no-such-scraper/);
+    assert.match(await said({ execution_policy: { throttling: { max_workers: 3 } } }), /max_workers/);
+    assert.match(await said({ priority: 3 }), /priority/);
+    assert.match(await said({ items: [...noopItems(1), ...noopItems(1)] }), /i-0/);
+  });
+
+  test('a hundred problems are listed, and not a thousand', async () => {
+    const items = Array.from({ length: 1000 }, (_, n) => ({ item_id: `${n}`, input: {} }));
+    const json = { scraper_id: 'example-mock', items };
+    const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json });
+    assert.ok(errors.length >= 100 && errors.length <= 101, `${errors.length}`);
+    assert.equal(errors[0]?.path, 'items.0.input.apn');
+  });
+
+  test('a request that is sent again with its idempotency key makes no second job', async () => {
+    const json = { scraper_id: 'example-noop', job_name: uniqueId('idempotent'), items: noopItems(2) };
+    const headers = { 'idempotency-key': uniqueId('key') };
+    const first = await client.ask('POST', '/jobs', { json, headers });
+    const second = await client.ask('POST', '/jobs', { json, headers });
+    assert.deepEqual([first.status, second.status], [201, 200]);
+    const { job_id: id } = first.json as CreatedAnswer;
+    assert.deepEqual([(second.json as CreatedAnswer).job_id, await madeAs(client, json.job_name)], [id, [id]]);
+  });
+
+  test('an idempotency key is good for one request only', async () => {
+    const headers = { 'idempotency-key': uniqueId('key') };
+    const json = { scraper_id: 'example-noop', job_name: uniqueId('reused'), items: noopItems(2) };
+    assert.equal((await client.ask('POST', '/jobs', { json, headers })).status, 201);
+    const other = { ...json, job_name: uniqueId('other'), items: noopItems(3) };
+    await client.refused(422, 'idempotency_key_reused', 'POST', '/jobs', { json: other, headers });
+    assert.deepEqual(await madeAs(client, other.job_name), []);
+  });
+
+  test('an idempotency key that is empty or too long is refused', async () => {
+    const json = { scraper_id: 'example-noop' };
+    for (const key of ['', 'k'.repeat(256)]) {
+      const headers = { 'idempotency-key': key };
+      const { errors } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json, headers });
+      assert.equal(errors?.[0]?.path, 'Idempotency-Key');
+    }
+  });
+
+  test('ten identical requests at once make one job', async () => {
+    const json = { scraper_id: 'example-noop', job_name: uniqueId('race'), items: noopItems(50), hold: true };
+    const headers = { 'idempotency-key': uniqueId('key') };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => client.ask('POST', '/jobs', { json, headers })));
+    const statuses = answers.map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [...Array(9).fill(200), 201]);
+    const ids = new Set(answers.map((answer) => (answer.json as CreatedAnswer).job_id));
+    assert.deepEqual([ids.size, await madeAs(client, json.job_name)], [1, [...ids]]);
+  });
+
+  test('ten jobs of one id at once: one is made, nine are told that it exists', async () => {
+    const job_id = uniqueId('race');
+    const requests = Array.from({ length: 10 }, (_, n) => ({
+      json: { job_id, scraper_id: 'example-noop', items: noopItems(n + 1), hold: true },
+    }));
+    const answers = await Promise.all(requests.map((asked) => client.ask('POST', '/jobs', asked)));
+    const made = answers.filter(({ status }) => status === 201).map(({ json }) => json as CreatedAnswer);
+    const refused = answers.filter(({ status }) => status === 409).map(({ json }) => json as ProblemAnswer);
+    assert.deepEqual([made.length, refused.length, refused[0]?.code], [1, 9, 'job_exists']);
+    const { summary } = await client.get<JobAnswer>(`/jobs/${job_id}`);
+    assert.equal(summary.total, made[0]?.seeded_count);
+  });
+}
+
+async function madeAs(client: Client, name: string): Promise<string[]> {
+  const jobs = await allPages<CreatedAnswer>(client, '/jobs?limit=500', 'jobs');
+  return jobs.filter(({ job_name: each }) => each === name).map(({ job_id: id }) => id);
+}

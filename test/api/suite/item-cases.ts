@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type {
+  AddedAnswer,
+  FailuresAnswer,
+  ItemAnswer,
+  ItemDetailAnswer,
+  ItemPageAnswer,
+  JobAnswer,
+} from '../../../src/controller/api/answers.ts';
+import { allPages, type Client, noopItems, uniqueId } from './client.ts';
+import { completedWithFailures } from './made-jobs.ts';
+
+const NDJSON = 'application/x-ndjson';
+
+/** Adding items to a job, and looking at them. */
+export function itemCases(client: Client): void {
+  test('items come as lines of JSON, as CSV and as a JSON array', async () => {
+    const jobId = await heldJob(client);
+    const lines = '{"item_id":"n-1","input":{"apn":"1"}}\n{"apn":"2"}\n';
+    assert.deepEqual(await client.send(jobId, NDJSON, lines), taken(jobId, { received: 2, added: 2 }));
+    const csv = 'item_id,apn,owner\r\nc-1,3,"SMITH, JOHN"\r\nc-2,4,\r\n';
+    assert.deepEqual(await client.send(jobId, 'text/csv', csv), taken(jobId, { received: 2, added: 2 }));
+    const array = JSON.stringify([{ item_id: 'a-1', input: { apn: '5' } }, { input: { apn: '6' } }]);
+    const answer = await client.send(jobId, 'application/json; charset=utf-8', array);
+    assert.deepEqual(answer, taken(jobId, { received: 2, added: 2 }));
+    const items = await allPages<ItemAnswer>(client, `/jobs/${jobId}/items`, 'items');
+    assert.deepEqual(
+      items.map(({ input }) => input['apn']),
+      ['1', '2', '3', '4', '5', '6'],
+    );
+    assert.deepEqual(items[2]?.input, { apn: '3', owner: 'SMITH, JOHN' });
+    assert.equal(new Set(items.map(({ item_id: id }) => id)).size, 6);
+  });
+
+  test('bad lines are told by their number, and the good ones are kept', async () => {
+    const jobId = await heldJob(client, 'example-mock');
+    const lines = ['{"apn":"1"}', '{"apn":', '{"apn":7}', '"text"', '[1]', '{"apn":"3"}'];
+    const answer = await client.send<AddedAnswer>(jobId, NDJSON, `${lines.join('\n')}\n`);
+    assert.deepEqual([answer.received, answer.added, answer.bad], [6, 2, 4]);
+    assert.deepEqual(
+      answer.bad_lines.map(({ line }) => line),
+      [2, 3, 4, 5],
+    );
+    assert.match(answer.bad_lines[1]?.problem ?? '', /apn/);
+    const items = await allPages<ItemAnswer>(client, `/jobs/${jobId}/items`, 'items');
+    assert.deepEqual(
+      items.map(({ input }) => input['apn']),
+      ['1', '3'],
+    );
+  });
+
+  test('of many bad lines the first hundred are listed, and all are counted', async () => {
+    const jobId = await heldJob(client);
+    const answer = await client.send<AddedAnswer>(jobId, NDJSON, '{\n'.repeat(250));
+    assert.deepEqual([answer.bad, answer.bad_lines.length, answer.added], [250, 100, 0]);
+  });
+
+  test('items that the job has already are left alone, so that an upload may be sent again', async () => {
+    const jobId = await heldJob(client);
+    const file = linesOf(noopItems(2500));
+    assert.equal((await client.send<AddedAnswer>(jobId, NDJSON, file)).added, 2500);
+    const again = await client.send(jobId, NDJSON, file + linesOf(noopItems(3, 2500)));
+    assert.deepEqual(again, taken(jobId, { received: 2503, added: 3, duplicates: 2500 }));
+    assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, 2503);
+  });
+
+  test('more items open a completed job again, and nothing is done twice', async () => {
+    const { job_id: jobId } = await client.run({ scraper_id: 'example-noop', items: noopItems(3) });
+    const before = await client.get<JobAnswer>(`/jobs/${jobId}`);
+    assert.deepEqual([before.status, before.round, before.results.ready], ['completed', 1, true]);
+    await client.send(jobId, NDJSON, linesOf(noopItems(4)));
+    const { status, summary } = await client.ended(jobId);
+    assert.deepEqual([status, summary.success, summary.total], ['completed', 4, 4]);
+    const after = await client.get<JobAnswer>(`/jobs/${jobId}`);
+    assert.deepEqual([after.round, after.results.ready], [2, true]);
+    const items = await allPages<ItemAnswer>(client, `/jobs/${jobId}/items`, 'items');
+    assert.deepEqual(
+      items.map(({ attempts }) => attempts),
+      [1, 1, 1, 1],
+    );
+  });
+
+  test('an upload of nothing, or of duplicates only, leaves a completed job as it is', async () => {
+    const { job_id: jobId } = await client.run({ scraper_id: 'example-noop', items: noopItems(2) });
+    await client.send(jobId, NDJSON, '');
+    await client.send(jobId, NDJSON, linesOf(noopItems(2)));
+    const { status, round, summary } = await client.get<JobAnswer>(`/jobs/${jobId}`);
+    assert.deepEqual([status, round, summary.total], ['completed', 1, 2]);
+  });
+
+  test('an upload is worked on while it still comes, and the job is not over before its last line', async () => {
+    const { job_id: jobId } = await client.create({ scraper_id: 'example-noop' });
+    const { promise: isFirstDone, resolve: firstDone } = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array>({
+      async start(lines) {
+        lines.enqueue(new TextEncoder().encode(linesOf(noopItems(1000))));
+        await isFirstDone;
+        lines.enqueue(new TextEncoder().encode(linesOf(noopItems(1, 1000))));
+        lines.close();
+      },
+    });
+    const headers = { 'content-type': NDJSON };
+    const uploaded = client.ask('POST', `/jobs/${jobId}/items`, { body, headers });
+    const { status } = await client.until(jobId, ({ data }) => data.summary?.success === 1000);
+    assert.equal(status, 'in_progress');
+    firstDone();
+    assert.deepEqual((await uploaded).json, taken(jobId, { received: 1001, added: 1001 }));
+    const { status: last, summary } = await client.ended(jobId);
+    assert.deepEqual([last, summary.success], ['completed', 1001]);
+    assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).round, 1);
+  });
+
+  test('items in a content type that items do not come in are refused', async () => {
+    const jobId = await heldJob(client);
+    const send = (headers: Record<string, string>) =>
+      client.refused(415, 'unsupported_media_type', 'POST', `/jobs/${jobId}/items`, { body: '{}\n', headers });
+    await send({ 'content-type': 'text/html' });
+    await send({ 'content-type': 'application/xml; charset=utf-8' });
+    assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, 0);
+  });
+
+  test('bytes that are no JSON array are refused; an array that breaks off is told by its entry', async () => {
+    const jobId = await heldJob(client);
+    const headers = { 'content-type': 'application/json' };
+    await client.refused(422, 'invalid_request', 'POST', `/jobs/${jobId}/items`, { body: '{"apn":"1"}', headers });
+    const broken = '[{"apn":"1"},{"apn":"2"} {"apn":"3"},{"apn":"4"}]';
+    const { added, bad_lines: bad } = await client.send<AddedAnswer>(jobId, 'application/json', broken);
+    assert.deepEqual([added, bad.length, bad[0]?.line], [2, 1, 3]);
+    assert.match(bad[0]?.problem ?? '', /nothing from there on was read/);
+  });
+
+  test('items are listed by status and by type of error, page by page', async () => {
+    const jobId = await completedWithFailures(client, { good: 5, server_error: 4, no_results: 3 });
+    const listed = async (query: string) => {
+      const items = await allPages<ItemAnswer>(client, `/jobs/${jobId}/items?limit=2${query}`, 'items');
+      return items.map(({ item_id: id }) => id);
+    };
+    const good = ['i-0', 'i-1', 'i-2', 'i-3', 'i-4'];
+    const broken = ['server_error-0', 'server_error-1', 'server_error-2', 'server_error-3'];
+    const without = ['no_results-0', 'no_results-1', 'no_results-2'];
+    assert.deepEqual(await listed(''), [...good, ...broken, ...without]);
+    assert.deepEqual(await listed('&status=success'), good);
+    assert.deepEqual(await listed('&status=failed'), [...broken, ...without]);
+    assert.deepEqual(await listed('&error_type=no_results'), without);
+    assert.deepEqual(await listed('&status=failed&error_type=server_error'), broken);
+    assert.deepEqual(await listed('&status=success&error_type=server_error'), []);
+    assert.deepEqual(await listed('&status=pending'), []);
+    const { next_cursor: cursor } = await client.get<ItemPageAnswer>(`/jobs/${jobId}/items?limit=2&status=failed`);
+    const other = `/jobs/${jobId}/items?status=success&cursor=${cursor}`;
+    await client.refused(422, 'invalid_request', 'GET', other);
+    await client.refused(422, 'invalid_request', 'GET', `/jobs/${jobId}/items?error_type=oops`);
+  });
+
+  test('an item tells every attempt, with what it kept or why it failed', async () => {
+    const jobId = await completedWithFailures(client, { good: 1, server_error: 1 });
+    await client.post(`/jobs/${jobId}/retry`);
+    await client.ended(jobId);
+    const failed = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/server_error-0`);
+    assert.deepEqual([failed.status, failed.attempts, failed.history.length], ['failed', 2, 2]);
+    const error = { type: 'server_error', message: 'item server_error-0 fails', retryable: true, cause: null };
+    assert.deepEqual(failed.error, error);
+    assert.deepEqual(
+      failed.history.map((each) => [each.attempt, each.status, each.error?.type]),
+      [
+        [1, 'failed', 'server_error'],
+        [2, 'failed', 'server_error'],
+      ],
+    );
+    assert.equal(failed.first_attempt_at, failed.history[0]?.started_at);
+    assert.equal(failed.last_attempt_at, failed.history[1]?.started_at);
+    const good = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/i-0`);
+    assert.deepEqual([good.status, good.error, good.attempts, good.scraper_version], ['success', null, 1, '2.0.0']);
+    assert.deepEqual(good.artifacts.map(({ kind }) => kind).sort(), ['data', 'html']);
+    await client.refused(404, 'item_not_found', 'GET', `/jobs/${jobId}/items/nobody`);
+  });
+
+  test('an item is found by any id that it can have', async () => {
+    const ids = ['../../etc/passwd', 'ünïcode ☃', 'a/b?c=d#e', '%2e%2e', '..', 'x'.repeat(1000)];
+    const items = ids.map((item_id) => ({ item_id, input: {} }));
+    const { job_id: jobId } = await client.run({ job_id: uniqueId('odd ids?/'), scraper_id: 'test-mixed', items });
+    for (const id of ids) {
+      // A path of dots alone is no path any more once a client has tidied it up.
+      if (id === '..') continue;
+      const path = `/jobs/${encodeURIComponent(jobId)}/items/${encodeURIComponent(id)}`;
+      assert.equal((await client.get<ItemDetailAnswer>(path)).item_id, id);
+      assert.equal((await client.ask('GET', `${path}/download?artifact=html`)).text.includes(id), true);
+    }
+  });
+
+  test('failures are grouped, the commonest first, with examples', async () => {
+    const jobId = await completedWithFailures(client, { good: 1, no_results: 2, server_error: 4 });
+    const { failed, groups } = await client.get<FailuresAnswer>(`/jobs/${jobId}/failures`);
+    assert.equal(failed, 6);
+    assert.deepEqual(
+      groups.map(({ type, count, retryable }) => [type, count, retryable]),
+      [
+        ['server_error', 4, true],
+        ['no_results', 2, false],
+      ],
+    );
+    assert.equal(groups[0]?.examples[0]?.message, `item ${groups[0]?.examples[0]?.item_id} fails`);
+    const { groups: one } = await client.get<FailuresAnswer>(`/jobs/${jobId}/failures?limit=1`);
+    assert.deepEqual(one, groups.slice(0, 1));
+  });
+}
+
+function taken(jobId: string, counts: Partial<AddedAnswer>): AddedAnswer {
+  return { job_id: jobId, received: 0, added: 0, duplicates: 0, bad: 0, bad_lines: [], ...counts };
+}
+
+async function heldJob(client: Client, scraper = 'example-noop'): Promise<string> {
+  return (await client.create({ job_id: uniqueId('filled'), scraper_id: scraper, hold: true })).job_id;
+}
+
+export function linesOf(entries: readonly object[]): string {
+  return entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+}

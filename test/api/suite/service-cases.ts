@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import type { ScraperAnswer, ScrapersAnswer } from '../../../src/controller/api/answers.ts';
+import { openObjects } from '../../support/openapi.ts';
+import { type Client, noopItems, uniqueId } from './client.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** The service itself: what it tells of itself, and what it says to requests that are none. */
+export function serviceCases(client: Client): void {
+  test('the OpenAPI document has nothing that a linter finds fault with', async () => {
+    const config = await createConfig({ extends: ['recommended'] });
+    const { text } = await client.ask('GET', '/openapi.json');
+    const problems = await lintFromString({ source: text, absoluteRef: 'openapi.json', config });
+    const said = problems.map(({ severity, ruleId, message, location }) =>
+      [severity, ruleId, message, location[0]?.pointer].join(' '),
+    );
+    assert.deepEqual(said, []);
+  });
+
+  test('no object of the OpenAPI document has fields that it does not name, except where they are anybody’s', async () => {
+    assert.deepEqual(openObjects(client.document).sort(), [
+      // The rows of a part are those of the manifest, which may come to tell more.
+      '/components/schemas/ResultPart/properties/items/items',
+      // JSON schemas of scrapers, and this document itself: any that there are.
+      '/components/schemas/Scraper/properties/input_schema',
+      '/components/schemas/Scraper/properties/output_schema/anyOf/0',
+      '/paths//openapi.json/get/responses/200/content/application/json/schema',
+    ]);
+  });
+
+  test('every operation is on the page for people, which loads nothing from anywhere and runs nothing', async () => {
+    const { text, headers } = await client.ask('GET', '/docs');
+    for (const [path, methods] of Object.entries(client.document.paths)) {
+      for (const [method, { operationId, summary }] of Object.entries(methods)) {
+        assert.ok(text.includes(`id="${operationId}"`), operationId);
+        assert.ok(text.includes(`${method.toUpperCase()}</b> <code>${path}</code> ${summary}`), `${method} ${path}`);
+      }
+    }
+    for (const [, target] of text.matchAll(/(?:href|src|action|url)\s*=\s*["']?([^"'\s>]*)/gi)) {
+      assert.match(target ?? '', /^(#|\/openapi\.json$)/);
+    }
+    assert.doesNotMatch(text, /<script|<link|<img|<iframe|<object|@import|url\(|\son\w+\s*=/i);
+    const policy = headers.get('content-security-policy') ?? '';
+    assert.match(policy, /default-src 'none'/);
+    assert.doesNotMatch(policy, /script-src|https?:/);
+  });
+
+  test('scrapers are listed, and each tells the schemas of its input and its data', async () => {
+    const { scrapers } = await client.get<ScrapersAnswer>('/scrapers');
+    const ids = scrapers.map(({ id }) => id);
+    assert.deepEqual(ids, [...ids].sort());
+    for (const id of ['example-noop', 'example-mock', 'example-http', 'test-mixed']) assert.ok(ids.includes(id), id);
+    const scraper = await client.get<ScraperAnswer>('/scrapers/example-http');
+    const input = scraper.input_schema as { properties: object; required: string[]; additionalProperties: boolean };
+    assert.deepEqual([Object.keys(input.properties), input.required], [['url'], ['url']]);
+    assert.equal(input.additionalProperties, false);
+    const output = scraper.output_schema as { properties: object };
+    assert.deepEqual(Object.keys(output.properties), ['url', 'title', 'headings', 'links', 'text_length']);
+    assert.deepEqual([scraper.kind, scraper.lane, scraper.can_extract, scraper.hosts], ['http', 'http', true, []]);
+    const { output_schema: none } = await client.get<ScraperAnswer>('/scrapers/example-noop');
+    assert.equal(none, null);
+    await client.refused(404, 'scraper_not_found', 'GET', '/scrapers/nobody');
+  });
+
+  test('the queue is told lane by lane', async () => {
+    const { lanes } = await client.get<{ lanes: { lane: string; waiting: number; in_flight: number }[] }>('/queue');
+    assert.deepEqual(lanes.map(({ lane }) => lane).sort(), ['browser', 'http']);
+  });
+
+  test('a service that is well is healthy and ready', async () => {
+    const health = await client.get<{ status: string; version: string }>('/health');
+    assert.equal(health.status, 'ok');
+    const { ready, checks } = await client.get<{ ready: boolean; checks: { ok: boolean }[] }>('/ready');
+    assert.deepEqual([ready, checks.every(({ ok }) => ok)], [true, true]);
+  });
+
+  test('metrics count what was asked and what was done', async () => {
+    await client.run({ scraper_id: 'example-noop', items: noopItems(3) });
+    const { text, headers } = await client.ask('GET', '/metrics');
+    assert.match(headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+    assert.match(text, /^# TYPE \w+ counter$/m);
+    assert.match(text, /createJob/);
+    assert.doesNotMatch(text, /nobody-made-it|\/jobs\//);
+  });
+
+  test('what is no path of the API is told so', async () => {
+    for (const path of ['/', '/nothing', '/job', '/jobs/a/b/c/d', '/docs/x', '/JOBS', '/favicon.ico']) {
+      await client.refused(404, 'not_found', 'GET', path);
+    }
+  });
+
+  test('a method that a path has not is refused, with those that it has', async () => {
+    for (const [method, path, allowed] of [
+      ['PUT', '/jobs', 'POST, GET'],
+      ['DELETE', '/jobs', 'POST, GET'],
+      ['GET', '/jobs/a/start', 'POST'],
+      ['POST', '/health', 'GET'],
+      ['OPTIONS', '/jobs/a', 'GET, PATCH, DELETE'],
+    ] as const) {
+      const { headers } = await client.ask(method, path);
+      assert.equal(headers.get('allow'), allowed, path);
+      await client.refused(405, 'method_not_allowed', method, path);
+    }
+  });
+
+  test('a body that is none of JSON is refused for what it is', async () => {
+    const post = (status: number, code: string, body: string | Uint8Array, headers: Record<string, string>) =>
+      client.refused(status, code, 'POST', '/jobs', { body, headers });
+    await post(415, 'unsupported_media_type', 'x', { 'content-type': 'text/plain' });
+    await post(415, 'unsupported_media_type', '{}', { 'content-type': 'application/x-www-form-urlencoded' });
+    await post(400, 'malformed_request', '{"scraper_id"', JSON_TYPE);
+    await post(400, 'malformed_request', '', JSON_TYPE);
+    await post(400, 'malformed_request', '  \n', JSON_TYPE);
+    await post(400, 'malformed_request', new Uint8Array([0x7b, 0xff, 0x7d]), JSON_TYPE);
+    await post(400, 'malformed_request', '{"__proto__":{"a":1},"scraper_id":"example-noop"}', JSON_TYPE);
+    for (const body of ['null', '7', '"text"', '[]']) await post(422, 'invalid_request', body, JSON_TYPE);
+    await client.refused(400, 'malformed_request', 'POST', '/jobs');
+  });
+
+  test('a body where none is needed is read all the same', async () => {
+    const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', items: noopItems(1), hold: true });
+    const path = `/jobs/${jobId}/start`;
+    const { errors } = await client.refused(422, 'invalid_request', 'POST', path, { json: { force: true } });
+    assert.equal(errors?.[0]?.path, 'force');
+    assert.equal((await client.ask('POST', path, { json: {} })).status, 200);
+  });
+
+  test('a body above the limit is refused before it is read', async () => {
+    const job_id = uniqueId('too-large');
+    const { job_id: small } = await client.create({ scraper_id: 'example-noop', hold: true });
+    const filler = 'x'.repeat(1 << 20);
+    const items = Array.from({ length: 17 }, (_, n) => ({ item_id: `${n}`, input: { filler } }));
+    await client.refused(413, 'too_large', 'POST', '/jobs', { json: { job_id, scraper_id: 'example-noop', items } });
+    await client.refused(404, 'job_not_found', 'GET', `/jobs/${job_id}`);
+    const json = { execution_policy: { filler } };
+    await client.refused(413, 'too_large', 'PATCH', `/jobs/${small}`, { json });
+  });
+
+  test('what is no HTTP gets a problem, and the connection is closed', async () => {
+    const { port } = new URL(client.url);
+    const { connect } = await import('node:net');
+    const said = async (bytes: string) => {
+      const socket = connect({ host: '127.0.0.1', port: Number(port) });
+      socket.write(bytes);
+      let text = '';
+      for await (const chunk of socket) text += chunk;
+      return text;
+    };
+    assert.match(
+      await said('nonsense\r\n\r\n'),
+      /^HTTP\/1\.1 400 [\s\S]*application\/problem\+json[\s\S]*malformed_request/,
+    );
+    const headers = `GET /health HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`;
+    assert.match(await said(headers), /^HTTP\/1\.1 431 [\s\S]*headers_too_large/);
+  });
+
+  test('a path with a broken escape is a problem like any other', async () => {
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    request(`${client.url}/jobs/%zz`, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    }).end();
+    assert.equal(await promise, 400);
+  });
+
+  test('every answer says that it is not to be kept and not to be guessed at', async () => {
+    for (const path of ['/jobs', '/health', '/nothing', '/docs']) {
+      const { headers } = await client.ask('GET', path);
+      assert.deepEqual([headers.get('x-content-type-options'), headers.get('cache-control')], ['nosniff', 'no-store']);
+    }
+  });
+}

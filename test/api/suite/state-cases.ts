@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JobAnswer, JobStatusAnswer, RetriedAnswer } from '../../../src/controller/api/answers.ts';
+import type { JobStatus } from '../../../src/domain/job.ts';
+import { allPages, Client, noopItems, type Start, uniqueId } from './client.ts';
+import { completedWithFailures, tripped } from './made-jobs.ts';
+
+type Wish = 'start' | 'pause' | 'resume' | 'cancel' | 'retry' | 'change' | 'add' | 'delete';
+
+/** What each state lets a user do: the status that the answer tells, `ok` where workers may be faster, or a refusal. */
+const TABLE: Record<JobStatus, Record<Wish, JobStatus | 'ok' | 'refused'>> = {
+  pending: {
+    ...{ start: 'pending', pause: 'paused', resume: 'refused', cancel: 'cancelled' },
+    ...{ retry: 'refused', change: 'pending', add: 'ok', delete: 'ok' },
+  },
+  in_progress: {
+    ...{ start: 'refused', pause: 'paused', resume: 'refused', cancel: 'cancelled' },
+    ...{ retry: 'in_progress', change: 'in_progress', add: 'ok', delete: 'refused' },
+  },
+  paused: {
+    ...{ start: 'refused', pause: 'paused', resume: 'in_progress', cancel: 'cancelled' },
+    ...{ retry: 'paused', change: 'paused', add: 'ok', delete: 'ok' },
+  },
+  failed: {
+    ...{ start: 'refused', pause: 'refused', resume: 'in_progress', cancel: 'cancelled' },
+    ...{ retry: 'ok', change: 'failed', add: 'ok', delete: 'ok' },
+  },
+  completed: {
+    ...{ start: 'refused', pause: 'refused', resume: 'refused', cancel: 'refused' },
+    ...{ retry: 'ok', change: 'completed', add: 'ok', delete: 'ok' },
+  },
+  cancelled: {
+    ...{ start: 'refused', pause: 'refused', resume: 'refused', cancel: 'refused' },
+    ...{ retry: 'refused', change: 'refused', add: 'refused', delete: 'ok' },
+  },
+};
+
+/** What a user may do with a job, state by state. */
+export async function stateCases(client: Client, start: Start): Promise<void> {
+  // Items go out and stay out: what is in progress there, stays in progress.
+  const still = await Client.of(await start({ workers: 0 }));
+  const make: Record<JobStatus, () => Promise<[Client, string]>> = {
+    pending: async () => [still, await held(still)],
+    in_progress: async () => [still, await dispatched(still)],
+    async paused() {
+      const jobId = await held(still);
+      await still.post(`/jobs/${jobId}/pause`);
+      return [still, jobId];
+    },
+    async cancelled() {
+      const jobId = await dispatched(still);
+      await still.post(`/jobs/${jobId}/cancel`);
+      return [still, jobId];
+    },
+    failed: async () => [client, await tripped(client)],
+    completed: async () => [client, await completedWithFailures(client, { good: 1, server_error: 1 })],
+  };
+
+  for (const [status, wishes] of Object.entries(TABLE)) {
+    test(`a job that is ${status} lets a user do what its state allows, and nothing else`, async () => {
+      for (const [wish, expected] of Object.entries(wishes)) {
+        const [where, jobId] = await make[status as JobStatus]();
+        const before = await where.get<JobStatusAnswer>(`/jobs/${jobId}/status`);
+        assert.equal(before.status, status);
+        const answer = await ask(where, jobId, wish as Wish);
+        if (expected === 'refused') {
+          assert.equal(answer.status, 409, `${wish}: ${answer.text}`);
+          assert.equal((answer.json as { code: string }).code, 'state_conflict');
+          assert.deepEqual(await where.get<JobStatusAnswer>(`/jobs/${jobId}/status`), before, wish);
+        } else {
+          assert.ok(answer.status === 200 || answer.status === 204, `${wish}: ${answer.text}`);
+          if (expected !== 'ok') assert.equal((answer.json as JobStatusAnswer).status, expected, wish);
+        }
+      }
+    });
+  }
+
+  test('a held job waits for start, and then runs', async () => {
+    const items = noopItems(5);
+    const { job_id: jobId, held: isHeld } = await client.create({ scraper_id: 'example-noop', items, hold: true });
+    assert.equal(isHeld, true);
+    assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.pending, 5);
+    await client.post(`/jobs/${jobId}/start`);
+    const { status, summary } = await client.ended(jobId);
+    assert.deepEqual([status, summary.success], ['completed', 5]);
+  });
+
+  test('a job that was paused goes on from where it was', async () => {
+    const items = Array.from({ length: 30 }, (_, n) => ({ item_id: `${n}`, input: { ms: 20 } }));
+    const { job_id: jobId } = await client.create({ scraper_id: 'example-slow', items });
+    await client.until(jobId, ({ data }) => data.status === 'in_progress');
+    assert.equal((await client.post(`/jobs/${jobId}/pause`)).status, 'paused');
+    const { reason } = await client.get<JobAnswer>(`/jobs/${jobId}`);
+    assert.equal(reason?.code, 'user');
+    assert.equal((await client.post(`/jobs/${jobId}/resume`)).status, 'in_progress');
+    assert.equal((await client.ended(jobId)).summary.success, 30);
+  });
+
+  test('a cancelled job cancels what no worker is at, what had gone out included', async () => {
+    const { job_id: jobId } = await still.create({ scraper_id: 'example-noop', items: noopItems(20) });
+    await still.until(jobId, ({ data }) => (data.summary?.queued ?? 0) > 0);
+    const { status, summary } = await still.post(`/jobs/${jobId}/cancel`);
+    assert.deepEqual([status, summary.cancelled, summary.pending, summary.queued], ['cancelled', 20, 0, 0]);
+    assert.equal((await allPages(still, `/jobs/${jobId}/items?status=cancelled`, 'items')).length, 20);
+  });
+
+  test('a preview of a retry counts and changes nothing', async () => {
+    const jobId = await completedWithFailures(client, { good: 1, server_error: 3, no_results: 2 });
+    const before = await client.get<JobAnswer>(`/jobs/${jobId}`);
+    const counted = async (more: object) => {
+      const { preview, items, status } = await client.post<RetriedAnswer>(`/jobs/${jobId}/retry`, {
+        ...more,
+        preview: true,
+      });
+      assert.deepEqual([preview, status], [true, 'completed']);
+      return items;
+    };
+    assert.equal(await counted({}), 5);
+    assert.equal(await counted({ status: 'failed' }), 5);
+    assert.equal(await counted({ error_type: 'no_results' }), 2);
+    assert.equal(await counted({ error_type: 'blocked' }), 0);
+    assert.equal(await counted({ item_ids: ['server_error-0', 'no_results-1', 'i-0', 'unknown'] }), 2);
+    assert.equal(await counted({ item_ids: ['server_error-0', 'no_results-1'], error_type: 'no_results' }), 1);
+    assert.deepEqual(await client.get<JobAnswer>(`/jobs/${jobId}`), before);
+  });
+
+  test('a retry opens the failed items that are meant, and no others', async () => {
+    const jobId = await completedWithFailures(client, { good: 1, server_error: 2, no_results: 2 });
+    const attempts = async () => {
+      const items = await allPages<{ item_id: string; attempts: number }>(client, `/jobs/${jobId}/items`, 'items');
+      return Object.fromEntries(items.map((item) => [item.item_id, item.attempts]));
+    };
+    const byType = await client.post<RetriedAnswer>(`/jobs/${jobId}/retry`, { error_type: 'server_error' });
+    assert.deepEqual([byType.items, byType.preview], [2, false]);
+    assert.equal((await client.ended(jobId)).summary.failed, 4);
+    const once = { 'i-0': 1, 'no_results-0': 1, 'no_results-1': 1 };
+    assert.deepEqual(await attempts(), { ...once, 'server_error-0': 2, 'server_error-1': 2 });
+    const byId = await client.post<RetriedAnswer>(`/jobs/${jobId}/retry`, { item_ids: ['no_results-1', 'i-0'] });
+    assert.equal(byId.items, 1);
+    await client.ended(jobId);
+    assert.deepEqual(await attempts(), { ...once, 'no_results-1': 2, 'server_error-0': 2, 'server_error-1': 2 });
+    assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).round, 3);
+  });
+
+  test('a retry of anything but failed items is refused by name', async () => {
+    const jobId = await held(client);
+    for (const [json, path] of [
+      [{ status: 'success' }, 'status'],
+      [{ error_type: 'oops' }, 'error_type'],
+      [{ item_ids: [] }, 'item_ids'],
+      [{ items: ['a'] }, 'items'],
+    ] as const) {
+      const { errors } = await client.refused(422, 'invalid_request', 'POST', `/jobs/${jobId}/retry`, { json });
+      assert.equal(errors?.[0]?.path, path);
+    }
+  });
+}
+
+function ask(client: Client, jobId: string, wish: Wish) {
+  const path = `/jobs/${jobId}`;
+  switch (wish) {
+    case 'delete':
+      return client.ask('DELETE', path);
+    case 'change':
+      return client.ask('PATCH', path, { json: { execution_policy: { retries: { max_retries: 1 } } } });
+    case 'add': {
+      const body = '{"item_id":"one-more","input":{}}\n';
+      return client.ask('POST', `${path}/items`, { body, headers: { 'content-type': 'application/x-ndjson' } });
+    }
+    default:
+      return client.ask('POST', `${path}/${wish}`);
+  }
+}
+
+async function held(client: Client): Promise<string> {
+  const job = { job_id: uniqueId('held'), scraper_id: 'example-noop', items: noopItems(4), hold: true };
+  return (await client.create(job)).job_id;
+}
+
+async function dispatched(client: Client): Promise<string> {
+  const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', items: noopItems(4) });
+  await client.until(jobId, ({ data }) => data.status === 'in_progress');
+  return jobId;
+}

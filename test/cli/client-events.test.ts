@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { Interrupted, Unreachable } from '../../src/cli/client/api-error.ts';
+import { type JobEvent, jobEvents } from '../../src/cli/client/job-events.ts';
+import { answerJson, clientOf, HastyClock, startApi } from './api-stub.ts';
+
+const SUMMARY = { pending: 1, queued: 0, in_progress: 1, success: 2, failed: 0, skipped: 0, cancelled: 0, total: 4 };
+
+function begin(response: ServerResponse): ServerResponse {
+  return response.writeHead(200, { 'content-type': 'text/event-stream' });
+}
+
+function frame(kind: string, data: object, id?: string): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+const kindsOf = (events: readonly JobEvent[]) => events.map(({ kind }) => kind);
+
+test('events arrive as they were sent, in pieces of any size, and what is unknown or broken is passed over', async () => {
+  const text = [
+    ': keep-alive\n\n',
+    frame('status', { job_id: 'é', status: 'in_progress', reason: null, summary: SUMMARY }, 'f-1'),
+    'event: progress\ndata: {broken\n\n',
+    frame('weather', { sun: true }),
+    frame('end', {}, 'f-2'),
+  ].join('');
+  const { url } = await startApi(async (_, response) => {
+    begin(response);
+    for (const byte of Buffer.from(text)) response.write(Buffer.of(byte));
+    response.end();
+  });
+  assert.deepEqual(await Array.fromAsync(jobEvents(clientOf(url).api, 'a')), [
+    { kind: 'status', job_id: 'é', status: 'in_progress', reason: null, summary: SUMMARY },
+    { kind: 'end' },
+  ]);
+});
+
+test('a connection that breaks off is made again behind the last event, once its server is back', async () => {
+  const asked: unknown[] = [];
+  const { url } = await startApi((request, response) => {
+    asked.push(request.headers['last-event-id']);
+    if (asked.length === 2) return answerJson(response, { status: 503, code: 'stopping', detail: 'Stopping.' }, 503);
+    if (asked.length === 3) return request.socket.destroy();
+    begin(response).write(frame('items', { outcomes: [], omitted: 0 }, `f-${asked.length}`), () => {
+      if (asked.length === 1) request.socket.destroy();
+      else response.end(frame('end', {}));
+    });
+  });
+  const { api, clock } = clientOf(url);
+  assert.ok(clock instanceof HastyClock);
+  const events = await Array.fromAsync(jobEvents(api, 'a b'));
+  assert.deepEqual(kindsOf(events), ['items', 'lost', 'found', 'items', 'end']);
+  assert.deepEqual(asked, [undefined, 'f-1', 'f-1', 'f-1']);
+  // Ever later, and never at once: a hundred watchers must not fall upon a server that begins again.
+  assert.equal(clock.naps.length, 3);
+  assert.ok(clock.naps.every((ms) => ms >= 100));
+});
+
+test('a server that ends the connection without the end of the job is asked again', async () => {
+  let asked = 0;
+  const { url } = await startApi((_, response) => {
+    asked += 1;
+    begin(response).end(asked < 3 ? frame('progress', {}, `f-${asked}`) : frame('end', {}));
+  });
+  const events = await Array.fromAsync(jobEvents(clientOf(url).api, 'a'));
+  assert.deepEqual(kindsOf(events), ['progress', 'lost', 'found', 'progress', 'lost', 'found', 'end']);
+});
+
+test('silence is the end of a connection too', async () => {
+  const waiting = Promise.withResolvers<void>();
+  let asked = 0;
+  const { url } = await startApi((_, response) => {
+    asked += 1;
+    if (asked === 1) begin(response).write(frame('progress', {}, 'f-1'), () => waiting.resolve());
+    else begin(response).end(frame('end', {}));
+  });
+  const { api, clock } = clientOf(url);
+  const events: JobEvent[] = [];
+  for await (const event of jobEvents(api, 'a')) {
+    events.push(event);
+    if (event.kind === 'progress') {
+      await waiting.promise;
+      void clock.turn().then(() => clock.advance(60_000));
+    }
+  }
+  assert.deepEqual(kindsOf(events), ['progress', 'lost', 'found', 'end']);
+  assert.match(events[1]?.kind === 'lost' ? events[1].message : '', /no answer within 60 s/);
+});
+
+test('a job that was deleted is gone, at once or between two connections', async () => {
+  let asked = 0;
+  const { url } = await startApi((request, response) => {
+    asked += 1;
+    if (request.url === '/jobs/deleted/events' || asked > 1) {
+      return answerJson(response, { status: 404, code: 'job_not_found', detail: 'There is no job.' }, 404);
+    }
+    begin(response).end(frame('progress', {}));
+  });
+  const { api } = clientOf(url);
+  assert.deepEqual(kindsOf(await Array.fromAsync(jobEvents(api, 'later'))), ['progress', 'lost', 'gone']);
+  assert.deepEqual(kindsOf(await Array.fromAsync(jobEvents(api, 'deleted'))), ['gone']);
+});
+
+test('a server that does not come back is given up after ten minutes, and one that never was there soon', async () => {
+  const { url, close } = await startApi((_, response) => {
+    begin(response).end(frame('progress', {}), () => void close());
+  });
+  const { api, clock } = clientOf(url);
+  assert.ok(clock instanceof HastyClock);
+  clock.onNap = () => clock.advance(10_000);
+  await assert.rejects(Array.fromAsync(jobEvents(api, 'a')), Unreachable);
+  const tries = clock.naps.length;
+  assert.ok(tries >= 60 && tries < 80, `${tries} tries`);
+  clock.naps.length = 0;
+  await assert.rejects(Array.fromAsync(jobEvents(api, 'a')), Unreachable);
+  assert.equal(clock.naps.length, 5);
+});
+
+test('Ctrl-C ends the watching', async () => {
+  const stop = new AbortController();
+  const { url } = await startApi((_, response) => begin(response).write(frame('progress', {})));
+  const { api } = clientOf(url, { signal: stop.signal });
+  await assert.rejects(async () => {
+    for await (const _ of jobEvents(api, 'a')) stop.abort();
+  }, Interrupted);
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EXIT } from '../../src/cli/exit-codes.ts';
+import { changesText } from '../../src/cli/extract.ts';
+import { startService } from '../api/service.ts';
+import { folderWith } from '../scraping/scraper-folder.ts';
+import { startApi } from './api-stub.ts';
+import { tempFolder, trawl, writeLines } from './trawl.ts';
+
+/** Of one page the newer parse reads something else, and of another nothing at all. */
+function scraperSource(id: string, owner: string): string {
+  return `import { defineHttpScraper, z } from 'trawl/scraper';
+export default defineHttpScraper({
+  id: '${id}', name: 'Owners', version: '1.0.0', description: 'Who owns a parcel.',
+  input: z.strictObject({ apn: z.string() }),
+  output: z.object({ owner: z.string().min(1) }),
+  hosts: ['owners.test'],
+  async scrape({ input, http }) {
+    return { html: await http.get('http://owners.test/' + input.apn) };
+  },
+  parse({ page }) {
+    return { owner: ${owner} };
+  },
+});
+`;
+}
+
+test('a newer parse over the pages of a job: what is different is shown, and then replaces the old', async (t) => {
+  let requests = 0;
+  const site = await startApi(({ url = '' }, response) => {
+    requests += 1;
+    response
+      .setHeader('content-type', 'text/html')
+      .end(`<p id="a">SMITH ${url}</p>${url === '/3' ? '' : '<p id="b">J</p>'}`);
+  });
+  const folder = folderWith(t, {
+    'old.ts': scraperSource('owners', "page.text('#a')"),
+    'new.ts': scraperSource(
+      'owners-again',
+      "page.text('#a') + (page.text('#a').endsWith('2') ? '' : ' ' + page.text('#b'))",
+    ),
+  });
+  const settings = { scrapers: [folder], allowAddresses: 'loopback', routes: `http://owners.test=${site.url}` };
+  const { url } = await startService(settings);
+  const run = (...words: string[]) => trawl(words, { TRAWL_URL: url });
+  const list = writeLines(tempFolder(), 'list.csv', ['apn', '1', '2', '3', '4']);
+  assert.equal((await run('jobs', 'create', 'owners', '--items', list, '--job-id', 'old', '--watch')).code, EXIT.done);
+  assert.equal(requests, 4);
+
+  const seen = await run('extract', 'old', '--scraper', 'owners-again', '--job-id', 'new');
+  assert.match(seen.stderr, /Job new reads 4 pages of old\./);
+  assert.match(
+    seen.stdout,
+    /^2 of 3 items would be different\. 1 item could not be read, and keep their old data\.\n\n/,
+  );
+  assert.match(seen.stdout, /FIELD {2}CHANGED .*\nowner {8}2 {6}0 {8}0 {2}1: "SMITH \/1" → "SMITH \/1 J"\n/);
+  const command = 'trawl extract old --scraper owners-again --job-id new --replace';
+  assert.ok(seen.stderr.endsWith(`The data of old are as they were. To replace them:\n  ${command}\n`), seen.stderr);
+  assert.equal(seen.code, EXIT.someItemsFailed);
+  const owners = async () => {
+    const { stdout } = await run('jobs', 'export', 'old');
+    return stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).data.owner);
+  };
+  assert.deepEqual(await owners(), ['SMITH /1', 'SMITH /2', 'SMITH /3', 'SMITH /4']);
+
+  const done = await run(...command.split(' ').slice(1), '--json');
+  assert.deepEqual([JSON.parse(done.stdout).changed, JSON.parse(done.stdout).replaced], [2, true]);
+  assert.deepEqual(await owners(), ['SMITH /1 J', 'SMITH /2', 'SMITH /3', 'SMITH /4 J']);
+  assert.match((await run('extract', 'old', '--scraper', 'owners-again', '--job-id', 'new')).stderr, /already\.\n$/);
+  assert.equal(requests, 4);
+
+  const nowhere = await run('extract', 'nothing');
+  assert.deepEqual([nowhere.code, nowhere.stderr], [EXIT.badUsage, 'trawl: There is no job nothing.\n']);
+});
+
+test('changes are told by field, with what was there before and after, however odd', () => {
+  const example = { item_id: 'p\x1b1', before: 'x'.repeat(100), after: null };
+  const changes = {
+    job_id: 'n',
+    extracts: 'o',
+    state: 'complete',
+    compared: 1200,
+    total: 1200,
+    replaced: false,
+  } as const;
+  const fields = [{ field: 'bills[].amount', items: 1000, added: 0, removed: 7, examples: [example] }];
+  const text = changesText({ ...changes, changed: 1000, failed: 0, fields });
+  assert.match(text, /^1,000 of 1,200 items would be different\.\n\n/);
+  assert.match(text, /\nbills\[\]\.amount {4}1,000 {6}0 {8}7 {2}p 1: "x{58}… → nothing\n$/);
+  assert.equal(
+    changesText({ ...changes, changed: 0, failed: 0, fields: [] }),
+    '0 of 1,200 items would be different.\n',
+  );
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { type Column, statusStyle, tableText } from '../../src/cli/client/table.ts';
+import { EXIT } from '../../src/cli/exit-codes.ts';
+import { formatTook, printable } from '../../src/cli/format.ts';
+import { exitCodeOfJob, jobEndText, jobText } from '../../src/cli/jobs/job-text.ts';
+import { keyValues } from '../../src/cli/jobs/options.ts';
+import { policySchema } from '../../src/domain/policy.ts';
+import type { JobAnswer } from '../../src/wiring-client.ts';
+
+const SUMMARY = { pending: 0, queued: 0, in_progress: 0, success: 8, failed: 2, skipped: 0, cancelled: 0, total: 10 };
+
+function jobOf(changes: Partial<JobAnswer> = {}): JobAnswer {
+  return {
+    ...{ job_id: 'j', job_name: null, status: 'completed', held: false, scraper_id: 's', scraper_version: '1.0.0' },
+    ...{ labels: {}, created_at: '2026-11-16T00:00:00.000Z', started_at: null, finished_at: null },
+    ...{ progress_pct: 100, summary: SUMMARY, reason: null, round: 1, elapsed_seconds: 5 },
+    ...{ eta_seconds: null, items_per_second: null, fenced: 0, replaced_by: null, errors: [] },
+    input: { scraper_id: 's', scraper_version: '1.0.0', items: 10, extracts: null },
+    progress: { completed: 10, success: 8, skipped: 0, failed: 2, cancelled: 0 },
+    workers: { total: 10, completed: 10, in_flight: 0, limit: 3 },
+    policy: policySchema.parse({}),
+    breaker: { state: 'closed', since: null, probe_at: null, finished: 10, failed: 2, consecutive_failures: 0 },
+    results: { ready: true, parts: 1 },
+    ...changes,
+  } as JobAnswer;
+}
+
+test('the exit code tells a shell what became of a job', () => {
+  assert.equal(exitCodeOfJob(jobOf({ summary: { ...SUMMARY, failed: 0 } })), EXIT.done);
+  assert.equal(exitCodeOfJob(jobOf()), EXIT.someItemsFailed);
+  for (const status of ['failed', 'paused', 'cancelled'] as const) {
+    assert.equal(exitCodeOfJob(jobOf({ status })), EXIT.failed);
+  }
+});
+
+test('how a job stands is told with what to type next, for each of its states', () => {
+  const steps = (changes: Partial<JobAnswer>) =>
+    [...jobText(jobOf(changes)).matchAll(/trawl jobs (\w+)/g)].map(([, step]) => step);
+  assert.deepEqual(steps({}), ['retry', 'export']);
+  assert.deepEqual(steps({ status: 'pending', held: true, summary: { ...SUMMARY, failed: 0 } }), ['start']);
+  assert.deepEqual(steps({ status: 'paused' }), ['resume', 'retry']);
+  assert.deepEqual(steps({ status: 'cancelled' }), []);
+  assert.match(jobText(jobOf({ status: 'pending', held: true })), /^Job j: held until it is started\n/);
+});
+
+test('nothing that a server says steers the terminal', () => {
+  const evil = '\x1b]0;owned\x07\u202e';
+  const examples = [{ item_id: evil, message: evil }];
+  const group = { type: evil as 'blocked', pattern: evil, page: null, count: 1, retryable: true, examples };
+  const job = jobOf({
+    ...{ job_id: evil, job_name: evil, scraper_id: evil, labels: { [evil]: evil } },
+    status: evil as 'failed',
+    errors: [group],
+    reason: { code: 'breaker', message: evil, evidence: [group] },
+  });
+  for (const text of [jobText(job), jobEndText(job), tableText([{ name: 'A' }], [[evil]], {})]) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must not be there.
+    assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
+  }
+  assert.equal(printable('a\u2066b\u2028c'), 'a b c');
+});
+
+const COLUMNS: readonly Column[] = [
+  { name: 'ITEM' },
+  { name: 'STATUS', style: statusStyle },
+  { name: 'N', isNumber: true },
+  { name: 'MESSAGE', isFlexible: true },
+];
+const ROWS = [
+  ['200-1', 'failed', '7', 'something long that has no room'],
+  ['3', 'success', '1,000', ''],
+];
+
+test('in a pipe a table is aligned, whole and plain', () => {
+  assert.equal(
+    tableText(COLUMNS, ROWS, {}),
+    [
+      'ITEM   STATUS       N  MESSAGE',
+      '200-1  failed       7  something long that has no room',
+      '3      success  1,000  -',
+      '',
+    ].join('\n'),
+  );
+  assert.equal(tableText([{ name: 'A' }], [['b']], {}, { hasHead: false }), 'b\n');
+});
+
+test('on a terminal a table is no wider than it, and loses what can give way', () => {
+  const shown = tableText(COLUMNS, ROWS, { isTTY: true, columns: 40, hasColors: () => false });
+  assert.match(shown, /200-1 {2}failed {7}7 {2}something long …\n/);
+  assert.ok(shown.split('\n').every((line) => line.length < 40));
+  // A terminal that does not tell its width has 80 columns.
+  assert.ok(tableText(COLUMNS, [['1', '2', '3', 'x'.repeat(200)]], { isTTY: true, columns: 0 }).length < 2 * 80);
+});
+
+test('statuses have colours where the terminal has them, and the colours change no place', () => {
+  const colours = { isTTY: true, columns: 100, hasColors: () => true };
+  const coloured = tableText(COLUMNS, ROWS, colours);
+  assert.ok(coloured.includes('\x1b[31mfailed '), coloured);
+  const plain = tableText(COLUMNS, ROWS, { ...colours, hasColors: () => false });
+  const trimmed = (text: string) => text.split('\n').map((line) => line.trimEnd());
+  assert.deepEqual(trimmed(stripVTControlCharacters(coloured)), trimmed(plain));
+});
+
+test('labels are key=value, whatever the key', () => {
+  assert.deepEqual(Object.entries(keyValues('--label', ['a=b=c', '__proto__=x', 'e='])), [
+    ['a', 'b=c'],
+    ['__proto__', 'x'],
+    ['e', ''],
+  ]);
+  assert.throws(() => keyValues('--label', ['=x']), /--label =x: write it as key=value/);
+});
+
+test('short times are told in milliseconds', () => {
+  assert.deepEqual([0.4, 12.6, 999.4, 999.6, 61_000].map(formatTook), ['0 ms', '13 ms', '999 ms', '1 s', '1 min 1 s']);
+});

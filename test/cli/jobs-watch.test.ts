@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Output } from '../../src/cli/client/output.ts';
+import { exitCodeOfJob } from '../../src/cli/jobs/job-text.ts';
+import { watchJob } from '../../src/cli/jobs/watch-job.ts';
+import type { JobAnswer } from '../../src/wiring-client.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { answerJson, clientOf, startApi } from './api-stub.ts';
+
+const SUMMARY = { pending: 2, queued: 0, in_progress: 1, success: 4, failed: 3, skipped: 0, cancelled: 0, total: 10 };
+
+interface Script {
+  /** What `GET /jobs/j` answers, one after the other; the last one again and again. */
+  readonly jobs: readonly Partial<JobAnswer>[];
+  readonly events: readonly (readonly [kind: string, data: object])[];
+}
+
+/** Watches a job that goes as the script says; answers its end, what was shown, and how often the job was asked for. */
+async function watch({ jobs, events }: Script) {
+  let asked = 0;
+  const { url } = await startApi(({ url: path }, response) => {
+    if (path === '/jobs/j') {
+      const job = jobs[Math.min(asked, jobs.length - 1)];
+      asked += 1;
+      return answerJson(response, { job_id: 'j', summary: SUMMARY, reason: null, breaker: { probe_at: null }, ...job });
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    // It stays open: only what the script says ends the watching.
+    for (const [kind, data] of events) response.write(`event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`);
+  });
+  const written: string[] = [];
+  const screen = { isTTY: false, write: (text: string) => written.push(text) };
+  const { api } = clientOf(url, { clock: new FakeClock() });
+  const client = { api, screen, out: new Output(), note: (text: string) => void written.push(text) };
+  const job = await watchJob(client, 'j').finally(() => written.push('END'));
+  return { job, asked: () => asked, written };
+}
+
+const RUNNING = { status: 'in_progress' } as const;
+const tripped: JobAnswer['reason'] = { code: 'breaker', message: '5 of 5 failed', evidence: [] };
+
+test('a job that is over is not watched', async () => {
+  const { job, asked } = await watch({ jobs: [{ status: 'completed' }], events: [] });
+  assert.deepEqual([job.status, asked()], ['completed', 1]);
+});
+
+test('a pause of the user, or of a breaker that will probe, is waited for; nothing is asked in between', async () => {
+  const { job, asked, written } = await watch({
+    jobs: [
+      RUNNING,
+      { status: 'paused', reason: tripped, breaker: { probe_at: '2026-11-16T00:00:00Z' } as JobAnswer['breaker'] },
+      { status: 'completed', summary: { ...SUMMARY, pending: 0, in_progress: 0, success: 7 } },
+    ],
+    events: [
+      ['status', { status: 'paused', reason: { code: 'user', message: 'paused by a user' }, summary: SUMMARY }],
+      ['progress', { status: 'in_progress', items_per_second: 5, summary: SUMMARY }],
+      ['status', { status: 'paused', reason: tripped, summary: SUMMARY }],
+      ['items', { outcomes: [{ item_id: 'a', status: 'failed', error_type: 'blocked' }], omitted: 0 }],
+      ['end', {}],
+    ],
+  });
+  assert.deepEqual([job.status, asked()], ['completed', 3]);
+  assert.deepEqual(written.slice(-2), ['10/10 100 % · 3 failed (blocked) · 7 ok\n', 'END']);
+});
+
+test('a breaker that paused a job for good is the end of watching it, and no success', async () => {
+  const { job } = await watch({
+    jobs: [RUNNING, { status: 'paused', reason: tripped }],
+    events: [['status', { status: 'paused', reason: tripped, summary: SUMMARY }]],
+  });
+  assert.deepEqual([job.status, exitCodeOfJob(job)], ['paused', 3]);
+});
+
+test('a job that is deleted while it is watched is told, and the display is closed', async () => {
+  await assert.rejects(watch({ jobs: [RUNNING], events: [['gone', {}]] }), { message: 'the job j was deleted' });
+});

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Command } from 'commander';
+import { EXIT } from '../../src/cli/exit-codes.ts';
+import { addExtractCommand } from '../../src/cli/extract.ts';
+import { addJobsCommands } from '../../src/cli/jobs/commands.ts';
+import { startService } from '../api/service.ts';
+import { answerJson, bodyOf, startApi } from './api-stub.ts';
+import { startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
+
+/** `trawl jobs …` as somebody types it who has the server of the test in mind. */
+function jobsOf(url: string) {
+  return (...words: readonly string[]) => trawl(['jobs', ...words], { TRAWL_URL: url });
+}
+
+function parcels(count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `200-${at + 1}`);
+}
+
+test('a list becomes a job that is watched to its end, and its results come back in every form', async () => {
+  const { url } = await startService();
+  const jobs = jobsOf(url);
+  const folder = tempFolder();
+  const list = writeLines(folder, 'parcels.csv', ['apn', ...parcels(40), '1,2,3', '200-1']);
+
+  const made = await jobs('create', 'example-mock', '--items', list, '--job-id', 'a/b', '--label', 'c=d=e', '--watch');
+  assert.match(made.stderr, /40 items added, 1 had an id that was there already\./);
+  assert.match(made.stderr, /line 42: it has 3 fields, and the header 1/);
+  assert.match(made.stderr, /40\/40 100 %/);
+  assert.match(made.stdout, /^Job a\/b completed in .*\n {2}40 of 40 \(100 %\): 40 ok, 0 failed\n/);
+  assert.equal(made.code, EXIT.someItemsFailed);
+
+  const [asJson, asText, listed, watched] = await Promise.all([
+    jobs('status', 'a/b', '--json'),
+    jobs('status', 'a/b'),
+    jobs('list'),
+    jobs('watch', 'a/b'),
+  ]);
+  const shown = JSON.parse(asJson.stdout);
+  assert.deepEqual([shown.status, shown.labels, shown.summary.success], ['completed', { c: 'd=e' }, 40]);
+  assert.match(asText.stdout, /^Job a\/b: completed\n {2}scraper {3}example-mock 1\.0\.0\n/);
+  assert.match(listed.stdout, /^JOB .*\na\/b {2}completed {2}example-mock {2}100 % {5}40 {2}40 {7}0 /);
+  assert.equal(watched.code, EXIT.done);
+
+  const three = await jobs('items', 'a/b', '--limit', '3');
+  assert.equal(three.stdout.trimEnd().split('\n').length, 4);
+  assert.match(three.stderr, /There are more/);
+  const all = (await jobs('items', 'a/b', '--all', '--json')).stdout.trimEnd().split('\n');
+  assert.deepEqual(
+    all.map((line) => JSON.parse(line).item_id),
+    parcels(40),
+  );
+  assert.match((await jobs('items', 'a/b', '200-7')).stdout, /ATTEMPT.*\n +1 .* success .*[\s\S]*html +\d+ B/);
+  assert.match((await jobs('results', 'a/b')).stdout, /final\.\n\nPART .*\n +0 +40 {2}[0-9a-f]{64} /);
+  assert.equal(JSON.parse((await jobs('results', 'a/b', '--part', '0', '--json')).stdout).items.length, 40);
+
+  const rows = join(folder, 'rows.jsonl');
+  assert.equal((await jobs('export', 'a/b', '--out', rows)).code, EXIT.done);
+  assert.equal(readFileSync(rows, 'utf8').trimEnd().split('\n').length, 40);
+  assert.match((await jobs('export', 'a/b', '--format', 'csv')).stdout, /^item_id,status,.*\r?\n200-1,success,/);
+  const parquet = join(folder, 'rows.parquet');
+  await jobs('export', 'a/b', '--out', parquet);
+  assert.equal(readFileSync(parquet).subarray(0, 4).toString(), 'PAR1');
+
+  const page = join(folder, 'page.html');
+  const saved = await jobs('download', 'a/b', '200-7', '--artifact', 'html', '--out', page, '--json');
+  const sha256 = createHash('sha256').update(readFileSync(page)).digest('hex');
+  assert.deepEqual(JSON.parse(saved.stdout), { file: page, size: readFileSync(page).length, sha256 });
+  assert.equal(JSON.parse((await jobs('download', 'a/b', '200-7', '--artifact', 'data')).stdout).apn, '200-7');
+  const none = await jobs('download', 'a/b', '200-7', '--artifact', 'screenshot', '--out', join(folder, 'x.png'));
+  assert.deepEqual([none.code, existsSync(join(folder, 'x.png'))], [EXIT.badUsage, false]);
+});
+
+test('a job whose breaker trips ends with 3, and can be looked into, tried again and deleted', async () => {
+  const { url } = await startService();
+  const jobs = jobsOf(url);
+  const folder = tempFolder();
+  const policy = writeLines(folder, 'policy.json', [
+    { circuit_breaker: { min_requests: 5, failure_threshold_percentage: 0.8 }, retries: { max_retries: 0 } },
+  ]);
+  const list = writeLines(
+    folder,
+    'items.jsonl',
+    parcels(10).map((apn) => ({ apn })),
+  );
+  const create = ['create', 'example-fail', '--items', list, '--policy', policy, '--concurrency', '1'];
+  const failed = await jobs(...create, '--job-id', 'f', '--watch');
+  assert.equal(failed.code, EXIT.failed);
+  assert.match(failed.stdout, /^Job f failed .*5 of 5 failed[\s\S]*5 {2}server_error: [\s\S]*trawl jobs resume f\n/);
+  assert.match((await jobs('failures', 'f')).stdout, /^5 items failed\.\n\nCOUNT .*\n +5 {2}server_error {2}may help /);
+  assert.match((await jobs('retry', 'f', '--preview')).stdout, /^5 items would be opened again/);
+  assert.match((await jobs('retry', 'f', '--error-type', 'blocked')).stdout, /nothing was opened again/);
+  const one = await jobs('retry', 'f', '--item', '200-1', '--json');
+  assert.deepEqual(JSON.parse(one.stdout).items, 1);
+  assert.match((await jobs('cancel', 'f')).stdout, /^Job f is cancelled/);
+  assert.deepEqual((await jobs('cancel', 'f')).code, EXIT.badUsage);
+  assert.match((await jobs('delete', 'f')).stderr, /add --yes if you mean it/);
+  assert.equal((await jobs('delete', 'f', '--yes')).code, EXIT.done);
+  const gone = await jobs('status', 'f');
+  assert.deepEqual([gone.code, gone.stderr], [EXIT.badUsage, 'trawl: There is no job f.\n']);
+});
+
+test('a job that waits takes the rest of its list, and one that was started is left alone', async () => {
+  const { url } = await startService({ workers: 0 });
+  const jobs = jobsOf(url);
+  const folder = tempFolder();
+  const some = writeLines(folder, 'some.csv', ['apn', ...parcels(3)]);
+  const whole = writeLines(folder, 'whole.csv', ['apn', ...parcels(5)]);
+  const held = await jobs('create', 'example-mock', '--items', some, '--job-id', 'h', '--hold');
+  assert.match(held.stdout, /^3 items added\.\nJob h is held until it is started:\n {2}trawl jobs start h\n/);
+  const rest = await jobs('create', 'example-mock', '--items', whole, '--job-id', 'h');
+  assert.match(rest.stderr, /Going on with the job h, which has 3 items\./);
+  assert.match(rest.stdout, /^2 items added, 3 had an id that was there already\.\nJob h is started/);
+  const again = await jobs('create', 'example-mock', '--items', whole, '--job-id', 'h');
+  assert.match(again.stderr, /there is a job h already, and it was started \(5 items\): use another --job-id/);
+  const other = await jobs('create', 'example-slow', '--items', whole, '--job-id', 'h');
+  assert.match(other.stderr, /there is a job h already, of the scraper example-mock/);
+  assert.deepEqual([again.code, other.code], [EXIT.badUsage, EXIT.badUsage]);
+  const empty = writeLines(folder, 'empty.csv', ['apn']);
+  const nothing = await jobs('create', 'example-mock', '--items', empty, '--job-id', 'e');
+  assert.match(nothing.stderr, /there are no items[\s\S]*--job-id e\n$/);
+  const wrong = await jobs('create', 'example-mock', '--input', 'apn=1', '--input', 'apn=2');
+  assert.deepEqual([wrong.code, wrong.stderr], [EXIT.badUsage, 'trawl: --input: apn is given twice\n']);
+});
+
+test('an upload that breaks off says which command goes on', async () => {
+  const folder = tempFolder();
+  const list = writeLines(folder, 'list.csv', ['apn', ...parcels(50_000)]);
+  const made: unknown[] = [];
+  const { url } = await startApi(async (request, response) => {
+    if (request.url !== '/jobs') request.once('data', () => request.socket.destroy());
+    else {
+      made.push(JSON.parse(await bodyOf(request)));
+      answerJson(response, {}, 201);
+    }
+  });
+  const { code, stderr } = await jobsOf(url)('create', 'example-mock', '--items', list, '--concurrency', '7');
+  const [{ job_id: jobId, ...job }] = made as [{ job_id: string }];
+  assert.deepEqual(job, {
+    ...{ scraper_id: 'example-mock', hold: true },
+    execution_policy: { throttling: { max_concurrent_workers: 7 } },
+  });
+  assert.equal(code, EXIT.badUsage);
+  assert.match(
+    stderr,
+    /cannot reach .*\nThe list was not sent whole\. The job waits with what has arrived; the same command/,
+  );
+  assert.ok(
+    stderr.endsWith(`\n  trawl jobs create example-mock --items ${list} --concurrency 7 --job-id ${jobId}\n`),
+    stderr,
+  );
+});
+
+test('watching outlives a restart of the server, and Ctrl-C ends the watching only', async () => {
+  const first = await startService();
+  const { url, dataDir } = first;
+  const env = { TRAWL_URL: url };
+  const list = writeLines(
+    tempFolder(),
+    'items.jsonl',
+    Array.from({ length: 60 }, (_, n) => ({ n, ms: 100 })),
+  );
+  const create = ['jobs', 'create', 'example-slow', '--items', list, '--job-id', 's', '--concurrency', '2'];
+  assert.equal((await trawl(create, env)).code, EXIT.done);
+
+  const impatient = startTrawl(['jobs', 'watch', 's'], env);
+  await impatient.shows(/\/60/);
+  impatient.signalGroup('SIGINT');
+  const left = await impatient.ended;
+  assert.equal(left.code, EXIT.interrupted);
+  assert.match(left.stderr, /the job goes on\. To watch it again:\n {2}trawl jobs watch s\n$/);
+
+  const watching = startTrawl(['jobs', 'watch', 's'], env);
+  await watching.shows(/\/60/);
+  await first.stop();
+  await watching.shows(/Trying again; the job goes on/);
+  await startService({ dataDir, port: Number(new URL(url).port) });
+  await watching.shows(/Connected again/);
+  const { code, stdout } = await watching.ended;
+  assert.match(stdout, /60 of 60 \(100 %\): 60 ok, 0 failed/);
+  assert.equal(code, EXIT.done);
+});
+
+test('every command tells what it does, with an example', () => {
+  const program = new Command('trawl');
+  addJobsCommands(program);
+  addExtractCommand(program);
+  const [jobs, extract] = program.commands;
+  const commands = [...(jobs?.commands ?? []), ...(extract ? [extract] : [])];
+  assert.equal(commands.length, 16);
+  for (const command of commands) {
+    let help = '';
+    const writeOut = (text: string) => {
+      help += text;
+    };
+    command.configureOutput({ writeOut }).outputHelp();
+    assert.match(help, new RegExp(`Examples?:\\n {2}\\$ trawl (?:jobs )?${command.name()}\\b`));
+    assert.match(help, /--url/);
+    assert.ok(
+      help.split('\n').every((line) => line.length <= 120),
+      help,
+    );
+  }
+});

@@ -1,0 +1,58 @@
+import type { ExportParts } from '../../src/controller/export/export-job.ts';
+import { type ExportOptions, exportJob } from '../../src/controller/export/export-job.ts';
+import type { StoredArtifact } from '../../src/domain/artifact.ts';
+import type { ItemRecord } from '../../src/domain/item.ts';
+import { itemOf } from '../domain/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+/** Jobs to export that are only thought of: items by their place, and files by their key. */
+
+export function dataAt(key: string, size = 1): StoredArtifact {
+  return { kind: 'data', key, size, sha256: '', encoding: 'identity', contentType: 'application/json' };
+}
+
+/** An item whose data is this. */
+export interface Scraped extends Partial<ItemRecord> {
+  /** What lies in its file. */
+  readonly json?: string;
+}
+
+/** A job of these items, in pages as a ledger gives them. Counts the pages and files that were asked for. */
+export function jobOfItems(count: number, at: (place: number) => Scraped) {
+  const asked = { pages: 0, files: 0 };
+  const parts: ExportParts = {
+    clock: new FakeClock(),
+    ledger: {
+      async items(_jobId, { status }, { after, limit }) {
+        asked.pages += 1;
+        const from = after === null ? 0 : Number(after);
+        const to = Math.min(count, from + limit);
+        const entries: ItemRecord[] = [];
+        for (let place = from; place < to; place += 1) {
+          const { json, ...changes } = at(place);
+          const artifacts = json === undefined ? [] : [dataAt(String(place), json.length)];
+          const item = itemOf({ seq: place, itemId: `p-${place}`, artifacts, ...changes });
+          if (status === null || item.status === status) entries.push(item);
+        }
+        return { entries, next: to < count ? String(to) : null };
+      },
+    },
+    store: {
+      async get(key) {
+        asked.files += 1;
+        const { json } = at(Number(key));
+        return json === undefined ? null : Buffer.from(json);
+      },
+    },
+  };
+  return { parts, asked };
+}
+
+export function jobOfList(items: readonly Scraped[]) {
+  return jobOfItems(items.length, (place) => items[place] ?? {});
+}
+
+export async function bytesOf(parts: ExportParts, options: Partial<ExportOptions> = {}): Promise<Buffer> {
+  const { body } = exportJob(parts, { jobId: 'job-1' }, { format: 'jsonl', filter: 'all', scraper: null, ...options });
+  return Buffer.concat(await Array.fromAsync(body));
+}

@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EventStream } from '../../src/controller/events.ts';
+import { type CurrentItems, currentItems } from '../../src/controller/extraction/current-items.ts';
+import { mayRemove } from '../../src/controller/extraction/replace-results.ts';
+import { Finisher } from '../../src/controller/finisher.ts';
+import { resultRows } from '../../src/controller/result-rows.ts';
+import { verifyJob } from '../../src/controller/verify.ts';
+import type { ItemRecord } from '../../src/domain/item.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import { allPages, jobOf, reopenAll } from '../contract/ledger/hands.ts';
+import { failedWith } from '../support/builders.ts';
+import { onlyNamed, openDesk, pageOf } from './extraction-support.ts';
+
+type Desk = Awaited<ReturnType<typeof openDesk>>;
+
+const ALL = { status: null, errorType: null };
+
+/** An old job of six, one of which failed and one of which kept no page; of the others, p-4 is not readable any more. */
+async function extracted(desk: Desk): Promise<void> {
+  await desk.givenJob(6, (item) => {
+    if (item.itemId === 'p-1') return failedWith('not_found');
+    return item.itemId === 'p-3' ? { data: { owner: 'kept' } } : { ...pageOf(item), screenshot: 'a picture' };
+  });
+  await desk.begin();
+  await desk.carryOut('new', ({ itemId }) =>
+    itemId === 'p-4'
+      ? failedWith('structure_changed')
+      : { data: { owner: `new ${itemId}` }, metadata: { job_id: 'new' } },
+  );
+}
+
+async function itemsNow(ledger: Ledger, limit = 4): Promise<ItemRecord[]> {
+  const items = currentItems(ledger, await jobOf(ledger, 'old'));
+  return allPages((after) => items.items('old', ALL, { after, limit }));
+}
+
+function dataKeys(items: readonly ItemRecord[]): (string | null)[] {
+  return items.map(({ artifacts }) => artifacts.find(({ kind }) => kind === 'data')?.key ?? null);
+}
+
+const REPLACED = [
+  'new/items/p-0/data.json',
+  null,
+  'new/items/p-2/data.json',
+  'old/items/p-3/data.json',
+  'old/items/p-4/data.json',
+  'new/items/p-5/data.json',
+];
+
+test('data of a re-extraction stand for the old ones where there are some; all else of an item stays its own', async (t) => {
+  const desk = await openDesk(t);
+  const { ledger } = desk;
+  await extracted(desk);
+  const before = await itemsNow(ledger);
+  assert.ok(dataKeys(before).every((key) => key === null || key.startsWith('old/')));
+  assert.equal((await desk.replace()).kind, 'replaced');
+
+  const now = await itemsNow(ledger);
+  assert.deepEqual(dataKeys(now), REPLACED);
+  for (const [index, item] of now.entries()) {
+    const { artifacts, ...rest } = item;
+    const { artifacts: old, ...own } = before[index] ?? assert.fail();
+    assert.deepEqual(rest, own);
+    const others = (all: typeof artifacts) => all.filter(({ kind }) => kind !== 'data' && kind !== 'metadata');
+    assert.deepEqual(others(artifacts), others(old));
+    assert.equal(artifacts.length, old.length);
+  }
+  const items = currentItems(ledger, await jobOf(ledger, 'old'));
+  assert.deepEqual(await items.itemsAt('old', 0, 10), now);
+  assert.deepEqual(await items.itemsAt('old', 2, 2), now.slice(2, 4));
+  for (const item of now) assert.deepEqual(await items.item('old', item.itemId), item);
+  assert.equal(await items.item('old', 'nobody'), null);
+  const failures = await items.items('old', { status: 'failed', errorType: null }, { after: null, limit: 10 });
+  assert.deepEqual(
+    failures.entries.map(({ itemId }) => itemId),
+    ['p-1'],
+  );
+});
+
+test('a job whose results are its own is read from the ledger itself', async (t) => {
+  const { givenJob, ledger } = await openDesk(t);
+  assert.equal(currentItems(ledger, await givenJob(1, pageOf)), ledger);
+});
+
+test('a job deleted in spite of all leaves the old data where they were', async (t) => {
+  const desk = await openDesk(t);
+  await extracted(desk);
+  await desk.replace();
+  await desk.ledger.removeJob('new');
+  assert.ok(dataKeys(await itemsNow(desk.ledger)).every((key) => key === null || key.startsWith('old/')));
+});
+
+test('pages of both jobs are read side by side: a lookup for a page, not one for an item', async (t) => {
+  const desk = await openDesk(t);
+  const { ledger } = desk;
+  await desk.givenJob(1000, (item) => (item.seq % 10 === 0 ? failedWith('not_found') : onlyNamed(item)));
+  await desk.begin();
+  await desk.carryOut('new', (item) => onlyNamed(item));
+  await desk.replace();
+  const calls = { item: 0, itemsAt: 0, items: 0 };
+  const counted: CurrentItems = {
+    item: (...given) => counting('item', ledger.item(...given)),
+    items: (...given) => counting('items', ledger.items(...given)),
+    itemsAt: (...given) => counting('itemsAt', ledger.itemsAt(...given)),
+  };
+  function counting<T>(name: keyof typeof calls, answer: T): T {
+    calls[name] += 1;
+    return answer;
+  }
+  const items = currentItems(counted, await jobOf(ledger, 'old'));
+  await allPages((after) => items.items('old', ALL, { after, limit: 200 }));
+  assert.ok(calls.item <= 6 && calls.itemsAt <= 6, JSON.stringify(calls));
+});
+
+test('the order of a re-extraction is a hope, not a promise', async (t) => {
+  const desk = await openDesk(t);
+  const { ledger, clock } = desk;
+  await desk.givenJob(30, (item) => pageOf(item));
+  const old = await itemsNow(ledger);
+  const { policy, scraperId, scraperVersion, lane, labels } = await jobOf(ledger, 'old');
+  const job = {
+    jobId: 'new',
+    name: null,
+    policy,
+    scraperId,
+    scraperVersion,
+    lane,
+    labels,
+    held: false,
+    extracts: 'old',
+  };
+  const mixed = [...old].sort((a, b) => ((a.seq * 7) % 30) - ((b.seq * 7) % 30));
+  await ledger.createJob(
+    job,
+    mixed.map(({ itemId, input }) => ({ itemId, input })),
+    clock.now(),
+  );
+  await desk.carryOut('new', ({ itemId }) => ({ data: itemId }));
+  await desk.replace();
+  assert.deepEqual(
+    dataKeys(await itemsNow(ledger, 7)),
+    old.map(({ itemId }) => `new/items/${itemId}/data.json`),
+  );
+});
+
+test('only what is completed and is a re-extraction replaces results, and twice is once', async (t) => {
+  const desk = await openDesk(t);
+  const { ledger, clock } = desk;
+  assert.deepEqual(await desk.replace(), { kind: 'missing' });
+  await desk.givenJob(2, pageOf);
+  await desk.begin();
+  const because = async (jobId = 'new') => {
+    const answer = await desk.replace(jobId);
+    return answer.kind === 'refused' ? answer.because : answer.kind;
+  };
+  assert.match(await because(), /^the job new is pending/);
+  assert.equal(await because('old'), 'the job old is no re-extraction');
+  assert.equal((await jobOf(ledger, 'old')).replacedBy, undefined);
+  await desk.carryOut('new', () => ({ data: {} }));
+  const first = await desk.replace();
+  assert.ok(first.kind === 'replaced');
+  assert.deepEqual([first.source.jobId, first.source.replacedBy, first.source.round], ['old', 'new', 2]);
+  assert.deepEqual(await desk.replace(), first);
+
+  await desk.begin({ job_id: 'newer' });
+  await ledger.changeJob('newer', { kind: 'cancel' }, clock.now());
+  assert.match(await because('newer'), /^the job newer is cancelled/);
+  await ledger.removeJob('old');
+  assert.equal(await because(), 'the job old, whose pages it read, is gone');
+});
+
+test('a job whose data stand for those of another must not be deleted', async (t) => {
+  const desk = await openDesk(t);
+  const { ledger } = desk;
+  await extracted(desk);
+  const why = async (jobId: string) => mayRemove(await jobOf(ledger, jobId), ledger);
+  assert.equal(await why('new'), null);
+  await desk.replace();
+  assert.match((await why('new')) ?? '', /^its data stand for those of the job old/);
+  assert.equal(await why('old'), null);
+  await desk.begin({ job_id: 'newer' });
+  await desk.carryOut('newer', () => ({ data: {} }));
+  await desk.replace('newer');
+  assert.equal(await why('new'), null, 'others stand for them now');
+  await ledger.removeJob('old');
+  assert.equal(await why('newer'), null);
+});
+
+test('the index of a replaced job is made anew, and all that it names is there', async (t) => {
+  const desk = await openDesk(t);
+  const { ledger, store, digest } = desk;
+  const finisher = new Finisher({ ...desk, events: new EventStream(), mayWork: () => true });
+  await extracted(desk);
+  assert.equal(await finisher.runOnce(), 2);
+  await desk.replace();
+  assert.equal((await jobOf(ledger, 'old')).manifest, null);
+  assert.equal(await finisher.runOnce(), 1);
+  const part = JSON.parse(Buffer.from((await store.get('old/manifests/full/part-0.json')) ?? []).toString());
+  assert.deepEqual(dataKeys(part.items), REPLACED);
+  const report = await verifyJob({ store, digest }, 'old');
+  assert.ok(report.kind === 'checked');
+  assert.deepEqual([report.problems, report.counts.success, report.counts.failed], [[], 5, 1]);
+  const rows = await Array.fromAsync(
+    resultRows({ ledger: currentItems(ledger, await jobOf(ledger, 'old')), store }, 'old'),
+  );
+  assert.deepEqual(
+    rows.map(({ data }) => data),
+    [
+      { owner: 'new p-0' },
+      null,
+      { owner: 'new p-2' },
+      { owner: 'kept' },
+      { owner: 'owner of p-4' },
+      { owner: 'new p-5' },
+    ],
+  );
+});
+
+test('results that are replaced while the index is being written make it void', async (t) => {
+  const desk = await openDesk(t);
+  const { ledger } = desk;
+  await extracted(desk);
+  let isDone = false;
+  const faults = {
+    async at(point: string) {
+      if (point !== 'after-manifest-before-record' || isDone) return;
+      isDone = true;
+      await desk.replace();
+    },
+  };
+  const finisher = new Finisher({ ...desk, faults, events: new EventStream(), mayWork: () => true });
+  assert.equal(await finisher.finish(await jobOf(ledger, 'old')), false);
+  assert.equal(await finisher.finish(await jobOf(ledger, 'old')), true);
+  const part = await desk.store.get('old/manifests/full/part-0.json');
+  assert.match(Buffer.from(part ?? []).toString(), /new\/items\/p-0\/data\.json/);
+});
+
+test('items of a re-extraction that failed can be tried again, and then they count, too', async (t) => {
+  const desk = await openDesk(t);
+  const { ledger, clock } = desk;
+  await extracted(desk);
+  assert.equal(await reopenAll(ledger, 'new', {}, { now: clock.now() }), 1);
+  await desk.carryOut('new', ({ source }) => {
+    assert.equal(source?.html.key, 'old/items/p-4/html.html');
+    return { data: { owner: 'at last' } };
+  });
+  await desk.replace();
+  assert.equal(dataKeys(await itemsNow(ledger))[4], 'new/items/p-4/attempt-2/data.json');
+});

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
+import { extractBody } from '../../src/controller/api/requests.ts';
+import { beginExtraction, type ExtractionAnswer } from '../../src/controller/extraction/begin-extraction.ts';
+import { replaceResults } from '../../src/controller/extraction/replace-results.ts';
+import type { CatalogScraper } from '../../src/controller/scraper-catalog.ts';
+import { type ArtifactKind, artifactKey, type StoredArtifact } from '../../src/domain/artifact.ts';
+import type { NewJob } from '../../src/domain/job.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import { type Faults, NO_FAULTS } from '../../src/ports/faults.ts';
+import type { LeasedItem, Settlement, SettlePart } from '../../src/ports/ledger.ts';
+import { dataDirOf, openIn } from '../adapters/embedded-support.ts';
+import { change, jobOf, takeOut } from '../contract/ledger/hands.ts';
+import { newItems, newJob, settlement, storedArtifact } from '../support/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+export const digest = (text: string) => hash('sha256', text);
+
+/** What an attempt kept of an item: a value as JSON, or the text of a page. */
+export type Kept = Partial<Record<ArtifactKind, unknown>>;
+
+/** A real ledger and real files, and workers whose hands the test is. */
+export async function openDesk(t: TestContext) {
+  const dataDir = dataDirOf(t);
+  const clock = new FakeClock();
+  const { ledger } = openIn(t, dataDir, { clock });
+  const store = await openFileResultStore(join(dataDir, 'results'), { clock });
+  const scrapers = new Map<string, Partial<CatalogScraper>>([
+    ['demo', { id: 'demo', version: '2.0.0', lane: 'http', canExtract: true }],
+    ['plain', { id: 'plain', version: '1.0.0', lane: 'http', canExtract: false }],
+  ]);
+  const catalog = {
+    async find(id: string): Promise<CatalogScraper | null> {
+      if (id === 'broken') throw new Error('broken.ts cannot be loaded');
+      return (scrapers.get(id) ?? null) as CatalogScraper | null;
+    },
+  };
+  const parts = { ledger, store, clock, digest, catalog, faults: NO_FAULTS };
+
+  const keep = async (jobId: string, { itemId, attempt }: LeasedItem, kept: Kept): Promise<Outcome> => {
+    const artifacts: StoredArtifact[] = [];
+    for (const [kind, value] of Object.entries(kept) as [ArtifactKind, unknown][]) {
+      const extension = kind === 'html' ? 'html' : 'json';
+      const key = artifactKey({ jobId, itemId, attempt }, { kind, extension }, digest);
+      const how = { contentType: 'application/json', encoding: 'identity', ifTaken: 'keep' } as const;
+      const bytes = Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
+      artifacts.push({ kind, contentType: how.contentType, ...(await store.put(key, bytes, how)) });
+    }
+    return { kind: 'scraped', artifacts };
+  };
+
+  /** Carries out all that is pending of a job; `work` gives what is kept of an item, or how it failed. */
+  const carryOut = async (jobId: string, work: (item: LeasedItem) => Kept | Outcome): Promise<void> => {
+    for (;;) {
+      const leases = await takeOut(ledger, jobId, { perBatch: 100, now: clock.now() });
+      if (leases.length === 0) break;
+      const settled: SettlePart[] = [];
+      for (const { token, items } of leases) {
+        const ends: Settlement[] = [];
+        for (const item of items) {
+          const done = work(item);
+          ends.push(settlement(item, 'kind' in done ? (done as Outcome) : await keep(jobId, item, done as Kept)));
+        }
+        settled.push({ token, jobId, items: ends });
+      }
+      const answers = await ledger.settle(settled, clock.now());
+      assert.ok(answers.every((answer) => answer === 'recorded'));
+    }
+    await change(ledger, jobId, { kind: 'complete' }, clock.now());
+  };
+
+  return {
+    ...parts,
+    scrapers,
+    carryOut,
+    /** A finished job of `p-0`, `p-1` … */
+    async givenJob(
+      count: number,
+      work: (item: LeasedItem) => Kept | Outcome,
+      job: Partial<Omit<NewJob, 'policy'>> = {},
+    ) {
+      const made = newJob({ jobId: 'old', ...job });
+      assert.equal((await ledger.createJob(made, newItems(count), clock.now())).kind, 'created');
+      if (count > 0) await carryOut(made.jobId, work);
+      return jobOf(ledger, made.jobId);
+    },
+    begin: (request: object = {}, more: { faults?: Faults; from?: string } = {}): Promise<ExtractionAnswer> =>
+      beginExtraction(
+        { ...parts, faults: more.faults ?? NO_FAULTS },
+        more.from ?? 'old',
+        extractBody.parse({ job_id: 'new', ...request }),
+      ),
+    replace: (jobId = 'new') => replaceResults(parts, jobId),
+    jobs: async () => {
+      const { entries } = await ledger.jobs({ status: null, page: { after: null, limit: 100 } });
+      return entries.map(({ jobId }) => jobId);
+    },
+  };
+}
+
+/** A page, its data and where it came from. */
+export function pageOf({ itemId }: LeasedItem, data: object = { owner: `owner of ${itemId}` }): Kept {
+  return { html: `<p>${itemId}</p>`, data, metadata: { job_id: 'old', url: `https://county.example/${itemId}` } };
+}
+
+/** The same without files, where there are many and nobody reads them. */
+export function onlyNamed({ itemId }: LeasedItem): Outcome {
+  return { kind: 'scraped', artifacts: [storedArtifact(`old/items/${itemId}/html.html`)] };
+}

@@ -1,0 +1,523 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createParser } from 'eventsource-parser';
+import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
+import { reasonSchema, summarySchema } from '../../src/controller/api/answers.ts';
+import { EventStream } from '../../src/controller/events.ts';
+import { JobFeeds, type JobFeedsParts } from '../../src/controller/feed/job-feeds.ts';
+import { RateBook } from '../../src/controller/feed/rate-book.ts';
+import type { JobEvent } from '../../src/domain/job.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import type { SettledItem } from '../../src/ports/ledger.ts';
+import { BY_USER, MANIFEST, TRIP } from '../domain/builders.ts';
+import { newItems, newJob, partOf, SCRAPED } from '../support/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+const JOB = 'job-1';
+
+async function setUp({ items = 10, settings = {} as JobFeedsParts['settings'] } = {}) {
+  const clock = new FakeClock();
+  const ledger = new MemoryLedger();
+  const events = new EventStream();
+  ledger.subscribe((change) => events.publish(change));
+  const reads: string[] = [];
+  const counting = {
+    job(jobId: string) {
+      reads.push(jobId);
+      return ledger.job(jobId);
+    },
+  };
+  const problems: unknown[] = [];
+  events.subscribe((event) => event.kind === 'engine-error' && problems.push(event.error));
+  const rates = new RateBook({ events, clock });
+  const open = (more: JobFeedsParts['settings'] = {}) =>
+    new JobFeeds({ events, ledger: counting, rates, clock, settings: { ...settings, ...more } });
+  const feeds = open();
+  await ledger.createJob(
+    newJob({ policy: { throttling: { max_concurrent_workers: 1000 } } }),
+    newItems(items),
+    clock.now(),
+  );
+  const change = (event: JobEvent) => ledger.changeJob(JOB, event, clock.now());
+  const settle = async (count: number, outcome: Outcome = SCRAPED) => {
+    const { refs } = (await ledger.dispatch(JOB, 1, clock.now())) ?? { refs: [] };
+    for (const claim of await ledger.claim(refs.slice(0, count), 'worker', clock.now() + 60_000, clock.now())) {
+      if (typeof claim === 'object') await ledger.settle([partOf(claim, outcome)], clock.now());
+    }
+    await ledger.recall(refs.slice(count), clock.now());
+  };
+  const publishSettled = (...items: Partial<SettledItem>[]) =>
+    events.publish({ kind: 'settled', jobId: JOB, items: items.map(settledItem) });
+  return { clock, ledger, events, rates, feeds, open, reads, problems, change, settle, publishSettled };
+}
+
+function settledItem(item: Partial<SettledItem> = {}, seq = 0): SettledItem {
+  return { seq, itemId: `p-${seq}`, durationMs: 10, status: 'success', errorType: null, ...item };
+}
+
+interface Heard {
+  readonly kind: string;
+  readonly id: string | undefined;
+  readonly data: Record<string, unknown>;
+}
+
+/** A client: what it was sent so far, and what it would send to go on. */
+class Client {
+  readonly heard: Heard[] = [];
+  readonly comments: string[] = [];
+  readonly pieces: Uint8Array[] = [];
+  readonly stop = new AbortController();
+  lastId: string | null = null;
+  retryMs: number | null = null;
+  isEnded = false;
+  readonly #parser = createParser({
+    onEvent: ({ event, id, data }) => {
+      this.heard.push({ kind: event ?? '', id, data: JSON.parse(data) });
+      if (id !== undefined) this.lastId = id;
+    },
+    onComment: (comment) => this.comments.push(comment),
+    onRetry: (ms) => {
+      this.retryMs = ms;
+    },
+  });
+
+  get kinds(): string[] {
+    return this.heard.map(({ kind }) => kind);
+  }
+
+  last(kind: string): Record<string, unknown> {
+    const found = this.heard.findLast((event) => event.kind === kind);
+    assert.ok(found, `there was no ${kind} among ${this.kinds}`);
+    return found.data;
+  }
+
+  take(piece: Uint8Array): void {
+    this.pieces.push(piece);
+    this.#parser.feed(Buffer.from(piece).toString());
+  }
+
+  /** Reads all that comes, as soon as it comes. */
+  async read(stream: AsyncIterable<Uint8Array>): Promise<void> {
+    for await (const piece of stream) this.take(piece);
+    this.isEnded = true;
+  }
+}
+
+/** A client that has read what there was at the beginning, and goes on reading. */
+async function connect(feeds: JobFeeds, clock: FakeClock, lastEventId: string | null = null, jobId = JOB) {
+  const client = new Client();
+  const stream = await feeds.watch(jobId, lastEventId, client.stop.signal);
+  assert.ok(typeof stream === 'object', `not watched: ${stream}`);
+  const done = client.read(stream);
+  await clock.turn();
+  return Object.assign(client, { done });
+}
+
+test('a new watcher gets the time to wait before it comes again, and how the job stands', async () => {
+  const { feeds, clock } = await setUp();
+  const client = await connect(feeds, clock);
+  assert.equal(client.retryMs, 2000);
+  assert.deepEqual(client.kinds, ['status', 'progress']);
+  const summary = summarySchema.parse(client.last('status')['summary']);
+  assert.equal(summary.total, 10);
+  assert.deepEqual(client.last('status'), { job_id: JOB, status: 'pending', reason: null, summary });
+  assert.deepEqual(client.last('progress'), {
+    job_id: JOB,
+    status: 'pending',
+    progress_pct: 0,
+    items_per_second: null,
+    eta_seconds: null,
+    summary,
+  });
+  // Whoever is cut off in the middle of it gets all of it again.
+  assert.equal(client.heard[0]?.id, undefined);
+  assert.match(client.heard[1]?.id ?? '', /-0$/);
+  assert.equal(feeds.watchers, 1);
+});
+
+test('outcomes, progress and another status are told once per tick, the first of them at once', async () => {
+  const { feeds, clock, settle, reads } = await setUp();
+  const client = await connect(feeds, clock);
+  await clock.advance(1000);
+  const before = reads.length;
+  await settle(1);
+  await clock.advance(1);
+  assert.deepEqual(client.kinds.slice(2), ['items', 'progress', 'status']);
+  assert.deepEqual(client.last('items'), {
+    job_id: JOB,
+    outcomes: [{ item_id: 'p-0', status: 'success', error_type: null, duration_ms: 10 }],
+    omitted: 0,
+  });
+  assert.equal(client.last('progress')['progress_pct'], 10);
+  assert.equal(client.last('status')['status'], 'in_progress');
+  await settle(1);
+  await settle(2);
+  await clock.advance(248);
+  assert.equal(client.heard.length, 5);
+  await clock.advance(1);
+  assert.deepEqual(client.kinds.slice(5), ['items', 'progress']);
+  assert.equal((client.last('items')['outcomes'] as unknown[]).length, 3);
+  assert.equal(client.last('progress')['progress_pct'], 40);
+  assert.equal(reads.length - before, 2);
+});
+
+test('another status is told without waiting for the tick, with its reason', async () => {
+  const { feeds, clock, settle, change } = await setUp();
+  const client = await connect(feeds, clock);
+  await clock.advance(1000);
+  await settle(1);
+  await clock.advance(1);
+  const heard = client.heard.length;
+  await change({ kind: 'pause', reason: BY_USER });
+  await clock.turn();
+  await clock.turn();
+  assert.deepEqual(client.kinds.slice(heard), ['progress', 'status']);
+  assert.equal(client.last('status')['status'], 'paused');
+  assert.equal(reasonSchema.parse(client.last('status')['reason']).message, BY_USER.message);
+});
+
+test('of many outcomes a hundred are listed, failures first, and the others are counted', async () => {
+  const { feeds, clock, publishSettled } = await setUp();
+  const client = await connect(feeds, clock);
+  const many = Array.from({ length: 500 }, () => ({}));
+  publishSettled(...many);
+  publishSettled({ itemId: 'bad-1', status: 'failed', errorType: 'blocked' });
+  publishSettled(...many, { itemId: 'bad-2', status: 'failed', errorType: 'timeout' });
+  await clock.advance(250);
+  const { outcomes, omitted } = client.last('items') as { outcomes: { item_id: string }[]; omitted: number };
+  assert.equal(outcomes.length, 100);
+  assert.equal(omitted, 1002 - 100);
+  assert.deepEqual(
+    outcomes.slice(0, 3).map(({ item_id }) => item_id),
+    ['bad-1', 'bad-2', 'p-0'],
+  );
+});
+
+test('a hundred watchers cost no more looks than one, and share the bytes', async () => {
+  const { feeds, clock, settle, reads } = await setUp();
+  const clients = await Promise.all(Array.from({ length: 100 }, () => connect(feeds, clock)));
+  await clock.advance(1000);
+  const before = reads.length;
+  for (let n = 0; n < 5; n += 1) {
+    await settle(1);
+    await clock.advance(250);
+  }
+  assert.ok(reads.length - before <= 6, `${reads.length - before} looks`);
+  const [first] = clients;
+  assert.ok(first !== undefined && first.pieces.length >= 5);
+  for (const { pieces } of clients) {
+    assert.equal(pieces.length, first.pieces.length);
+    for (const [index, piece] of pieces.slice(1).entries()) assert.equal(piece, first.pieces[index + 1]);
+  }
+});
+
+test('a job that nobody watches is not looked at', async () => {
+  const { clock, settle, reads, change } = await setUp();
+  await settle(5);
+  await change({ kind: 'pause', reason: BY_USER });
+  await clock.advance(60_000);
+  assert.deepEqual(reads, []);
+});
+
+test('the stream of a job ends when its results are ready, and says so', async () => {
+  const { feeds, clock, settle, change, events } = await setUp({ items: 1 });
+  const client = await connect(feeds, clock);
+  await settle(1);
+  await change({ kind: 'complete' });
+  await clock.advance(1000);
+  assert.equal(client.last('status')['status'], 'completed');
+  assert.equal(client.isEnded, false);
+  await change({ kind: 'manifest', round: 1, manifest: MANIFEST });
+  events.publish({ kind: 'manifest-written', jobId: JOB, parts: 3 });
+  await client.done;
+  assert.deepEqual([client.kinds.at(-1), client.last('end')['status']], ['end', 'completed']);
+  assert.equal(client.last('end')['results_ready'], true);
+  assert.equal(feeds.watchers, 0);
+
+  const late = await connect(feeds, clock);
+  assert.deepEqual([late.kinds, late.isEnded], [['status', 'progress', 'end'], true]);
+  // A browser that comes again by itself is told to stay away.
+  for (const { lastId } of [client, late]) {
+    assert.equal(await feeds.watch(JOB, lastId, new AbortController().signal), 'over');
+  }
+  assert.equal(feeds.watchers, 0);
+});
+
+test('a job that failed is over when no worker is at it any more, without results', async () => {
+  const { feeds, clock, ledger, settle, change } = await setUp();
+  await settle(1);
+  const { refs } = (await ledger.dispatch(JOB, 1, clock.now())) ?? { refs: [] };
+  const client = await connect(feeds, clock);
+  await change({ kind: 'trip', trip: TRIP, evidence: [] });
+  await clock.advance(500);
+  assert.equal(client.last('status')['status'], 'failed');
+  assert.equal(client.isEnded, false);
+  await ledger.recall(refs, clock.now());
+  await clock.advance(250);
+  await client.done;
+  assert.deepEqual([client.last('end')['status'], client.last('end')['results_ready']], ['failed', false]);
+});
+
+test('a job that is opened again is watched again', async () => {
+  const { feeds, clock, settle, change } = await setUp();
+  await settle(1);
+  await change({ kind: 'trip', trip: TRIP, evidence: [] });
+  const first = await connect(feeds, clock);
+  assert.equal(first.kinds.at(-1), 'end');
+  await change({ kind: 'resume' });
+  // At once: the feed has not had the time to look by itself.
+  const second = await connect(feeds, clock, first.lastId);
+  await clock.advance(250);
+  assert.equal(second.isEnded, false);
+  assert.deepEqual([second.kinds.includes('reset'), second.last('status')['status']], [false, 'in_progress']);
+});
+
+test('watchers of a job that is deleted are told that it is gone', async () => {
+  const { feeds, clock, ledger } = await setUp();
+  const client = await connect(feeds, clock);
+  await clock.advance(1000);
+  await ledger.removeJob(JOB);
+  feeds.removed(JOB);
+  await client.done;
+  assert.deepEqual([client.kinds.at(-1), client.last('gone')], ['gone', { job_id: JOB }]);
+  assert.equal(await feeds.watch(JOB, null, new AbortController().signal), 'missing');
+  assert.equal(feeds.watchers, 0);
+});
+
+test('what nobody told of is found by looking now and then: a job deleted, or made anew under its id', async () => {
+  for (const isMadeAnew of [false, true]) {
+    const { feeds, clock, ledger } = await setUp();
+    const client = await connect(feeds, clock);
+    await clock.advance(1000);
+    await ledger.removeJob(JOB);
+    if (isMadeAnew) await ledger.createJob(newJob(), newItems(1), clock.now());
+    await clock.advance(6000);
+    assert.deepEqual([client.kinds.at(-1), client.isEnded], ['gone', true]);
+  }
+});
+
+test('whoever comes back is given what it missed, from the very next event on', async () => {
+  const { feeds, clock, settle } = await setUp();
+  const client = await connect(feeds, clock);
+  const steady = await connect(feeds, clock);
+  await clock.advance(1000);
+  await settle(1);
+  await clock.advance(250);
+  client.stop.abort();
+  await client.done;
+  for (let n = 0; n < 4; n += 1) {
+    await settle(1);
+    await clock.advance(250);
+  }
+  const all = steady.heard.map(({ kind, id }) => `${kind} ${id}`);
+  for (const [index, { id }] of steady.heard.entries()) {
+    if (id === undefined) continue;
+    const back = await connect(feeds, clock, id);
+    assert.equal(back.retryMs, 2000);
+    assert.deepEqual(
+      back.heard.map((event) => `${event.kind} ${event.id}`),
+      all.slice(index + 1),
+    );
+    back.stop.abort();
+  }
+});
+
+test('what happens while nobody watches is kept for a minute, and then forgotten', async () => {
+  const { feeds, clock, settle, reads } = await setUp();
+  const client = await connect(feeds, clock);
+  await clock.advance(1000);
+  client.stop.abort();
+  await client.done;
+  await settle(1);
+  await clock.advance(55_000);
+  const back = await connect(feeds, clock, client.lastId);
+  assert.deepEqual([back.kinds.includes('reset'), back.kinds.includes('items')], [false, true]);
+  back.stop.abort();
+  await back.done;
+  await clock.advance(70_000);
+  assert.equal(clock.sleepers, 0);
+  const before = reads.length;
+  await settle(1);
+  await clock.advance(60_000);
+  assert.equal(reads.length, before);
+  const late = await connect(feeds, clock, back.lastId);
+  assert.deepEqual(late.kinds, ['reset', 'status', 'progress']);
+  assert.deepEqual(late.last('reset'), { job_id: JOB, reason: 'unknown_id' });
+});
+
+test('an id of another life, another job, or made up is answered with a reset and how things stand', async () => {
+  const { feeds, open, clock, ledger } = await setUp();
+  await ledger.createJob(newJob({ jobId: 'job-2' }), newItems(1), clock.now());
+  const earlier = await connect(open(), clock);
+  const other = await connect(feeds, clock, null, 'job-2');
+  const own = await connect(feeds, clock);
+  const beyond = own.lastId?.replace(/\d+$/, '999');
+  for (const id of [
+    earlier.lastId,
+    other.lastId,
+    beyond,
+    '',
+    '-',
+    'x-1',
+    '\u0000',
+    `${own.lastId}x`,
+    '9'.repeat(5000),
+  ]) {
+    assert.ok(typeof id === 'string');
+    const client = await connect(feeds, clock, id);
+    assert.deepEqual(client.kinds, ['reset', 'status', 'progress'], id);
+    assert.equal(client.last('reset')['reason'], 'unknown_id');
+  }
+});
+
+test('an id whose next events are no longer kept is too old', async () => {
+  const { feeds, clock, settle } = await setUp({ settings: { maxFrames: 2 } });
+  const client = await connect(feeds, clock);
+  for (let n = 0; n < 4; n += 1) {
+    await settle(1);
+    await clock.advance(250);
+  }
+  const back = await connect(feeds, clock, client.heard[1]?.id);
+  assert.deepEqual(back.kinds, ['reset', 'status', 'progress']);
+  assert.equal(back.last('reset')['reason'], 'too_old');
+  assert.equal(back.last('progress')['progress_pct'], 40);
+});
+
+test('frames are kept up to a number of bytes, of a job and of all', async () => {
+  for (const limit of [{ maxBytesPerJob: 3000 }, { maxBytes: 3000 }]) {
+    const { feeds, clock, publishSettled } = await setUp({ settings: limit });
+    const client = await connect(feeds, clock);
+    const ids: (string | null)[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      ids.push(client.lastId);
+      publishSettled({ itemId: 'x'.repeat(1000) });
+      await clock.advance(250);
+    }
+    const [first, last] = [await connect(feeds, clock, ids[0]), await connect(feeds, clock, ids[4])];
+    assert.equal(first.last('reset')['reason'], 'too_old');
+    assert.deepEqual([last.kinds[0], last.kinds.includes('reset')], ['items', false]);
+  }
+});
+
+test('a watcher that does not read skips what it missed, is told so, and holds nothing meanwhile', async () => {
+  const { feeds, clock, settle } = await setUp({ items: 50, settings: { maxFrames: 3 } });
+  const client = new Client();
+  const stream = await feeds.watch(JOB, null, client.stop.signal);
+  assert.ok(typeof stream === 'object');
+  const step = async () => {
+    const { value } = await stream.next();
+    if (value) client.take(value);
+  };
+  await step();
+  for (let n = 0; n < 20; n += 1) {
+    await settle(1);
+    await clock.advance(250);
+  }
+  await step();
+  assert.deepEqual(client.kinds, ['status', 'progress', 'reset', 'status', 'progress']);
+  assert.equal(client.last('reset')['reason'], 'too_slow');
+  assert.equal(client.last('progress')['progress_pct'], 40);
+  await settle(1);
+  await clock.advance(250);
+  await step();
+  assert.deepEqual(client.kinds.slice(5), ['items', 'progress']);
+});
+
+test('a watcher hears a sign of life after fifteen seconds of silence, and only then', async () => {
+  const { feeds, clock, change, settle } = await setUp();
+  await settle(1);
+  await change({ kind: 'pause', reason: BY_USER });
+  const client = await connect(feeds, clock);
+  await clock.advance(14_000);
+  assert.deepEqual(client.comments, []);
+  await clock.advance(2000);
+  assert.deepEqual(client.comments, ['keep-alive']);
+  await clock.advance(45_000);
+  assert.equal(client.comments.length, 4);
+  assert.deepEqual(client.kinds, ['status', 'progress']);
+  // At 61 s; anything that is told ends the silence.
+  await clock.advance(9000);
+  await change({ kind: 'pause', reason: { ...BY_USER, message: 'for another reason' } });
+  await clock.advance(10_000);
+  assert.deepEqual([client.kinds.at(-1), client.comments.length], ['status', 4]);
+  await clock.advance(6000);
+  assert.equal(client.comments.length, 5);
+});
+
+test('there is a limit to watchers, and each that leaves makes room for one', async () => {
+  const { feeds, clock } = await setUp({ settings: { maxWatchers: 3 } });
+  const clients = await Promise.all([1, 2, 3].map(() => connect(feeds, clock)));
+  const signal = new AbortController().signal;
+  assert.deepEqual([await feeds.watch(JOB, null, signal), feeds.watchers], ['full', 3]);
+  clients[0]?.stop.abort();
+  assert.equal(feeds.watchers, 2);
+  await connect(feeds, clock);
+  // Nobody asks for the rest of a stream whose reader broke off.
+  const stream = await feeds.watch(JOB, null, AbortSignal.abort());
+  assert.equal(stream, 'full');
+  for (const client of clients) client.stop.abort();
+  await Promise.all(clients.map(({ done }) => done));
+  assert.equal(feeds.watchers, 1);
+});
+
+test('a watcher that is gone before it was heard of, stops reading, or asks for no job, is not counted', async () => {
+  const { feeds, clock } = await setUp();
+  assert.equal(typeof (await feeds.watch(JOB, null, AbortSignal.abort())), 'object');
+  assert.equal(feeds.watchers, 0);
+  const stream = await feeds.watch(JOB, null, new AbortController().signal);
+  assert.ok(typeof stream === 'object');
+  await stream.next();
+  assert.equal(feeds.watchers, 1);
+  await stream.return();
+  assert.equal(feeds.watchers, 0);
+  assert.equal(await feeds.watch('nobody', null, new AbortController().signal), 'missing');
+  assert.equal(feeds.watchers, 0);
+  await clock.advance(70_000);
+  assert.equal(clock.sleepers, 0);
+});
+
+test('jobs watched in passing do not add up', async () => {
+  const { feeds, clock, ledger } = await setUp({ settings: { maxWatchers: 2 } });
+  for (let n = 0; n < 20; n += 1) {
+    await ledger.createJob(newJob({ jobId: `job-x${n}` }), newItems(1), clock.now());
+    const client = await connect(feeds, clock, null, `job-x${n}`);
+    client.stop.abort();
+    await client.done;
+    await clock.turn();
+    assert.ok(clock.sleepers <= 2, `${clock.sleepers} feeds`);
+  }
+});
+
+test('closing ends every stream, also that of a watcher who does not read, and leaves nothing behind', async () => {
+  const { feeds, clock, settle } = await setUp();
+  const client = await connect(feeds, clock);
+  const slow = await feeds.watch(JOB, null, new AbortController().signal);
+  assert.ok(typeof slow === 'object');
+  await slow.next();
+  // What it has not read yet does not hold up the end.
+  await settle(1);
+  await clock.advance(250);
+  await feeds.close();
+  await client.done;
+  assert.equal((await slow.next()).done, true);
+  assert.deepEqual([feeds.watchers, clock.sleepers], [0, 0]);
+  assert.equal(await feeds.watch(JOB, null, new AbortController().signal), 'full');
+});
+
+test('a ledger that cannot be read is reported, and the feed goes on when it can', async () => {
+  const { events, clock, rates, ledger, settle, problems } = await setUp();
+  let trouble: Error | null = null;
+  const shaky = { job: (id: string) => (trouble === null ? ledger.job(id) : Promise.reject(trouble)) };
+  const feeds = new JobFeeds({ events, ledger: shaky, rates, clock, settings: {} });
+  const client = await connect(feeds, clock);
+  trouble = new Error('no');
+  await settle(1);
+  await clock.advance(2000);
+  assert.deepEqual(problems, [trouble]);
+  await assert.rejects(feeds.watch(JOB, null, new AbortController().signal), trouble);
+  assert.equal(feeds.watchers, 1);
+  trouble = null;
+  await clock.advance(10_000);
+  assert.equal(client.last('progress')['progress_pct'], 10);
+  assert.equal(client.last('items')['omitted'], 0);
+});

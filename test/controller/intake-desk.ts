@@ -1,0 +1,26 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import { catalogOf } from '../../src/scraping/catalog.ts';
+import { definePlainScraper } from '../../src/scraping/define-scraper.ts';
+import { ScraperRegistry } from '../../src/scraping/registry.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+/** `county` wants a parcel's number, `any` takes all, `broken` cannot be used. */
+export function scrapers() {
+  const registry = new ScraperRegistry();
+  const facts = {
+    version: '2.1.0',
+    description: '',
+    scrape: async () => ({ kind: 'scraped', artifacts: [] }) as const,
+  };
+  const apn = z.string().regex(/^\d{3}$/);
+  registry.add(definePlainScraper({ ...facts, id: 'county', name: 'County', input: z.strictObject({ apn }) }), 'here');
+  registry.add(definePlainScraper({ ...facts, id: 'any', name: 'Any', input: z.looseObject({}) }), 'here');
+  registry.addEntry({ kind: 'broken', id: 'broken', file: 'broken.ts', problem: 'broken.ts cannot be read' });
+  return catalogOf(registry);
+}
+
+export function deskWith(ledger: Ledger) {
+  return { ledger, clock: new FakeClock(), catalog: scrapers(), digest: (text: string) => hash('sha256', text) };
+}

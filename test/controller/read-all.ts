@@ -1,0 +1,17 @@
+import { type ItemFormat, readItems } from '../../src/controller/read-items.ts';
+
+/** In pieces of this size, because a file never comes cut where it would be convenient. */
+export async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+export async function read(text: string | Uint8Array, format: ItemFormat | null = null, pieceSize = 7) {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+  const items: { id: string; input: unknown; line: number }[] = [];
+  const bad: { line: number; problem: string }[] = [];
+  for await (const chunk of readItems(inPieces(bytes, pieceSize), format)) {
+    items.push(...chunk.items.map(({ item, line }) => ({ id: item.itemId, input: item.input, line })));
+    bad.push(...chunk.bad);
+  }
+  return { items, bad };
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Circuit, CLOSED, EMPTY_TALLY } from '../../src/domain/breaker.ts';
+import { NO_COUNTS } from '../../src/domain/counts.ts';
+import {
+  acceptsItems,
+  applyJobEvent,
+  isActive,
+  isRefusal,
+  JOB_STATUSES,
+  type JobEvent,
+  type JobRecord,
+  needsManifest,
+  type Refusal,
+  whenItemsAdded,
+} from '../../src/domain/job.ts';
+import { BY_USER, jobOf, MANIFEST, NOW, TRIP } from './builders.ts';
+
+/** How a job that is over is taken up again, and how its results are indexed anew. */
+
+const OPEN: Circuit = { state: 'open', since: NOW, probeAt: null };
+
+function added(job: JobRecord, items: number, openUntil: number): JobRecord {
+  assert.ok(acceptsItems(job));
+  return whenItemsAdded(job, items, openUntil);
+}
+
+function changed(job: JobRecord, event: JobEvent, now = NOW): JobRecord {
+  const result = applyJobEvent(job, event, now);
+  assert.ok(!isRefusal(result), isRefusal(result) ? result.refused : '');
+  return result;
+}
+
+function refusedBecause(result: JobRecord | Refusal): string | null {
+  return isRefusal(result) ? result.refused : null;
+}
+
+test('items are taken by every job but a cancelled one', () => {
+  assert.deepEqual(
+    JOB_STATUSES.filter((status) => !acceptsItems(jobOf({}, { status }))),
+    ['cancelled'],
+  );
+});
+
+test('items that are added to a job that is not over change its total and how long it waits, and nothing else', () => {
+  for (const status of ['pending', 'in_progress', 'paused', 'failed'] as const) {
+    const job = jobOf({}, { status, reason: BY_USER, circuit: OPEN, tally: TRIP.tally, finishedAt: NOW, total: 3 });
+    const expected = { ...job, counts: { ...job.counts, total: 5 }, openUntil: NOW + 9 };
+    assert.deepEqual(added(job, 2, NOW + 9), expected, status);
+    assert.deepEqual(added(job, 0, NOW + 9), { ...job, openUntil: NOW + 9 }, status);
+  }
+});
+
+test('a completed job begins a new round with the first item that is added, as if it had never failed', () => {
+  const counts = { ...NO_COUNTS, total: 3, success: 2, failed: 1 };
+  const over = { counts, manifest: MANIFEST, finishedAt: NOW, startedAt: NOW - 5, tally: TRIP.tally, circuit: OPEN };
+  const job = jobOf({}, { status: 'completed', reason: BY_USER, round: 4, replacedBy: 'x', ...over });
+  const next = added(job, 2, NOW + 9);
+  assert.deepEqual([next.status, next.round, next.manifest], ['in_progress', 5, null]);
+  assert.deepEqual([next.finishedAt, next.reason, next.circuit, next.tally], [null, null, CLOSED, EMPTY_TALLY]);
+  assert.deepEqual([next.counts, next.openUntil], [{ ...counts, total: 5 }, NOW + 9]);
+  assert.deepEqual([next.startedAt, next.replacedBy, isActive(next)], [NOW - 5, 'x', true]);
+});
+
+test('a completed job to which nothing was added is the same as before', () => {
+  const job = jobOf({}, { status: 'completed', manifest: MANIFEST, finishedAt: NOW });
+  assert.equal(added(job, 0, NOW + 9), job);
+});
+
+test('a job whose results are replaced stays what it is, and one that is over awaits a new index', () => {
+  for (const status of JOB_STATUSES) {
+    const job = jobOf({}, { status, round: 3, manifest: MANIFEST, finishedAt: NOW, reason: BY_USER });
+    const next = changed(job, { kind: 'replace-results', by: 'x' });
+    const isOver = status === 'completed' || status === 'cancelled';
+    assert.deepEqual(next, { ...job, replacedBy: 'x', ...(isOver ? { round: 4, manifest: null } : {}) }, status);
+    if (isOver) assert.ok(needsManifest(next) && isActive(next), status);
+  }
+});
+
+test('results that are replaced by the same a second time change nothing, and by another they do', () => {
+  const once = changed(jobOf({}, { status: 'completed' }), { kind: 'replace-results', by: 'x' });
+  const indexed = changed(once, { kind: 'manifest', round: 2, manifest: MANIFEST });
+  assert.equal(applyJobEvent(indexed, { kind: 'replace-results', by: 'x' }, NOW), indexed);
+  const other = changed(indexed, { kind: 'replace-results', by: 'y' });
+  assert.deepEqual([other.replacedBy, other.round, other.manifest], ['y', 3, null]);
+});
+
+test('an index that was begun before the results were replaced comes too late', () => {
+  const job = changed(jobOf({}, { status: 'completed' }), { kind: 'replace-results', by: 'x' });
+  refusedBecause(applyJobEvent(job, { kind: 'manifest', round: 1, manifest: MANIFEST }, NOW));
+});
+
+test('a job cannot stand for itself, and a later round of its re-extraction can stand for an earlier one', () => {
+  const job = jobOf({}, { status: 'completed', round: 1 });
+  assert.deepEqual(applyJobEvent(job, { kind: 'replace-results', by: job.jobId }, NOW), {
+    refused: 'a job cannot stand for itself',
+  });
+  const first = changed(job, { kind: 'replace-results', by: 'x', ofRound: 1 });
+  const second = changed(first, { kind: 'replace-results', by: 'x', ofRound: 2 });
+  assert.deepEqual([second.replacedBy, second.replacedRound, second.round], ['x', 2, 3]);
+  assert.equal(changed(second, { kind: 'replace-results', by: 'x', ofRound: 2 }), second);
+  const other = changed(second, { kind: 'replace-results', by: 'y', ofRound: 1 });
+  assert.deepEqual([other.replacedBy, other.replacedRound, other.round], ['y', undefined, 4]);
+});

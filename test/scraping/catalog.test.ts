@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { z } from 'zod';
+import type { ScraperCatalog } from '../../src/controller/scraper-catalog.ts';
+import { catalogOf } from '../../src/scraping/catalog.ts';
+import { definePlainScraper } from '../../src/scraping/define-scraper.ts';
+import { ScraperRegistry } from '../../src/scraping/registry.ts';
+
+function catalogWith(input: z.ZodType): ScraperCatalog {
+  const registry = new ScraperRegistry();
+  const scrape = async () => ({ kind: 'scraped', artifacts: [] }) as const;
+  const facts = { id: 'one', name: 'One', version: '1.0.0', description: 'the first' };
+  registry.add(definePlainScraper({ ...facts, input, scrape }), 'here');
+  registry.addEntry({ kind: 'broken', id: 'bad', file: 'bad.ts', problem: 'bad.ts cannot be read' });
+  return catalogOf(registry);
+}
+
+const owner = z.strictObject({ apn: z.string(), owner: z.object({ name: z.string() }) });
+
+test('a scraper is known by what it says of itself, and what is broken comes last', async () => {
+  const catalog = catalogWith(owner);
+  const entries = await catalog.list();
+  assert.deepEqual(
+    entries.map((entry) => (entry.kind === 'known' ? entry.summary.id : entry.problem)),
+    ['one', 'bad.ts cannot be read'],
+  );
+  const found = await catalog.find('one');
+  assert.deepEqual([found?.lane, found?.output, found?.canExtract], ['http', null, false]);
+  assert.match(JSON.stringify(found?.input), /"required":\["apn","owner"\]/);
+  assert.equal(await catalog.find('none'), null);
+  await assert.rejects(catalog.find('bad'), /cannot be read/);
+});
+
+test('what is wrong with an input is told field by field', async () => {
+  const found = await catalogWith(owner).find('one');
+  assert.deepEqual(found?.problemsOf({ apn: '1', owner: { name: 'A' } }), []);
+  const paths = found?.problemsOf({ owner: { name: 5 }, more: 1 }).map(({ path }) => path);
+  assert.deepEqual(paths?.sort(), ['', 'apn', 'owner.name']);
+});
+
+test('a schema that cannot be asked here is left to the worker', async () => {
+  const throwing = z.object({}).refine(() => {
+    throw new Error('a bug in the schema');
+  });
+  const waiting = z.object({}).refine(async () => false);
+  for (const schema of [throwing, waiting]) {
+    assert.deepEqual((await catalogWith(schema).find('one'))?.problemsOf({}), []);
+  }
+});

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import { startCounty } from '../../demo/county.ts';
+import { apnOf } from '../../demo/parcels.ts';
+import { type Failure, failure } from '../../src/domain/failure.ts';
+import { defineHttpScraper, fail, type HttpScrapeContext, z } from '../../src/scraping/author.ts';
+import { pageFingerprint, seenOn } from '../../src/scraping/http/page-fingerprint.ts';
+import { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
+import { Visitor } from '../demo/visitor.ts';
+import { contextOf, openSite, webTools } from './http-support.ts';
+
+const PARCEL = (apn: string, owner: string, rows = 3) => `<!DOCTYPE html><html><head><title>Parcel ${apn}</title></head>
+<body class="profile"><div id="main"><table id="ctl00_taxes">${'<tr><td>$1</td></tr>'.repeat(rows)}</table>
+<p>${owner}</p></div></body></html>`;
+
+function alike(...pages: readonly string[]): void {
+  assert.equal(new Set(pages.map(pageFingerprint)).size, 1, pages.join('\n'));
+}
+
+function different(...pages: readonly string[]): void {
+  assert.equal(new Set(pages.map(pageFingerprint)).size, pages.length, pages.join('\n'));
+}
+
+test('a fingerprint is twelve hexadecimal digits, the same each time', () => {
+  for (const page of [PARCEL('123-45-678', 'SMITH'), '', 'no markup', '<']) {
+    assert.match(pageFingerprint(page), /^[0-9a-f]{12}$/);
+    assert.equal(pageFingerprint(page), pageFingerprint(page));
+  }
+});
+
+test('pages of one make are alike, whatever stands in them and how often', () => {
+  const page = PARCEL('123-45-678', 'SMITH');
+  alike(
+    page,
+    PARCEL('999-01-002B', 'JONES'),
+    PARCEL('1', 'SMITH', 500),
+    page.toUpperCase().replace('SMITH', ''),
+    page.replace('ctl00_taxes', 'ctl17_taxes'),
+    page.replace('<td>', '<td class="overdue" id="second">'),
+    page.replace('<p>', '<!-- <form> --><p>'),
+    page.replace('Parcel 123', 'Parcel "of SMITH" 123'),
+    page.replaceAll('"', "'"),
+    page.replace('"main"', 'main'),
+    page.replace('<div id="main">', '<div\n  data-x="a > b"\n  id = "main" >'),
+    page.replace('<table', '<table border=0'),
+  );
+});
+
+test('pages of another make are not', () => {
+  const page = PARCEL('123-45-678', 'SMITH');
+  different(
+    page,
+    page.replace('Parcel', 'Account'),
+    page.replace('<p>', '<form><p>'),
+    page.replace('id="main"', 'id="v2-main"'),
+    page.replace('id="main"', 'class="main"'),
+    page.replace('class="profile"', 'class="error"'),
+    page.replace('<p>', '<iframe id="main-iframe"></iframe><p>'),
+    page.replace(/<title>.*<\/title>/, ''),
+    '',
+  );
+});
+
+test('what is no markup does not count as such', () => {
+  const page = PARCEL('1', 'SMITH');
+  const [script, style, area] = ['script', 'style', 'textarea'].map((name) =>
+    page.replace('<p>', `<${name}>a</${name}><p>`),
+  );
+  alike(script ?? '', page.replace('<p>', '<SCRIPT>if (a<form) document.write("<form>")</SCRIPT><p>'));
+  alike(style ?? '', page.replace('<p>', '<style>/* <form> */</style><p>'));
+  alike(area ?? '', page.replace('<p>', '<textarea><form></textarea><p>'));
+  alike(page, page.replace('SMITH', '1 < 2 <3 & </form>'));
+});
+
+test('pages of the demo county are alike where they are of one make', async (t) => {
+  const county = await startCounty({ parcels: 500 });
+  t.after(() => county.close());
+  const visitor = new Visitor(county.url);
+  const parcels = await Promise.all([0, 1, 2, 3, 77, 410].map((number) => visitor.get(`/parcel/${apnOf(number)}`)));
+  alike(...parcels.map(({ text }) => text));
+  const seen = [
+    parcels[0]?.text ?? '',
+    (await visitor.get('/')).text,
+    (await visitor.get('/Search/Disclaimer.aspx')).text,
+  ];
+  for (const fault of ['block', 'challenge', 'maintenance', 'notFound', 'serverError', 'layout']) {
+    await fetch(`${county.url}/__control/faults`, { method: 'PUT', body: JSON.stringify({ [fault]: {} }) });
+    const pages = await Promise.all([5, 6].map((number) => visitor.get(`/parcel/${apnOf(number)}`)));
+    alike(...pages.map(({ text }) => text));
+    seen.push(pages[0]?.text ?? '');
+  }
+  different(...seen);
+});
+
+test('any text has a fingerprint', () => {
+  const like = fc.string({
+    unit: fc.constantFrom(...'<>/="\' !-a1', 'id', 'class', 'div', '<!--', '</script', '<script'),
+  });
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'binary' }), like), (text) => /^[0-9a-f]{12}$/.test(pageFingerprint(text))),
+    { numRuns: 500 },
+  );
+});
+
+test('a page made to be slow is not, and only the beginning of it counts', () => {
+  const size = 4 << 20;
+  const fill = (text: string) => text.repeat(Math.ceil(size / text.length));
+  const hostile = [
+    '<',
+    '<a ',
+    '<a b="',
+    `<a b="' c='" `,
+    '<!--',
+    '<script>',
+    '<title>',
+    '<a b ',
+    '<a/',
+    '= ',
+    '<a =',
+    '1-',
+  ];
+  const begunAt = process.cpuUsage().user;
+  for (const text of hostile) {
+    pageFingerprint(fill(text));
+    pageFingerprint(`<div id="${fill(text)}`);
+    pageFingerprint(`<div ${fill(text)}`);
+    pageFingerprint(`<a b${' '.repeat(size)}${text}`);
+    pageFingerprint(fill(`<div class="${'a'.repeat(300)}">`));
+  }
+  // It is a quarter of a second. What is quadratic would take minutes.
+  assert.ok(process.cpuUsage().user - begunAt < 20e6);
+  alike(`<p>${' '.repeat(256 << 10)}`, `<p>${' '.repeat(256 << 10)}<form>`);
+});
+
+const Input = z.object({ site: z.string() });
+const FACTS = {
+  ...{ id: 'county', name: 'County', version: '1.0.0', description: 'A county for tests.' },
+  ...{ input: Input, output: z.object({ owner: z.string().min(3) }), hosts: [] },
+};
+type Context = HttpScrapeContext<z.output<typeof Input>>;
+
+async function failureOf(
+  t: TestContext,
+  scrape: (context: Context) => Promise<object>,
+  parse?: () => { owner: string },
+): Promise<Failure> {
+  const { origin } = await openSite(t, ({ path }) => (path === '/empty' ? '<html></html>' : PARCEL(path, 'SMITH')));
+  const scraper = defineHttpScraper({ ...FACTS, scrape, ...(parse && { parse }) });
+  const result = await scraper.scrape(contextOf(webTools(t), { input: { site: origin } }));
+  assert.ok(result.kind === 'failed', JSON.stringify(result));
+  return result.failure;
+}
+
+test('a failure tells on which make of page it was seen', async (t) => {
+  const [parcel, empty] = [pageFingerprint(PARCEL('/1', 'SMITH')), pageFingerprint('<html></html>')];
+  const missing = await failureOf(t, async ({ http, input }) => {
+    await http.get(`${input.site}/empty`);
+    const page = await http.get('/2');
+    return { html: page, data: { owner: page.text('#owner') } };
+  });
+  assert.deepEqual([missing.type, missing.page], ['structure_changed', parcel]);
+
+  const invalid = await failureOf(t, async ({ http, input }) => ({
+    html: await http.get(`${input.site}/empty`),
+    data: { owner: '' },
+  }));
+  assert.deepEqual([invalid.type, invalid.page], ['invalid_output', empty]);
+
+  const unreturned = await failureOf(t, async ({ http, input }) => {
+    await http.get(`${input.site}/1`);
+    return { data: { owner: '' } };
+  });
+  assert.deepEqual([unreturned.type, unreturned.page], ['invalid_output', parcel]);
+});
+
+test('a failure to parse tells of the page that was parsed, not of the last one', async (t) => {
+  const parsed = await failureOf(
+    t,
+    async ({ http, input }) => {
+      const html = await http.get(`${input.site}/empty`);
+      await http.get('/1');
+      return { html };
+    },
+    () => fail('structure_changed', 'no owner'),
+  );
+  assert.deepEqual([parsed.type, parsed.page], ['structure_changed', pageFingerprint('<html></html>')]);
+});
+
+test('a failure before there was a page tells of none', async (t) => {
+  const early = await failureOf(t, async () => fail('navigation_failed', 'nowhere to go'));
+  assert.deepEqual(early, { type: 'navigation_failed', message: 'nowhere to go', cause: null, retryAfterMs: null });
+  const odd = await failureOf(t, async () => ({ html: { body: 5 }, data: {} }));
+  assert.deepEqual([odd.type, 'page' in odd], ['invalid_output', false]);
+});
+
+test('a failure that tells of its page goes on doing so, and what is no failure stays what it is', () => {
+  const page = { body: PARCEL('1', 'SMITH') };
+  const told = new ScrapeFailure(failure('blocked', 'refused', { page: '0123456789ab' }));
+  assert.equal(seenOn(page, told), told);
+  const bug = new TypeError('a bug');
+  assert.equal(seenOn(page, bug), bug);
+  const untold = new ScrapeFailure(failure('blocked', 'refused', { retryAfterMs: 5, cause: 'a' }));
+  const seen = seenOn(page, untold);
+  assert.ok(seen instanceof ScrapeFailure);
+  assert.deepEqual(seen.failure, { ...untold.failure, page: pageFingerprint(page.body) });
+});

@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/promtool', import.meta.url));
+const DOWNLOAD_MS = 120_000;
+
+/** Where Prometheus' own checker is: that of the machine, or one out of Debian's package, kept for the next time. */
+export async function promtool(): Promise<string> {
+  const installed = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'promtool'));
+  const kept = join(CACHE, 'promtool');
+  const found = [...installed, kept].find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  try {
+    await unpack(kept);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`there is no promtool: install the package prometheus, or put promtool into the PATH (${why})`);
+  }
+  return kept;
+}
+
+/** In a folder of its own beside the place, then into it by one rename: two test processes may do this at once. */
+async function unpack(place: string): Promise<void> {
+  await mkdir(CACHE, { recursive: true });
+  const folder = await mkdtemp(join(CACHE, 'unpack-'));
+  try {
+    await download(folder);
+    const deb = (await readdir(folder)).find((name) => name.endsWith('.deb'));
+    if (deb === undefined) throw new Error('apt-get download left no package');
+    await run('dpkg-deb', ['-x', join(folder, deb), join(folder, 'files')], { timeout: DOWNLOAD_MS });
+    await rename(join(folder, 'files/usr/bin/promtool'), place);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function download(folder: string): Promise<void> {
+  const fetchPackage = () => run('apt-get', ['download', 'prometheus'], { cwd: folder, timeout: DOWNLOAD_MS });
+  await fetchPackage().catch(async () => {
+    await run('apt-get', ['update'], { timeout: DOWNLOAD_MS });
+    await fetchPackage();
+  });
+}
