@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openFileResultStore } from './adapters/embedded/result-store.ts';
-import { connectToOwner } from './adapters/embedded/socket-client.ts';
+import { connectToOwner, OwnerGone } from './adapters/embedded/socket-client.ts';
 import { workerSocketPath } from './adapters/embedded/socket-path.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { garbageCollector } from './adapters/system/collect-garbage.ts';
@@ -10,6 +10,7 @@ import type { Config } from './config.ts';
 import type { Lane } from './domain/lane.ts';
 import { openWeb } from './egress/open-web.ts';
 import { withTidyMemory } from './egress/tidy-memory.ts';
+import type { Clock } from './ports/clock.ts';
 import { CHILD, digest, egressSettings, findScrapers } from './wiring.ts';
 import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from './worker/heartbeat.ts';
 import { runHeartbeatThread } from './worker/heartbeat-thread.ts';
@@ -17,12 +18,45 @@ import { PoliteHostGate } from './worker/host-gate.ts';
 import { hasParent, onParentGone, tellParentReady } from './worker/parent.ts';
 import { Worker } from './worker/worker.ts';
 
-/** A worker process: works until `stop` aborts, or its owner is gone. */
+/**
+ * A worker process: works until `stop` aborts. A child ends with the process that started it; one that was started by
+ * itself waits for another controller when its own is gone.
+ */
 export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, stop: AbortSignal): Promise<void> {
   onParentGone(() => process.exit(1));
   // A promise that a scraper forgot to wait for, and that failed: no reason to take its neighbours down with it.
   process.on('unhandledRejection', (error) => log.warn({ err: error }, 'nobody waited for a promise that failed'));
   const clock = systemClock();
+  let isWaiting = false;
+  const onJoined = () => {
+    isWaiting = false;
+    log.info({ data_dir: config.dataDir, lane }, 'working');
+  };
+  while (!stop.aborted) {
+    try {
+      await work({ config, lane, log, clock, onJoined }, stop);
+      return;
+    } catch (error) {
+      if (hasParent() || !(error instanceof OwnerGone)) throw error;
+      // Once, however long it takes.
+      if (!isWaiting) log.warn({ data_dir: config.dataDir, why: error.message }, 'waiting for a controller');
+      isWaiting = true;
+      await clock.sleep(ASK_AGAIN_MS, stop);
+    }
+  }
+}
+
+const ASK_AGAIN_MS = 500;
+
+interface WorkParts {
+  readonly config: Config;
+  readonly lane: Lane;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly onJoined: () => void;
+}
+
+async function work({ config, lane, log, clock, onJoined }: WorkParts, stop: AbortSignal): Promise<void> {
   const faults = killFaults(config.faults, clock);
   const id = `${hasParent() ? CHILD : ''}${process.pid}-${clock.id()}`;
   const scrapers = await findScrapers(config);
@@ -61,9 +95,13 @@ export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, 
     },
   });
   tellParentReady();
-  await worker.run(stop);
-  await web.close();
-  await owner.close();
+  onJoined();
+  try {
+    await worker.run(stop);
+  } finally {
+    await web.close();
+    await owner.close();
+  }
 }
 
 interface HeartbeatArguments {

@@ -14,6 +14,7 @@ import { EmbeddedWorkQueue } from './adapters/embedded/work-queue.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { killFaults } from './adapters/system/kill-faults.ts';
 import { type Config, ConfigError, toEnvironment } from './config.ts';
+import { checkListening, RefusedToListen } from './controller/api/listening.ts';
 import { Controller } from './controller/controller.ts';
 import { EventStream } from './controller/events.ts';
 import { importItems } from './controller/intake.ts';
@@ -157,13 +158,13 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     /** The REST API on this engine, until it stops; answers its address. */
     async listen(): Promise<string> {
       // Not before: a worker process has no use for it.
-      const { openApi, RefusedToListen } = await import('./controller/api/open-api.ts');
-      const parts = { ledger, store: storage.store, queue, clock, faults, digest, catalog, events, version: VERSION };
-      const opened = await openApi({ ...parts, standing: () => controller.standing() }, config, log).catch(
-        (error: unknown) => {
-          throw error instanceof RefusedToListen ? new ConfigError(error.message) : error;
-        },
-      );
+      const { openApi } = await import('./controller/api/open-api.ts');
+      const parts = {
+        ...{ ledger, store: storage.store, queue, clock, faults, digest, catalog, events, version: VERSION },
+        standing: () => controller.standing(),
+        onStorageTrouble: (message: string) => controller.storageTrouble(message),
+      };
+      const opened = await openApi(parts, config, log).catch(badAddress);
       api = opened;
       return opened.url;
     },
@@ -311,6 +312,19 @@ function scraperFolders(config: Config): readonly string[] {
 
 function isSameFolder(folder: string, other: string): boolean {
   return existsSync(folder) && realpathSync(folder) === realpathSync(other);
+}
+
+/** To be asked before anything is opened: whether the API may be where the settings say. */
+export function checkApiAddress(config: Config): void {
+  try {
+    checkListening(config);
+  } catch (error) {
+    badAddress(error);
+  }
+}
+
+function badAddress(error: unknown): never {
+  throw error instanceof RefusedToListen ? new ConfigError(error.message) : error;
 }
 
 function badFolder(error: unknown): never {

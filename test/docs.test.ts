@@ -24,6 +24,28 @@ test('every link of the documentation leads somewhere', () => {
   assert.deepEqual(broken, []);
 });
 
+test('every link to a section leads to its heading', () => {
+  const broken: string[] = [];
+  for (const page of PAGES) {
+    for (const [, target = '', anchor = ''] of readFileSync(join(ROOT, page), 'utf8').matchAll(
+      /\]\(([^)#:\s]*)#([^)\s]+)\)/g,
+    )) {
+      const text = readFileSync(target === '' ? join(ROOT, page) : join(ROOT, dirname(page), target), 'utf8');
+      const anchors = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
+      if (!anchors.includes(anchor)) broken.push(`${page}: ${target}#${anchor}`);
+    }
+  }
+  assert.deepEqual(broken, []);
+});
+
+/** As GitHub makes them. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s-]/gu, '')
+    .replaceAll(/\s/g, '-');
+}
+
 test('every file that the documentation names is there', () => {
   const missing: string[] = [];
   for (const page of PAGES) {

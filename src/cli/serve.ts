@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type Config, loadConfig } from '../config.ts';
-import { openEngine, openLog } from '../wiring.ts';
+import { checkApiAddress, openEngine, openLog } from '../wiring.ts';
 import { portNumber, wholeNumber } from './options.ts';
 import { untilToldToStop } from './stop-signal.ts';
 
@@ -50,6 +50,7 @@ Examples, in two terminals:
 
 async function serve(options: ServeOptions, how: 'with-workers' | 'alone'): Promise<void> {
   const config = loadConfig(options);
+  checkApiAddress(config);
   const log = openLog(config);
   const stop = untilToldToStop();
   const engine = await openEngine(config, log);

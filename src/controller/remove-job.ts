@@ -28,7 +28,7 @@ export async function removeJob(parts: RemoveParts, jobId: string): Promise<Remo
   const job = await whileStill(parts, jobId);
   if (job === null) return { kind: 'missing' };
   if (job.status === 'in_progress' || inFlightOf(job.counts) > 0) {
-    return { kind: 'refused', because: `the job is ${job.status} and workers are at it: cancel or pause it, and wait` };
+    return { kind: 'refused', because: stillAtIt(job) };
   }
   const guarded = await mayRemove(job, ledger);
   if (guarded !== null) return { kind: 'refused', because: guarded };
@@ -38,6 +38,11 @@ export async function removeJob(parts: RemoveParts, jobId: string): Promise<Remo
   // What somebody was about to write while it was still there.
   await unlessLong(parts, store.removeAll(prefix));
   return { kind: 'removed' };
+}
+
+function stillAtIt({ status }: JobRecord): string {
+  if (status === 'in_progress') return 'the job is in progress: cancel it first, or pause it';
+  return `the job is ${status}, and workers are still at its last items: try again in a moment`;
 }
 
 /** A million files take minutes, for which nobody waits: from some time on they are removed behind our back. */

@@ -3,7 +3,7 @@ import type { SettleAnswer, SettlePart, WorkerLeases } from '../ports/ledger.ts'
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 
 /**
- * Settles of all slots, together: what is handed over in one turn of the event loop goes to the ledger in one call. A
+ * Settles of all slots, together: what is handed over in one turn of the event loop goes to the ledger in one call, or in a few if it is much. A
  * ledger without room is asked again for as long as the caller wants to wait; its lease is renewed meanwhile, and what
  * was done is not done again.
  */
@@ -26,9 +26,11 @@ export class Settler {
 
   async #flushSoon(): Promise<void> {
     await this.#clock.turn();
-    const group = this.#waiting;
+    const waiting = this.#waiting;
     this.#waiting = [];
-    await this.#flush(group);
+    for (let at = 0; at < waiting.length; at += PARTS_PER_CALL) {
+      void this.#flush(waiting.slice(at, at + PARTS_PER_CALL));
+    }
   }
 
   async #flush(group: readonly Waiting[]): Promise<void> {
@@ -56,6 +58,9 @@ export class Settler {
 }
 
 const RETRY_AFTER_TROUBLE_MS = 500;
+
+/** A call is one step of the ledger, and whoever else wants something of it waits meanwhile. */
+const PARTS_PER_CALL = 32;
 
 interface Waiting {
   readonly part: SettlePart;

@@ -41,6 +41,16 @@ export class Worker {
   /** Works until `stop` aborts and what it holds is finished or given back. Rejects if its queue or ledger is gone. */
   async run(stop: AbortSignal): Promise<void> {
     stop.addEventListener('abort', () => this.#tellChange(), { once: true });
+    try {
+      await this.#work(stop);
+    } catch (error) {
+      await this.#letGo();
+      throw error;
+    }
+    await this.#drain();
+  }
+
+  async #work(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       if (this.#suspects.length > 0) {
         await this.#runNextSuspect(stop);
@@ -52,13 +62,19 @@ export class Worker {
       }
       await this.#beginAll(await this.#take(stop));
     }
-    await this.#drain();
+  }
+
+  /** There is nobody to hand anything to: what it holds is somebody else's when its lease runs out. */
+  async #letGo(): Promise<void> {
+    for (const { cut } of this.#running.values()) cut.abort(LOST);
+    await this.#allEnded();
+    await this.#parts.heartbeat.stop();
   }
 
   async #take(stop: AbortSignal): Promise<readonly Taken[]> {
     const { source, settings, clock, onError } = this.#parts;
     try {
-      return await source.take(settings.lane, this.#freeSlots.length, settings.leaseMs, stop);
+      return await source.take(settings.lane, Math.min(this.#freeSlots.length, MOST_AT_ONCE), settings.leaseMs, stop);
     } catch (error) {
       // A ledger without room cannot count a delivery. The messages come again when their time is over.
       if (!(error instanceof StorageTrouble)) throw error;
@@ -181,6 +197,9 @@ export class Worker {
 
 const LOST = Symbol('the lease is lost');
 const STOPPED = Symbol('the worker stops');
+
+/** A claim is one step of the ledger, and whoever else wants something of it waits meanwhile. */
+const MOST_AT_ONCE = 32;
 
 /** A worker meets few jobs at a time; beyond this it asks again rather than grow. */
 const MAX_KNOWN_ORDERS = 1000;

@@ -210,9 +210,9 @@ test('a full disk takes nothing in halves, and goes on when there is room', asyn
   await assert.rejects(ledger.addItems(jobId, big, 0, NOW), isTrouble('full'));
   await assert.rejects(ledger.createJob(newJob({ jobId: 'job-2' }), big, NOW), isTrouble('full'));
   // What goes along in the same group is not promised either: it fell with the group.
-  const [together, innocent] = await Promise.allSettled([
-    ledger.addItems(jobId, big, 0, NOW),
+  const [innocent, together] = await Promise.allSettled([
     ledger.dispatch(jobId, 1, NOW),
+    ledger.addItems(jobId, big, 0, NOW),
   ]);
   assert.ok(together.status === 'rejected' && isTrouble('full')(together.reason));
   assert.ok(innocent.status === 'rejected' && isTrouble('full')(innocent.reason));

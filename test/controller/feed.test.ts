@@ -152,7 +152,7 @@ test('outcomes, progress and another status are told once per tick, the first of
   assert.equal(client.last('status')['status'], 'in_progress');
   await settle(1);
   await settle(2);
-  await clock.advance(248);
+  await clock.advance(498);
   assert.equal(client.heard.length, 5);
   await clock.advance(1);
   assert.deepEqual(client.kinds.slice(5), ['items', 'progress']);
@@ -183,7 +183,7 @@ test('of many outcomes a hundred are listed, failures first, and the others are 
   publishSettled(...many);
   publishSettled({ itemId: 'bad-1', status: 'failed', errorType: 'blocked' });
   publishSettled(...many, { itemId: 'bad-2', status: 'failed', errorType: 'timeout' });
-  await clock.advance(250);
+  await clock.advance(500);
   const { outcomes, omitted } = client.last('items') as { outcomes: { item_id: string }[]; omitted: number };
   assert.equal(outcomes.length, 100);
   assert.equal(omitted, 1002 - 100);
@@ -200,7 +200,7 @@ test('a hundred watchers cost no more looks than one, and share the bytes', asyn
   const before = reads.length;
   for (let n = 0; n < 5; n += 1) {
     await settle(1);
-    await clock.advance(250);
+    await clock.advance(500);
   }
   assert.ok(reads.length - before <= 6, `${reads.length - before} looks`);
   const [first] = clients;
@@ -253,7 +253,7 @@ test('a job that failed is over when no worker is at it any more, without result
   assert.equal(client.last('status')['status'], 'failed');
   assert.equal(client.isEnded, false);
   await ledger.recall(refs, clock.now());
-  await clock.advance(250);
+  await clock.advance(500);
   await client.done;
   assert.deepEqual([client.last('end')['status'], client.last('end')['results_ready']], ['failed', false]);
 });
@@ -267,7 +267,7 @@ test('a job that is opened again is watched again', async () => {
   await change({ kind: 'resume' });
   // At once: the feed has not had the time to look by itself.
   const second = await connect(feeds, clock, first.lastId);
-  await clock.advance(250);
+  await clock.advance(500);
   assert.equal(second.isEnded, false);
   assert.deepEqual([second.kinds.includes('reset'), second.last('status')['status']], [false, 'in_progress']);
 });
@@ -302,12 +302,12 @@ test('whoever comes back is given what it missed, from the very next event on', 
   const steady = await connect(feeds, clock);
   await clock.advance(1000);
   await settle(1);
-  await clock.advance(250);
+  await clock.advance(500);
   client.stop.abort();
   await client.done;
   for (let n = 0; n < 4; n += 1) {
     await settle(1);
-    await clock.advance(250);
+    await clock.advance(500);
   }
   const all = steady.heard.map(({ kind, id }) => `${kind} ${id}`);
   for (const [index, { id }] of steady.heard.entries()) {
@@ -375,7 +375,7 @@ test('an id whose next events are no longer kept is too old', async () => {
   const client = await connect(feeds, clock);
   for (let n = 0; n < 4; n += 1) {
     await settle(1);
-    await clock.advance(250);
+    await clock.advance(500);
   }
   const back = await connect(feeds, clock, client.heard[1]?.id);
   assert.deepEqual(back.kinds, ['reset', 'status', 'progress']);
@@ -391,7 +391,7 @@ test('frames are kept up to a number of bytes, of a job and of all', async () =>
     for (let n = 0; n < 5; n += 1) {
       ids.push(client.lastId);
       publishSettled({ itemId: 'x'.repeat(1000) });
-      await clock.advance(250);
+      await clock.advance(500);
     }
     const [first, last] = [await connect(feeds, clock, ids[0]), await connect(feeds, clock, ids[4])];
     assert.equal(first.last('reset')['reason'], 'too_old');
@@ -411,14 +411,14 @@ test('a watcher that does not read skips what it missed, is told so, and holds n
   await step();
   for (let n = 0; n < 20; n += 1) {
     await settle(1);
-    await clock.advance(250);
+    await clock.advance(500);
   }
   await step();
   assert.deepEqual(client.kinds, ['status', 'progress', 'reset', 'status', 'progress']);
   assert.equal(client.last('reset')['reason'], 'too_slow');
   assert.equal(client.last('progress')['progress_pct'], 40);
   await settle(1);
-  await clock.advance(250);
+  await clock.advance(500);
   await step();
   assert.deepEqual(client.kinds.slice(5), ['items', 'progress']);
 });
@@ -496,7 +496,7 @@ test('closing ends every stream, also that of a watcher who does not read, and l
   await slow.next();
   // What it has not read yet does not hold up the end.
   await settle(1);
-  await clock.advance(250);
+  await clock.advance(500);
   await feeds.close();
   await client.done;
   assert.equal((await slow.next()).done, true);

@@ -11,7 +11,7 @@ export interface WorkingSet {
 
 /**
  * Group commit. Changes are synchronous functions; those that come in one turn of the event loop run together in one
- * transaction. Two promises can be had: `applied` resolves after the COMMIT, for what is only a hint or can be lost
+ * transaction, as far as they take a few milliseconds; the others follow in the next turn. Two promises can be had: `applied` resolves after the COMMIT, for what is only a hint or can be lost
  * without harm; `durable` resolves when the change is on the disk. The event loop never waits for the disk, and what
  * is applied is seen at once: by other changes, by reads, and by those who subscribed.
  *
@@ -102,32 +102,43 @@ export class Committer {
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
       await this.#clock.turn();
-      const group = this.#queue;
+      const waiting = this.#queue;
       this.#queue = [];
-      if (group.length > 0) this.#commit(group);
+      const taken = this.#commit(waiting);
+      // What had no room in this turn goes before what came meanwhile.
+      if (taken < waiting.length && this.#state !== 'dead') this.#queue = [...waiting.slice(taken), ...this.#queue];
     }
     this.#running = null;
   }
 
-  #commit(group: readonly Change[]): void {
+  /** As many as there is time for, in order, but one at least; answers how many. */
+  #commit(waiting: readonly Change[]): number {
     this.#told = [];
+    const begunAt = this.#clock.elapsed();
+    let taken = 0;
     try {
       this.#database.transaction(() => {
-        for (const change of group) change.run();
+        for (const change of waiting) {
+          if (taken > 0 && this.#clock.elapsed() - begunAt > LONGEST_TURN_MS) break;
+          taken += 1;
+          change.run();
+        }
         this.#working.flush();
       });
     } catch (error) {
       this.#working.forget();
+      const group = waiting.slice(0, taken);
       const trouble = troubleOf(error, this.#database.file);
       if (trouble === null && group.length > 1) {
         for (const change of group) this.#commit([change]);
       } else {
         for (const { reject } of group) reject(trouble ?? error);
       }
-      return;
+      return taken;
     }
-    this.#promise(group);
+    this.#promise(waiting.slice(0, taken));
     this.#tellAll();
+    return taken;
   }
 
   #promise(group: readonly Change[]): void {
@@ -165,6 +176,9 @@ export class Committer {
     }
   }
 }
+
+/** Whoever waits for this process, a worker or a user of the API, waits for the group that is being committed. */
+const LONGEST_TURN_MS = 1;
 
 type AnswerWhen = 'applied' | 'durable-now' | 'durable-soon';
 

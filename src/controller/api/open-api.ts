@@ -3,7 +3,8 @@ import { ChangeBook } from '../extraction/changes.ts';
 import { JobFeeds } from '../feed/job-feeds.ts';
 import { RateBook } from '../feed/rate-book.ts';
 import { openMetrics } from '../metrics.ts';
-import { allowedHosts, isLoopback, parseKeys } from './access.ts';
+import { allowedHosts, parseKeys } from './access.ts';
+import { checkListening, RefusedToListen } from './listening.ts';
 import type { Operation } from './operation.ts';
 import type { ApiParts, ReadyCheck } from './parts.ts';
 import { documentOperations } from './routes/documents.ts';
@@ -23,13 +24,6 @@ export interface ApiSettings {
   readonly allowedHosts: readonly string[];
 }
 
-export class RefusedToListen extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'RefusedToListen';
-  }
-}
-
 export function allOperations(parts: ApiParts): readonly Operation[] {
   const own = [
     ...jobOperations(parts),
@@ -41,16 +35,13 @@ export function allOperations(parts: ApiParts): readonly Operation[] {
   return [...own, ...documentOperations(own, parts.version)];
 }
 
-/** Refused before anything is opened: without a key, only programs of this machine may reach the server. */
-export function checkListening({ host, apiKey }: Pick<ApiSettings, 'host' | 'apiKey'>): void {
-  if (apiKey !== null || isLoopback(host)) return;
-  throw new RefusedToListen(
-    `without a key the API is for this machine only: set TRAWL_API_KEY to listen on ${host}, or leave the host at 127.0.0.1`,
-  );
-}
-
 /** Listens until it is closed. Streams of events are ended first, what is being answered gets `graceMs`. */
-async function serveApi(parts: ApiParts, settings: ApiSettings, log: ServerLog) {
+async function serveApi(
+  parts: ApiParts,
+  settings: ApiSettings,
+  log: ServerLog,
+  onStorageTrouble: (message: string) => void,
+) {
   checkListening(settings);
   const keys = parseKeys(settings.apiKey, settings.readApiKey);
   const { app, stopTaking } = buildServer({
@@ -59,6 +50,7 @@ async function serveApi(parts: ApiParts, settings: ApiSettings, log: ServerLog) 
     hosts: allowedHosts({ host: settings.host, names: settings.allowedHosts, hasKeys: !keys.isEmpty }),
     clock: parts.clock,
     log,
+    onStorageTrouble,
     observe: (...request) => parts.metrics.observeRequest(...request),
   });
   await app.listen({ host: settings.host, port: settings.port }).catch((error: unknown) => {
@@ -84,6 +76,7 @@ async function serveApi(parts: ApiParts, settings: ApiSettings, log: ServerLog) 
 export interface OpenApiParts
   extends Omit<ApiParts, 'feeds' | 'rates' | 'metrics' | 'changes' | 'checks' | 'onError' | 'log'> {
   readonly events: EventStream;
+  readonly onStorageTrouble: (message: string) => void;
   readonly standing: () => { readonly isLeading: boolean; readonly storageProblem: string | null };
 }
 
@@ -96,7 +89,12 @@ export async function openApi(engine: OpenApiParts, settings: ApiSettings, log: 
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const changes = new ChangeBook({ ...engine, onError });
   const checks = async () => checksOf(engine.standing());
-  const server = await serveApi({ ...engine, rates, feeds, metrics, changes, checks, onError, log }, settings, log);
+  const server = await serveApi(
+    { ...engine, rates, feeds, metrics, changes, checks, onError, log },
+    settings,
+    log,
+    engine.onStorageTrouble,
+  );
   return {
     url: server.url,
     async close(graceMs: number): Promise<void> {

@@ -12,6 +12,8 @@ export interface ServerParts {
   readonly hosts: AllowedHosts;
   readonly clock: Clock;
   readonly log: ServerLog;
+  /** A write of ours found no room: the engine has to know. */
+  readonly onStorageTrouble: (message: string) => void;
   readonly observe: (operation: string, method: string, status: number, seconds: number) => void;
 }
 
@@ -60,6 +62,7 @@ export function buildServer(parts: ServerParts): { readonly app: FastifyInstance
       parts.log.debug({ method: request.method, path: request.routeOptions.url }, 'the sender hung up');
       return sendProblem(reply, new Problem('malformed_request', 'The request was cut off.'));
     }
+    if (error instanceof StorageTrouble) parts.onStorageTrouble(error.message);
     const problem = problemOf(error);
     if (problem.code === 'internal_error') {
       parts.log.error({ method: request.method, path: request.routeOptions.url, err: error }, 'a request went wrong');

@@ -158,12 +158,12 @@ export interface JobFeedsSettings extends JobFeedSettings {
 const MIB = 1 << 20;
 
 export const DEFAULT_FEED_SETTINGS: JobFeedsSettings = {
-  tickMs: 250,
+  tickMs: 500,
   idleMs: 5000,
   keepAliveMs: 15_000,
   lingerMs: 60_000,
   maxOutcomes: 100,
-  // A minute of ticks.
+  // Two minutes of ticks.
   maxFrames: 256,
   maxWatchers: 1000,
   maxBytesPerJob: MIB,

@@ -1,0 +1,133 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Pages whose examples are run. Two kinds of blocks count, in the order of the page:
+ *
+ *   ```sh terminal   one command that goes on running, in a terminal of its own, until the page is done
+ *   ```console       commands after `$ `, continued after `> `, each followed by what it writes
+ *
+ * What a command writes is compared without its white space, so that a page can break lines where it likes; `…` stands
+ * for anything. Ports are those of the page: a server is started on any that is free, and its own is put in their place.
+ */
+export type Block =
+  | { readonly kind: 'terminal'; readonly section: string; readonly command: string }
+  | { readonly kind: 'console'; readonly section: string; readonly steps: readonly Step[] };
+
+export interface Step {
+  readonly command: string;
+  readonly expected: string;
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export function blocksOf(page: string): readonly Block[] {
+  let section = '';
+  const blocks: Block[] = [];
+  for (const [, heading, kind, text = ''] of page.matchAll(/^## (.+)$|^```(sh terminal|console)\n([\s\S]*?)^```$/gm)) {
+    if (heading !== undefined) section = heading;
+    else if (kind === 'console') blocks.push({ kind, section, steps: stepsOf(text) });
+    else blocks.push({ kind: 'terminal', section, command: text.trim() });
+  }
+  return blocks;
+}
+
+function stepsOf(text: string): readonly Step[] {
+  return text
+    .split(/^\$ /m)
+    .slice(1)
+    .map((step) => {
+      const [first = '', ...lines] = step.split('\n');
+      const more = lines.findIndex((line) => !line.startsWith('> '));
+      return {
+        command: [first, ...lines.slice(0, more).map((line) => line.slice(2))].join('\n'),
+        expected: lines.slice(more).join('\n'),
+      };
+    });
+}
+
+/** Whether `written` is what the page shows. */
+export function isShown(expected: string, written: string): boolean {
+  const pieces = withoutSpace(expected).split('…');
+  const text = withoutSpace(written);
+  const last = pieces.pop() ?? '';
+  if (pieces.length === 0) return text === last;
+  let at = 0;
+  for (const [index, piece] of pieces.entries()) {
+    const found = index === 0 && !text.startsWith(piece) ? -1 : text.indexOf(piece, at);
+    if (found === -1) return false;
+    at = found + piece.length;
+  }
+  return text.length - last.length >= at && text.endsWith(last);
+}
+
+function withoutSpace(text: string): string {
+  return text.replaceAll(/\s+/g, '');
+}
+
+/** A folder that looks like the project to the commands of a page, and in which they leave what they make. */
+export function openGuide() {
+  const folder = mkdtempSync(join(tmpdir(), 'trawl-guide-'));
+  for (const name of ['bin', 'demo']) symlinkSync(join(ROOT, name), join(folder, name));
+  const started: (number | undefined)[] = [];
+  after(() => {
+    for (const pid of started) endGroup(pid);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+  const ports = new Map<string, string>();
+  const env = {
+    ...process.env,
+    PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env['PATH']}`,
+    TRAWL_WORKERS: '1',
+    NO_PROXY: '*',
+  };
+  const withPorts = (command: string) =>
+    command.replaceAll(/(?<=:)\d{4}\b/g, (port) => ports.get(port) ?? `no server was started on ${port}`);
+  return {
+    /** Resolves when it says where it listens. */
+    async start(command: string): Promise<void> {
+      const port = /--port (\d+)/.exec(command)?.[1];
+      if (port === undefined) throw new Error(`no --port in: ${command}`);
+      const free = withPorts(command).replace(`--port ${port}`, '--port 0');
+      const child = spawn('bash', ['-c', free], {
+        cwd: folder,
+        env,
+        detached: true,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      started.push(child.pid);
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      // It goes on reading, or whoever writes would have to wait some time.
+      createInterface(child.stdout)
+        .on('line', (line) => {
+          const own = /"url":"http:\/\/[\d.]+:(\d+)"/.exec(line)?.[1];
+          if (own !== undefined) resolve(own);
+        })
+        .on('close', () => reject(new Error(`it ended: ${free}`)));
+      ports.set(port, await promise);
+    },
+    run(command: string): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+      const own = withPorts(command);
+      return new Promise((resolve) => {
+        execFile('bash', ['-c', own], { cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) =>
+          resolve({ code: error === null ? 0 : 1, stdout, stderr }),
+        );
+      });
+    },
+    /** As the page writes it, for the one that was started for it. */
+    address: (port: string) => withPorts(`http://127.0.0.1:${port}`),
+  };
+}
+
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { loadConfig, settingsInForce } from '../../src/config.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PAGE = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
+const NOWHERE = join(ROOT, 'no-such.config.ts');
+const SETTINGS = settingsInForce(loadConfig({}, {}, NOWHERE), {}, NOWHERE).map(({ name }) => name);
+
+test('every setting has its row on the page of settings, and every row is a setting', () => {
+  const rows = [...PAGE.matchAll(/^\| `(TRAWL_\w+)` \|/gm)].map(([, name]) => name);
+  assert.deepEqual(rows.sort(), [...SETTINGS].sort());
+});
+
+test('no page names a setting that there is not', () => {
+  const pages = [
+    ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
+    ...readdirSync(join(ROOT, 'docs'))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join('docs', name)),
+  ];
+  const unknown = pages.flatMap((page) =>
+    [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\bTRAWL_[A-Z_]+\b/g)]
+      .filter(([name]) => !SETTINGS.includes(name))
+      .map(([name]) => `${page}: ${name}`),
+  );
+  assert.deepEqual(unknown, []);
+});
+
+test('the file of settings that the page shows is taken as it stands', () => {
+  const code = /```ts\n(\/\/ trawl\.config\.ts\n[\s\S]*?)```/.exec(PAGE)?.[1];
+  assert.ok(code !== undefined, 'the block was not found');
+  const folder = mkdtempSync(join(tmpdir(), 'trawl-settings-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'trawl.config.ts');
+  writeFileSync(file, code);
+  const { dataDir, port, workers, scrapers, allowedHosts } = loadConfig({}, {}, file);
+  assert.deepEqual(
+    { dataDir, port, workers, scrapers, allowedHosts },
+    {
+      dataDir: '/var/lib/trawl',
+      port: 9000,
+      workers: 4,
+      scrapers: ['./scrapers', '/opt/county-scrapers'],
+      allowedHosts: ['trawl.example.com'],
+    },
+  );
+});
