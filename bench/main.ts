@@ -2,11 +2,13 @@ import { parseArgs } from 'node:util';
 import { benchApi } from './api.ts';
 import { benchConcurrency } from './concurrency.ts';
 import { benchEngine } from './engine.ts';
+import { benchExtract } from './extract.ts';
 import { benchHttp, HTTP_SUBJECTS, printHttp } from './http.ts';
 import { printTable } from './report.ts';
 
 const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concurrency N] [--json]
        npm run bench -- api [--items N] [--workers N] [--concurrency N] [--json]
+       npm run bench -- extract [--items N] [--workers N] [--json]
        npm run bench -- concurrency [--items N] [--workers N] [--limit N] [--ms N] [--json]
        npm run bench -- http [--items N] [--only ${HTTP_SUBJECTS.join(',')}] [--json]
 
@@ -53,6 +55,8 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
       const items = positive('items', values.items ?? '1000000');
       return benchApi({ items, workers, concurrency: positive('concurrency', values.concurrency) }, say);
     }
+    case 'extract':
+      return benchExtract({ items: positive('items', values.items ?? '10000'), workers }, say);
     case 'concurrency': {
       const items = positive('items', values.items ?? '2000');
       return benchConcurrency({

@@ -59,10 +59,13 @@ const schema = z.object({
   TRAWL_DATA_DIR: z.string().min(1).default('.trawl'),
   TRAWL_HOST: z.string().min(1).default('127.0.0.1'),
   TRAWL_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
-  TRAWL_API_KEY: z.string().min(1).optional(),
-  TRAWL_READ_API_KEY: z.string().min(1).optional(),
+  TRAWL_API_KEY: z.string().optional(),
+  TRAWL_READ_API_KEY: z.string().optional(),
   TRAWL_ALLOWED_HOSTS: z.string().default(''),
-  TRAWL_URL: z.url({ protocol: /^https?$/, error: 'must be an address like http://127.0.0.1:8080' }).optional(),
+  TRAWL_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an address like http://127.0.0.1:8080' })
+    .refine((url) => !/^[a-z]+:\/\/[^/]*@/i.test(url), 'must have no name and password: the key is TRAWL_API_KEY')
+    .optional(),
   TRAWL_SCRAPERS: z.string().optional(),
   TRAWL_WORKERS: count.max(256).default(availableParallelism()),
   TRAWL_SLOTS: count.max(4096).default(64),
@@ -105,8 +108,8 @@ export function loadConfig(
     dataDir: settings.TRAWL_DATA_DIR,
     host: settings.TRAWL_HOST,
     port: settings.TRAWL_PORT,
-    apiKey: settings.TRAWL_API_KEY ?? null,
-    readApiKey: settings.TRAWL_READ_API_KEY ?? null,
+    apiKey: keysIn('TRAWL_API_KEY', settings.TRAWL_API_KEY),
+    readApiKey: keysIn('TRAWL_READ_API_KEY', settings.TRAWL_READ_API_KEY),
     allowedHosts: listIn(settings.TRAWL_ALLOWED_HOSTS),
     url: settings.TRAWL_URL ?? `http://127.0.0.1:${settings.TRAWL_PORT || 8080}`,
     scrapers: foldersIn(settings.TRAWL_SCRAPERS ?? (existsSync(OWN_SCRAPERS) ? resolve(OWN_SCRAPERS) : '')),
@@ -135,6 +138,19 @@ function listIn(text: string): readonly string[] {
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
+}
+
+/**
+ * A list in which nothing is left counts as none, not as a key that nobody has: otherwise a server would open itself to the
+ * network in the belief that it is guarded.
+ */
+function keysIn(name: string, text: string | undefined): string | null {
+  const keys = listIn(text ?? '');
+  const malformed = keys.find((key) => /^sha256:/i.test(key) && !/^sha256:[0-9a-f]{64}$/i.test(key));
+  if (malformed !== undefined) {
+    throw new ConfigError(`${name}: after sha256: come the 64 hexadecimal digits of the hash of a key`);
+  }
+  return keys.length === 0 ? null : keys.join(',');
 }
 
 /** `export default { dataDir: '/var/lib/trawl', workers: 4 }`, by the names of the environment; nothing if there is none. */

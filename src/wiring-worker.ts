@@ -7,6 +7,7 @@ import { systemClock } from './adapters/system/clock.ts';
 import { garbageCollector } from './adapters/system/collect-garbage.ts';
 import { killFaults } from './adapters/system/kill-faults.ts';
 import type { Config } from './config.ts';
+import { describeError } from './controller/log-error.ts';
 import type { Lane } from './domain/lane.ts';
 import { openWeb } from './egress/open-web.ts';
 import { withTidyMemory } from './egress/tidy-memory.ts';
@@ -25,7 +26,9 @@ import { Worker } from './worker/worker.ts';
 export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, stop: AbortSignal): Promise<void> {
   onParentGone(() => process.exit(1));
   // A promise that a scraper forgot to wait for, and that failed: no reason to take its neighbours down with it.
-  process.on('unhandledRejection', (error) => log.warn({ err: error }, 'nobody waited for a promise that failed'));
+  process.on('unhandledRejection', (error) =>
+    log.warn({ error: describeError(error) }, 'nobody waited for a promise that failed'),
+  );
   const clock = systemClock();
   let isWaiting = false;
   const onJoined = () => {
@@ -63,7 +66,8 @@ async function work({ config, lane, log, clock, onJoined }: WorkParts, stop: Abo
   const store = await openFileResultStore(join(config.dataDir, 'results'), { clock });
   const socketPath = workerSocketPath(config.dataDir);
   const owner = await connectToOwner({ socketPath, workerId: id, role: 'main', clock, signal: stop });
-  const onTrouble = (where: string, error: unknown) => log.warn({ where, err: error }, 'worker trouble');
+  const onTrouble = (where: string, error: unknown) =>
+    log.warn({ where, error: describeError(error) }, 'worker trouble');
   const heartbeat = startHeartbeatThread({
     entry: new URL('cli/heartbeat.ts', import.meta.url),
     connectWith: { socketPath, workerId: id } satisfies HeartbeatArguments,

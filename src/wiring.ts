@@ -20,6 +20,7 @@ import { EventStream } from './controller/events.ts';
 import { importItems } from './controller/intake.ts';
 import { logEvents, logProgress } from './controller/log-events.ts';
 import { formatOfName, readItems, UnreadableItems } from './controller/read-items.ts';
+import { resumeRemovals } from './controller/remove-job.ts';
 import { resultRows } from './controller/result-rows.ts';
 import { retryItems } from './controller/retry.ts';
 import { submitJob } from './controller/submit.ts';
@@ -103,8 +104,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   const faults = killFaults(config.faults, clock);
   const queue = new EmbeddedWorkQueue(clock);
   const events = new EventStream();
-  logEvents(events, log);
-  logProgress(events, log, clock);
+  const logs = [logEvents(events, log), logProgress(events, log, clock)];
   const controller = new Controller({
     ...storage,
     // Only one process can own the directory, so that its successor need not wait for its lead to run out.
@@ -141,7 +141,11 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   });
   controller.start();
   // Behind our back: what a former process left of a large removal takes minutes.
-  storage.store.sweep().catch((error: unknown) => events.publish({ kind: 'engine-error', where: 'sweep', error }));
+  const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
+  storage.store.sweep().catch((error: unknown) => onError('sweep', error));
+  resumeRemovals({ ledger, store: storage.store, clock, digest, onError }).catch((error: unknown) =>
+    onError('removals', error),
+  );
   let pool: ReturnType<typeof startWorkerPool> | null = null;
   let api: { close(graceMs: number): Promise<void> } | null = null;
 
@@ -158,13 +162,13 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     /** The REST API on this engine, until it stops; answers its address. */
     async listen(): Promise<string> {
       // Not before: a worker process has no use for it.
-      const { openApi } = await import('./controller/api/open-api.ts');
+      const { startApi } = await import('./controller/api/start-api.ts');
       const parts = {
         ...{ ledger, store: storage.store, queue, clock, faults, digest, catalog, events, version: VERSION },
         standing: () => controller.standing(),
         onStorageTrouble: (message: string) => controller.storageTrouble(message),
       };
-      const opened = await openApi(parts, config, log).catch(badAddress);
+      const opened = await startApi(parts, config, log).catch(badAddress);
       api = opened;
       return opened.url;
     },
@@ -186,6 +190,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       await pool?.stop(config.drainGraceMs + 5000);
       await server.close();
       await storage.close();
+      for (const endLog of logs) endLog();
     },
   };
 }

@@ -28,3 +28,21 @@ test('a worker process comes to the same settings as the process that starts it'
   const config = loadConfig({ dataDir: '/somewhere', scrapers: ['/a', '/b'], leaseMs: 1234 }, {});
   assert.deepEqual(loadConfig({}, toEnvironment(config, {})), config);
 });
+
+test('a key that is blank is none, and a hash that is none is refused', () => {
+  for (const blank of ['', ' ', ',', ' , ']) assert.equal(loadConfig({}, { TRAWL_API_KEY: blank }).apiKey, null, blank);
+  assert.equal(loadConfig({}, { TRAWL_API_KEY: ' a , b ' }).apiKey, 'a,b');
+  for (const bad of ['sha256:abc', 'good,sha256:', `sha256:${'g'.repeat(64)}`]) {
+    assert.throws(() => loadConfig({}, { TRAWL_READ_API_KEY: bad }), /TRAWL_READ_API_KEY: after sha256:/);
+  }
+});
+
+test('an address with a password in it is refused, and not repeated', () => {
+  assert.throws(
+    () => loadConfig({}, { TRAWL_URL: 'http://user:secret@127.0.0.1:8080' }),
+    (error) =>
+      error instanceof ConfigError &&
+      /TRAWL_URL: must have no name/.test(error.message) &&
+      !/secret/.test(error.message),
+  );
+});

@@ -6,10 +6,13 @@ import { memoryOf } from '../memory.ts';
 const BIN = fileURLToPath(new URL('../../bin/trawl', import.meta.url));
 
 /** `trawl serve` as a user starts it, on a port of its own. */
-export async function startServe(dataDir: string, options: { workers: number; slots: number }) {
+export async function startServe(
+  dataDir: string,
+  options: { workers: number; slots: number; env?: Readonly<Record<string, string>> },
+) {
   const child = spawn(BIN, ['serve', '--port', '0', '--data-dir', dataDir, '--workers', String(options.workers)], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, TRAWL_SLOTS: String(options.slots), TRAWL_HOST: '127.0.0.1' },
+    env: { ...process.env, ...options.env, TRAWL_SLOTS: String(options.slots), TRAWL_HOST: '127.0.0.1' },
   });
   const { promise, resolve, reject } = Promise.withResolvers<{ url: string; pid: number }>();
   const errors: string[] = [];

@@ -28,6 +28,11 @@ export async function startCounty() {
         );
       }
     },
+    /** Requests that it has seen. */
+    async requests(): Promise<number> {
+      const { body } = await request(`${url}/__control/stats`);
+      return ((await body.json()) as { requests: number }).requests;
+    },
     async [Symbol.asyncDispose](): Promise<void> {
       child.kill();
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

@@ -142,7 +142,10 @@ export function changesText({ compared, changed, failed, fields }: ChangesAnswer
     ...[items, added, removed].map(formatCount),
     example === undefined ? '' : `${example.item_id}: ${valueText(example.before)} → ${valueText(example.after)}`,
   ]);
-  const lost = failed > 0 ? ` ${formatItems(failed)} could not be read, and keep their old data.` : '';
+  const lost =
+    failed > 0
+      ? ` ${formatItems(failed)} could not be read, and ${failed === 1 ? 'keeps its' : 'keep their'} old data.`
+      : '';
   const head = `${formatCount(changed)} of ${formatItems(compared)} would be different.${lost}\n`;
   return rows.length === 0 ? head : `${head}\n${tableText(COLUMNS, rows)}`;
 }

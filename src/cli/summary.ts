@@ -71,7 +71,7 @@ export function failureGroupLines(groups: readonly FailureGroup[]): string[] {
 
 function failureLine({ type, pattern, count, examples: [example] }: FailureGroup): string {
   const said = example
-    ? `${printable(example.message, 200)}, as ${printable(example.itemId, 60)}`
+    ? `${printable(example.message, 200)}, for example item ${printable(example.itemId, 60)}`
     : printable(pattern, 120);
   return `  ${formatCount(count).padStart(7)}  ${printable(type, 40)}: ${said}`;
 }

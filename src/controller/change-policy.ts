@@ -1,9 +1,8 @@
-import type { JobRecord } from '../domain/job.ts';
+import { type JobRecord, OTHER_REVISION } from '../domain/job.ts';
 import { notYetAvailable, type Policy, policySchema } from '../domain/policy.ts';
+import { type FieldProblem, schemaProblems } from '../domain/schema-problems.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JobBook } from '../ports/ledger.ts';
-import { schemaProblems } from './schema-problems.ts';
-import type { FieldProblem } from './scraper-catalog.ts';
 
 export type PolicyAnswer =
   | { readonly kind: 'changed'; readonly job: JobRecord }
@@ -17,16 +16,21 @@ export async function changePolicy(
   jobId: string,
   change: Readonly<Record<string, unknown>>,
 ): Promise<PolicyAnswer> {
-  const job = await ledger.job(jobId);
-  if (job === null) return { kind: 'missing' };
-  const parsed = policySchema.safeParse(laidOver(job.policy, change));
-  const problems = parsed.success ? notYetAvailable(parsed.data) : schemaProblems(parsed.error);
-  if (!parsed.success || problems.length > 0) {
-    return { kind: 'bad', problems: problems.map((each) => ({ ...each, path: `execution_policy.${each.path}` })) };
+  for (;;) {
+    const job = await ledger.job(jobId);
+    if (job === null) return { kind: 'missing' };
+    const parsed = policySchema.safeParse(laidOver(job.policy, change));
+    const problems = parsed.success ? notYetAvailable(parsed.data) : schemaProblems(parsed.error);
+    if (!parsed.success || problems.length > 0) {
+      return { kind: 'bad', problems: problems.map((each) => ({ ...each, path: `execution_policy.${each.path}` })) };
+    }
+    const event = { kind: 'policy', policy: parsed.data, ifRevision: job.policyRevision } as const;
+    const answer = await ledger.changeJob(jobId, event, clock.now());
+    if (answer === 'missing') return { kind: 'missing' };
+    if (!('refused' in answer)) return { kind: 'changed', job: answer };
+    if (answer.refused !== OTHER_REVISION.refused) return { kind: 'refused', because: answer.refused };
+    // Somebody else changed another field: theirs must not be undone by what we read before.
   }
-  const answer = await ledger.changeJob(jobId, { kind: 'policy', policy: parsed.data }, clock.now());
-  if (answer === 'missing') return { kind: 'missing' };
-  return 'refused' in answer ? { kind: 'refused', because: answer.refused } : { kind: 'changed', job: answer };
 }
 
 function laidOver(policy: Policy, change: Readonly<Record<string, unknown>>): object {

@@ -1,10 +1,11 @@
 import type { NewItem } from '../domain/item.ts';
-import type { JobStatus } from '../domain/job.ts';
+import type { JobRecord, JobStatus } from '../domain/job.ts';
+import type { FieldProblem } from '../domain/schema-problems.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { AddAnswer, ItemBook, JobBook } from '../ports/ledger.ts';
 import { type BadLine, type ItemFormat, type ReadItem, readItems, UnreadableItems } from './read-items.ts';
-import type { CatalogScraper, FieldProblem, ScraperCatalog } from './scraper-catalog.ts';
+import type { CatalogScraper, ScraperCatalog } from './scraper-catalog.ts';
 
 export interface ImportParts {
   readonly ledger: Pick<ItemBook, 'addItems'>;
@@ -31,6 +32,7 @@ export interface IntakeCounts {
 export type IntakeAnswer =
   | ({ readonly kind: 'taken' } & IntakeCounts)
   | { readonly kind: 'missing' }
+  | { readonly kind: 'refused'; readonly because: string }
   /** The job was cancelled, before or meanwhile. */
   | ({ readonly kind: 'closed'; readonly status: JobStatus } & IntakeCounts)
   /** From some place on the bytes make no sense at all. */
@@ -59,18 +61,40 @@ export async function takeInItems(
   const { ledger, clock } = parts;
   const job = await ledger.job(jobId);
   if (job === null) return { kind: 'missing' };
+  // They would be fetched, by a job that has no manners because it is to fetch nothing.
+  if (job.extracts !== undefined)
+    return { kind: 'refused', because: `it reads the pages of ${job.extracts}, and no others` };
   const sum = new Sum();
   // Before a byte is read: what the job has may be done meanwhile, and it must not be over.
   const opened = await ledger.addItems(jobId, [], clock.now() + OPEN_BETWEEN_CHUNKS_MS, clock.now());
   if (opened.kind !== 'added') return sum.told(opened);
   const scraper = await usableScraper(parts.catalog, job.scraperId);
   try {
-    const answer = await addChunks(parts, jobId, checkedItems(clock, scraper, sum, bytes, format, signal), sum);
+    const answer = await addChunks(
+      onlyTo(job, parts),
+      jobId,
+      checkedItems(clock, scraper, sum, bytes, format, signal),
+      sum,
+    );
     return answer === null ? { kind: 'taken', ...sum.counts() } : sum.told(answer);
   } catch (error) {
     if (!(error instanceof UnreadableItems)) throw error;
     return { kind: 'unreadable', message: error.message, ...sum.counts() };
   }
+}
+
+/** The job may be deleted while its items come, and another made of that id: they are not for that one. */
+function onlyTo({ jobId, createdAt }: JobRecord, parts: IntakeParts): ImportParts {
+  const { ledger } = parts;
+  return {
+    ...parts,
+    ledger: {
+      async addItems(...args) {
+        const current = await ledger.job(jobId);
+        return current?.createdAt === createdAt ? ledger.addItems(...args) : { kind: 'missing' };
+      },
+    },
+  };
 }
 
 /** Adds items chunk by chunk as they arrive, whatever their number; the job stays open until the last. */

@@ -12,6 +12,7 @@ import {
   partName,
   renderPart,
 } from '../domain/manifest.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { ItemBook } from '../ports/ledger.ts';
 import type { ResultStore } from '../ports/result-store.ts';
 
@@ -25,6 +26,7 @@ export interface ResultsParts {
   readonly ledger: Pick<ItemBook, 'itemsAt'>;
   readonly store: Pick<ResultStore, 'get'>;
   readonly digest: Digest;
+  readonly clock: Pick<Clock, 'turn'>;
 }
 
 export type ResultFilter = 'all' | 'success' | 'errors';
@@ -81,13 +83,21 @@ function partCount(job: JobRecord, list: ManifestList): number {
 }
 
 async function partSoFar(
-  { ledger }: ResultsParts,
+  { ledger, clock }: ResultsParts,
   { jobId }: JobRecord,
   list: ManifestList,
   number: number,
 ): Promise<string> {
-  const items = await ledger.itemsAt(jobId, number * ITEMS_PER_PART, ITEMS_PER_PART);
-  const entries = items.filter(({ status }) => standsIn(list, status)).map(manifestEntry);
+  const entries: string[] = [];
+  const end = (number + 1) * ITEMS_PER_PART;
+  for (let first = number * ITEMS_PER_PART; first < end; ) {
+    const items = await ledger.itemsAt(jobId, first, end - first);
+    if (items.length === 0) break;
+    entries.push(...items.filter(({ status }) => standsIn(list, status)).map(manifestEntry));
+    first += items.length;
+    // Large items come a few at a time, and others have their turn in between.
+    await clock.turn();
+  }
   return renderPart(jobId, { list, number, entries });
 }
 

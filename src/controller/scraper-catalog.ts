@@ -1,5 +1,6 @@
 import type { ItemInput } from '../domain/item.ts';
 import type { Lane } from '../domain/lane.ts';
+import type { FieldProblem } from '../domain/schema-problems.ts';
 
 /** What the controller must know of scrapers; it runs none of them. */
 export interface ScraperCatalog {
@@ -33,10 +34,4 @@ export interface CatalogScraper extends CatalogSummary {
   readonly canExtract: boolean;
   /** What is wrong with an input, field by field; nothing for a good one. */
   problemsOf(input: ItemInput): readonly FieldProblem[];
-}
-
-export interface FieldProblem {
-  /** `apn`, `owner.name`; empty for the whole of it. */
-  readonly path: string;
-  readonly message: string;
 }

@@ -1,5 +1,5 @@
 import type { ItemInput } from '../domain/item.ts';
-import type { FieldProblem } from './scraper-catalog.ts';
+import type { FieldProblem } from '../domain/schema-problems.ts';
 
 /**
  * Whether what a user sends can be kept and handed out again as it came. A ledger keeps texts as UTF-8, which has no

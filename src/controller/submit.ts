@@ -3,11 +3,12 @@ import type { Digest } from '../domain/artifact.ts';
 import type { NewItem } from '../domain/item.ts';
 import type { JobRecord, NewJob } from '../domain/job.ts';
 import { notYetAvailable, policySchema } from '../domain/policy.ts';
+import { schemaProblems } from '../domain/schema-problems.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JobBook } from '../ports/ledger.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { derivedItemId, isRecord, MAX_ITEM_ID_LENGTH } from './item-entry.ts';
-import { schemaProblems } from './schema-problems.ts';
+import { itemIdSchema, jobIdSchema, jobNameSchema, labelsSchema, scraperIdSchema } from './job-fields.ts';
 import type { CatalogScraper, ScraperCatalog } from './scraper-catalog.ts';
 import { inputProblem, textProblem } from './storable.ts';
 
@@ -15,24 +16,34 @@ import { inputProblem, textProblem } from './storable.ts';
 export const MAX_INLINE_ITEMS = 10_000;
 const TOO_MANY_ITEMS = `${MAX_INLINE_ITEMS} items at the most: make the job first, and send them to POST /jobs/{id}/items`;
 
-const jobId = z.string().min(1).max(200).refine(isStorable, { error: unstorable });
-const itemId = z.string().min(1).max(MAX_ITEM_ID_LENGTH).refine(isStorable, { error: unstorable });
-const label = z.string().max(500).refine(isStorable, { error: unstorable });
-const labelName = z.string().max(100).refine(isStorable, { error: unstorable });
+const itemSchema = z.strictObject({
+  item_id: itemIdSchema
+    .optional()
+    .meta({ description: 'Unique within the job. Without one it follows from the input.' }),
+  input: z.record(z.string(), z.unknown()).meta({ description: 'What the scraper wants: see its input_schema.' }),
+});
 
 /** What a user asks for. Unknown fields are refused by name; nothing is half made. */
-export const submitSchema = z.strictObject({
-  job_id: jobId.optional(),
-  job_name: label.optional(),
-  scraper_id: z.string().min(1).max(200),
-  items: z
-    .array(z.strictObject({ item_id: itemId.optional(), input: z.record(z.string(), z.unknown()) }))
-    .max(MAX_INLINE_ITEMS, { error: TOO_MANY_ITEMS })
-    .default([]),
-  execution_policy: policySchema.prefault({}),
-  labels: z.record(labelName, label).default({}),
-  hold: z.boolean().default(false),
-});
+export const submitSchema = z
+  .strictObject({
+    job_id: jobIdSchema.optional().meta({ description: 'Without one it is made up.' }),
+    job_name: jobNameSchema.optional().meta({ description: 'What people call it.' }),
+    scraper_id: scraperIdSchema.meta({ description: 'The scraper that is to run.' }),
+    items: z
+      .array(itemSchema)
+      .max(MAX_INLINE_ITEMS, { error: TOO_MANY_ITEMS })
+      .meta({ description: 'What it is to work on. More can be added at any time.' })
+      .default([]),
+    execution_policy: policySchema
+      .meta({
+        id: 'NewPolicy',
+        description: 'What the job is allowed to do. What is not named is as the defaults say.',
+      })
+      .prefault({}),
+    labels: labelsSchema.meta({ description: 'Words of your own, by name. They come back with the job.' }).default({}),
+    hold: z.boolean().meta({ description: 'Take items, and wait for start.' }).default(false),
+  })
+  .meta({ id: 'NewJob', description: 'A job to make.' });
 
 export type SubmitRequest = z.input<typeof submitSchema>;
 type Wanted = z.output<typeof submitSchema>;
@@ -145,7 +156,7 @@ function parse(request: unknown): Parsed {
       return { itemId: '', input };
     }
     const itemId = item_id ?? derivedItemId(input);
-    const isUsable = itemId !== '' && itemId.length <= MAX_ITEM_ID_LENGTH && isStorable(itemId);
+    const isUsable = itemId !== '' && itemId.length <= MAX_ITEM_ID_LENGTH && textProblem(itemId) === null;
     if (!isUsable) {
       const message = `is needed: the input makes none of 1 to ${MAX_ITEM_ID_LENGTH} characters`;
       problems.push({ path: `items.${index}.item_id`, message });
@@ -166,14 +177,6 @@ function problemsOfInput(scraper: CatalogScraper, input: NewItem['input'], index
 
 function pathOf(index: number, field: string): string {
   return field === '' ? `items.${index}.input` : `items.${index}.input.${field}`;
-}
-
-function isStorable(text: string): boolean {
-  return textProblem(text) === null;
-}
-
-function unstorable({ input }: { readonly input?: unknown }): string {
-  return textProblem(String(input)) ?? 'cannot be kept';
 }
 
 function idFromKey({ clock, digest }: SubmitParts, key: string | null): string {

@@ -65,6 +65,20 @@ export interface AttemptRecord {
   readonly durationMs: number;
   readonly end: 'success' | 'skipped' | 'failed';
   readonly failure: Failure | null;
+  /** Of the scraper, only where it is not the version that the job was made with. */
+  readonly scraperVersion?: string;
+  /** Only where another scraper than the job's read the page anew, and its data stand for those of this attempt. */
+  readonly scraperId?: string;
+}
+
+export const MAX_VERSION_LENGTH = 100;
+
+/** The field, or none: what most items have in common with their job is not kept once more for each. */
+export function otherVersion(
+  { scraperVersion }: { readonly scraperVersion?: string },
+  job: { readonly scraperVersion: string },
+): Pick<AttemptRecord, 'scraperVersion'> {
+  return scraperVersion === undefined || scraperVersion === job.scraperVersion ? {} : { scraperVersion };
 }
 
 /** What the ledger knows of an item. */

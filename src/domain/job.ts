@@ -1,10 +1,8 @@
-import { type Circuit, CLOSED, EMPTY_TALLY, type Tally, type Trip, tallyOutcome } from './breaker.ts';
+import { type Circuit, CLOSED, EMPTY_TALLY, type Tally, type Trip } from './breaker.ts';
 import { type Counts, finishedOf, inFlightOf, NO_COUNTS, pendingOf } from './counts.ts';
-import { FAILURES } from './failure.ts';
 import type { FailureGroup } from './failure-group.ts';
 import type { Lane } from './lane.ts';
 import type { ManifestSummary } from './manifest.ts';
-import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { FRESH_THROTTLE, type Throttle } from './throttle.ts';
 
@@ -76,6 +74,8 @@ export interface NewJob {
   readonly held: boolean;
   /** Only of a re-extraction: the job whose pages it reads. */
   readonly extracts?: string;
+  /** … and when that one was made: another may have its id by now. */
+  readonly sourceCreatedAt?: number;
   /** Digest of the request that made it, so that the same request sent twice is known again. */
   readonly submission?: string;
 }
@@ -109,6 +109,8 @@ export interface JobRecord extends NewJob {
   readonly replacedBy?: string;
   /** … and the round of it whose data they are, where it is not the first. */
   readonly replacedRound?: number;
+  /** It is being deleted: nothing more is done with it, and its id is free when nothing of it is left. */
+  readonly removing?: true;
 }
 
 export function newJobRecord(job: NewJob, total: number, now: number): JobRecord {
@@ -145,9 +147,17 @@ export type JobEvent =
   | { readonly kind: 'close-circuit' }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'complete' }
-  | { readonly kind: 'policy'; readonly policy: Policy }
+  /** With `ifRevision`, only while that is the job's: somebody else may have changed another field meanwhile. */
+  | { readonly kind: 'policy'; readonly policy: Policy; readonly ifRevision?: number }
+  /** It is to be deleted. Workers must have let go of it. */
+  | { readonly kind: 'remove' }
   /** The data of the re-extraction `by` stand for the job's own from now on, and the index is made anew. */
-  | { readonly kind: 'replace-results'; readonly by: string; readonly ofRound?: number }
+  | {
+      readonly kind: 'replace-results';
+      readonly by: string;
+      readonly ofRound?: number;
+      readonly sourceCreatedAt?: number;
+    }
   /** With `policyRevision`, only while that is the job's: the index tells of the policy, too. */
   | {
       readonly kind: 'manifest';
@@ -169,6 +179,11 @@ function isOpen(job: JobRecord): boolean {
   return job.circuit.state === 'open';
 }
 
+/** Whoever hears this looks again, and says it again. */
+export const OTHER_REVISION: Refusal = { refused: 'the policy was changed meanwhile' };
+
+const BEING_DELETED: Refusal = { refused: 'the job is being deleted' };
+
 /** Said instead of a change, and not an error: the event came too late, twice, or does not fit the state. */
 export interface Refusal {
   readonly refused: string;
@@ -179,6 +194,7 @@ export function isRefusal(result: JobRecord | Refusal): result is Refusal {
 }
 
 export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
+  if (job.removing && event.kind !== 'remove') return BEING_DELETED;
   switch (event.kind) {
     case 'start':
       if (job.status === 'pending' && !job.held) return { refused: 'the job is started already' };
@@ -210,7 +226,11 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       return step(job, 'complete', { reason: null, finishedAt: now });
     case 'policy':
       if (job.status === 'cancelled') return { refused: 'the job is cancelled' };
+      if ((event.ifRevision ?? job.policyRevision) !== job.policyRevision) return OTHER_REVISION;
       return { ...job, policy: event.policy, policyRevision: job.policyRevision + 1 };
+    case 'remove':
+      if (job.status === 'in_progress' || job.itemsInFlight > 0) return { refused: stillAtIt(job) };
+      return job.removing ? job : { ...job, removing: true };
     case 'replace-results':
       return replaceResults(job, event);
     case 'manifest':
@@ -220,6 +240,11 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       }
       return { ...job, manifest: event.manifest };
   }
+}
+
+function stillAtIt({ status }: JobRecord): string {
+  if (status === 'in_progress') return 'the job is in progress: cancel it first, or pause it';
+  return `the job is ${status}, and workers are still at its last items: try again in a moment`;
 }
 
 function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, now: number): JobRecord | Refusal {
@@ -237,8 +262,10 @@ function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, n
 /** Allowed at any time: whatever became of the job, its results are there. Said twice, it is done once. */
 function replaceResults(
   job: JobRecord,
-  { by, ofRound = 1 }: Extract<JobEvent, { kind: 'replace-results' }>,
+  { by, ofRound = 1, sourceCreatedAt = job.createdAt }: Extract<JobEvent, { kind: 'replace-results' }>,
 ): JobRecord | Refusal {
+  if (sourceCreatedAt !== job.createdAt)
+    return { refused: 'the job whose pages were read is gone: another has its id' };
   if (by === job.jobId) return { refused: 'a job cannot stand for itself' };
   const { replacedRound = 1, ...rest } = job;
   if (job.replacedBy === by && replacedRound === ofRound) return job;
@@ -265,6 +292,7 @@ function step(job: JobRecord, name: JobStep, changes: Partial<JobRecord>): JobRe
 
 /** Whether work of this job may go out at all; how much, `dispatchAllowance` says. */
 export function isDispatchable(job: JobRecord): boolean {
+  if (job.removing) return false;
   return (job.status === 'pending' && !job.held) || job.status === 'in_progress';
 }
 
@@ -279,11 +307,12 @@ function hasNothingLeft({ counts }: JobRecord): boolean {
 /** A job whose items are all final and whose results have no index yet. */
 export function needsManifest(job: JobRecord): boolean {
   const isOver = job.status === 'completed' || (job.status === 'cancelled' && job.counts.inProgress === 0);
-  return isOver && job.manifest === null;
+  return isOver && job.manifest === null && !job.removing;
 }
 
 /** Whether the engine has something to do for the job. */
 export function isActive(job: JobRecord): boolean {
+  if (job.removing) return true;
   if (job.status === 'pending' || job.status === 'in_progress' || needsManifest(job)) return true;
   if (job.status === 'paused')
     return hasNothingLeft(job) || (job.circuit.state === 'open' && job.circuit.probeAt !== null);
@@ -291,7 +320,7 @@ export function isActive(job: JobRecord): boolean {
 }
 
 export function acceptsItems(job: JobRecord): job is AcceptingJob {
-  return 'add' in NEXT_JOB_STATUS[job.status];
+  return 'add' in NEXT_JOB_STATUS[job.status] && !job.removing;
 }
 
 export type AcceptingJob = JobRecord & { readonly status: Exclude<JobStatus, 'cancelled'> };
@@ -312,80 +341,13 @@ export function whenItemsAdded(job: AcceptingJob, added: number, openUntil: numb
   };
 }
 
-export function whenDispatched(
-  job: JobRecord,
-  went: { batches: number; items: number; readyAt: number; throttle: Throttle },
-  now: number,
-): JobRecord {
-  return {
-    ...job,
-    status: NEXT_JOB_STATUS[job.status === 'pending' ? 'pending' : 'in_progress'].dispatch,
-    startedAt: job.startedAt ?? now,
-    counts: { ...job.counts, queued: job.counts.queued + went.batches },
-    itemsInFlight: job.itemsInFlight + went.items,
-    readyAt: went.readyAt,
-    throttle: went.throttle,
-  };
-}
-
-export function whenClaimed(job: JobRecord): JobRecord {
-  const { counts } = job;
-  return { ...job, counts: { ...counts, queued: counts.queued - 1, inProgress: counts.inProgress + 1 } };
-}
-
-/** One item came to its end; whether its batch did too is the caller's to say. */
-export function whenSettled(job: JobRecord, outcome: Outcome, endsBatch: boolean): JobRecord {
-  const { counts } = job;
-  const status = finalStatusOf(outcome);
-  const refused = outcome.kind === 'failed' && FAILURES[outcome.failure.type].refusal;
-  return {
-    ...job,
-    counts: {
-      ...counts,
-      inProgress: counts.inProgress - (endsBatch ? 1 : 0),
-      [status]: counts[status] + 1,
-    },
-    itemsInFlight: job.itemsInFlight - 1,
-    tally: tallyOutcome(job.tally, outcome),
-    refusals: job.refusals + (refused ? 1 : 0),
-  };
-}
-
-/**
- * A batch came back with this many unsettled items. They are pending again, or cancelled if the job was cancelled
- * meanwhile (then it is one item: see `cancelWaiting`), because nobody will dispatch them any more.
- */
-export function whenReturned(job: JobRecord, from: 'queued' | 'in_progress', items: number): JobRecord {
-  const { counts } = job;
-  return {
-    ...job,
-    counts: {
-      ...counts,
-      queued: counts.queued - (from === 'queued' ? 1 : 0),
-      inProgress: counts.inProgress - (from === 'in_progress' ? 1 : 0),
-      cancelled: counts.cancelled + (job.status === 'cancelled' ? items : 0),
-    },
-    itemsInFlight: job.itemsInFlight - items,
-  };
-}
-
 /** Failed items were reopened. A finished job begins a new round; a circuit that was open is closed. */
 export function whenReopened(job: JobRecord, items: number): JobRecord | Refusal {
+  if (job.removing) return BEING_DELETED;
   const isOver = job.status === 'completed' || job.status === 'failed';
   return step(job, 'retry', {
     counts: { ...job.counts, failed: job.counts.failed - items },
     ...(isOver ? TAKEN_UP_AGAIN : {}),
     ...(job.status === 'completed' ? newRound(job) : {}),
   });
-}
-
-export function finalStatusOf(outcome: Outcome): 'success' | 'skipped' | 'failed' {
-  switch (outcome.kind) {
-    case 'scraped':
-      return 'success';
-    case 'skipped':
-      return 'skipped';
-    case 'failed':
-      return 'failed';
-  }
 }

@@ -95,7 +95,7 @@ export function partName(list: ManifestList, number: number): string {
   return `manifests/${list}/part-${number}.json`;
 }
 
-/** One line of a part, as JSON. */
+/** One line of a part, as JSON. `scraper_id` and `scraper_version` only where `job_metadata.json` has others. */
 export function manifestEntry(item: ItemRecord): string {
   const last = item.attempts.at(-1);
   const first = item.attempts.at(0);
@@ -108,6 +108,8 @@ export function manifestEntry(item: ItemRecord): string {
     first_attempt_at: first ? new Date(first.startedAt).toISOString() : null,
     last_attempt_at: last ? new Date(last.startedAt).toISOString() : null,
     duration_ms: last?.durationMs ?? null,
+    ...(last?.scraperId === undefined ? {} : { scraper_id: last.scraperId }),
+    ...(last?.scraperVersion === undefined ? {} : { scraper_version: last.scraperVersion }),
     error: failure ? errorOf(failure) : null,
     artifacts: item.artifacts.map((artifact) => ({
       kind: artifact.kind,

@@ -91,7 +91,10 @@ export interface ItemBook {
    * next one: no call looks at more than a bounded number of items.
    */
   items(jobId: string, filter: ItemFilter, page: PageRequest): Promise<Page<ItemRecord>>;
-  /** Items by their places, from `first` on, at most `limit`: for parts of the results while there is no manifest. */
+  /**
+   * Items by their places, from `first` on, at most `limit`: for parts of the results while there is no manifest. They
+   * may be fewer if they are large, but one at least where there is one.
+   */
   itemsAt(jobId: string, first: number, limit: number): Promise<readonly ItemRecord[]>;
   /**
    * Reopens failed items, a page at a time: those that `filter` names, or only counts them. A completed job begins a new
@@ -206,6 +209,8 @@ export interface Lease {
   readonly until: number;
   /** Its items have a strike: run it while nothing else runs in the process, and mark each item as it begins. */
   readonly suspect: boolean;
+  /** Tells two jobs of one id apart, of which the first was deleted. */
+  readonly jobCreatedAt: number;
   readonly policyRevision: number;
   /** In the order in which they are to be carried out. */
   readonly items: readonly LeasedItem[];
@@ -222,6 +227,7 @@ export interface LeasedItem {
 }
 
 export interface WorkOrder {
+  readonly jobCreatedAt: number;
   readonly scraperId: string;
   readonly policy: Policy;
   readonly policyRevision: number;
@@ -241,6 +247,8 @@ export interface Settlement {
   readonly tries: number;
   readonly startedAt: number;
   readonly durationMs: number;
+  /** Of the scraper that was run, at most MAX_VERSION_LENGTH; none where it could not be run, or is not known. */
+  readonly scraperVersion?: string;
 }
 
 export type SettleAnswer = 'recorded' | 'fenced';

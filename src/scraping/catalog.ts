@@ -1,4 +1,5 @@
 import type { ItemInput } from '../domain/item.ts';
+import { schemaProblems } from '../domain/schema-problems.ts';
 import { jsonSchemaOf } from './describe-scraper.ts';
 import type { ScraperRegistry } from './registry.ts';
 import type { Scraper } from './scraper.ts';
@@ -45,8 +46,7 @@ function entryOf(scraper: Scraper) {
 function problemsOf({ input: schema }: Scraper, input: ItemInput) {
   try {
     const parsed = schema.safeParse(input);
-    if (parsed.success) return [];
-    return parsed.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
+    return parsed.success ? [] : schemaProblems(parsed.error);
   } catch {
     return [];
   }

@@ -1,7 +1,7 @@
 import { afterAttempt } from '../domain/after-attempt.ts';
 import { artifactKey, type ContentEncoding, type Digest, type StoredArtifact } from '../domain/artifact.ts';
 import { failure } from '../domain/failure.ts';
-import type { SourcePage } from '../domain/item.ts';
+import { MAX_VERSION_LENGTH, type SourcePage } from '../domain/item.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
@@ -34,7 +34,7 @@ export async function runAttempt(
     await faults.at('after-work-before-bytes');
     const outcome = await keepBytes(parts, job.jobId, item, result);
     const durationMs = elapsedSince(begunAt, clock);
-    return { seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs };
+    return { seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs, ...versionOf(job) };
   } finally {
     await discardAll(drafts);
   }
@@ -45,6 +45,11 @@ export interface AttemptJob {
   readonly order: WorkOrder;
   /** Or why there is none: then every item says so, instead of taking its worker down. */
   readonly scraper: Scraper | { readonly unusable: string };
+}
+
+/** Cut, because a settlement that is refused for a version of any length would be refused every time. */
+function versionOf({ scraper }: AttemptJob): Pick<Settlement, 'scraperVersion'> {
+  return 'unusable' in scraper ? {} : { scraperVersion: scraper.version.slice(0, MAX_VERSION_LENGTH) };
 }
 
 /** One whose scraper can be run. */

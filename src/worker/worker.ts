@@ -164,9 +164,9 @@ export class Worker {
   }
 
   /** Null when the job is gone. */
-  async #orderFor({ ref, policyRevision }: Lease): Promise<WorkOrder | null> {
+  async #orderFor({ ref, jobCreatedAt, policyRevision }: Lease): Promise<WorkOrder | null> {
     const known = this.#orders.get(ref.jobId);
-    if (known && known.policyRevision >= policyRevision) return known;
+    if (known?.jobCreatedAt === jobCreatedAt && known.policyRevision >= policyRevision) return known;
     const order = await this.#parts.leases.workOrder(ref.jobId);
     if (this.#orders.size >= MAX_KNOWN_ORDERS) this.#orders.clear();
     if (order) this.#orders.set(ref.jobId, order);

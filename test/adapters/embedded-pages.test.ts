@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ItemFilter } from '../../src/ports/ledger.ts';
 import { allItems, givenJob, idsOf, takeOut } from '../contract/ledger/hands.ts';
-import { failedWith, NOW, partOf, SKIPPED } from '../support/builders.ts';
+import { failedWith, NOW, newJob, partOf, SKIPPED } from '../support/builders.ts';
 import { dataDirOf, openIn } from './embedded-support.ts';
 
 const WIDE = { throttling: { max_concurrent_workers: 5000 } };
@@ -62,4 +62,31 @@ test('a page of a cursor that makes no sense is empty, and harms nothing', async
       assert.deepEqual(entries, [], `${status} after ${after}`);
     }
   }
+});
+
+test('a page of large items ends early, in every list, and no item is passed over', async (t) => {
+  const { ledger } = openIn(t, dataDirOf(t));
+  const filler = 'x'.repeat(500_000);
+  const items = Array.from({ length: 12 }, (_, index) => ({ itemId: `p-${index}`, input: { filler } }));
+  await ledger.createJob(newJob({ policy: WIDE }), items, NOW);
+  const ids = items.map(({ itemId }) => itemId);
+  const look = async (filter: Partial<ItemFilter>) => {
+    const page = await ledger.items('job-1', { ...all, ...filter }, { after: null, limit: 100 });
+    assert.ok(page.entries.length >= 1 && page.entries.length <= 6, `${page.entries.length} on a page`);
+    assert.notEqual(page.next, null);
+    assert.deepEqual(await idsOf(allItems(ledger, 'job-1', filter, 100)), ids);
+  };
+  await look({});
+  await look({ status: 'pending' });
+  const leases = await takeOut(ledger, 'job-1');
+  await look({ status: 'in_progress' });
+  await ledger.settle(
+    leases.map((lease) => partOf(lease, failedWith('timeout'))),
+    NOW,
+  );
+  await look({ status: 'failed' });
+  await look({ errorType: 'timeout' });
+  const some = await ledger.itemsAt('job-1', 3, 100);
+  assert.ok(some.length >= 1 && some.length <= 6);
+  assert.equal(some[0]?.itemId, 'p-3');
 });

@@ -92,6 +92,9 @@ const BAD_SETTLEMENTS: Record<string, unknown> = {
   'no outcome': [{ ...settlement(1), items: [{ ...settlement(1).items[0], outcome: null }] }],
   'an unknown outcome': [{ ...settlement(1), items: [{ ...settlement(1).items[0], outcome: { kind: 'lost', x: 1 } }] }],
   'half a number': [{ ...settlement(1), items: [{ ...settlement(1).items[0], seq: 1.5 }] }],
+  'a version that is none': [{ ...settlement(1), items: [{ ...settlement(1).items[0], scraperVersion: 2 }] }],
+  'a version too long': [{ ...settlement(1), items: [{ ...settlement(1).items[0], scraperVersion: 'x'.repeat(101) }] }],
+  'a version and more': [{ ...settlement(1), items: [{ ...settlement(1).items[0], scraperVersion: '2', extra: 1 }] }],
   'an unknown failure': [
     {
       ...settlement(1),
@@ -146,6 +149,7 @@ withOwner('every kind of settlement that the engine makes passes', async (owner)
     items: [
       { ...item, outcome: { kind: 'scraped', artifacts: [artifact, { ...artifact, offset: 0, length: 5 }] } },
       { ...item, outcome: { kind: 'skipped', reason: 'cached' } },
+      { ...item, scraperVersion: 'x'.repeat(100) },
       { ...item, outcome: { kind: 'failed', failure } },
       { ...item, outcome: { kind: 'failed', failure: { ...failure, cause: 'c', retryAfterMs: null } } },
     ],
@@ -341,7 +345,15 @@ withOwner('a receiver that is told to stop stands in nobody’s way', async (own
 /** A ledger that gives every batch to whoever asks. */
 const GENEROUS: Partial<ServeParts['ledger']> = {
   claim: async (refs, _worker, until) =>
-    refs.map((ref) => ({ token: `t-${ref.batchId}`, ref, until, suspect: false, policyRevision: 1, items: [] })),
+    refs.map((ref) => ({
+      token: `t-${ref.batchId}`,
+      ref,
+      until,
+      suspect: false,
+      jobCreatedAt: 1,
+      policyRevision: 1,
+      items: [],
+    })),
 };
 
 withOwner(

@@ -5,6 +5,6 @@ import { serviceCases } from './suite/service-cases.ts';
 import { stopCases } from './suite/stop-cases.ts';
 
 const client = await openClient(startService);
-serviceCases(client);
+await serviceCases(client, startService);
 await accessCases(client, startService);
 stopCases(startService);

@@ -54,7 +54,7 @@ export async function startService(overrides: Partial<Config> & { readonly worke
   return { url, engine, dataDir, stop, ask: (method, path, asked = {}) => ask(url + path, method, asked) };
 }
 
-async function ask(address: string, method: string, { json, body, headers = {} }: Asked): Promise<Answer> {
+export async function ask(address: string, method: string, { json, body, headers = {} }: Asked): Promise<Answer> {
   const content = json === undefined ? body : JSON.stringify(json);
   const response = await fetch(address, {
     method,

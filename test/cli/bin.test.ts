@@ -47,7 +47,9 @@ test('trawl runs on the pinned Node, whichever Node starts it', async () => {
 
 test('trawl serve refuses a data directory that another process owns, and stops gracefully on SIGTERM', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'trawl-cli-'));
-  const serve = spawn(BIN, ['serve', '--port', '0', '--data-dir', dir, '--workers', '1'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const serve = spawn(BIN, ['serve', '--port', '0', '--data-dir', dir, '--workers', '1'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     let output = '';
     const joined = Promise.withResolvers<void>();

@@ -153,7 +153,7 @@ test('a reader who has enough ends the output, and one who is slow is waited for
 
 test('a transfer tells bytes, lines, pace and how long it will take', async () => {
   const clock = new FakeClock();
-  const meter = new Meter({ clock, totalBytes: 4000, lineName: 'lines' });
+  const meter = new Meter({ clock, totalBytes: 4000, lineName: 'line' });
   const pieces = async function* () {
     for (let at = 0; at < 2; at += 1) {
       yield Buffer.from(`${'x'.repeat(9)}\n`.repeat(100));

@@ -51,7 +51,7 @@ test('a newer parse over the pages of a job: what is different is shown, and the
   assert.match(seen.stderr, /Job new reads 4 pages of old\./);
   assert.match(
     seen.stdout,
-    /^2 of 3 items would be different\. 1 item could not be read, and keep their old data\.\n\n/,
+    /^2 of 3 items would be different\. 1 item could not be read, and keeps its old data\.\n\n/,
   );
   assert.match(seen.stdout, /FIELD {2}CHANGED .*\nowner {8}2 {6}0 {8}0 {2}1: "SMITH \/1" → "SMITH \/1 J"\n/);
   const command = 'trawl extract old --scraper owners-again --job-id new --replace';

@@ -4,10 +4,12 @@ import { stripVTControlCharacters } from 'node:util';
 import { type Column, statusStyle, tableText } from '../../src/cli/client/table.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
 import { formatTook, printable } from '../../src/cli/format.ts';
-import { exitCodeOfJob, jobEndText, jobText } from '../../src/cli/jobs/job-text.ts';
+import { command, exitCodeOfJob, jobEndText, jobText } from '../../src/cli/jobs/job-text.ts';
 import { keyValues } from '../../src/cli/jobs/options.ts';
+import { resultsText } from '../../src/cli/jobs/results.ts';
+import { retriedText } from '../../src/cli/jobs/retry.ts';
 import { policySchema } from '../../src/domain/policy.ts';
-import type { JobAnswer } from '../../src/wiring-client.ts';
+import type { JobAnswer, ResultsAnswer } from '../../src/wiring-client.ts';
 
 const SUMMARY = { pending: 0, queued: 0, in_progress: 0, success: 8, failed: 2, skipped: 0, cancelled: 0, total: 10 };
 
@@ -114,4 +116,39 @@ test('labels are key=value, whatever the key', () => {
 
 test('short times are told in milliseconds', () => {
   assert.deepEqual([0.4, 12.6, 999.4, 999.6, 61_000].map(formatTook), ['0 ms', '13 ms', '999 ms', '1 s', '1 min 1 s']);
+});
+
+test('a command that is suggested goes to the server that was named, if one was', () => {
+  const url = 'http://10.0.0.5:8080';
+  for (const typed of [
+    ['--url', url],
+    [`--url=${url}`, '--json'],
+  ]) {
+    assert.equal(command(['jobs', 'watch', 'j'], ['jobs', 'create', 'x', ...typed]), `trawl jobs watch j --url ${url}`);
+  }
+  assert.equal(command(['jobs', 'watch', 'j'], ['jobs', 'status', 'j']), 'trawl jobs watch j');
+});
+
+test('results that are not final are told with how the job stands', () => {
+  const told = (status: ResultsAnswer['status'], final = false) =>
+    resultsText({ job_id: 'j', status, final, filter: 'all', summary: SUMMARY, parts: [] }).split('\n')[0];
+  assert.match(told('in_progress') ?? '', /10 items, what is final so far: the job goes on\.$/);
+  assert.match(told('failed') ?? '', /so far: the job failed, and can be resumed\.$/);
+  assert.match(told('paused') ?? '', /so far: the job is paused\.$/);
+  assert.match(told('completed') ?? '', /so far: the job is over, and its index is being made\.$/);
+  assert.match(told('completed', true) ?? '', /10 items, final\.$/);
+});
+
+test('items that were named and not opened again are counted', () => {
+  const answer = { job_id: 'j', status: 'in_progress', preview: false, items: 1 } as const;
+  const watch = 'To watch it:\n  trawl jobs watch j';
+  assert.equal(retriedText(answer, 0), `1 item opened again. ${watch}`);
+  assert.equal(retriedText(answer, 1), `1 item opened again. ${watch}`);
+  assert.equal(
+    retriedText(answer, 3),
+    `1 item opened again. 2 of those named are no such failed items of the job. ${watch}`,
+  );
+  const none = { ...answer, items: 0 };
+  assert.equal(retriedText(none, 1), 'None was opened again. 1 of those named is no such failed item of the job.');
+  assert.equal(retriedText(none, 0), 'No failed item is such: nothing was opened again.');
 });

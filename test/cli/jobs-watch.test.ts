@@ -13,10 +13,13 @@ interface Script {
   /** What `GET /jobs/j` answers, one after the other; the last one again and again. */
   readonly jobs: readonly Partial<JobAnswer>[];
   readonly events: readonly (readonly [kind: string, data: object])[];
+  /** Ctrl-C is pressed when this is shown. */
+  readonly interruptAt?: RegExp;
 }
 
 /** Watches a job that goes as the script says; answers its end, what was shown, and how often the job was asked for. */
-async function watch({ jobs, events }: Script) {
+async function watch({ jobs, events, interruptAt }: Script) {
+  const stop = new AbortController();
   let asked = 0;
   const { url } = await startApi(({ url: path }, response) => {
     if (path === '/jobs/j') {
@@ -29,9 +32,13 @@ async function watch({ jobs, events }: Script) {
     for (const [kind, data] of events) response.write(`event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`);
   });
   const written: string[] = [];
-  const screen = { isTTY: false, write: (text: string) => written.push(text) };
-  const { api } = clientOf(url, { clock: new FakeClock() });
-  const client = { api, screen, out: new Output(), note: (text: string) => void written.push(text) };
+  const write = (text: string) => {
+    written.push(text);
+    if (interruptAt?.test(text)) stop.abort();
+  };
+  const screen = { isTTY: false, write };
+  const { api } = clientOf(url, { clock: new FakeClock(), signal: stop.signal });
+  const client = { api, screen, out: new Output(), note: write };
   const job = await watchJob(client, 'j').finally(() => written.push('END'));
   return { job, asked: () => asked, written };
 }
@@ -73,4 +80,24 @@ test('a breaker that paused a job for good is the end of watching it, and no suc
 
 test('a job that is deleted while it is watched is told, and the display is closed', async () => {
   await assert.rejects(watch({ jobs: [RUNNING], events: [['gone', {}]] }), { message: 'the job j was deleted' });
+});
+
+test('a job that waits is told at once, with what makes it go on, and Ctrl-C leaves it as it is', async () => {
+  const held = { status: 'pending', held: true } as const;
+  const startIt = /^Job j is held, and this waits until it is started:\n {2}trawl jobs start j$/;
+  await assert.rejects(watch({ jobs: [held], events: [], interruptAt: startIt }), {
+    message: 'watching is interrupted, and the job stays held. To watch it again:\n  trawl jobs watch j',
+  });
+  const paused: Partial<JobAnswer> = {
+    status: 'paused',
+    reason: { code: 'user', message: 'by a user', evidence: [] },
+  };
+  const resumeIt = /^Job j is paused \(by a user\), and this waits until it goes on:\n {2}trawl jobs resume j$/;
+  await assert.rejects(watch({ jobs: [paused], events: [], interruptAt: resumeIt }), /and the job stays paused\. To/);
+});
+
+test('a job that was held and is started meanwhile goes on when the watching is interrupted', async () => {
+  const jobs = [{ status: 'pending', held: true } as const];
+  const events = [['status', { status: 'in_progress', reason: null, summary: SUMMARY }]] as const;
+  await assert.rejects(watch({ jobs, events, interruptAt: /^7\/10/ }), /and the job goes on\. To watch it again/);
 });

@@ -102,7 +102,7 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
   const told = await trawl(command);
   endsWith(1, told);
   assert.match(told.stdout, /0 ok, 3 failed of 3/);
-  assert.match(told.stdout, /2 {2}not_found: item p-1 was asked to fail, as p-1/);
+  assert.match(told.stdout, /2 {2}not_found: item p-1 was asked to fail, for example item p-1/);
   assert.match(told.stdout, /1 line could not be read.*\n {2}line 4: it has 1 fields, and the header 2/);
   assert.match(told.stdout, /1 line of the list had an id that stands earlier in it/);
   assert.match(told.stdout, /trawl run example-fail .*--retry-failed\n/);

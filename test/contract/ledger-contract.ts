@@ -8,6 +8,7 @@ import { jobCases } from './ledger/job-cases.ts';
 import { leaseCases } from './ledger/lease-cases.ts';
 import { modelCases } from './ledger/model-cases.ts';
 import { poisonCases } from './ledger/poison-cases.ts';
+import { removalCases } from './ledger/removal-cases.ts';
 import { retryCases } from './ledger/retry-cases.ts';
 import { settleCases } from './ledger/settle-cases.ts';
 import { type Opened, type SuiteOptions, suite } from './suite.ts';
@@ -29,6 +30,7 @@ export function ledgerContract(
     retryCases(add);
     changeCases(add);
     extractionCases(add);
+    removalCases(add);
     modelCases(add, open, runs);
   });
 }

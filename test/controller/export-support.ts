@@ -22,6 +22,7 @@ export function jobOfItems(count: number, at: (place: number) => Scraped) {
   const asked = { pages: 0, files: 0 };
   const parts: ExportParts = {
     clock: new FakeClock(),
+    isStillThere: async () => true,
     ledger: {
       async items(_jobId, { status }, { after, limit }) {
         asked.pages += 1;

@@ -146,11 +146,22 @@ test('a job in a real ledger, with its data in real files, is exported whole', a
     settled.push(partOf(lease, item.seq % 10 === 3 ? failedWith('blocked') : scraped));
   }
   await ledger.settle(settled, NOW);
-  const rows = linesOf(await bytesOf({ ledger, store, clock })) as { item_id: string; data: unknown }[];
+  const isStillThere = async () => (await ledger.job('job-1')) !== null;
+  const rows = linesOf(await bytesOf({ ledger, store, clock, isStillThere })) as { item_id: string; data: unknown }[];
   assert.deepEqual(
     rows.map((row) => [row.item_id, row.data]),
     newItems(250).map(({ itemId }, place) => [itemId, place % 10 === 3 ? null : { place }]),
   );
-  assert.equal(linesOf(await bytesOf({ ledger, store, clock }, { filter: 'errors' })).length, 25);
-  assert.equal(linesOf(await bytesOf({ ledger, store, clock }, { filter: 'success' })).length, 225);
+  assert.equal(linesOf(await bytesOf({ ledger, store, clock, isStillThere }, { filter: 'errors' })).length, 25);
+  assert.equal(linesOf(await bytesOf({ ledger, store, clock, isStillThere }, { filter: 'success' })).length, 225);
+});
+
+test('an export whose job is deleted meanwhile breaks off, instead of ending like a whole one', async () => {
+  const { parts } = jobOfItems(2000, () => ({}));
+  let asked = 0;
+  const isStillThere = async () => {
+    asked += 1;
+    return asked < 10;
+  };
+  await assert.rejects(bytesOf({ ...parts, isStillThere }), /the job was deleted while it was exported/);
 });

@@ -18,7 +18,7 @@ test('a re-extraction is a job of the pages that an older one kept, and starts w
   const answer = await begin({ job_name: 'again', max_concurrent_workers: 7, labels: { why: 'owner' } });
   assert.ok(answer.kind === 'begun', JSON.stringify(answer));
   const { job } = answer;
-  assert.equal(answer.withoutPage, 1);
+  assert.deepEqual([answer.withoutPage, answer.isNew], [1, true]);
   assert.deepEqual(
     [job.jobId, job.name, job.extracts, job.scraperId, job.scraperVersion, job.held, job.labels, job.counts.total],
     ['new', 'again', 'old', 'demo', '2.0.0', false, { why: 'owner' }, 4],
@@ -102,7 +102,10 @@ test('one that dies on the way leaves a held job, which the same call completes,
   assert.deepEqual([half.held, half.counts.total], [true, 2000]);
   const answer = await begin();
   assert.ok(answer.kind === 'begun');
-  assert.deepEqual([answer.job.held, answer.job.counts.total, answer.withoutPage], [false, 2500, 0]);
+  assert.deepEqual(
+    [answer.job.held, answer.job.counts.total, answer.withoutPage, answer.isNew],
+    [false, 2500, 0, true],
+  );
   const ids = (await allItems(ledger, 'new', {}, 1000)).map(({ itemId }) => itemId);
   assert.deepEqual(
     ids,
@@ -115,10 +118,12 @@ test('a call that only lost its answer is told the same again, and two at once m
   await givenJob(1200, (item) => (item.itemId === 'p-7' ? SCRAPED : onlyNamed(item)));
   const [one, two] = await Promise.all([begin(), begin()]);
   const again = await begin();
-  for (const answer of [one, two, again]) {
+  const areNew = [one, two, again].map((answer) => {
     assert.ok(answer.kind === 'begun', JSON.stringify(answer));
     assert.deepEqual([answer.job.jobId, answer.job.counts.total, answer.withoutPage], ['new', 1199, 1]);
-  }
+    return answer.isNew;
+  });
+  assert.deepEqual([areNew.slice(0, 2).sort(), areNew[2]], [[false, true], false], 'one of them made it');
   assert.equal((await allItems(ledger, 'new', {}, 1000)).length, 1199);
 });
 

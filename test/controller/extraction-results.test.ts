@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventStream } from '../../src/controller/events.ts';
-import { type CurrentItems, currentItems } from '../../src/controller/extraction/current-items.ts';
+import { currentItems } from '../../src/controller/extraction/current-items.ts';
 import { mayRemove } from '../../src/controller/extraction/replace-results.ts';
 import { Finisher } from '../../src/controller/finisher.ts';
 import { resultRows } from '../../src/controller/result-rows.ts';
@@ -9,8 +9,8 @@ import { verifyJob } from '../../src/controller/verify.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { allPages, jobOf, reopenAll } from '../contract/ledger/hands.ts';
-import { failedWith } from '../support/builders.ts';
-import { onlyNamed, openDesk, pageOf } from './extraction-support.ts';
+import { failedWith, newItems, newJob } from '../support/builders.ts';
+import { type Kept, onlyNamed, openDesk, pageOf } from './extraction-support.ts';
 
 type Desk = Awaited<ReturnType<typeof openDesk>>;
 
@@ -59,9 +59,14 @@ test('data of a re-extraction stand for the old ones where there are some; all e
   const now = await itemsNow(ledger);
   assert.deepEqual(dataKeys(now), REPLACED);
   for (const [index, item] of now.entries()) {
-    const { artifacts, ...rest } = item;
-    const { artifacts: old, ...own } = before[index] ?? assert.fail();
+    const { artifacts, attempts, ...rest } = item;
+    const { artifacts: old, attempts: ended, ...own } = before[index] ?? assert.fail();
     assert.deepEqual(rest, own);
+    const version = REPLACED[index]?.startsWith('new/') ? { scraperVersion: '2.0.0' } : {};
+    assert.deepEqual(
+      attempts,
+      ended.map((attempt) => ({ ...attempt, ...version })),
+    );
     const others = (all: typeof artifacts) => all.filter(({ kind }) => kind !== 'data' && kind !== 'metadata');
     assert.deepEqual(others(artifacts), others(old));
     assert.equal(artifacts.length, old.length);
@@ -76,6 +81,46 @@ test('data of a re-extraction stand for the old ones where there are some; all e
     failures.entries.map(({ itemId }) => itemId),
     ['p-1'],
   );
+});
+
+test('the version told of data is that of the scraper which read them last', async (t) => {
+  const desk = await openDesk(t);
+  const { ledger, clock } = desk;
+  await ledger.createJob(newJob({ jobId: 'old' }), newItems(2), clock.now());
+  await desk.carryOut('old', (item) => (item.seq === 0 ? failedWith('timeout') : pageOf(item)), '1.5.0');
+  await reopenAll(ledger, 'old', {}, { now: clock.now() });
+  await desk.carryOut('old', pageOf, '1.6.0');
+  const told = async () =>
+    (await itemsNow(ledger)).map(({ attempts }) =>
+      attempts.map(({ scraperId, scraperVersion }) => [scraperId, scraperVersion]),
+    );
+  const own = [
+    [
+      [undefined, '1.5.0'],
+      [undefined, '1.6.0'],
+    ],
+    [[undefined, '1.5.0']],
+  ];
+  assert.deepEqual(await told(), own);
+
+  const replacedBy = async (jobId: string, scraper: { id: string; version: string }, ran?: string, kept?: Kept) => {
+    desk.scrapers.set(scraper.id, { ...scraper, lane: 'http', canExtract: true });
+    await desk.begin({ job_id: jobId, scraper_id: scraper.id });
+    await desk.carryOut(jobId, () => kept ?? { data: {} }, ran);
+    assert.equal((await desk.replace(jobId)).kind, 'replaced');
+    const now = await told();
+    assert.deepEqual(now[0]?.[0], [undefined, '1.5.0'], 'earlier attempts ran what they ran');
+    return [now[0]?.[1], now[1]?.[0]];
+  };
+  const both = (scraperId: string | undefined, version: string | undefined) => Array(2).fill([scraperId, version]);
+  const demo = (version: string) => ({ id: 'demo', version });
+  assert.deepEqual(await replacedBy('new-1', demo('2.0.0')), both(undefined, '2.0.0'));
+  assert.deepEqual(await replacedBy('new-2', demo('2.0.0'), '2.0.1'), both(undefined, '2.0.1'));
+  assert.deepEqual(await replacedBy('new-3', demo('1.0.0')), both(undefined, undefined), 'that of the job again');
+  const other = { id: 'other', version: '1.0.0' };
+  assert.deepEqual(await replacedBy('new-4', other), both('other', undefined));
+  await replacedBy('new-5', demo('3.0.0'), '3.0.0', {});
+  assert.deepEqual(await told(), own, 'where nothing came of it, the data are still their own');
 });
 
 test('a job whose results are its own is read from the ledger itself', async (t) => {
@@ -98,8 +143,9 @@ test('pages of both jobs are read side by side: a lookup for a page, not one for
   await desk.begin();
   await desk.carryOut('new', (item) => onlyNamed(item));
   await desk.replace();
-  const calls = { item: 0, itemsAt: 0, items: 0 };
-  const counted: CurrentItems = {
+  const calls = { item: 0, itemsAt: 0, items: 0, job: 0 };
+  const counted: Parameters<typeof currentItems>[0] = {
+    job: (...given) => counting('job', ledger.job(...given)),
     item: (...given) => counting('item', ledger.item(...given)),
     items: (...given) => counting('items', ledger.items(...given)),
     itemsAt: (...given) => counting('itemsAt', ledger.itemsAt(...given)),
@@ -110,7 +156,7 @@ test('pages of both jobs are read side by side: a lookup for a page, not one for
   }
   const items = currentItems(counted, await jobOf(ledger, 'old'));
   await allPages((after) => items.items('old', ALL, { after, limit: 200 }));
-  assert.ok(calls.item <= 6 && calls.itemsAt <= 6, JSON.stringify(calls));
+  assert.ok(calls.item <= 6 && calls.itemsAt <= 6 && calls.job === 1, JSON.stringify(calls));
 });
 
 test('the order of a re-extraction is a hope, not a promise', async (t) => {
@@ -198,6 +244,10 @@ test('the index of a replaced job is made anew, and all that it names is there',
   assert.equal(await finisher.runOnce(), 1);
   const part = JSON.parse(Buffer.from((await store.get('old/manifests/full/part-0.json')) ?? []).toString());
   assert.deepEqual(dataKeys(part.items), REPLACED);
+  assert.deepEqual(
+    part.items.map((entry: { scraper_version?: string }) => entry.scraper_version),
+    ['2.0.0', undefined, '2.0.0', undefined, undefined, '2.0.0'],
+  );
   const report = await verifyJob({ store, digest }, 'old');
   assert.ok(report.kind === 'checked');
   assert.deepEqual([report.problems, report.counts.success, report.counts.failed], [[], 5, 1]);

@@ -52,8 +52,13 @@ export async function openDesk(t: TestContext) {
     return { kind: 'scraped', artifacts };
   };
 
-  /** Carries out all that is pending of a job; `work` gives what is kept of an item, or how it failed. */
-  const carryOut = async (jobId: string, work: (item: LeasedItem) => Kept | Outcome): Promise<void> => {
+  /** Carries out all that is pending of a job; `work` gives what is kept of an item, or how it failed. By this version, or one that is not known. */
+  const carryOut = async (
+    jobId: string,
+    work: (item: LeasedItem) => Kept | Outcome,
+    scraperVersion?: string,
+  ): Promise<void> => {
+    const version = scraperVersion === undefined ? {} : { scraperVersion };
     for (;;) {
       const leases = await takeOut(ledger, jobId, { perBatch: 100, now: clock.now() });
       if (leases.length === 0) break;
@@ -62,7 +67,8 @@ export async function openDesk(t: TestContext) {
         const ends: Settlement[] = [];
         for (const item of items) {
           const done = work(item);
-          ends.push(settlement(item, 'kind' in done ? (done as Outcome) : await keep(jobId, item, done as Kept)));
+          const outcome = 'kind' in done ? (done as Outcome) : await keep(jobId, item, done as Kept);
+          ends.push({ ...settlement(item, outcome), ...version });
         }
         settled.push({ token, jobId, items: ends });
       }

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import { MemoryResultStore } from '../../src/adapters/memory/result-store.ts';
+import { systemClock } from '../../src/adapters/system/clock.ts';
 import { resultPartSchema } from '../../src/controller/api/answers.ts';
 import { EventStream } from '../../src/controller/events.ts';
 import { Finisher } from '../../src/controller/finisher.ts';
@@ -19,7 +20,7 @@ async function jobOf(items: number) {
   const ledger = new MemoryLedger();
   const store = new MemoryResultStore();
   const clock = new FakeClock({ now: NOW });
-  const parts = { ledger, store, digest };
+  const parts = { ledger, store, clock: systemClock(), digest };
   await ledger.createJob(newJob({ policy: { throttling: { max_concurrent_workers: 5000 } } }), newItems(items), NOW);
   const dispatched = await ledger.dispatch('job-1', 1, NOW);
   const leases = await ledger.claim(dispatched?.refs ?? [], 'worker', NOW + 60_000, NOW);

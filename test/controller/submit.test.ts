@@ -70,7 +70,7 @@ test('an input that breaks the scraper’s schema is named by its place and its 
   const problems = await problemsOf({ scraper_id: 'county', items });
   assert.deepEqual(
     problems.map(({ path }) => path),
-    ['items.1.input.apn', 'items.2.input'],
+    ['items.1.input.apn', 'items.2.input.year'],
   );
   assert.match(problems[0]?.message ?? '', /must match/);
   assert.match(problems[1]?.message ?? '', /year/);

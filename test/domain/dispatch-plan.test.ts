@@ -3,15 +3,8 @@ import { test } from 'node:test';
 import { EMPTY_TALLY } from '../../src/domain/breaker.ts';
 import { NO_COUNTS } from '../../src/domain/counts.ts';
 import { planDispatch } from '../../src/domain/dispatch-plan.ts';
-import {
-  applyJobEvent,
-  isRefusal,
-  type JobReason,
-  type JobRecord,
-  whenClaimed,
-  whenDispatched,
-  whenSettled,
-} from '../../src/domain/job.ts';
+import { applyJobEvent, isRefusal, type JobReason, type JobRecord } from '../../src/domain/job.ts';
+import { whenClaimed, whenDispatched, whenSettled } from '../../src/domain/job-progress.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { failedWith, jobOf, NOW, SCRAPED } from './builders.ts';
 

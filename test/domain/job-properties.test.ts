@@ -6,7 +6,6 @@ import { finishedOf, inFlightOf, pendingOf } from '../../src/domain/counts.ts';
 import { planDispatch } from '../../src/domain/dispatch-plan.ts';
 import {
   applyJobEvent,
-  finalStatusOf,
   isActive,
   isRefusal,
   JOB_STATUSES,
@@ -16,8 +15,8 @@ import {
   type JobStep,
   NEXT_JOB_STATUS,
   needsManifest,
-  whenSettled,
 } from '../../src/domain/job.ts';
+import { finalStatusOf, whenSettled } from '../../src/domain/job-progress.ts';
 import { anyOutcome, BY_BREAKER, BY_STORAGE, BY_USER, jobOf, MANIFEST, NOW, policyOf, TRIP } from './builders.ts';
 
 /** What holds for every job, in whatever state, and every event. Examples are in job.test.ts. */
@@ -107,6 +106,7 @@ test('every change of status is one the table has, and a final one is left only 
     ...{ start: ['start'], pause: ['pause'], resume: ['resume'], trip: ['fail', 'pause'], probe: ['probe'] },
     ...{ 'close-circuit': ['close'], cancel: ['cancel'], complete: ['complete'], policy: [], manifest: [] },
     'replace-results': [],
+    remove: [],
   };
   fc.assert(
     fc.property(anyJob, anyEvent, (job, event) => {

@@ -4,7 +4,6 @@ import { type Circuit, CLOSED, EMPTY_TALLY } from '../../src/domain/breaker.ts';
 import { NO_COUNTS, pendingOf } from '../../src/domain/counts.ts';
 import {
   applyJobEvent,
-  finalStatusOf,
   isActive,
   isDispatchable,
   isExhausted,
@@ -18,12 +17,15 @@ import {
   needsManifest,
   newJobRecord,
   type Refusal,
+  whenReopened,
+} from '../../src/domain/job.ts';
+import {
+  finalStatusOf,
   whenClaimed,
   whenDispatched,
-  whenReopened,
   whenReturned,
   whenSettled,
-} from '../../src/domain/job.ts';
+} from '../../src/domain/job-progress.ts';
 import { FRESH_THROTTLE } from '../../src/domain/throttle.ts';
 import { BY_STORAGE, BY_USER, failedWith, jobOf, MANIFEST, NOW, policyOf, SCRAPED, SKIPPED, TRIP } from './builders.ts';
 

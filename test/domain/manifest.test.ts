@@ -137,6 +137,24 @@ test('an item that succeeded after failures, and one that was never tried, have 
   assert.deepEqual([second.error, second.first_attempt_at, second.duration_ms, second.tries], [null, null, null, 0]);
 });
 
+test('an entry names scraper and version where they are not those of the job, and does not repeat them elsewhere', () => {
+  const attempt = { attempt: 1, tries: 1, startedAt: NOW, durationMs: 1, end: 'success', failure: null } as const;
+  const page = [
+    itemOf({
+      attempts: [
+        { ...attempt, scraperVersion: '2.0.0' },
+        { ...attempt, scraperVersion: '2.1.0' },
+      ],
+    }),
+    itemOf({ attempts: [{ ...attempt, scraperId: 'demo-again' }] }),
+    itemOf({ attempts: [{ ...attempt, scraperVersion: '2.0.0' }, attempt] }),
+  ];
+  const [newer, read, plain] = addPage(EMPTY_MANIFEST, page).fold.open.full.map((entry) => JSON.parse(entry));
+  assert.deepEqual([newer.scraper_version, 'scraper_id' in newer], ['2.1.0', false]);
+  assert.deepEqual([read.scraper_id, 'scraper_version' in read], ['demo-again', false]);
+  assert.deepEqual(['scraper_id' in plain, 'scraper_version' in plain], [false, false]);
+});
+
 /** Sizes near the borders of parts, with runs of one status, so that each list meets its own borders. */
 const anyStatuses = fc
   .array(fc.tuple(fc.constantFrom(...FINAL), fc.constantFrom(0, 1, 2, 7, 300, 999, 1000, 1001)), {

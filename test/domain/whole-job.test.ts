@@ -6,18 +6,20 @@ import { planDispatch } from '../../src/domain/dispatch-plan.ts';
 import {
   acceptsItems,
   applyJobEvent,
-  finalStatusOf,
   isRefusal,
   type JobEvent,
   type JobRecord,
   type Refusal,
-  whenClaimed,
-  whenDispatched,
   whenItemsAdded,
   whenReopened,
+} from '../../src/domain/job.ts';
+import {
+  finalStatusOf,
+  whenClaimed,
+  whenDispatched,
   whenReturned,
   whenSettled,
-} from '../../src/domain/job.ts';
+} from '../../src/domain/job-progress.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { anyOutcome, jobOf, NOW, type policyOf, SCRAPED } from './builders.ts';
 

@@ -9,6 +9,8 @@ import { Controller } from '../../src/controller/controller.ts';
 import { EventStream } from '../../src/controller/events.ts';
 import { submitJob } from '../../src/controller/submit.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
+import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
+import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { catalogOf } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { inProcessHeartbeat } from '../../src/worker/heartbeat.ts';
@@ -51,7 +53,7 @@ export async function openEngineHere(dataDir: string, trouble: { sync?: () => Pr
   const hands = {
     ...shared,
     id: 'worker-here',
-    leases: ledger,
+    leases: tellingOfTrouble(ledger, (message) => controller.storageTrouble(message)),
     onError: (_: string, error: unknown) => onTrouble(error),
   };
   const worker = new Worker({
@@ -70,6 +72,8 @@ export async function openEngineHere(dataDir: string, trouble: { sync?: () => Pr
     ledger,
     store,
     events,
+    queue,
+    controller,
     embedded,
     submit: (request: unknown) => submitJob({ ...shared, catalog: catalogOf(scrapers) }, request, null),
     async stop() {
@@ -82,3 +86,23 @@ export async function openEngineHere(dataDir: string, trouble: { sync?: () => Pr
 }
 
 const LEASE_MS = 4000;
+
+/** As the owner's end of a worker's connection does: a worker cannot know whom to tell. */
+function tellingOfTrouble(ledger: Ledger, tell: (message: string) => void): WorkerLeases {
+  const telling = async <T>(answer: Promise<T>): Promise<T> => {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof StorageTrouble) tell(error.message);
+      throw error;
+    }
+  };
+  return {
+    claim: (...args) => telling(ledger.claim(...args)),
+    workOrder: (...args) => ledger.workOrder(...args),
+    begin: (...args) => telling(ledger.begin(...args)),
+    renew: (...args) => telling(ledger.renew(...args)),
+    settle: (...args) => telling(ledger.settle(...args)),
+    release: (...args) => telling(ledger.release(...args)),
+  };
+}

@@ -2,7 +2,8 @@ import type { Batch, Hold, ItemEntry, JobEntry } from '../../src/adapters/memory
 import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import type { Allowance } from '../../src/domain/allowance.ts';
 import { finishedOf, inFlightOf } from '../../src/domain/counts.ts';
-import { type JobEvent, type JobRecord, type Refusal, whenSettled } from '../../src/domain/job.ts';
+import type { JobEvent, JobRecord, Refusal } from '../../src/domain/job.ts';
+import { whenSettled } from '../../src/domain/job-progress.ts';
 import type {
   ClaimAnswer,
   Dispatched,

@@ -32,7 +32,9 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
     'config.ts',
   ],
   // The composition root of the other kind of process.
-  'wiring-worker.ts': ['domain', 'ports', 'adapters/*', 'egress', 'scraping', 'worker', 'config.ts', 'wiring.ts'],
+  'wiring-worker.ts': [
+    ...['domain', 'ports', 'adapters/*', 'egress', 'scraping', 'worker', 'controller', 'config.ts', 'wiring.ts'],
+  ],
   // Nothing but what a client of the API needs.
   'wiring-client.ts': ['ports', 'adapters/*', 'controller'],
   // The demo county only as what a process of its own runs.

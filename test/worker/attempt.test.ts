@@ -14,12 +14,19 @@ const ITEM = { seq: 0, itemId: 'item', input: {}, attempt: 1 };
 /** Runs one attempt of a scraper that does `scrape`; time passes in steps until it is over. */
 async function attempt(
   scrape: (context: ScrapeContext) => Promise<unknown>,
-  options: { policy?: unknown; signal?: AbortSignal } = {},
+  options: { policy?: unknown; signal?: AbortSignal; version?: string; unusable?: string } = {},
 ) {
   const clock = new FakeClock();
   const store = openMemoryResultStore();
-  const scraper = { id: 's', name: '', version: '1', description: '', lane: 'http', scrape } as unknown as Scraper;
-  const order = { scraperId: 's', policy: policySchema.parse(options.policy ?? {}), policyRevision: 1 };
+  const version = options.version ?? '1';
+  const usable = { id: 's', name: '', version, description: '', lane: 'http', scrape } as unknown as Scraper;
+  const scraper = options.unusable === undefined ? usable : { unusable: options.unusable };
+  const order = {
+    jobCreatedAt: 1,
+    scraperId: 's',
+    policy: policySchema.parse(options.policy ?? {}),
+    policyRevision: 1,
+  };
   const running = runAttempt(
     { clock, store, faults: NO_FAULTS, digest: (text) => text, tools: NO_TOOLS },
     { jobId: 'job', order, scraper },
@@ -52,6 +59,21 @@ test('a failure that is worth it is tried again as the policy says, and what it 
   assert.equal(result.outcome.kind, 'scraped');
   assert.equal(result.tries, 3);
   assert.deepEqual(seen, ['1 0', '2 1', '3 2']);
+});
+
+test('whatever it ends with, an attempt tells which version of the scraper was run', async () => {
+  const versionOf = async (scrape: () => Promise<unknown>, options: Parameters<typeof attempt>[1]) => {
+    const { result } = await attempt(scrape, options);
+    assert.ok(result !== 'aborted');
+    return 'scraperVersion' in result ? result.scraperVersion : 'none';
+  };
+  const scraped = async () => ({ kind: 'scraped', artifacts: [] });
+  const gone = async () => ({ kind: 'failed', failure: failure('not_found', 'gone') });
+  assert.equal(await versionOf(scraped, { version: '2.1.0' }), '2.1.0');
+  assert.equal(await versionOf(gone, { version: '2.1.0' }), '2.1.0');
+  // No owner of a ledger would take a longer one, and the item would come back for ever.
+  assert.equal(await versionOf(scraped, { version: '7'.repeat(200) }), '7'.repeat(100));
+  assert.equal(await versionOf(scraped, { unusable: 'there is no scraper s' }), 'none');
 });
 
 test('what a scraper throws is unexpected, and keeps its cause', async () => {

@@ -1,5 +1,6 @@
 import { ARTIFACT_KINDS } from '../../domain/artifact.ts';
 import { FAILURES } from '../../domain/failure.ts';
+import { MAX_VERSION_LENGTH } from '../../domain/item.ts';
 import { LANES, type Lane } from '../../domain/lane.ts';
 import type { SettlePart } from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
@@ -71,14 +72,17 @@ function isSettlePart(value: unknown): value is SettlePart {
 }
 
 function isSettlement(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const hasVersion = 'scraperVersion' in value;
   return (
-    isRecord(value, 6) &&
+    isRecord(value, hasVersion ? 7 : 6) &&
     isWhole(value['seq']) &&
     isWhole(value['attempt']) &&
     isWhole(value['tries']) &&
     isNumber(value['startedAt']) &&
     isNumber(value['durationMs']) &&
-    isOutcome(value['outcome'])
+    isOutcome(value['outcome']) &&
+    (!hasVersion || isText(value['scraperVersion'], MAX_VERSION_LENGTH))
   );
 }
 

@@ -11,7 +11,8 @@ export interface WorkingSet {
 
 /**
  * Group commit. Changes are synchronous functions; those that come in one turn of the event loop run together in one
- * transaction, as far as they take a few milliseconds; the others follow in the next turn. Two promises can be had: `applied` resolves after the COMMIT, for what is only a hint or can be lost
+ * transaction, as far as that takes about a millisecond; the others follow in the next turn. Two promises can be had:
+ * `applied` resolves after the COMMIT, for what is only a hint or can be lost
  * without harm; `durable` resolves when the change is on the disk. The event loop never waits for the disk, and what
  * is applied is seen at once: by other changes, by reads, and by those who subscribed.
  *

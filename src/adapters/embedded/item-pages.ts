@@ -92,30 +92,49 @@ function rangeAfter(entry: JobEntry, { after }: PageRequest): [after: number, la
   return [rowKey(entry.num, placeOfCursor(after)), lastKey(entry.num)];
 }
 
-function pageOf(entries: ItemRecord[], limit: number): Page<ItemRecord> {
+function pageOf(entries: ItemRecord[], limit: number, isCut = false): Page<ItemRecord> {
   const last = entries.at(-1);
-  return { entries, next: last !== undefined && entries.length >= limit ? String(last.seq) : null };
+  return { entries, next: last !== undefined && (isCut || entries.length >= limit) ? String(last.seq) : null };
+}
+
+/** Of inputs and outcomes on one page: a thousand items of a megabyte each would stop the process for seconds. */
+const MAX_PAGE_BYTES = 2 * 2 ** 20;
+
+/** Rows until they weigh too much, but one at least. */
+function lightRows<Row extends ItemRow>(found: Iterable<Row>): { readonly rows: Row[]; readonly isCut: boolean } {
+  const rows: Row[] = [];
+  let bytes = 0;
+  for (const row of found) {
+    bytes += row.input.length + (row.detail?.length ?? 0);
+    if (rows.length > 0 && bytes > MAX_PAGE_BYTES) return { rows, isCut: true };
+    rows.push(row);
+  }
+  return { rows, isCut: false };
 }
 
 function wholePage(tables: Tables, entry: JobEntry, page: PageRequest): Page<ItemRecord> {
-  const rows = tables.sql.itemsAfter.all(...rangeAfter(entry, page), page.limit).map(rowOf);
-  return pageOf(recordsOf(tables, entry, rows), page.limit);
+  const found = tables.sql.itemsAfter.iterate(...rangeAfter(entry, page), page.limit);
+  const { rows, isCut } = lightRows(Iterator.from(found).map(rowOf));
+  return pageOf(recordsOf(tables, entry, rows), page.limit, isCut);
 }
 
 function failedPage(tables: Tables, entry: JobEntry, type: FailureType, page: PageRequest): Page<ItemRecord> {
-  const rows = tables.sql.itemsOfErrorAfter.all(type, ...rangeAfter(entry, page), page.limit).map(endedRowOf);
-  return pageOf(
-    rows.map((row) => endedRecord(entry, row)),
-    page.limit,
-  );
+  const found = tables.sql.itemsOfErrorAfter.iterate(type, ...rangeAfter(entry, page), page.limit);
+  return endedRecords(entry, found, page.limit);
 }
 
 function endedPage(tables: Tables, entry: JobEntry, status: 'failed' | 'skipped', page: PageRequest): Page<ItemRecord> {
   const range = rangeAfter(entry, page);
-  const rows = tables.sql.itemsOfStatusAfter.all(statusCode(status), ...range, page.limit).map(endedRowOf);
+  const found = tables.sql.itemsOfStatusAfter.iterate(statusCode(status), ...range, page.limit);
+  return endedRecords(entry, found, page.limit);
+}
+
+function endedRecords(entry: JobEntry, found: Iterable<unknown>, limit: number): Page<ItemRecord> {
+  const { rows, isCut } = lightRows(Iterator.from(found).map(endedRowOf));
   return pageOf(
     rows.map((row) => endedRecord(entry, row)),
-    page.limit,
+    limit,
+    isCut,
   );
 }
 
@@ -124,15 +143,19 @@ function successPage(tables: Tables, entry: JobEntry, page: PageRequest): Page<I
   const picked: ItemRecord[] = [];
   const most = page.limit + MAX_LOOKED_AT;
   let looked = 0;
+  let bytes = 0;
   let lastSeq: number | null = null;
   for (const found of tables.sql.itemsWithOutcomeAfter.iterate(...rangeAfter(entry, page), most)) {
     const row = endedRowOf(found);
     looked += 1;
     lastSeq = placeOf(row.key);
-    if (endOf(row) === 'success') picked.push(endedRecord(entry, row));
-    if (picked.length === page.limit) break;
+    if (endOf(row) === 'success') {
+      picked.push(endedRecord(entry, row));
+      bytes += row.input.length + (row.detail?.length ?? 0);
+    }
+    if (picked.length === page.limit || bytes > MAX_PAGE_BYTES) break;
   }
-  const isCut = picked.length === page.limit || looked === most;
+  const isCut = picked.length === page.limit || bytes > MAX_PAGE_BYTES || looked === most;
   return { entries: picked, next: isCut && lastSeq !== null ? String(lastSeq) : null };
 }
 
@@ -149,7 +172,7 @@ function firstsPage(
     const first = batch.items[0];
     if (first !== undefined && first.seq > after && statusOfBatch(batch) === status) seqs.push(first.seq);
   }
-  return pageOf(recordsAt(tables, entry, inOrder(seqs, page.limit)), page.limit);
+  return placesPage(tables, entry, inOrder(seqs, page.limit), page.limit);
 }
 
 /**
@@ -175,19 +198,20 @@ function waitingPage(
   for (let seq = Math.max(entry.cursor, after + 1), room = page.limit; seq < total && room > 0; seq += 1, room -= 1) {
     seqs.push(seq);
   }
-  return pageOf(recordsAt(tables, entry, inOrder(seqs, page.limit)), page.limit);
+  return placesPage(tables, entry, inOrder(seqs, page.limit), page.limit);
 }
 
 function inOrder(seqs: number[], limit: number): number[] {
   return seqs.sort((one, other) => one - other).slice(0, limit);
 }
 
-function recordsAt(tables: Tables, entry: JobEntry, seqs: readonly number[]): ItemRecord[] {
-  const rows = seqs.flatMap((seq) => {
+function placesPage(tables: Tables, entry: JobEntry, seqs: readonly number[], limit: number): Page<ItemRecord> {
+  const found = seqs.values().flatMap((seq) => {
     const key = rowKey(entry.num, seq);
     return tables.sql.itemsAfter.all(key - 1, key, 1).map(rowOf);
   });
-  return recordsOf(tables, entry, rows);
+  const { rows, isCut } = lightRows(found);
+  return pageOf(recordsOf(tables, entry, rows), limit, isCut);
 }
 
 function recordsOf(tables: Tables, entry: JobEntry, rows: readonly ItemRow[]): ItemRecord[] {

@@ -1,6 +1,6 @@
 import type { Allowance } from '../../domain/allowance.ts';
 import { planDispatch } from '../../domain/dispatch-plan.ts';
-import { whenClaimed, whenDispatched } from '../../domain/job.ts';
+import { whenClaimed, whenDispatched } from '../../domain/job-progress.ts';
 import type {
   ClaimAnswer,
   Dispatched,
@@ -75,7 +75,8 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
     return this.read(() => {
       const job = this.tables.jobs.get(jobId)?.record;
       if (job === undefined) return null;
-      return { scraperId: job.scraperId, policy: job.policy, policyRevision: job.policyRevision };
+      const { scraperId, policy, policyRevision, createdAt: jobCreatedAt } = job;
+      return { jobCreatedAt, scraperId, policy, policyRevision };
     });
   }
 

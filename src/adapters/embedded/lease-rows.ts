@@ -64,6 +64,7 @@ export class ItemsToLease {
       ref: refOf(entry, batch),
       until: batch.dueAt,
       suspect: batch.suspect,
+      jobCreatedAt: entry.record.createdAt,
       policyRevision: entry.record.policyRevision,
       items: batch.items.map((item) => this.#leasedItem(rowKey(jobNum, item.seq), item)),
     };

@@ -1,12 +1,13 @@
 import type { StoredArtifact } from '../../domain/artifact.ts';
 import type { Failure, FailureType } from '../../domain/failure.ts';
-import { type AttemptRecord, MAX_HISTORY } from '../../domain/item.ts';
-import { finalStatusOf } from '../../domain/job.ts';
+import { type AttemptRecord, MAX_HISTORY, otherVersion } from '../../domain/item.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import { finalStatusOf } from '../../domain/job-progress.ts';
 import type { Settlement } from '../../ports/ledger.ts';
 import type { BatchItem } from './batches.ts';
 import type { Statements } from './statements.ts';
 
-/** How an item ended. One row, written once; a success without artifacts at the first attempt has no detail. */
+/** How an item ended. One row, written once; an ordinary success without artifacts has no detail. */
 export interface OutcomeRow {
   readonly key: number;
   readonly status: number;
@@ -24,6 +25,8 @@ export interface OutcomeDetail {
   readonly artifacts?: readonly StoredArtifact[];
   readonly earlier?: readonly AttemptRecord[];
   readonly strikes?: number;
+  /** Not that of the job. */
+  readonly scraperVersion?: string;
   /** The failure was counted in the group for what has no group of its own. */
   readonly isOther?: true;
 }
@@ -62,6 +65,7 @@ export function attemptsOf(
     durationMs: row.duration_ms,
     end: endOf(row),
     failure: detail.failure ?? null,
+    ...(detail.scraperVersion === undefined ? {} : { scraperVersion: detail.scraperVersion }),
   };
   return [...(detail.earlier ?? []), last];
 }
@@ -69,6 +73,7 @@ export function attemptsOf(
 export function insertOutcome(
   sql: Statements,
   key: number,
+  job: Pick<JobRecord, 'scraperVersion'>,
   item: Pick<BatchItem, 'history' | 'strikes'>,
   settlement: Settlement,
   isOther: boolean,
@@ -83,22 +88,27 @@ export function insertOutcome(
     settlement.tries,
     settlement.startedAt,
     settlement.durationMs,
-    encodeDetail(settlement, item, isOther),
+    encodeDetail(settlement, job, item, isOther),
   );
 }
 
 function encodeDetail(
-  { outcome }: Settlement,
+  settlement: Settlement,
+  job: Pick<JobRecord, 'scraperVersion'>,
   { history, strikes }: Pick<BatchItem, 'history' | 'strikes'>,
   isOther: boolean,
 ): string | null {
+  const { outcome } = settlement;
+  const { scraperVersion } = otherVersion(settlement, job);
   const artifacts = outcome.kind === 'scraped' && outcome.artifacts.length > 0 ? outcome.artifacts : null;
-  if (outcome.kind !== 'failed' && artifacts === null && history === null && strikes === 0) return null;
+  const isPlain = history === null && strikes === 0 && scraperVersion === undefined;
+  if (outcome.kind !== 'failed' && artifacts === null && isPlain) return null;
   const detail: OutcomeDetail = {
     ...(outcome.kind === 'failed' ? { failure: outcome.failure } : {}),
     ...(artifacts === null ? {} : { artifacts }),
     ...(history === null ? {} : { earlier: historyOf(history).slice(1 - MAX_HISTORY) }),
     ...(strikes === 0 ? {} : { strikes }),
+    ...(scraperVersion === undefined ? {} : { scraperVersion }),
     ...(isOther ? { isOther } : {}),
   };
   return JSON.stringify(detail);

@@ -13,7 +13,7 @@ import { ProtocolError } from './frame.ts';
  *
  * `cancel` is a call without a reply: it ends the `take` or `receive` whose id is its argument.
  */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** Whoever has not said hello, or answered it, by then is not one of us. */
 export const HELLO_MS = 10_000;

@@ -1,5 +1,5 @@
 import { MAX_STRIKES } from '../../domain/item.ts';
-import { finalStatusOf, whenSettled } from '../../domain/job.ts';
+import { finalStatusOf, whenSettled } from '../../domain/job-progress.ts';
 import { poisonEnd } from '../../domain/poison.ts';
 import type { SettledItem, Settlement } from '../../ports/ledger.ts';
 import type { Batch, BatchItem, HeldBatch } from './batches.ts';
@@ -27,7 +27,7 @@ export function settleItem(
   // Only of a batch that another process made the claim of, it has to be read.
   const itemId = item.itemId ?? String(tables.sql.itemId.get(key)?.['item_id']);
   const isOther = failed !== null && tables.failureGroups.add(entry.num, failed, itemId).isOther;
-  insertOutcome(tables.sql, key, item, settlement, isOther);
+  insertOutcome(tables.sql, key, entry.record, item, settlement, isOther);
   if (outcome.kind === 'scraped' && outcome.artifacts.length > 0) tables.fresh.add(key);
   tables.jobs.write(entry, whenSettled(entry.record, outcome, batch.items.length === 0));
   return { seq, itemId, durationMs, status: finalStatusOf(outcome), errorType: failed?.type ?? null };

@@ -1,4 +1,4 @@
-import { whenReturned } from '../../domain/job.ts';
+import { whenReturned } from '../../domain/job-progress.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type Batch, Batches, type BatchItem } from './batches.ts';
 import type { WorkingSet } from './committer.ts';

@@ -1,6 +1,6 @@
 import type { Allowance } from '../../domain/allowance.ts';
 import { planDispatch } from '../../domain/dispatch-plan.ts';
-import { whenClaimed, whenDispatched } from '../../domain/job.ts';
+import { whenClaimed, whenDispatched } from '../../domain/job-progress.ts';
 import type { ClaimAnswer, Dispatched, Lease, LeaseBook, WorkOrder } from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
 import { type Batch, type Hold, type ItemEntry, type JobEntry, sourceOf } from './entries.ts';
@@ -38,7 +38,8 @@ export abstract class MemoryLeaseBook extends MemoryItemBook implements Pick<Lea
     return this.step(() => {
       const job = this.entries.get(jobId)?.record;
       if (job === undefined) return null;
-      return { scraperId: job.scraperId, policy: job.policy, policyRevision: job.policyRevision };
+      const { scraperId, policy, policyRevision, createdAt: jobCreatedAt } = job;
+      return { jobCreatedAt, scraperId, policy, policyRevision };
     });
   }
 
@@ -149,6 +150,7 @@ function leaseOf(batch: Batch, hold: Hold): Lease {
     ref: batch.ref,
     until: hold.until,
     suspect: batch.suspect,
+    jobCreatedAt: batch.job.record.createdAt,
     policyRevision: batch.job.record.policyRevision,
     items: [...batch.unsettled].map((item) => ({
       seq: item.seq,

@@ -1,5 +1,5 @@
-import { MAX_HISTORY, MAX_STRIKES } from '../../domain/item.ts';
-import { finalStatusOf, whenReturned, whenSettled } from '../../domain/job.ts';
+import { MAX_HISTORY, MAX_STRIKES, otherVersion } from '../../domain/item.ts';
+import { finalStatusOf, whenReturned, whenSettled } from '../../domain/job-progress.ts';
 import { poisonEnd } from '../../domain/poison.ts';
 import type { Ledger, ReturnCause, SettleAnswer, SettledItem, Settlement, SettlePart } from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
@@ -78,7 +78,8 @@ export class MemoryLedger extends MemoryLeaseBook implements Ledger {
     const { outcome, attempt, tries, startedAt, durationMs } = settlement;
     const end = finalStatusOf(outcome);
     const failed = outcome.kind === 'failed' ? outcome.failure : null;
-    const ended = { attempt, tries, startedAt, durationMs, end, failure: failed };
+    const version = otherVersion(settlement, batch.job.record);
+    const ended = { attempt, tries, startedAt, durationMs, end, failure: failed, ...version };
     batch.unsettled.delete(item);
     item.batch = null;
     item.final = end;

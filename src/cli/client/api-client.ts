@@ -1,6 +1,6 @@
 import type { Clock } from '../../wiring-client.ts';
 import { printable } from '../format.ts';
-import { ApiError, codeOf, Interrupted, Refused, Unreachable } from './api-error.ts';
+import { ApiError, codeOf, Interrupted, type Problem, Refused, Unreachable } from './api-error.ts';
 import { type Deadline, openDeadline, TimedOut } from './deadline.ts';
 
 export interface ApiSettings {
@@ -218,7 +218,7 @@ function retryDelay(request: Request, error: unknown, delayMs: number): number |
 class Unavailable extends Refused {
   readonly retryAfterMs: number | null;
 
-  constructor(problem: ConstructorParameters<typeof Refused>[0], retryAfter: string | null) {
+  constructor(problem: Problem, retryAfter: string | null) {
     super(problem);
     const seconds = Number(retryAfter ?? Number.NaN);
     this.retryAfterMs = Number.isFinite(seconds) ? Math.min(Math.max(0, seconds) * 1000, LONGEST_RETRY_AFTER_MS) : null;
@@ -234,7 +234,7 @@ async function refusal(answer: OpenAnswer): Promise<Refused> {
   return status === 503 ? new Unavailable(whole, headers.get('retry-after')) : new Refused(whole);
 }
 
-function problemIn(text: string) {
+function problemIn(text: string): Omit<Problem, 'status'> | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -242,14 +242,19 @@ function problemIn(text: string) {
     return null;
   }
   if (typeof value !== 'object' || value === null) return null;
-  const { code, detail, errors } = value as Record<string, unknown>;
+  const { type, title, code, detail, errors } = value as Record<string, unknown>;
   if (typeof detail !== 'string') return null;
-  const fields = (Array.isArray(errors) ? errors : []) as Record<string, unknown>[];
   return {
+    ...(typeof type === 'string' ? { type } : {}),
+    ...(typeof title === 'string' ? { title } : {}),
     code: String(code ?? 'unknown'),
     detail,
-    errors: fields.map((field) => ({ path: String(field?.['path'] ?? ''), message: String(field?.['message'] ?? '') })),
+    ...(Array.isArray(errors) ? { errors: errors.map(fieldProblem) } : {}),
   };
+}
+
+function fieldProblem(field: Record<string, unknown> | null): { path: string; message: string } {
+  return { path: String(field?.['path'] ?? ''), message: String(field?.['message'] ?? '') };
 }
 
 async function textOf(answer: OpenAnswer, limit: number): Promise<string> {

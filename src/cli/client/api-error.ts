@@ -1,16 +1,28 @@
-import type { ProblemAnswer } from '../../wiring-client.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
 import { TimedOut } from './deadline.ts';
 
+/** What the API says when it says no. The server may be newer than this client: a code is any text. */
+export interface Problem {
+  readonly type?: string;
+  readonly title?: string;
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+  readonly errors?: readonly { readonly path: string; readonly message: string }[];
+}
+
 /** What went wrong with the API, in words for the user of a command, and what the command answers to the shell. */
 export class ApiError extends Error {
   readonly exitCode: number;
+  /** For `--json`; null if it is not the API that said no. */
+  readonly problem: Problem | null;
 
-  constructor(message: string, exitCode: number = EXIT.badUsage) {
+  constructor(message: string, exitCode: number = EXIT.badUsage, problem: Problem | null = null) {
     super(message);
     this.name = 'ApiError';
     this.exitCode = exitCode;
+    this.problem = problem;
   }
 }
 
@@ -34,8 +46,8 @@ export class Refused extends ApiError {
   readonly status: number;
   readonly code: string;
 
-  constructor(problem: Pick<ProblemAnswer, 'status' | 'code' | 'detail' | 'errors'>) {
-    super(problemText(problem), problem.status >= 500 ? EXIT.failed : EXIT.badUsage);
+  constructor(problem: Problem) {
+    super(problemText(problem), problem.status >= 500 ? EXIT.failed : EXIT.badUsage, problem);
     this.name = 'Refused';
     this.status = problem.status;
     this.code = problem.code;
@@ -52,7 +64,7 @@ export class Interrupted extends ApiError {
 
 const MAX_FIELDS = 20;
 
-function problemText({ status, code, detail, errors = [] }: ConstructorParameters<typeof Refused>[0]): string {
+function problemText({ status, code, detail, errors = [] }: Problem): string {
   const rest = errors.length - MAX_FIELDS;
   return [
     printable(detail, 1000),

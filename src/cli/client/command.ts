@@ -24,8 +24,18 @@ export interface Client {
 }
 
 export function withClientOptions(command: Command, { hasJson = true } = {}): Command {
-  command.option('--url <address>', 'where the API is (TRAWL_URL, http://127.0.0.1:8080); TRAWL_API_KEY has the key');
+  withOwnHint(command).option(
+    '--url <address>',
+    'where the API is (TRAWL_URL, http://127.0.0.1:8080); TRAWL_API_KEY has the key',
+  );
   return hasJson ? command.option('--json', 'print JSON, as the API answers it') : command;
+}
+
+/** Whoever mistypes an option is shown the way to the help of that command, and not to that of all. */
+export function withOwnHint(command: Command): Command {
+  const names: string[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
+  return command.showHelpAfterError(`(${names.join(' ')} --help tells more)`);
 }
 
 /** Runs one command: what it resolves to is the exit code; what goes wrong with the API is told in words. */
@@ -42,13 +52,25 @@ export async function talkToApi(options: ClientOptions, action: (client: Client)
     signal: stop.signal,
     onRetry: note,
   });
+  const out = new Output();
   try {
-    process.exitCode = await action({ api, out: new Output(), screen, note });
+    process.exitCode = await action({ api, out, screen, note });
   } catch (error) {
     if (error instanceof OutputClosed) return;
     if (!(error instanceof ApiError)) throw error;
     note(`trawl: ${error.message}`);
     process.exitCode = error.exitCode;
+    if (options.json) await printProblem(out, error);
+  }
+}
+
+/** Programs read stdout, also when the API says no; but not behind a list that breaks off. */
+async function printProblem(out: Output, { problem }: ApiError): Promise<void> {
+  if (problem === null || out.isUsed) return;
+  try {
+    await out.json(problem);
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) throw error;
   }
 }
 

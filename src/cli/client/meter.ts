@@ -16,7 +16,7 @@ export class Meter {
   constructor(parts: {
     readonly clock: Pick<Clock, 'elapsed'>;
     readonly totalBytes: number | null;
-    /** `lines`, `rows`; null for what has none. */
+    /** What one is called: `line`, `row`; null for what has none. */
     readonly lineName: string | null;
     /** Bytes that are there already. */
     readonly from?: number;
@@ -41,7 +41,8 @@ export class Meter {
     const at = this.#clock.elapsed();
     this.#byteRate.add(at, this.#bytes);
     this.#lineRate.add(at, this.#lines);
-    const lines = { count: this.#lines, perSecond: this.#lineRate.perSecond(), name: this.#lineName ?? '' };
+    const name = `${this.#lineName}${this.#lines === 1 ? '' : 's'}`;
+    const lines = { count: this.#lines, perSecond: this.#lineRate.perSecond(), name };
     return {
       bytes: this.#bytes,
       totalBytes: this.#totalBytes,

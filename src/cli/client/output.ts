@@ -12,6 +12,7 @@ export class OutputClosed extends Error {
 export class Output {
   readonly #stream: NodeJS.WritableStream & { readonly writableNeedDrain?: boolean };
   #error: Error | null = null;
+  #isUsed = false;
 
   constructor(stream: NodeJS.WritableStream & { readonly writableNeedDrain?: boolean } = process.stdout) {
     this.#stream = stream;
@@ -20,8 +21,14 @@ export class Output {
     });
   }
 
+  /** Whether something of the answer is out: nothing that is not part of it may follow. */
+  get isUsed(): boolean {
+    return this.#isUsed;
+  }
+
   async write(bytes: string | Uint8Array): Promise<void> {
     this.#check();
+    this.#isUsed = true;
     if (this.#stream.write(bytes)) return;
     // An error ends the wait as well.
     await once(this.#stream, 'drain').catch(ignore);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { withOwnHint } from '../client/command.ts';
 import { addCreateCommand } from './create.ts';
 import { addDownloadCommand } from './download.ts';
 import { addExportCommand } from './export.ts';
@@ -26,6 +27,7 @@ Examples:
   $ trawl jobs retry parcels-2026 --error-type blocked
   $ trawl jobs export parcels-2026 --out parcels.csv`,
     );
+  withOwnHint(jobs);
   addCreateCommand(jobs);
   addListCommand(jobs);
   addStatusCommand(jobs);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
 import type { AddedAnswer, CreatedAnswer, JobAnswer, JobStatusAnswer } from '../../wiring-client.ts';
-import { ApiError, Interrupted, Refused, Unreachable } from '../client/api-error.ts';
+import { ApiError, codeOf, Interrupted, Refused, Unreachable } from '../client/api-error.ts';
 import { jobPath } from '../client/api-paths.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -49,7 +49,7 @@ export function addCreateCommand(jobs: Command): void {
 const HELP = `
 The list is sent as it is read, whatever its length, and the job starts when all of it has arrived. If that breaks off,
 the same command with the same --job-id goes on: the job waits, and items that it has already are not added again. Lines
-that cannot be used are named, and the others kept.
+that cannot be used are named, and the others kept; a job whose list was cut off is not started.
 
 Exit codes: 0 done, 1 some lines or items are bad, 2 bad usage or no server, 3 the job failed, 130 interrupted.
 
@@ -74,6 +74,12 @@ async function create(scraperId: string, options: CreateOptions): Promise<void> 
       ...(options.label === undefined ? {} : { labels }),
     });
     const added = await sendItems(client, jobId, list);
+    const refused = await refusalOf(client, jobId, added, options);
+    if (refused !== null) {
+      if (options.json) await client.out.json({ ...refused.job, items: added });
+      else client.note(addedText(added));
+      throw new ApiError(refused.why);
+    }
     const job = await begin(client, jobId, options);
     if (options.watch && options.hold !== true) return await showEnd(client, job.job_id, added, options);
     if (options.json) await client.out.json({ ...job, items: added });
@@ -127,8 +133,39 @@ async function sendItems(client: Client, jobId: string, list: ItemBytes): Promis
         list.name === 'stdin' ? ' (give it the same input again)' : ''
       }:\n  ${again(jobId)}`,
       error.exitCode,
+      error.problem,
     );
   }
+}
+
+/** Of what the server says of a list that goes on behind the last line that could be read. */
+const CUT_OFF = /(?:nothing from there on was read|are lost in it)$/;
+
+/** Why it must not be started with what the server took of the list; null if it may. */
+async function refusalOf(
+  { api }: Client,
+  jobId: string,
+  { bad, bad_lines: lines }: AddedAnswer,
+  { hold }: CreateOptions,
+): Promise<{ readonly job: JobStatusAnswer; readonly why: string } | null> {
+  if (bad === 0) return null;
+  const job = await api.get<JobStatusAnswer>(`${jobPath(jobId)}/status`);
+  const { total } = job.summary;
+  const id = printable(jobId);
+  if (total === 0) {
+    return {
+      job,
+      why: `no line of the list can be used, and job ${id} stays held without items: correct the list, and send it with --job-id ${id}`,
+    };
+  }
+  if (hold || !lines.some(({ problem }) => CUT_OFF.test(problem))) return null;
+  return {
+    job,
+    why:
+      `the list was cut off, or is damaged: a part of it was not read. Job ${id} stays held with ${formatItems(total)}.\n` +
+      `Once the list is whole, send it again:\n  ${again(jobId)}\n` +
+      `Or start it with what it has:\n  ${command(['jobs', 'start', jobId])}`,
+  };
 }
 
 /** Starts it, unless it is to be held, and answers how it stands. */
@@ -186,7 +223,11 @@ function readObject(option: string, file: string): Record<string, unknown> {
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new ConfigError(`${option} ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    const code = codeOf(error);
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof SyntaxError) throw new ConfigError(`${option} ${file}: it is no JSON (${message})`);
+    if (code === 'ENOENT') throw new ConfigError(`${option}: there is no file ${file}`);
+    throw new ConfigError(`${option} ${file}: ${code === 'EISDIR' ? 'it is a folder' : message}`);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new ConfigError(`${option} ${file}: it must hold a JSON object`);

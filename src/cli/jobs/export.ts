@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
 import { ApiError, Unreachable } from '../client/api-error.ts';
@@ -69,10 +70,12 @@ async function exportResults(
   });
 }
 
-/** As the name of the file says. */
-function formatOf(out: string | undefined): string {
-  const extension = out?.toLowerCase().split('.').at(-1) ?? '';
-  return FORMATS.includes(extension) ? extension : 'jsonl';
+/** As the name of the file says. Something else under a name that promises a spreadsheet would only be found out later. */
+function formatOf(out = ''): string {
+  const extension = extname(out).slice(1).toLowerCase();
+  if (extension === '') return 'jsonl';
+  if (FORMATS.includes(extension)) return extension;
+  throw new ConfigError(`--out ${out}: there is no format .${extension}: give --format ${FORMATS.join(', ')}`);
 }
 
 async function receive(
@@ -90,7 +93,7 @@ async function receive(
     silenceMs: SILENCE_MS,
   });
   // Only lines of JSON are rows: a cell of CSV may have line breaks, and Parquet has no lines.
-  const meter = new Meter({ clock: api.clock, totalBytes: null, lineName: format === 'jsonl' ? 'rows' : null });
+  const meter = new Meter({ clock: api.clock, totalBytes: null, lineName: format === 'jsonl' ? 'row' : null });
   const look = async () => meter.transfer();
   // Rows on a terminal are progress enough, and would be mixed up with it.
   const display = isTerminal ? null : new ProgressDisplay({ screen, clock: api.clock, look });

@@ -53,7 +53,7 @@ export function itemBytes(options: Pick<SourceOptions, 'items' | 'input'>): Item
 /** Sends the items while they are read: a list of any length takes the memory of a few pieces. */
 export async function uploadItems(client: Client, jobId: string, list: ItemBytes): Promise<AddedAnswer> {
   const { api, screen } = client;
-  const meter = new Meter({ clock: api.clock, totalBytes: list.size, lineName: 'lines' });
+  const meter = new Meter({ clock: api.clock, totalBytes: list.size, lineName: 'line' });
   const look = async () => meter.transfer();
   // What is there in a moment needs no bar.
   const isShort = list.size !== null && list.size < PIECE_BYTES;

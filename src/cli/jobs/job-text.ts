@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import type { Counts } from '../../domain/counts.ts';
 import type { FailureGroup } from '../../domain/failure-group.ts';
 import type { FailureGroupAnswer, JobAnswer, SummaryAnswer } from '../../wiring-client.ts';
@@ -118,8 +119,13 @@ function nextSteps({ job_id, status, held, summary, reason }: JobAnswer): string
   return steps.flatMap(([what, words]) => ['', `${what}:`, `  ${command(['jobs', ...words])}`]);
 }
 
-/** As it can be typed. */
-export function command(words: readonly string[]): string {
+/** As it can be typed: of the same server, if that was named. */
+export function command(words: readonly string[], typed: readonly string[] = process.argv.slice(2)): string {
+  const { url } = parseArgs({ args: [...typed], options: { url: { type: 'string' } }, strict: false }).values;
+  return commandLine(typeof url === 'string' ? [...words, '--url', url] : words);
+}
+
+function commandLine(words: readonly string[]): string {
   return formatCommand(['trawl', ...words.map((word) => printable(word, 1000))]);
 }
 
@@ -127,5 +133,5 @@ export function command(words: readonly string[]): string {
 export function again(jobId: string, ...more: readonly string[]): string {
   const words = process.argv.slice(2);
   const hasId = words.some((word) => word === '--job-id' || word.startsWith('--job-id='));
-  return command([...words, ...(hasId ? [] : ['--job-id', jobId]), ...more]);
+  return commandLine([...words, ...(hasId ? [] : ['--job-id', jobId]), ...more]);
 }

@@ -58,8 +58,17 @@ const PART_COLUMNS: readonly Column[] = [
   { name: 'PATH', isFlexible: true },
 ];
 
-function resultsText({ job_id, final, filter, summary, parts }: ResultsAnswer): string {
-  const state = final ? 'final' : 'what is final so far: the job goes on';
+const STANDS: Readonly<Record<ResultsAnswer['status'], string>> = {
+  pending: 'the job has not begun',
+  in_progress: 'the job goes on',
+  paused: 'the job is paused',
+  failed: 'the job failed, and can be resumed',
+  completed: 'the job is over, and its index is being made',
+  cancelled: 'the job was cancelled, and its index is being made',
+};
+
+export function resultsText({ job_id, status, final, filter, summary, parts }: ResultsAnswer): string {
+  const state = final ? 'final' : `what is final so far: ${STANDS[status] ?? 'the job is not over'}`;
   const rows = parts.map(({ part, items, sha256, href }) => {
     return [String(part), items === null ? '' : formatCount(items), sha256 ?? '', href];
   });

@@ -5,293 +5,367 @@ import { ITEM_STATUSES } from '../../domain/item.ts';
 import { JOB_STATUSES } from '../../domain/job.ts';
 import { LANES } from '../../domain/lane.ts';
 import { policySchema } from '../../domain/policy.ts';
+import { amount, amountOrNull, count, flag, list, text, textOrNull, time, timeOrNull } from './described.ts';
+import { PROBLEMS, type ProblemCode } from './problem.ts';
 
 /**
  * What the API answers, as schemas: the types of the presenters, the OpenAPI document, and what tests hold every answer
  * against. Times are ISO 8601 in UTC, durations are in the unit that the name tells.
  */
-const count = z.int().min(0);
-const time = z.iso.datetime();
+const jobId = text('The id of the job.');
+const jobName = textOrNull('What people call it; null if it was given no name.');
+const itemId = text('The id of the item: unique within its job.');
+const scraperId = text('The scraper that runs.');
+const scraperVersion = text('The version of the scraper, as it was when the job was made.');
+const held = flag('It takes items and waits for start.');
+const nextCursor = textOrNull('Send it as `cursor` for the next page; null on the last one.');
 
-export const jobStatusSchema = z.enum(JOB_STATUSES).meta({ id: 'JobStatus' });
-export const itemStatusSchema = z.enum(ITEM_STATUSES).meta({ id: 'ItemStatus' });
-export const failureTypeSchema = z.enum(FAILURE_TYPES).meta({ id: 'FailureType' });
+export const jobStatusSchema = z.enum(JOB_STATUSES).meta({
+  id: 'JobStatus',
+  description: 'How a job stands. `paused` and `failed` can be resumed; `cancelled` is for good.',
+});
+export const itemStatusSchema = z.enum(ITEM_STATUSES).meta({
+  id: 'ItemStatus',
+  description: 'How an item stands. The last four are ends; only a retry opens a failed item again.',
+});
+export const failureTypeSchema = z
+  .enum(FAILURE_TYPES)
+  .meta({ id: 'FailureType', description: 'What kind of failure it was: whether it is retried follows from it.' });
 
 export const summarySchema = z
   .object({
-    pending: count,
-    queued: count,
-    in_progress: count,
-    success: count,
-    failed: count,
-    skipped: count,
-    cancelled: count,
-    total: count,
+    pending: count('Not yet dispatched.'),
+    queued: count('Dispatched; no worker has them yet.'),
+    in_progress: count('In the hands of a worker.'),
+    success: count('Scraped.'),
+    failed: count('Given up; a retry opens them again.'),
+    skipped: count('Passed over: there was no need to scrape them.'),
+    cancelled: count('Not done, because the job was cancelled.'),
+    total: count('All items of the job.'),
   })
   .meta({ id: 'Summary', description: 'Items by status. The seven add up to the total, at every read.' });
 
 export const failureGroupSchema = z
   .object({
     type: failureTypeSchema,
-    pattern: z.string().meta({ description: 'The message without its particulars.' }),
-    page: z.string().nullable().meta({ description: 'Fingerprint of the page on which it was seen.' }),
-    count,
-    retryable: z.boolean(),
-    examples: z.array(z.object({ item_id: z.string(), message: z.string() })),
+    pattern: text('The message without its particulars.'),
+    page: textOrNull('Fingerprint of the page on which it was seen.'),
+    count: count('Failures of the group.'),
+    retryable: flag('Whether failures of this type are tried again by themselves.'),
+    examples: list(z.object({ item_id: itemId, message: text('What it said, in full.') }), 'A few of its items.'),
   })
-  .meta({ id: 'FailureGroup' });
+  .meta({ id: 'FailureGroup', description: 'Failures that are alike, however many items they hit.' });
 
 export const reasonSchema = z
   .object({
-    code: z.enum(['user', 'breaker', 'storage']),
-    message: z.string(),
-    evidence: z.array(failureGroupSchema),
+    code: z
+      .enum(['user', 'breaker', 'storage'])
+      .meta({ description: 'Who stopped it: somebody, the failures, or the disk.' }),
+    message: text('The same in words.'),
+    evidence: list(failureGroupSchema, 'The commonest failures at that moment.'),
   })
   .meta({ id: 'Reason', description: 'Why the job is paused or failed, and what was seen.' });
 
 export const jobSummarySchema = z
   .object({
-    job_id: z.string(),
-    job_name: z.string().nullable(),
+    job_id: jobId,
+    job_name: jobName,
     status: jobStatusSchema,
-    held: z.boolean().meta({ description: 'It takes items and waits for start.' }),
-    scraper_id: z.string(),
-    scraper_version: z.string(),
-    labels: z.record(z.string(), z.string()),
-    created_at: time,
-    started_at: time.nullable(),
-    finished_at: time.nullable(),
-    progress_pct: z.number().min(0).max(100),
+    held,
+    scraper_id: scraperId,
+    scraper_version: scraperVersion,
+    labels: z.record(z.string(), z.string()).meta({ description: 'Labels that it was made with, by name.' }),
+    created_at: time('When it was made.'),
+    started_at: timeOrNull('When its first item went out.'),
+    finished_at: timeOrNull('When it ended: completed, failed or cancelled; null before.'),
+    progress_pct: z.number().min(0).max(100).meta({ description: 'Share of the items that ended, in percent.' }),
     summary: summarySchema,
-    reason: reasonSchema.nullable(),
+    reason: reasonSchema.nullable().meta({ description: 'Why it is paused or failed; null otherwise.' }),
   })
-  .meta({ id: 'JobSummary' });
+  .meta({ id: 'JobSummary', description: 'A job, as it stands in a list.' });
 
 export const breakerSchema = z
   .object({
-    state: z.enum(['closed', 'open', 'probing']),
-    since: time.nullable(),
-    probe_at: time.nullable(),
-    finished: count,
-    failed: count,
-    consecutive_failures: count,
+    state: z
+      .enum(['closed', 'open', 'probing'])
+      .meta({ description: 'closed: work goes out. open: nothing does. probing: one item does, and decides.' }),
+    since: timeOrNull('When it was opened; null while it is closed.'),
+    probe_at: timeOrNull('When it tries again by itself; null if it does not.'),
+    finished: count('Items that ended and count.'),
+    failed: count('Of them, failures that speak against the site.'),
+    consecutive_failures: count('Such failures in a row, up to now.'),
   })
   .meta({ id: 'Breaker', description: 'What counts for the circuit breaker since it was last closed.' });
 
 export const jobSchema = jobSummarySchema
   .extend({
     round: z.int().min(1).meta({ description: 'One more for each retry of a job that was completed.' }),
-    elapsed_seconds: z.number().min(0),
-    eta_seconds: z.number().min(0).nullable(),
-    items_per_second: z.number().min(0).nullable(),
-    input: z.object({
-      scraper_id: z.string(),
-      scraper_version: z.string(),
-      items: count,
-      extracts: z.string().nullable().meta({ description: 'The job whose pages it reads, if it is a re-extraction.' }),
-    }),
-    progress: z.object({ completed: count, success: count, skipped: count, failed: count, cancelled: count }),
+    elapsed_seconds: amount('From its start until its end, or until now.'),
+    eta_seconds: amountOrNull('Time left at the present rate; null while nobody can tell.'),
+    items_per_second: amountOrNull('Items that end in a second; null while nobody can tell.'),
+    input: z
+      .object({
+        scraper_id: scraperId,
+        scraper_version: scraperVersion,
+        items: count('Items of the job.'),
+        extracts: textOrNull('The job whose pages it reads, if it is a re-extraction.'),
+      })
+      .meta({ description: 'What it works on.' }),
+    progress: z
+      .object({
+        completed: count('Items that ended, in whatever way.'),
+        success: count('Scraped.'),
+        skipped: count('Passed over.'),
+        failed: count('Given up.'),
+        cancelled: count('Not done.'),
+      })
+      .meta({ description: 'Items that ended, by their end.' }),
     workers: z
-      .object({ total: count, completed: count, in_flight: count, limit: z.int().min(1) })
+      .object({
+        total: count('Items that went out so far.'),
+        completed: count('Of them, those that ended.'),
+        in_flight: count('Of them, those that are queued or in progress.'),
+        limit: z.int().min(1).meta({ description: 'Items that may be out at a time, just now.' }),
+      })
       .meta({ description: 'Items that went out to workers so far, and how many of them ended; and the limit now.' }),
-    errors: z.array(failureGroupSchema).max(10),
-    policy: policySchema.meta({ id: 'Policy' }),
+    errors: z.array(failureGroupSchema).max(10).meta({ description: 'The commonest failures.' }),
+    policy: policySchema.meta({ id: 'Policy', description: 'What the job is allowed to do: every setting, in full.' }),
     breaker: breakerSchema,
-    fenced: count.meta({ description: 'Late writes of workers that had lost their lease: refused.' }),
-    results: z.object({ ready: z.boolean(), parts: count.nullable() }),
-    replaced_by: z.string().nullable().meta({ description: 'The re-extraction whose data stand for the job’s own.' }),
+    fenced: count('Late writes of workers that had lost their lease: refused.'),
+    results: z
+      .object({
+        ready: flag('Whether the index of the results is written.'),
+        parts: count('Parts of the index.').nullable().meta({ description: 'Parts of the index; null before.' }),
+      })
+      .meta({ description: 'How the index of the results stands.' }),
+    replaced_by: textOrNull('The re-extraction whose data stand for the job’s own.'),
   })
-  .meta({ id: 'Job' });
+  .meta({ id: 'Job', description: 'A job: how far it is, what fails, what it is allowed to do.' });
 
-export const jobPageSchema = z.object({ jobs: z.array(jobSummarySchema), next_cursor: z.string().nullable() });
+export const jobPageSchema = z.object({ jobs: list(jobSummarySchema, 'Newest first.'), next_cursor: nextCursor });
 
 export const createdSchema = z
   .object({
-    job_id: z.string(),
-    job_name: z.string().nullable(),
+    job_id: jobId,
+    job_name: jobName,
     status: jobStatusSchema,
-    held: z.boolean(),
-    scraper_id: z.string(),
-    scraper_version: z.string(),
-    seeded_count: count,
-    created_at: time,
+    held,
+    scraper_id: scraperId,
+    scraper_version: scraperVersion,
+    seeded_count: count('Items that it has now.'),
+    created_at: time('When it was made.'),
   })
-  .meta({ id: 'CreatedJob' });
+  .meta({ id: 'CreatedJob', description: 'A job that was made.' });
 
-export const jobStatusAnswerSchema = z.object({ job_id: z.string(), status: jobStatusSchema, summary: summarySchema });
+export const jobStatusAnswerSchema = z.object({ job_id: jobId, status: jobStatusSchema, summary: summarySchema });
 
-export const badLineSchema = z.object({ line: z.int().min(1), problem: z.string() });
+export const badLineSchema = z.object({
+  line: z.int().min(1).meta({ description: 'Its number in the body; the first is 1.' }),
+  problem: text('Why it cannot be used.'),
+});
 
 export const addedSchema = z
   .object({
-    job_id: z.string(),
-    received: count.meta({ description: 'Lines, rows or entries that were read.' }),
-    added: count,
-    duplicates: count.meta({ description: 'Items whose id the job had already. They were left alone.' }),
-    bad: count.meta({ description: 'Lines that could not be used. The others were kept.' }),
-    bad_lines: z.array(badLineSchema).meta({ description: 'The first hundred of them.' }),
+    job_id: jobId,
+    received: count('Lines, rows or entries that were read.'),
+    added: count('Items that the job did not have before.'),
+    duplicates: count('Items whose id the job had already. They were left alone.'),
+    bad: count('Lines that could not be used. The others were kept.'),
+    bad_lines: list(badLineSchema, 'The first hundred of them.'),
   })
-  .meta({ id: 'AddedItems' });
+  .meta({ id: 'AddedItems', description: 'What became of the lines of an upload.' });
 
 export const errorSchema = z
-  .object({ type: failureTypeSchema, message: z.string(), retryable: z.boolean(), cause: z.string().nullable() })
-  .meta({ id: 'ItemError' });
+  .object({
+    type: failureTypeSchema,
+    message: text('What went wrong.'),
+    retryable: flag('Whether failures of this type are tried again by themselves.'),
+    cause: textOrNull('What lay beneath it, if anything was told.'),
+  })
+  .meta({ id: 'ItemError', description: 'How an attempt failed.' });
 
 export const artifactSchema = z
   .object({
-    kind: z.enum(ARTIFACT_KINDS),
-    key: z.string(),
-    size: count,
-    sha256: z.string(),
-    content_type: z.string(),
-    encoding: z.enum(['identity', 'gzip']),
-    href: z.string(),
+    kind: z.enum(ARTIFACT_KINDS).meta({ description: 'What it is.' }),
+    key: text('Where it lies in the store.'),
+    size: count('Bytes, as the scraper gave them.'),
+    sha256: text('Of these bytes, in hex.'),
+    content_type: text('What they are, as the site or the scraper said.'),
+    encoding: z.enum(['identity', 'gzip']).meta({ description: 'How they lie in the store.' }),
+    href: text('Where to download it.'),
   })
-  .meta({ id: 'Artifact' });
+  .meta({ id: 'Artifact', description: 'Something that was kept of an item.' });
 
 export const itemSchema = z
   .object({
-    item_id: z.string(),
+    item_id: itemId,
     status: itemStatusSchema,
-    input: z.record(z.string(), z.unknown()),
-    error: errorSchema.nullable(),
-    attempts: count,
-    tries: count,
-    first_attempt_at: time.nullable(),
-    last_attempt_at: time.nullable(),
-    duration_ms: z.number().min(0).nullable(),
-    artifacts: z.array(artifactSchema),
+    input: z.record(z.string(), z.unknown()).meta({ description: 'What the scraper was given, as it was sent.' }),
+    error: errorSchema.nullable().meta({ description: 'How it failed; null unless its status is failed.' }),
+    attempts: count('Attempts that came to an end.'),
+    tries: count('Tries within the last attempt.'),
+    first_attempt_at: timeOrNull('When the earliest attempt that is known began.'),
+    last_attempt_at: timeOrNull('When the last one began.'),
+    duration_ms: amountOrNull('How long the last one took.'),
+    artifacts: list(artifactSchema, 'What was kept of it.'),
   })
-  .meta({ id: 'Item' });
+  .meta({ id: 'Item', description: 'An item, as it stands in a list.' });
+
+const attemptSchema = z.object({
+  attempt: z.int().min(1).meta({ description: 'Its number over the whole life of the item.' }),
+  tries: count('Tries within it.'),
+  started_at: time('When it began.'),
+  duration_ms: amount('How long it took.'),
+  status: z.enum(['success', 'failed', 'skipped']).meta({ description: 'How it ended.' }),
+  error: errorSchema.nullable().meta({ description: 'How it failed; null if it did not.' }),
+  scraper_version: text('The version that was run; of a re-extraction, where its data stand for those of the attempt.'),
+});
 
 export const itemDetailSchema = itemSchema
   .extend({
-    job_id: z.string(),
-    scraper_id: z.string(),
-    scraper_version: z.string(),
-    deliveries: count,
-    strikes: count,
-    history: z.array(
-      z.object({
-        attempt: z.int().min(1),
-        tries: count,
-        started_at: time,
-        duration_ms: z.number().min(0),
-        status: z.enum(['success', 'failed', 'skipped']),
-        error: errorSchema.nullable(),
-      }),
-    ),
+    job_id: jobId,
+    scraper_id: text('The scraper that its data come from: that of the job, or of a re-extraction.'),
+    scraper_version: text('The version of it that was run last; that of the job while none was.'),
+    deliveries: count('How often it was handed to a worker, whether or not that came to an end.'),
+    strikes: count('How often a worker died or went silent with it, since it was last opened.'),
+    history: list(attemptSchema, 'The last attempts that came to an end, oldest first.'),
   })
-  .meta({ id: 'ItemDetail' });
+  .meta({ id: 'ItemDetail', description: 'An item with its attempts.' });
 
-export const itemPageSchema = z.object({ items: z.array(itemSchema), next_cursor: z.string().nullable() });
+export const itemPageSchema = z.object({
+  items: list(itemSchema, 'In the order in which they were added.'),
+  next_cursor: nextCursor,
+});
 
-export const failuresSchema = z.object({ job_id: z.string(), failed: count, groups: z.array(failureGroupSchema) });
+export const failuresSchema = z.object({
+  job_id: jobId,
+  failed: count('Failed items of the job.'),
+  groups: list(failureGroupSchema, 'Commonest first.'),
+});
 
 export const retriedSchema = z.object({
-  job_id: z.string(),
+  job_id: jobId,
   status: jobStatusSchema,
-  preview: z.boolean(),
-  items: count.meta({ description: 'Items that were opened again, or would be.' }),
+  preview: flag('Whether they were only counted.'),
+  items: count('Items that were opened again, or would be.'),
+});
+
+const partLinkSchema = z.object({
+  part: count('Its number; the first is 0.'),
+  items: z.int().min(0).nullable().meta({ description: 'Items in it; null while the job goes on.' }),
+  sha256: textOrNull('Of its bytes, in hex; null while the job goes on.'),
+  href: text('Where it is.'),
 });
 
 export const resultsSchema = z
   .object({
-    job_id: z.string(),
+    job_id: jobId,
     status: jobStatusSchema,
-    filter: z.enum(['all', 'success', 'errors']),
-    final: z.boolean().meta({ description: 'False while the job goes on: parts hold what is final so far.' }),
+    filter: z.enum(['all', 'success', 'errors']).meta({ description: 'Which items the parts are about.' }),
+    final: flag('False while the job goes on: parts hold what is final so far.'),
     summary: summarySchema,
-    parts: z.array(z.object({ part: count, items: count.nullable(), sha256: z.string().nullable(), href: z.string() })),
+    parts: list(partLinkSchema, 'In their order.'),
   })
-  .meta({ id: 'Results' });
+  .meta({ id: 'Results', description: 'What there is of the results.' });
 
 export const resultPartSchema = z
   .object({
-    job_id: z.string(),
-    list: z.enum(['full', 'success', 'errors']),
-    part: count,
-    count,
-    items: z.array(z.looseObject({ item_id: z.string(), status: itemStatusSchema })),
+    job_id: jobId,
+    list: z.enum(['full', 'success', 'errors']).meta({ description: 'Which list of the index it is of.' }),
+    part: count('Its number; the first is 0.'),
+    count: count('Items in it.'),
+    items: list(z.looseObject({ item_id: itemId, status: itemStatusSchema }), 'In the order in which they were added.'),
   })
-  .meta({ id: 'ResultPart' });
+  .meta({ id: 'ResultPart', description: 'A part of the index of the results: up to a thousand items.' });
 
 export const scraperSummarySchema = z
   .object({
-    id: z.string(),
-    name: z.string(),
-    version: z.string(),
-    description: z.string(),
-    kind: z.string(),
-    hosts: z.array(z.string()).nullable(),
+    id: text('What jobs name it by.'),
+    name: text('What people call it.'),
+    version: text('Its version as it is now.'),
+    description: text('What it collects.'),
+    kind: text('How it works: over HTTP, in a browser, …'),
+    hosts: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'Hosts that it asks; empty if they come with the input, null if they cannot be known.' }),
   })
-  .meta({ id: 'ScraperSummary' });
+  .meta({ id: 'ScraperSummary', description: 'A scraper, as it stands in a list.' });
 
 export const scrapersSchema = z.object({
-  scrapers: z.array(scraperSummarySchema),
-  broken: z.array(z.object({ id: z.string().nullable(), problem: z.string() })),
+  scrapers: list(scraperSummarySchema, 'Those that can be used, by id.'),
+  broken: list(
+    z.object({ id: textOrNull('Its id, if that can be told.'), problem: text('Why it cannot be used.') }),
+    'Those that cannot be used.',
+  ),
 });
 
 export const scraperSchema = scraperSummarySchema
   .extend({
-    lane: z.enum(LANES),
-    can_extract: z.boolean(),
-    input_schema: z.looseObject({}),
-    output_schema: z.looseObject({}).nullable(),
+    lane: z.enum(LANES).meta({ description: 'Which workers run it.' }),
+    can_extract: flag('Whether it can read pages that were kept, without the web.'),
+    input_schema: z.looseObject({}).meta({ description: 'JSON Schema of an item’s input.' }),
+    output_schema: z
+      .looseObject({})
+      .nullable()
+      .meta({ description: 'JSON Schema of the data; null for one that extracts nothing.' }),
   })
-  .meta({ id: 'Scraper' });
+  .meta({ id: 'Scraper', description: 'A scraper, with the JSON schemas of its input and its data.' });
 
-export const queueSchema = z.object({
-  lanes: z.array(z.object({ lane: z.enum(LANES), waiting: count, in_flight: count })),
-});
-
-export const healthSchema = z.object({ status: z.literal('ok'), version: z.string(), uptime_seconds: z.number() });
-
-export const readySchema = z.object({
-  ready: z.boolean(),
-  checks: z.array(z.object({ name: z.string(), ok: z.boolean(), message: z.string().nullable() })),
+const fieldChangeSchema = z.object({
+  field: text('owner, or bills[].amount for a field of a list.'),
+  items: count('Items in which it is different.'),
+  added: count('Of them, those that did not have it before.'),
+  removed: count('Of them, those that have it no more.'),
+  examples: list(
+    z.object({
+      item_id: itemId,
+      before: z.unknown().meta({ description: 'Its old value.' }),
+      after: z.unknown().meta({ description: 'Its new value.' }),
+    }),
+    'A few of the items.',
+  ),
 });
 
 /** What a re-extraction found different, field by field. */
 export const changesSchema = z
   .object({
-    job_id: z.string(),
-    extracts: z.string(),
+    job_id: text('The re-extraction.'),
+    extracts: text('The job whose pages it read.'),
     state: z
       .enum(['waiting', 'comparing', 'complete'])
       .meta({ description: 'waiting: the job is not over. comparing: ask again.' }),
-    compared: count,
-    total: count,
-    changed: count.meta({ description: 'Items of which at least one field is different.' }),
-    failed: count.meta({ description: 'Items that the new parse could not read. They keep their old data.' }),
-    fields: z.array(
-      z.object({
-        field: z.string().meta({ description: 'owner, or bills[].amount for a field of a list.' }),
-        items: count,
-        added: count,
-        removed: count,
-        examples: z.array(z.object({ item_id: z.string(), before: z.unknown(), after: z.unknown() })),
-      }),
-    ),
-    replaced: z.boolean().meta({ description: 'Whether its data stand for those of the older job by now.' }),
+    compared: count('Items that were compared so far.'),
+    total: count('Items that there are to compare.'),
+    changed: count('Items of which at least one field is different.'),
+    failed: count('Items that the new parse could not read. They keep their old data.'),
+    fields: list(fieldChangeSchema, 'Fields that are different in some item.'),
+    replaced: flag('Whether its data stand for those of the older job by now.'),
   })
-  .meta({ id: 'Changes' });
+  .meta({ id: 'Changes', description: 'What a re-extraction found different, field by field.' });
 
 export const extractedSchema = createdSchema
   .extend({
-    extracts: z.string(),
-    without_page: count.meta({ description: 'Successful items of which no page was kept. They stay as they are.' }),
+    extracts: text('The job whose pages it reads.'),
+    without_page: count('Successful items of which no page was kept. They stay as they are.'),
   })
-  .meta({ id: 'CreatedExtraction' });
+  .meta({ id: 'CreatedExtraction', description: 'A re-extraction that was made.' });
+
+const fieldErrorSchema = z.object({
+  path: text('`items.3.input.apn`; empty for the whole of it.'),
+  message: text('What is wrong with it.'),
+});
 
 export const problemSchema = z
   .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    code: z.string(),
-    detail: z.string(),
-    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    type: text('`urn:trawl:problem:` and the code.'),
+    title: text('What the code means, in words.'),
+    status: z.int().meta({ description: 'The HTTP status.' }),
+    code: z
+      .enum(Object.keys(PROBLEMS) as ProblemCode[])
+      .meta({ description: 'What programs switch on. A code is never renamed; there may come to be more.' }),
+    detail: text('What happened in this case, and what to do: for people.'),
+    errors: list(fieldErrorSchema, 'Each bad field.').optional(),
   })
   .meta({ id: 'Problem', description: 'What is wrong, where, and what to do (RFC 9457).' });
 
@@ -314,4 +388,5 @@ export type ScrapersAnswer = z.infer<typeof scrapersSchema>;
 export type ScraperAnswer = z.infer<typeof scraperSchema>;
 export type ChangesAnswer = z.infer<typeof changesSchema>;
 export type ExtractedAnswer = z.infer<typeof extractedSchema>;
-export type ProblemAnswer = z.infer<typeof problemSchema>;
+/** A client may be older than the server: to it, a code is any text. */
+export type ProblemAnswer = Omit<z.infer<typeof problemSchema>, 'code'> & { readonly code: string };

@@ -35,9 +35,13 @@ interface DescribedOperation {
   readonly description?: string;
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
-  readonly responses: Readonly<
-    Record<string, { readonly description: string; readonly content?: Record<string, Media> }>
-  >;
+  readonly responses: Readonly<Record<string, DescribedAnswer>>;
+}
+
+interface DescribedAnswer {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, { readonly description: string }>>;
+  readonly content?: Readonly<Record<string, Media>>;
 }
 
 interface Parameter {
@@ -50,7 +54,7 @@ interface Parameter {
 
 interface Media {
   readonly schema: object;
-  readonly example?: string;
+  readonly example?: unknown;
 }
 
 function operationHtml(operation: DescribedOperation & { readonly path: string; readonly method: string }): string {
@@ -62,7 +66,7 @@ ${requestBody === undefined ? '' : `<h4>Body</h4>${mediaHtml(requestBody.content
 <h4>Answers</h4><table>${Object.entries(responses)
     .map(
       ([status, answer]) =>
-        `<tr><td>${text(status)}</td><td>${marked(answer.description)}${mediaHtml(answer.content ?? {})}</td></tr>`,
+        `<tr><td>${text(status)}</td><td>${marked(answer.description)}${headersHtml(answer.headers ?? {})}${mediaHtml(answer.content ?? {})}</td></tr>`,
     )
     .join('')}</table></details>`;
 }
@@ -72,14 +76,25 @@ function parameterRow({ name, in: place, required, description, schema }: Parame
   return `<tr><td><code>${text(name)}</code></td><td>${told}</td><td>${marked(description ?? '')} ${schemaHtml(schema)}</td></tr>`;
 }
 
+function headersHtml(headers: NonNullable<DescribedAnswer['headers']>): string {
+  return Object.entries(headers)
+    .map(([name, { description }]) => `<div><code>${text(name)}</code> ${marked(description)}</div>`)
+    .join('');
+}
+
 function mediaHtml(content: Readonly<Record<string, Media>>): string {
   return Object.entries(content)
     .filter(([type]) => type !== 'application/problem+json')
     .map(([type, { schema, example }]) => {
-      const shown = example === undefined ? schemaHtml(schema) : `<pre>${text(example)}</pre>`;
-      return `<div><small>${text(type)}</small> ${shown}</div>`;
+      return `<div><small>${text(type)}</small> ${schemaHtml(schema)}${exampleHtml(example)}</div>`;
     })
     .join('');
+}
+
+function exampleHtml(example: unknown): string {
+  if (example === undefined) return '';
+  const shown = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
+  return `<pre>${text(shown)}</pre>`;
 }
 
 /** A reference as a link, all else as it is. */

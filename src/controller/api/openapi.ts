@@ -80,22 +80,17 @@ function describe(operation: Operation, schemas: Record<string, object>): object
     parameters: [
       ...parametersOf(operation.params, 'path', schemas),
       ...parametersOf(operation.query, 'query', schemas),
-      ...headerParameters(id),
+      ...headerParameters(operation),
     ],
     ...requestBodyOf(operation, schemas),
     responses: { ...answersOf(operation, schemas), ...problemsOf([...codes], operation, schemas) },
   };
 }
 
-function headerParameters(id: string): object[] {
-  if (id === 'createJob') return [headerParameter('Idempotency-Key', 'The same key and body never make a second job.')];
-  if (id === 'watchJob') return [headerParameter('Last-Event-ID', 'The id of the last event that was seen.')];
-  if (id === 'downloadArtifact') return [headerParameter('Range', 'One range of bytes.')];
-  return [];
-}
-
-function headerParameter(name: string, description: string): object {
-  return { name, in: 'header', required: false, description, schema: { type: 'string' } };
+function headerParameters({ headers = {} }: Operation): object[] {
+  return Object.entries(headers).map(([name, description]) => {
+    return { name, in: 'header', required: false, description, schema: { type: 'string' } };
+  });
 }
 
 function parametersOf(schema: z.ZodType, place: 'path' | 'query', schemas: Record<string, object>): object[] {
@@ -116,17 +111,15 @@ function requestBodyOf({ body }: Operation, schemas: Record<string, object>): ob
   switch (body.kind) {
     case 'none':
       return {};
-    case 'json':
-      return {
-        requestBody: {
-          required: !body.isOptional,
-          content: { 'application/json': { schema: jsonSchemaOf(body.schema, 'input', schemas) } },
-        },
-      };
+    case 'json': {
+      const { schema, example, isOptional } = body;
+      const content = { 'application/json': { schema: jsonSchemaOf(schema, 'input', schemas), example } };
+      return { requestBody: { required: !isOptional, content } };
+    }
     case 'stream': {
-      const content = Object.entries(body.contentTypes).map(([type, example]) => [
+      const content = Object.entries(body.contentTypes).map(([type, { schema, example }]) => [
         type,
-        { schema: { type: 'string' }, example },
+        { schema: jsonSchemaOf(schema, 'input', schemas), example },
       ]);
       return { requestBody: { required: true, content: Object.fromEntries(content) } };
     }
@@ -139,16 +132,10 @@ function answersOf({ answers }: Operation, schemas: Record<string, object>): Rec
   );
 }
 
-function answerOf({ description, content, headers }: AnswerSpec, schemas: Record<string, object>): object {
+function answerOf({ description, content, headers = {} }: AnswerSpec, schemas: Record<string, object>): object {
   return {
     description,
-    ...(headers === undefined
-      ? {}
-      : {
-          headers: Object.fromEntries(
-            Object.entries(headers).map(([name, text]) => [name, { description: text, schema: { type: 'string' } }]),
-          ),
-        }),
+    ...headersOf(headers),
     ...(content === undefined
       ? {}
       : {
@@ -164,6 +151,25 @@ function answerOf({ description, content, headers }: AnswerSpec, schemas: Record
   };
 }
 
+function headersOf(headers: Readonly<Record<string, string>>): { readonly headers?: object } {
+  const described = Object.entries(headers).map(([name, description]) => [
+    name,
+    { description, schema: { type: 'string' } },
+  ]);
+  return described.length === 0 ? {} : { headers: Object.fromEntries(described) };
+}
+
+/** What comes along with the problems of a status. */
+const PROBLEM_HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { 'WWW-Authenticate': 'How to send a key.' },
+  416: {
+    'Content-Range': 'How many bytes there are.',
+    ETag: 'The SHA-256 of the whole of it, in quotes.',
+    'Accept-Ranges': 'bytes, always.',
+  },
+  503: { 'Retry-After': 'Seconds after which to try again.' },
+};
+
 /** One answer per status, which names the codes that it can have. */
 function problemsOf(codes: readonly ProblemCode[], operation: Operation, schemas: Record<string, object>) {
   const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status);
@@ -175,8 +181,11 @@ function problemsOf(codes: readonly ProblemCode[], operation: Operation, schemas
         const description = some.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' ');
         const own = operation.answers[status];
         const content = { [PROBLEM_TYPE]: { schema } };
-        if (own === undefined) return [status, { description, content }];
-        const described = answerOf(own, schemas) as { content?: object };
+        const headers = PROBLEM_HEADERS[status] ?? {};
+        if (own === undefined) return [status, { description, ...headersOf(headers), content }];
+        const described = answerOf({ ...own, headers: { ...own.headers, ...headers } }, schemas) as {
+          content?: object;
+        };
         const all = { ...described.content, ...content };
         return [status, { ...described, description: `${own.description} ${description}`, content: all }];
       }),

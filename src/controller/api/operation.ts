@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { schemaProblems } from '../schema-problems.ts';
+import { schemaProblems } from '../../domain/schema-problems.ts';
 import { Problem, type ProblemCode } from './problem.ts';
 
 /**
@@ -19,6 +19,8 @@ export interface Operation<Params = unknown, Query = unknown, Body = unknown> {
   readonly access: 'open' | 'read' | 'full';
   readonly params: z.ZodType<Params>;
   readonly query: z.ZodType<Query>;
+  /** Headers that mean something to it, and what; none if left out. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: BodySpec<Body>;
   /** By HTTP status. */
   readonly answers: Readonly<Record<number, AnswerSpec>>;
@@ -35,9 +37,16 @@ export type BodySpec<Body> =
       readonly limitBytes: number;
       /** Where nothing at all stands for `{}`. */
       readonly isOptional: boolean;
+      readonly example: unknown;
     }
-  /** Of any length: the operation reads it as it comes. Examples by content type. */
-  | { readonly kind: 'stream'; readonly contentTypes: Readonly<Record<string, string>> };
+  /** Of any length: the operation reads it as it comes. */
+  | { readonly kind: 'stream'; readonly contentTypes: Readonly<Record<string, StreamSpec>> };
+
+export interface StreamSpec {
+  /** Of the whole of it; nothing is checked against it here. */
+  readonly schema: z.ZodType;
+  readonly example: unknown;
+}
 
 export interface AnswerSpec {
   readonly description: string;
@@ -78,13 +87,18 @@ const MIB = 1 << 20;
 
 export function jsonBody<Body>(
   schema: z.ZodType<Body>,
+  example: unknown,
   { limitBytes = MIB, isOptional = false }: { limitBytes?: number; isOptional?: boolean } = {},
 ): BodySpec<Body> {
-  return { kind: 'json', schema, limitBytes, isOptional };
+  return { kind: 'json', schema, limitBytes, isOptional, example };
 }
 
-export function jsonAnswer(description: string, schema: z.ZodType): AnswerSpec {
-  return { description, content: { 'application/json': schema } };
+export function jsonAnswer(
+  description: string,
+  schema: z.ZodType,
+  headers: Readonly<Record<string, string>> = {},
+): AnswerSpec {
+  return { description, content: { 'application/json': schema }, headers };
 }
 
 /** What is wrong with many fields is cut short: nobody reads the thousandth. */

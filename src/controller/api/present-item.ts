@@ -14,7 +14,8 @@ export function presentItem(item: ItemRecord): ItemAnswer {
     status: item.status,
     input: item.input,
     error: failure ? presentFailure(failure) : null,
-    attempts: item.attempts.length,
+    // The list of them is cut; each knows its number.
+    attempts: last?.attempt ?? 0,
     tries: last?.tries ?? 0,
     first_attempt_at: first ? iso(first.startedAt) : null,
     last_attempt_at: last ? iso(last.startedAt) : null,
@@ -24,20 +25,22 @@ export function presentItem(item: ItemRecord): ItemAnswer {
 }
 
 export function presentItemDetail(item: ItemRecord, job: JobRecord): ItemDetailAnswer {
+  const last = item.attempts.at(-1);
   return {
     ...presentItem(item),
     job_id: item.jobId,
-    scraper_id: job.scraperId,
-    scraper_version: job.scraperVersion,
+    scraper_id: last?.scraperId ?? job.scraperId,
+    scraper_version: last?.scraperVersion ?? job.scraperVersion,
     deliveries: item.deliveries,
     strikes: item.strikes,
-    history: item.attempts.map(({ attempt, tries, startedAt, durationMs, end, failure }) => ({
+    history: item.attempts.map(({ attempt, tries, startedAt, durationMs, end, failure, scraperVersion }) => ({
       attempt,
       tries,
       started_at: iso(startedAt),
       duration_ms: durationMs,
       status: end,
       error: failure ? presentFailure(failure) : null,
+      scraper_version: scraperVersion ?? job.scraperVersion,
     })),
   };
 }

@@ -2,6 +2,8 @@ import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../../ports/clock.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
+import { describeError } from '../log-error.ts';
+import { isNestedTooDeep, MAX_DEPTH } from '../storable.ts';
 import { type AllowedHosts, checkHost, checkOrigin, type Keys, keyIn, mayPass } from './access.ts';
 import { type ApiReply, checked, type Operation } from './operation.ts';
 import { PROBLEM_TYPE, PROBLEMS, Problem, renderProblem } from './problem.ts';
@@ -42,7 +44,8 @@ export function buildServer(parts: ServerParts): { readonly app: FastifyInstance
     requestTimeout: 0,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    http: { maxHeaderSize: MAX_HEADER_BYTES },
+    // A request without a Host is turned away by us, in words.
+    http: { maxHeaderSize: MAX_HEADER_BYTES, requireHostHeader: false },
     frameworkErrors: (error, _request, reply) => void sendProblem(reply, problemOf(error)),
     clientErrorHandler: answerBrokenRequest,
   });
@@ -55,17 +58,23 @@ export function buildServer(parts: ServerParts): { readonly app: FastifyInstance
     checkOrigin(header('origin'), header('host'), header('sec-fetch-site'));
     if (isStopping) throw new Problem('stopping', 'The server is stopping: try again in a moment.');
   });
-  app.addHook('onResponse', async (request, reply) => report(parts, request, reply));
+  app.addHook('onResponse', async (request, reply) => {
+    report(parts, request, reply);
+    // It would be kept for the next request, which is not taken any more, and the server waits for it.
+    if (isStopping) request.raw.socket.destroySoon();
+  });
   app.setErrorHandler((error, request, reply) => {
+    if (!request.raw.complete) reply.header('connection', 'close');
     // Nobody is left to hear of it, and it was nobody's fault here.
-    if (request.raw.destroyed && !request.raw.complete) {
+    if (request.raw.destroyed && !request.raw.complete && !(error instanceof Problem)) {
       parts.log.debug({ method: request.method, path: request.routeOptions.url }, 'the sender hung up');
       return sendProblem(reply, new Problem('malformed_request', 'The request was cut off.'));
     }
     if (error instanceof StorageTrouble) parts.onStorageTrouble(error.message);
     const problem = problemOf(error);
     if (problem.code === 'internal_error') {
-      parts.log.error({ method: request.method, path: request.routeOptions.url, err: error }, 'a request went wrong');
+      const about = { method: request.method, path: request.routeOptions.url };
+      parts.log.error({ ...about, error: describeError(error) }, 'a request went wrong');
     }
     return sendProblem(reply, problem);
   });
@@ -80,7 +89,10 @@ export function buildServer(parts: ServerParts): { readonly app: FastifyInstance
     const text = textOf(body);
     if (text === null) done(new Problem('malformed_request', 'The body is not UTF-8.'), undefined);
     else if (text.trim() === '') done(null, undefined);
-    else app.getDefaultJsonParser('error', 'error')(request, text, done);
+    // Before it is parsed: what is very deep takes seconds, in which nobody else is served.
+    else if (typeof body !== 'string' && isNestedTooDeep(body)) {
+      done(new Problem('malformed_request', `The body is nested more than ${MAX_DEPTH} levels deep.`), undefined);
+    } else app.getDefaultJsonParser('error', 'error')(request, text, done);
   });
   for (const operation of parts.operations) if (operation.body.kind !== 'stream') addRoute(app, operation, parts);
   // Bodies that the operation reads itself, as they come.
@@ -130,11 +142,21 @@ async function handle(operation: Operation, request: FastifyRequest, reply: Fast
     params: checked(operation.params, request.params, 'The path'),
     query: checked(operation.query, { ...(request.query as object) }, 'The query'),
     body: bodyOf(operation, request),
-    stream: request.raw,
+    stream: operation.body.kind === 'stream' ? bytesOf(request) : NOTHING,
     header: headerOf(request),
     signal: gone.signal,
   });
 }
+
+/**
+ * Whoever stops reading early still answers, on a connection that the rest of the body would be in the way of: so the
+ * request is not destroyed, and the connection ends with the answer.
+ */
+function bytesOf({ raw }: FastifyRequest): AsyncIterable<Uint8Array> {
+  return { [Symbol.asyncIterator]: () => raw.iterator({ destroyOnReturn: false }) };
+}
+
+const NOTHING: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: () => Readable.from([])[Symbol.asyncIterator]() };
 
 function bodyOf({ body }: Operation, request: FastifyRequest): unknown {
   if (body.kind !== 'json') return undefined;
@@ -173,7 +195,9 @@ function asItIs(text: unknown): string {
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof StorageTrouble) {
-    return new Problem('storage_trouble', `${error.message}. Nothing was changed: try again when there is room.`);
+    // Written, perhaps, but not known to be safe: that must not be called done, nor undone.
+    const advice = 'Ask for the same again in a moment; a job with an Idempotency-Key is not made twice.';
+    return new Problem('storage_trouble', `${error.message}. ${advice}`);
   }
   const { statusCode, message } = error as { statusCode?: number; message?: string };
   switch (statusCode) {

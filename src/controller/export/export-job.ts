@@ -7,6 +7,8 @@ import { csvHeader, csvLine } from './csv-line.ts';
 import { parquetBytes } from './parquet-bytes.ts';
 
 export interface ExportParts extends RowParts {
+  /** Whether the job is still the one that is exported: it may be deleted, and another made of that id. */
+  readonly isStillThere: () => Promise<boolean>;
   readonly clock: Pick<Clock, 'turn'>;
 }
 
@@ -39,7 +41,7 @@ export function exportJob(
   const { contentType, extension } = FORMATS[format];
   const suffix = filter === 'all' ? '' : `-${filter}`;
   const body = untilStopped((signal) => {
-    const batches = inTurns(rowBatches(parts, jobId, FILTERS[filter]), parts.clock, signal);
+    const batches = inTurns(rowBatches(parts, jobId, FILTERS[filter]), parts, signal);
     return format === 'jsonl' ? textChunks('', batches, jsonLine) : tableBytes(format, batches, scraper, parts.clock);
   });
   return { contentType, fileName: `${fileStem(jobId)}${suffix}.${extension}`, body };
@@ -97,12 +99,14 @@ async function* followedBy(head: RowBatch[], rest: AsyncIterable<RowBatch>): Asy
 
 async function* inTurns(
   batches: AsyncIterable<RowBatch>,
-  clock: Pick<Clock, 'turn'>,
+  { clock, isStillThere }: Pick<ExportParts, 'clock' | 'isStillThere'>,
   signal: AbortSignal,
 ): AsyncGenerator<RowBatch> {
   for await (const batch of batches) {
     await clock.turn();
     if (signal.aborted) return;
+    // A file that ends early looks like a whole one: its reader must see that it is not.
+    if (!(await isStillThere())) throw new Error('the job was deleted while it was exported');
     yield batch;
   }
 }

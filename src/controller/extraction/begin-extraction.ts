@@ -2,11 +2,12 @@ import type { z } from 'zod';
 import type { Digest } from '../../domain/artifact.ts';
 import type { ItemRecord, NewItem } from '../../domain/item.ts';
 import type { JobRecord, NewJob } from '../../domain/job.ts';
+import type { FieldProblem } from '../../domain/schema-problems.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import type { extractBody } from '../api/requests.ts';
-import type { CatalogScraper, FieldProblem, ScraperCatalog } from '../scraper-catalog.ts';
+import type { CatalogScraper, ScraperCatalog } from '../scraper-catalog.ts';
 
 export type ExtractRequest = z.output<typeof extractBody>;
 
@@ -26,7 +27,8 @@ export type ExtractionAnswer =
   | { readonly kind: 'exists'; readonly job: JobRecord }
   /** There is nothing to read, or not now; and nothing was made. */
   | { readonly kind: 'nothing'; readonly message: string }
-  | { readonly kind: 'begun'; readonly job: JobRecord; readonly withoutPage: number };
+  /** `isNew` for one call only, however often the same is asked for: the one that started the job. */
+  | { readonly kind: 'begun'; readonly job: JobRecord; readonly withoutPage: number; readonly isNew: boolean };
 
 /** Of the older job's items, read and added together. */
 const CHUNK = 1000;
@@ -50,7 +52,9 @@ export async function beginExtraction(
   const wanted = extractionOf(parts, source, found.scraper, request);
   const present = await ledger.job(wanted.jobId);
   if (present !== null && present.submission !== wanted.submission) return { kind: 'exists', job: present };
-  if (present !== null && !present.held) return { kind: 'begun', job: present, withoutPage: leftOut(source, present) };
+  if (present !== null && !present.held) {
+    return { kind: 'begun', job: present, withoutPage: leftOut(source, present), isNew: false };
+  }
   if (source.status === 'pending' || source.status === 'in_progress') {
     return { kind: 'nothing', message: `the job ${source.jobId} still runs: its pages can be read when it has ended` };
   }
@@ -62,10 +66,11 @@ export async function beginExtraction(
     return { kind: 'missing' };
   }
   // Refused if somebody else, who made the same call, came first.
-  await ledger.changeJob(wanted.jobId, { kind: 'start' }, clock.now());
+  const started = await ledger.changeJob(wanted.jobId, { kind: 'start' }, clock.now());
   const job = await ledger.job(wanted.jobId);
   if (job === null) return { kind: 'nothing', message: `the job ${wanted.jobId} was deleted while it was made` };
-  return { kind: 'begun', job, withoutPage: seeded.withoutPage };
+  const isNew = started !== 'missing' && !('refused' in started);
+  return { kind: 'begun', job, withoutPage: seeded.withoutPage, isNew };
 }
 
 async function seed(
@@ -139,6 +144,7 @@ function extractionOf(
     labels: request.labels,
     held: true,
     extracts: source.jobId,
+    sourceCreatedAt: source.createdAt,
     // The version, too: the rest of a job must not be read by another parse than its beginning.
     submission: digest(JSON.stringify(['extract', source.jobId, source.createdAt, id, version, workers, name, labels])),
   };

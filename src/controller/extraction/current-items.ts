@@ -1,21 +1,33 @@
-import type { ItemRecord } from '../../domain/item.ts';
+import { type AttemptRecord, type ItemRecord, otherVersion } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
-import type { ItemBook } from '../../ports/ledger.ts';
+import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import { itemsAlike } from './items-alike.ts';
 
 export type CurrentItems = Pick<ItemBook, 'item' | 'items' | 'itemsAt'>;
 
 /**
  * The items of a job with what stands for their data now: that of the re-extraction which replaced them, where it
- * succeeded, and their own otherwise. Pages, pictures and documents are always their own, and so is how they ended.
+ * succeeded, and their own otherwise. Pages, pictures and documents are always their own, and so is how they ended; but
+ * the scraper and version told of the last attempt are those that the data come from.
  */
-export function currentItems(ledger: CurrentItems, job: Pick<JobRecord, 'jobId' | 'replacedBy'>): CurrentItems {
+export function currentItems(
+  ledger: CurrentItems & Pick<JobBook, 'job'>,
+  job: Pick<JobRecord, 'jobId' | 'replacedBy' | keyof ScraperRef>,
+): CurrentItems {
   const { jobId, replacedBy } = job;
   if (replacedBy === undefined) return ledger;
+  let extraction: Promise<JobRecord | null> | null = null;
+  const renewed = async (record: ItemRecord, newer: ItemRecord | null | undefined): Promise<ItemRecord> => {
+    if (newer?.status !== 'success' || !mayBeReplaced(record)) return record;
+    extraction ??= ledger.job(replacedBy);
+    const by = await extraction;
+    // Deleted between two reads, and its data with it.
+    return by === null ? record : withNewData(record, newer, job, by);
+  };
   const replaced = async (records: readonly ItemRecord[]): Promise<readonly ItemRecord[]> => {
     const ids = records.filter(mayBeReplaced).map(({ itemId }) => itemId);
     const newer = await itemsAlike(ledger, replacedBy, ids);
-    return records.map((record) => withNewData(record, newer.get(record.itemId)));
+    return Promise.all(records.map((record) => renewed(record, newer.get(record.itemId))));
   };
   /** Whoever asks for another job by mistake gets that job's own items. */
   const isOurs = (asked: string) => asked === jobId;
@@ -23,7 +35,7 @@ export function currentItems(ledger: CurrentItems, job: Pick<JobRecord, 'jobId' 
     async item(asked, itemId) {
       const record = await ledger.item(asked, itemId);
       if (record === null || !isOurs(asked)) return record;
-      return withNewData(record, mayBeReplaced(record) ? await ledger.item(replacedBy, itemId) : null);
+      return renewed(record, mayBeReplaced(record) ? await ledger.item(replacedBy, itemId) : null);
     },
     async items(asked, filter, request) {
       const page = await ledger.items(asked, filter, request);
@@ -41,9 +53,30 @@ function mayBeReplaced({ status }: ItemRecord): boolean {
   return status === 'success';
 }
 
-function withNewData(record: ItemRecord, newer: ItemRecord | null | undefined): ItemRecord {
-  if (newer?.status !== 'success' || !mayBeReplaced(record)) return record;
+type ScraperRef = Pick<JobRecord, 'scraperId' | 'scraperVersion'>;
+
+function withNewData(record: ItemRecord, newer: ItemRecord, job: ScraperRef, by: ScraperRef): ItemRecord {
   const data = newer.artifacts.filter(({ kind }) => kind === 'data' || kind === 'metadata');
+  if (data.length === 0) return record;
   const isReplaced = (kind: string) => data.some((each) => each.kind === kind);
-  return { ...record, artifacts: [...record.artifacts.filter(({ kind }) => !isReplaced(kind)), ...data] };
+  return {
+    ...record,
+    attempts: record.attempts.map((attempt, index, { length }) =>
+      index < length - 1 ? attempt : readAnew(attempt, newer.attempts.at(-1), job, by),
+    ),
+    artifacts: [...record.artifacts.filter(({ kind }) => !isReplaced(kind)), ...data],
+  };
+}
+
+function readAnew(
+  { scraperVersion: _replaced, ...attempt }: AttemptRecord,
+  newer: AttemptRecord | undefined,
+  job: ScraperRef,
+  { scraperId, scraperVersion }: ScraperRef,
+): AttemptRecord {
+  return {
+    ...attempt,
+    ...otherVersion({ scraperVersion: newer?.scraperVersion ?? scraperVersion }, job),
+    ...(scraperId === job.scraperId ? {} : { scraperId }),
+  };
 }

@@ -17,13 +17,19 @@ export interface ReplaceParts {
 export async function replaceResults({ ledger, clock }: ReplaceParts, extractionJobId: string): Promise<ReplaceAnswer> {
   const extraction = await ledger.job(extractionJobId);
   if (extraction === null) return { kind: 'missing' };
-  const { extracts, status } = extraction;
+  const { extracts, status, sourceCreatedAt } = extraction;
+  if (extraction.removing) return refused(`the job ${extractionJobId} is being deleted`);
   if (extracts === undefined) return refused(`the job ${extractionJobId} is no re-extraction`);
   if (status !== 'completed') {
     return refused(`the job ${extractionJobId} is ${status}: only what is completed can replace older results`);
   }
   // A retry of what it could not read makes another round of it, which may be put in place as well.
-  const event = { kind: 'replace-results', by: extractionJobId, ofRound: extraction.round } as const;
+  const event = {
+    kind: 'replace-results',
+    by: extractionJobId,
+    ofRound: extraction.round,
+    ...(sourceCreatedAt === undefined ? {} : { sourceCreatedAt }),
+  } as const;
   const answer = await ledger.changeJob(extracts, event, clock.now());
   if (answer === 'missing') return refused(`the job ${extracts}, whose pages it read, is gone`);
   return 'refused' in answer ? refused(answer.refused) : { kind: 'replaced', source: answer };

@@ -111,6 +111,26 @@ export function itemCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).round, 1);
   });
 
+  test('an upload to a job that is cancelled meanwhile is told so before its last line', async () => {
+    const { job_id: jobId } = await client.create({ scraper_id: 'example-noop' });
+    const { promise: isCancelled, resolve: cancelled } = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array>({
+      async start(lines) {
+        lines.enqueue(new TextEncoder().encode(linesOf(noopItems(1000))));
+        await isCancelled;
+        // And then nothing: the sender has more, and waits.
+        lines.enqueue(new TextEncoder().encode(linesOf(noopItems(2000, 1000))));
+      },
+    });
+    const asked = { body, headers: { 'content-type': NDJSON } };
+    const refused = client.refused(409, 'state_conflict', 'POST', `/jobs/${jobId}/items`, asked);
+    await client.until(jobId, ({ data }) => data.summary?.success === 1000);
+    await client.post(`/jobs/${jobId}/cancel`);
+    cancelled();
+    assert.match((await refused).detail, /cancelled.* 1000 of this request were added/);
+    assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, 1000);
+  });
+
   test('items in a content type that items do not come in are refused', async () => {
     const jobId = await heldJob(client);
     const send = (headers: Record<string, string>) =>
@@ -173,6 +193,23 @@ export function itemCases(client: Client): void {
     assert.deepEqual([good.status, good.error, good.attempts, good.scraper_version], ['success', null, 1, '2.0.0']);
     assert.deepEqual(good.artifacts.map(({ kind }) => kind).sort(), ['data', 'html']);
     await client.refused(404, 'item_not_found', 'GET', `/jobs/${jobId}/items/nobody`);
+  });
+
+  test('an item that was tried more than ten times tells how often, and of the last ten what came of them', async () => {
+    const jobId = await completedWithFailures(client, { good: 0, no_results: 1 });
+    for (let round = 2; round <= 12; round += 1) {
+      await client.post(`/jobs/${jobId}/retry`);
+      await client.ended(jobId);
+    }
+    const item = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/no_results-0`);
+    assert.deepEqual([item.status, item.attempts, item.deliveries], ['failed', 12, 12]);
+    assert.deepEqual(
+      item.history.map(({ attempt }) => attempt),
+      [3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+    );
+    assert.equal(item.last_attempt_at, item.history.at(-1)?.started_at);
+    const { items } = await client.get<ItemPageAnswer>(`/jobs/${jobId}/items`);
+    assert.equal(items[0]?.attempts, 12);
   });
 
   test('an item is found by any id that it can have', async () => {

@@ -4,12 +4,15 @@ import { test } from 'node:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import type { ScraperAnswer, ScrapersAnswer } from '../../../src/controller/api/answers.ts';
 import { openObjects } from '../../support/openapi.ts';
-import { type Client, noopItems, uniqueId } from './client.ts';
+import { Client, noopItems, type Start, uniqueId } from './client.ts';
+import { completedWithFailures } from './made-jobs.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** The service itself: what it tells of itself, and what it says to requests that are none. */
-export function serviceCases(client: Client): void {
+export async function serviceCases(client: Client, start: Start): Promise<void> {
+  const still = await Client.of(await start({ workers: 0 }));
+
   test('the OpenAPI document has nothing that a linter finds fault with', async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const { text } = await client.ask('GET', '/openapi.json');
@@ -65,9 +68,21 @@ export function serviceCases(client: Client): void {
     await client.refused(404, 'scraper_not_found', 'GET', '/scrapers/nobody');
   });
 
-  test('the queue is told lane by lane', async () => {
-    const { lanes } = await client.get<{ lanes: { lane: string; waiting: number; in_flight: number }[] }>('/queue');
-    assert.deepEqual(lanes.map(({ lane }) => lane).sort(), ['browser', 'http']);
+  test('the queue is told lane by lane: what waits for a worker, and what workers are at', async () => {
+    const throttling = { max_concurrent_workers: 5 };
+    const made = async (where: Client) => {
+      const items = Array.from({ length: 7 }, (_, n) => ({ item_id: `${n}`, input: { ms: n < 5 ? 1000 : 0 } }));
+      return where.create({ scraper_id: 'example-slow', items, execution_policy: { throttling } });
+    };
+    const nothing = { waiting: 0, in_flight: 0 };
+    assert.deepEqual(await depths(still), { browser: nothing, http: nothing });
+    const { job_id: waiting } = await made(still);
+    await still.until(waiting, ({ data }) => data.summary?.queued === 5);
+    assert.deepEqual(await depths(still), { browser: nothing, http: { waiting: 5, in_flight: 0 } });
+    const { job_id: working } = await made(client);
+    await client.until(working, ({ data }) => data.summary?.in_progress === 5);
+    assert.deepEqual(await depths(client), { browser: nothing, http: { waiting: 0, in_flight: 5 } });
+    await client.ended(working);
   });
 
   test('a service that is well is healthy and ready', async () => {
@@ -78,12 +93,36 @@ export function serviceCases(client: Client): void {
   });
 
   test('metrics count what was asked and what was done', async () => {
-    await client.run({ scraper_id: 'example-noop', items: noopItems(3) });
-    const { text, headers } = await client.ask('GET', '/metrics');
-    assert.match(headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
-    assert.match(text, /^# TYPE \w+ counter$/m);
-    assert.match(text, /createJob/);
-    assert.doesNotMatch(text, /nobody-made-it|\/jobs\//);
+    const before = await metricsOf(client);
+    const jobId = await completedWithFailures(client, { good: 3, server_error: 2, no_results: 1 });
+    await client.refused(404, 'job_not_found', 'GET', '/jobs/nobody-made-it');
+    await client.refused(404, 'job_not_found', 'GET', '/jobs/nobody-made-it');
+    await client.refused(404, 'not_found', 'GET', '/nobody-made-it');
+    const after = await metricsOf(client);
+    const more = [...after].map(([series, value]) => [series, value - (before.get(series) ?? 0)] as const);
+    const grown = (name: string) => Object.fromEntries(more.filter(([key, by]) => key.startsWith(name) && by !== 0));
+    assert.deepEqual(grown('trawl_items_total'), {
+      'trawl_items_total{status="success",error_type="none"}': 3,
+      'trawl_items_total{status="failed",error_type="server_error"}': 2,
+      'trawl_items_total{status="failed",error_type="no_results"}': 1,
+    });
+    assert.deepEqual(grown('trawl_attempt_duration_seconds_count'), {
+      'trawl_attempt_duration_seconds_count{status="success"}': 3,
+      'trawl_attempt_duration_seconds_count{status="failed"}': 3,
+    });
+    assert.deepEqual(grown('trawl_jobs_ended_total'), { 'trawl_jobs_ended_total{status="completed"}': 1 });
+    const asked = 'trawl_http_request_duration_seconds_count';
+    assert.deepEqual(grown(asked), {
+      [`${asked}{operation="getMetrics",method="GET",status_class="2xx"}`]: 1,
+      [`${asked}{operation="createJob",method="POST",status_class="2xx"}`]: 1,
+      [`${asked}{operation="watchJob",method="GET",status_class="2xx"}`]: 1,
+      [`${asked}{operation="getJob",method="GET",status_class="4xx"}`]: 2,
+      [`${asked}{operation="none",method="GET",status_class="4xx"}`]: 1,
+    });
+    assert.equal(after.get('trawl_workers_connected'), 1);
+    assert.equal(after.get('trawl_leading'), 1);
+    const ids = [...after.keys()].filter((series) => series.includes('nobody-made-it') || series.includes(jobId));
+    assert.deepEqual(ids, []);
   });
 
   test('what is no path of the API is told so', async () => {
@@ -172,4 +211,18 @@ export function serviceCases(client: Client): void {
       assert.deepEqual([headers.get('x-content-type-options'), headers.get('cache-control')], ['nosniff', 'no-store']);
     }
   });
+}
+
+async function depths(client: Client): Promise<Record<string, { waiting: number; in_flight: number }>> {
+  const { lanes } = await client.get<{ lanes: { lane: string; waiting: number; in_flight: number }[] }>('/queue');
+  return Object.fromEntries(lanes.map(({ lane, ...depth }) => [lane, depth]));
+}
+
+/** Every series, by its name and labels as they stand there. */
+async function metricsOf(client: Client): Promise<ReadonlyMap<string, number>> {
+  const { text, headers } = await client.ask('GET', '/metrics');
+  assert.match(headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+  assert.match(text, /^# TYPE trawl_items_total counter$/m);
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { inFlightOf } from '../../../src/domain/counts.ts';
 import { planDispatch } from '../../../src/domain/dispatch-plan.ts';
-import { whenDispatched } from '../../../src/domain/job.ts';
+import { whenDispatched } from '../../../src/domain/job-progress.ts';
 import { failedWith, NOW, partOf, policyOf, SCRAPED } from '../../support/builders.ts';
 import type { AddCase } from '../suite.ts';
 import {

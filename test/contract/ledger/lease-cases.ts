@@ -14,6 +14,7 @@ import {
   type LedgerParts,
   leaseOf,
   NEVER_QUEUED_TOO_LONG,
+  refusal,
   takeOne,
   takeOut,
 } from './hands.ts';
@@ -123,12 +124,16 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
 
   add('a work order says how to work, and its revision changes with the policy', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 2, scraperId: 'maricopa-az' });
-    const { policy } = await jobOf(ledger, jobId);
-    assert.deepEqual(await ledger.workOrder(jobId), { scraperId: 'maricopa-az', policy, policyRevision: 1 });
+    const { policy, createdAt: jobCreatedAt } = await jobOf(ledger, jobId);
+    const order = { jobCreatedAt, scraperId: 'maricopa-az', policy, policyRevision: 1 };
+    assert.deepEqual(await ledger.workOrder(jobId), order);
     const slower = { ...policy, throttling: { ...policy.throttling, max_concurrent_workers: 1 } };
     await change(ledger, jobId, { kind: 'policy', policy: slower });
-    assert.deepEqual(await ledger.workOrder(jobId), { scraperId: 'maricopa-az', policy: slower, policyRevision: 2 });
-    assert.equal((await takeOne(ledger, jobId)).policyRevision, 2);
+    assert.deepEqual(await ledger.workOrder(jobId), { ...order, policy: slower, policyRevision: 2 });
+    const lease = await takeOne(ledger, jobId);
+    assert.deepEqual([lease.policyRevision, lease.jobCreatedAt], [2, jobCreatedAt]);
+    const late = { kind: 'policy', policy, ifRevision: 1 } as const;
+    assert.match(await refusal(ledger, jobId, late), /changed meanwhile/);
     assert.equal(await ledger.workOrder('nobody'), null);
   });
 

@@ -14,6 +14,7 @@ import {
   LEASE_MS,
   type LedgerParts,
   NEVER_QUEUED_TOO_LONG,
+  reopenAll,
   takeOne,
   takeOut,
 } from './hands.ts';
@@ -39,6 +40,37 @@ export function settleCases(add: AddCase<LedgerParts>): void {
     ]);
     await checkBooks(ledger, jobId);
   });
+
+  add(
+    'an attempt tells the version that was run, where it is not the one that the job was made with',
+    async ({ ledger }) => {
+      const jobId = await givenJob(ledger, { items: 4, policy: ONE_WORKER });
+      const { scraperVersion } = await jobOf(ledger, jobId);
+      const outcomes = [SCRAPED, failedWith('timeout'), SKIPPED, SCRAPED];
+      const settleAll = async (versions: readonly (string | undefined)[]) => {
+        const lease = await takeOne(ledger, jobId, { perBatch: versions.length });
+        const items = lease.items.map((item, index) => {
+          const ran = versions[index];
+          return { ...settlement(item, outcomes[item.seq]), ...(ran === undefined ? {} : { scraperVersion: ran }) };
+        });
+        assert.deepEqual(await ledger.settle([{ token: lease.token, jobId, items }], NOW), ['recorded']);
+      };
+      const told = async () =>
+        (await allItems(ledger, jobId)).map(({ attempts }) =>
+          attempts.map((attempt) => ('scraperVersion' in attempt ? attempt.scraperVersion : 'as the job')),
+        );
+      await settleAll([scraperVersion, '9.0.0', '9.1.0', '9.2.0']);
+      assert.deepEqual(await told(), [['as the job'], ['9.0.0'], ['9.1.0'], ['9.2.0']]);
+      for (const version of [scraperVersion, '10.0.0', undefined]) {
+        assert.equal(await reopenAll(ledger, jobId), 1);
+        assert.equal((await itemOf(ledger, jobId, 'p-1')).attempts[0]?.scraperVersion, '9.0.0', 'also while it waits');
+        await settleAll([version]);
+      }
+      const [, tried] = await told();
+      assert.deepEqual(tried, ['9.0.0', 'as the job', '10.0.0', 'as the job']);
+      await checkBooks(ledger, jobId);
+    },
+  );
 
   add('every kind of outcome is counted, and tallied for the breaker in the order it came', async ({ ledger }) => {
     const outcomes: Outcome[] = [SCRAPED, SKIPPED, ...FAILURE_TYPES.map((type) => failedWith(type)), SCRAPED];

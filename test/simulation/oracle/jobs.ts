@@ -245,6 +245,7 @@ const FROM: Readonly<Record<JobEvent['kind'], readonly JobStatus[]>> = {
   complete: ['in_progress', 'paused'],
   policy: ['pending', 'in_progress', 'paused', 'completed', 'failed'],
   'replace-results': ['pending', 'in_progress', 'paused', 'completed', 'failed', 'cancelled'],
+  remove: ['pending', 'paused', 'completed', 'failed', 'cancelled'],
   manifest: ['completed', 'cancelled'],
 };
 
@@ -252,6 +253,7 @@ function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus
   switch (event.kind) {
     case 'start':
     case 'policy':
+    case 'remove':
     case 'replace-results':
     case 'manifest':
       return from;

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { beginExtraction } from '../../extraction/begin-extraction.ts';
 import { replaceResults } from '../../extraction/replace-results.ts';
 import { changesSchema, extractedSchema, jobStatusAnswerSchema } from '../answers.ts';
@@ -6,7 +5,9 @@ import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../ope
 import { type ApiParts, jobOf, noJob } from '../parts.ts';
 import { presentCreated, presentStatus } from '../present-job.ts';
 import { Problem, sentence } from '../problem.ts';
-import { extractBody, jobPath, noQuery } from '../requests.ts';
+import { emptyBody, extractBody, jobPath, noQuery } from '../requests.ts';
+
+const EXTRACT_EXAMPLE = { job_id: 'parcels-again', labels: { why: 'owners' } };
 
 export function extractionOperations(parts: ApiParts): Operation[] {
   return [
@@ -18,12 +19,16 @@ export function extractionOperations(parts: ApiParts): Operation[] {
       summary: 'Run a newer parse over the pages that a job kept, without a request',
       description:
         'Makes a job of its own. When it is over, `GET /jobs/{job_id}/changes` of the new job tells which fields are ' +
-        'different, and `POST /jobs/{job_id}/replace` puts its data in the place of the old.',
+        'different, and `POST /jobs/{job_id}/replace` puts its data in the place of the old. The same request under the ' +
+        'same `job_id` never makes a second job.',
       access: 'full',
       params: jobPath,
       query: noQuery,
-      body: jsonBody(extractBody, { isOptional: true }),
-      answers: { 201: jsonAnswer('The job was made and started.', extractedSchema) },
+      body: jsonBody(extractBody, EXTRACT_EXAMPLE, { isOptional: true }),
+      answers: {
+        201: jsonAnswer('The job was made and started.', extractedSchema, { Location: 'The path of the new job.' }),
+        200: jsonAnswer('The same request had made it before (job_id).', extractedSchema),
+      },
       problems: ['job_not_found', 'job_exists', 'state_conflict'],
       async handle({ params: { job_id: jobId }, body }) {
         const answer = await beginExtraction(parts, jobId, body);
@@ -37,8 +42,10 @@ export function extractionOperations(parts: ApiParts): Operation[] {
           case 'nothing':
             throw new Problem('state_conflict', sentence(answer.message));
           case 'begun': {
-            const { job, withoutPage } = answer;
-            return { status: 201, json: { ...presentCreated(job), extracts: jobId, without_page: withoutPage } };
+            const { job, withoutPage, isNew } = answer;
+            const json = { ...presentCreated(job), extracts: jobId, without_page: withoutPage };
+            if (!isNew) return { status: 200, json };
+            return { status: 201, headers: { location: `/jobs/${encodeURIComponent(job.jobId)}` }, json };
           }
         }
       },
@@ -49,6 +56,8 @@ export function extractionOperations(parts: ApiParts): Operation[] {
       path: '/jobs/{job_id}/changes',
       tag: 'results',
       summary: 'What a re-extraction found different, field by field',
+      description:
+        'The data are compared once the job is over: ask again until `state` is `complete`. Nothing is replaced by it.',
       access: 'read',
       params: jobPath,
       query: noQuery,
@@ -72,7 +81,7 @@ export function extractionOperations(parts: ApiParts): Operation[] {
       access: 'full',
       params: jobPath,
       query: noQuery,
-      body: jsonBody(z.strictObject({}), { isOptional: true }),
+      body: jsonBody(emptyBody, {}, { isOptional: true }),
       answers: { 200: jsonAnswer('How the older job stands.', jobStatusAnswerSchema) },
       problems: ['job_not_found', 'state_conflict'],
       async handle({ params: { job_id: jobId } }) {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { download } from '../../download.ts';
 import { currentItems } from '../../extraction/current-items.ts';
 import { takeInItems } from '../../intake.ts';
@@ -9,6 +10,9 @@ import { type ApiParts, jobOf, noJob } from '../parts.ts';
 import { presentItem, presentItemDetail } from '../present-item.ts';
 import { Problem } from '../problem.ts';
 import { downloadQuery, itemPath, itemsQuery, jobPath, noQuery } from '../requests.ts';
+
+const KNOWN_BY = { ETag: 'The SHA-256 of the whole of it, in quotes.', 'Accept-Ranges': 'bytes, always.' };
+const AS_A_FILE = { 'Content-Disposition': 'A file to keep, and its name.' };
 
 export function itemOperations(parts: ApiParts): Operation[] {
   const { ledger, store } = parts;
@@ -29,9 +33,20 @@ export function itemOperations(parts: ApiParts): Operation[] {
       body: {
         kind: 'stream',
         contentTypes: {
-          'application/x-ndjson': '{"item_id":"p-1","input":{"apn":"200-14-030"}}\n{"apn":"200-14-031"}\n',
-          'text/csv': 'item_id,apn\np-1,200-14-030\n',
-          'application/json': '[{"input":{"apn":"200-14-030"}}]',
+          'application/x-ndjson': {
+            schema: z.string().meta({ description: 'An object per line: an item with its id, or the input itself.' }),
+            example: '{"item_id":"p-1","input":{"apn":"200-14-030"}}\n{"apn":"200-14-031"}\n',
+          },
+          'text/csv': {
+            schema: z.string().meta({ description: 'A header row. Columns become the input; `item_id` is the id.' }),
+            example: 'item_id,apn\np-1,200-14-030\n',
+          },
+          'application/json': {
+            schema: z
+              .array(z.record(z.string(), z.unknown()))
+              .meta({ description: 'Objects: an item with its id, or the input itself.' }),
+            example: [{ item_id: 'p-1', input: { apn: '200-14-030' } }, { apn: '200-14-031' }],
+          },
         },
       },
       answers: { 200: jsonAnswer('What became of the lines.', addedSchema) },
@@ -46,6 +61,8 @@ export function itemOperations(parts: ApiParts): Operation[] {
         switch (answer.kind) {
           case 'missing':
             return noJob(jobId);
+          case 'refused':
+            throw new Problem('state_conflict', `The job takes no items: ${answer.because}.`);
           case 'closed':
             throw new Problem(
               'state_conflict',
@@ -91,6 +108,8 @@ export function itemOperations(parts: ApiParts): Operation[] {
       path: '/jobs/{job_id}/items/{item_id}',
       tag: 'items',
       summary: 'An item with every attempt',
+      description:
+        'Where a re-extraction replaced its data, they are the new ones; its page and its history are its own.',
       access: 'read',
       params: itemPath,
       query: noQuery,
@@ -112,11 +131,24 @@ export function itemOperations(parts: ApiParts): Operation[] {
       access: 'read',
       params: itemPath,
       query: downloadQuery,
+      headers: {
+        Range: 'One range of bytes.',
+        'If-None-Match': 'The ETag of what is there already: it is not sent again.',
+        'If-Range': 'The ETag of what the range belongs to: if it is another by now, all of it is sent.',
+      },
       body: NO_BODY,
       answers: {
-        200: { description: 'The artifact.', content: { '*/*': 'The bytes as the scraper kept them.' } },
-        206: { description: 'The range that was asked for.', content: { '*/*': 'Bytes of the range.' } },
-        304: { description: 'It is what If-None-Match says.' },
+        200: {
+          description: 'The artifact.',
+          content: { '*/*': 'The bytes as the scraper kept them.' },
+          headers: { ...KNOWN_BY, ...AS_A_FILE },
+        },
+        206: {
+          description: 'The range that was asked for.',
+          content: { '*/*': 'Bytes of the range.' },
+          headers: { ...KNOWN_BY, ...AS_A_FILE, 'Content-Range': 'Which bytes they are, and of how many.' },
+        },
+        304: { description: 'It is what If-None-Match says.', headers: KNOWN_BY },
       },
       problems: ['job_not_found', 'item_not_found', 'artifact_not_found', 'range_not_satisfiable'],
       async handle({ params, query: { artifact: kind }, header }) {

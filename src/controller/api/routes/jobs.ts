@@ -17,12 +17,23 @@ import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../ope
 import { type ApiParts, jobOf, noJob } from '../parts.ts';
 import { presentCreated, presentFailureGroup, presentJob, presentJobSummary, presentStatus } from '../present-job.ts';
 import { Problem, sentence } from '../problem.ts';
-import { failuresQuery, jobPath, jobsQuery, noQuery, policyBody, retryBody } from '../requests.ts';
+import { emptyBody, failuresQuery, jobPath, jobsQuery, noQuery, policyBody, retryBody } from '../requests.ts';
+import { eventOperations } from './events.ts';
 
 const MIB = 1 << 20;
-const CREATE_LIMIT_BYTES = 16 * MIB;
+const CREATE_LIMIT_BYTES = 8 * MIB;
 const RETRY_LIMIT_BYTES = 16 * MIB;
 const ERRORS_SHOWN = 10;
+
+const JOB_EXAMPLE = {
+  job_id: 'parcels',
+  scraper_id: 'demo-parcel',
+  items: [{ input: { apn: '101-01-001' } }, { item_id: 'second', input: { apn: '101-01-002' } }],
+  execution_policy: { throttling: { max_concurrent_workers: 5 } },
+  labels: { county: 'demo' },
+};
+const RETRY_EXAMPLE = { error_type: 'server_error', preview: true };
+const POLICY_EXAMPLE = { execution_policy: { throttling: { max_concurrent_workers: 50 } } };
 
 export function jobOperations(parts: ApiParts): Operation[] {
   const { ledger, clock } = parts;
@@ -35,13 +46,15 @@ export function jobOperations(parts: ApiParts): Operation[] {
       summary: 'Make a job',
       description:
         'All of it or nothing. Large jobs are made with `hold`, filled by `POST /jobs/{job_id}/items` and started. ' +
-        'The same request under the same `Idempotency-Key`, or `job_id`, never makes a second job.',
+        'The same request under the same `Idempotency-Key` never makes a second job, and is answered as the first was. ' +
+        'A `job_id` that is taken is refused.',
       access: 'full',
       params: z.strictObject({}),
       query: noQuery,
-      body: jsonBody(submitSchema, { limitBytes: CREATE_LIMIT_BYTES }),
+      headers: { 'Idempotency-Key': 'The same key and body never make a second job.' },
+      body: jsonBody(submitSchema, JOB_EXAMPLE, { limitBytes: CREATE_LIMIT_BYTES }),
       answers: {
-        201: { ...jsonAnswer('The job was made.', createdSchema), headers: { location: 'The path of the job.' } },
+        201: jsonAnswer('The job was made.', createdSchema, { Location: 'The path of the job.' }),
         200: jsonAnswer('The same request had made it before (Idempotency-Key).', createdSchema),
       },
       problems: ['job_exists', 'idempotency_key_reused', 'too_large'],
@@ -69,6 +82,7 @@ export function jobOperations(parts: ApiParts): Operation[] {
       path: '/jobs',
       tag: 'jobs',
       summary: 'List jobs, newest first',
+      description: 'A page may be short and still have a next one: go on until `next_cursor` is null.',
       access: 'read',
       params: z.strictObject({}),
       query: jobsQuery,
@@ -120,23 +134,39 @@ export function jobOperations(parts: ApiParts): Operation[] {
         return { status: 200, json: presentStatus(await jobOf(parts, jobId)) };
       },
     }),
-    step(parts, 'start', 'Start a job that was held', { kind: 'start' }),
-    step(parts, 'pause', 'Stop dispatching; what is in flight ends by itself', {
+    step(parts, 'start', 'Start a job that was held', 'Items can still be added.', { kind: 'start' }),
+    step(parts, 'pause', 'Stop dispatching; what is in flight ends by itself', 'Said twice, it is done once.', {
       kind: 'pause',
       reason: { code: 'user', message: 'paused by a user', evidence: [] },
     }),
-    step(parts, 'resume', 'Go on, and close the circuit if it was open', { kind: 'resume' }),
-    step(parts, 'cancel', 'End the job for good; what is not in flight is cancelled', { kind: 'cancel' }),
+    step(
+      parts,
+      'resume',
+      'Go on, and close the circuit if it was open',
+      'For a job that is paused or failed. Items that failed stay so: see retry.',
+      { kind: 'resume' },
+    ),
+    step(
+      parts,
+      'cancel',
+      'End the job for good; what is not in flight is cancelled',
+      'What is in flight ends by itself, and its results are kept.',
+      { kind: 'cancel' },
+    ),
+    ...eventOperations(parts),
     operation({
       id: 'retryJob',
       method: 'POST',
       path: '/jobs/{job_id}/retry',
       tag: 'jobs',
       summary: 'Open failed items again, or count those that would be',
+      description:
+        'All that failed, those of one `error_type`, or some `item_ids`. A job that had stopped goes on with the rest, too; ' +
+        'a completed one begins a new round.',
       access: 'full',
       params: jobPath,
       query: noQuery,
-      body: jsonBody(retryBody, { isOptional: true, limitBytes: RETRY_LIMIT_BYTES }),
+      body: jsonBody(retryBody, RETRY_EXAMPLE, { isOptional: true, limitBytes: RETRY_LIMIT_BYTES }),
       answers: { 200: jsonAnswer('How many items were opened, or would be.', retriedSchema) },
       problems: ['job_not_found', 'state_conflict', 'too_large'],
       async handle({ params: { job_id: jobId }, body }) {
@@ -160,7 +190,7 @@ export function jobOperations(parts: ApiParts): Operation[] {
       access: 'full',
       params: jobPath,
       query: noQuery,
-      body: jsonBody(policyBody),
+      body: jsonBody(policyBody, POLICY_EXAMPLE),
       answers: { 200: jsonAnswer('The job with its new policy.', jobSchema) },
       problems: ['job_not_found', 'state_conflict'],
       async handle({ params: { job_id: jobId }, body }) {
@@ -207,6 +237,7 @@ export function jobOperations(parts: ApiParts): Operation[] {
       path: '/jobs/{job_id}/failures',
       tag: 'jobs',
       summary: 'Failures grouped: type, message without particulars, make of the page',
+      description: 'A site that changed is one group, however many items it hit.',
       access: 'read',
       params: jobPath,
       query: failuresQuery,
@@ -226,17 +257,24 @@ export function jobOperations(parts: ApiParts): Operation[] {
 }
 
 /** An event that a user sends to a job. */
-function step(parts: ApiParts, name: 'start' | 'pause' | 'resume' | 'cancel', summary: string, event: JobEvent) {
+function step(
+  parts: ApiParts,
+  name: 'start' | 'pause' | 'resume' | 'cancel',
+  summary: string,
+  description: string,
+  event: JobEvent,
+) {
   return operation({
     id: `${name}Job`,
     method: 'POST',
     path: `/jobs/{job_id}/${name}`,
     tag: 'jobs',
     summary,
+    description,
     access: 'full',
     params: jobPath,
     query: noQuery,
-    body: jsonBody(z.strictObject({}), { isOptional: true }),
+    body: jsonBody(emptyBody, {}, { isOptional: true }),
     answers: { 200: jsonAnswer('How the job stands now.', jobStatusAnswerSchema) },
     problems: ['job_not_found', 'state_conflict'],
     async handle({ params: { job_id: jobId } }) {

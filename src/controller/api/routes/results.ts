@@ -4,13 +4,18 @@ import { currentItems } from '../../extraction/current-items.ts';
 import { partOf, resultsOf } from '../../results.ts';
 import { resultPartSchema, resultsSchema } from '../answers.ts';
 import { NO_BODY, type Operation, operation } from '../operation.ts';
-import { type ApiParts, jobOf, noJob } from '../parts.ts';
+import { type ApiParts, jobOf } from '../parts.ts';
 import { presentSummary } from '../present-job.ts';
 import { Problem } from '../problem.ts';
-import { exportQuery, jobPath, noQuery, resultsQuery } from '../requests.ts';
+import { exportQuery, jobPath, resultsQuery } from '../requests.ts';
+import { leaving, Turnstile } from '../turnstile.ts';
+
+/** At a time: each holds some megabytes. */
+const MAX_EXPORTS = 16;
 
 export function resultOperations(parts: ApiParts): Operation[] {
   const { ledger, store } = parts;
+  const exports = new Turnstile(MAX_EXPORTS);
   return [
     operation({
       id: 'getResults',
@@ -34,7 +39,7 @@ export function resultOperations(parts: ApiParts): Operation[] {
       problems: ['job_not_found', 'part_not_found'],
       async handle({ params: { job_id: jobId }, query: { filter, part } }) {
         const job = await jobOf(parts, jobId);
-        const from = { ledger: currentItems(ledger, job), store, digest: parts.digest };
+        const from = { ledger: currentItems(ledger, job), store, digest: parts.digest, clock: parts.clock };
         if (part !== undefined) {
           const text = await partOf(from, job, filter, part);
           if (text === null) throw new Problem('part_not_found', `The results of ${jobId} have no part ${part}.`);
@@ -75,13 +80,18 @@ export function resultOperations(parts: ApiParts): Operation[] {
             'text/csv': 'A header and a row per item.',
             'application/vnd.apache.parquet': 'A Parquet file.',
           },
+          headers: { 'Content-Disposition': 'A file to keep, and its name.' },
         },
       },
-      problems: ['job_not_found'],
-      async handle({ params: { job_id: jobId }, query: { format, filter } }) {
+      problems: ['job_not_found', 'too_many_exports'],
+      async handle({ params: { job_id: jobId }, query: { format, filter }, signal }) {
         const job = await jobOf(parts, jobId);
         const scraper = await parts.catalog.find(job.scraperId).catch(() => null);
-        const from = { ledger: currentItems(ledger, job), store, clock: parts.clock };
+        const isStillThere = async () => (await ledger.job(jobId))?.createdAt === job.createdAt;
+        const from = { ledger: currentItems(ledger, job), store, clock: parts.clock, isStillThere };
+        const leave = exports.enter();
+        if (leave === null) throw new Problem('too_many_exports', 'Too many exports are under way: try again later.');
+        signal.addEventListener('abort', leave, { once: true });
         const { contentType, fileName, body } = exportJob(from, job, { format, filter, scraper });
         return {
           status: 200,
@@ -89,37 +99,7 @@ export function resultOperations(parts: ApiParts): Operation[] {
             'content-type': contentType,
             'content-disposition': `attachment; filename="${fileName}"`,
           },
-          stream: body,
-        };
-      },
-    }),
-    operation({
-      id: 'watchJob',
-      method: 'GET',
-      path: '/jobs/{job_id}/events',
-      tag: 'jobs',
-      summary: 'Server-sent events: progress, outcomes of items, changes of status',
-      description:
-        'Events are `status`, `progress`, `items`, `reset` (events were missed: list again), `end` and `gone`. A client ' +
-        'that comes back with `Last-Event-ID` goes on where it was.',
-      access: 'read',
-      params: jobPath,
-      query: noQuery,
-      body: NO_BODY,
-      answers: {
-        200: { description: 'The stream.', content: { 'text/event-stream': 'Events, until the job is over.' } },
-        204: { description: 'This client has seen the end of the job: nothing more will come.' },
-      },
-      problems: ['job_not_found', 'too_many_watchers'],
-      async handle({ params: { job_id: jobId }, header, signal }) {
-        const frames = await parts.feeds.watch(jobId, header('last-event-id'), signal);
-        if (frames === 'missing') return noJob(jobId);
-        if (frames === 'full') throw new Problem('too_many_watchers', 'Too many are watching: try again later.');
-        if (frames === 'over') return { status: 204, empty: true };
-        return {
-          status: 200,
-          headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
-          stream: frames,
+          stream: leaving(body, leave),
         };
       },
     }),

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { healthSchema, queueSchema, readySchema, scraperSchema, scrapersSchema } from '../answers.ts';
+import { scraperSchema, scrapersSchema } from '../answers.ts';
 import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
 import type { ApiParts } from '../parts.ts';
 import { Problem } from '../problem.ts';
 import { noQuery, scraperPath } from '../requests.ts';
+import { healthSchema, queueSchema, readySchema } from '../service-answers.ts';
 
 const nothing = z.strictObject({});
 
@@ -17,6 +18,7 @@ export function serviceOperations(parts: ApiParts): Operation[] {
       path: '/scrapers',
       tag: 'scrapers',
       summary: 'The scrapers that there are',
+      description: 'Those that cannot be used are told apart, with what is wrong with them.',
       access: 'read',
       params: nothing,
       query: noQuery,
@@ -47,10 +49,10 @@ export function serviceOperations(parts: ApiParts): Operation[] {
       query: noQuery,
       body: NO_BODY,
       answers: { 200: jsonAnswer('The scraper.', scraperSchema) },
-      problems: ['scraper_not_found', 'state_conflict'],
+      problems: ['scraper_not_found', 'scraper_unusable'],
       async handle({ params: { scraper_id: id } }) {
         const scraper = await catalog.find(id).catch((error: unknown) => {
-          throw new Problem('state_conflict', error instanceof Error ? error.message : String(error));
+          throw new Problem('scraper_unusable', error instanceof Error ? error.message : String(error));
         });
         if (scraper === null) throw new Problem('scraper_not_found', `There is no scraper ${id}.`);
         const { name, description, kind, hosts, lane, input, output, canExtract } = scraper;
@@ -108,6 +110,7 @@ export function serviceOperations(parts: ApiParts): Operation[] {
       path: '/ready',
       tag: 'service',
       summary: 'Whether it can do its work',
+      description: 'For whoever sends it requests. A process that is alive and not ready needs no restart.',
       access: 'open',
       params: nothing,
       query: noQuery,

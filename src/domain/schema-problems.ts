@@ -1,5 +1,10 @@
 import type { z } from 'zod';
-import type { FieldProblem } from './scraper-catalog.ts';
+
+export interface FieldProblem {
+  /** `apn`, `owner.name`; empty for the whole of it. */
+  readonly path: string;
+  readonly message: string;
+}
 
 /** What a schema found, one problem per field. A field that it does not know is named by its own path. */
 export function schemaProblems({ issues }: z.ZodError): FieldProblem[] {

@@ -73,7 +73,7 @@ async function serveApi(
   };
 }
 
-export interface OpenApiParts
+export interface StartApiParts
   extends Omit<ApiParts, 'feeds' | 'rates' | 'metrics' | 'changes' | 'checks' | 'onError' | 'log'> {
   readonly events: EventStream;
   readonly onStorageTrouble: (message: string) => void;
@@ -81,7 +81,7 @@ export interface OpenApiParts
 }
 
 /** The API on an engine: with what only the API needs of it. */
-export async function openApi(engine: OpenApiParts, settings: ApiSettings, log: ServerLog) {
+export async function startApi(engine: StartApiParts, settings: ApiSettings, log: ServerLog) {
   const { events, ledger, queue, clock, version } = engine;
   const rates = new RateBook({ events, clock });
   const feeds = new JobFeeds({ events, ledger, rates, clock, settings: {} });
@@ -106,7 +106,7 @@ export async function openApi(engine: OpenApiParts, settings: ApiSettings, log: 
   };
 }
 
-function checksOf({ isLeading, storageProblem }: ReturnType<OpenApiParts['standing']>): readonly ReadyCheck[] {
+function checksOf({ isLeading, storageProblem }: ReturnType<StartApiParts['standing']>): readonly ReadyCheck[] {
   return [
     { name: 'leading', ok: isLeading, message: isLeading ? null : 'another controller leads, or none does yet' },
     { name: 'storage', ok: storageProblem === null, message: storageProblem },

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { MAX_ITEM_ID_LENGTH } from './item-entry.ts';
+import { textProblem } from './storable.ts';
+
+/** What users call jobs and items, in whatever request: only what can be kept and handed out again as it came. */
+export const jobIdSchema = storable(z.string().min(1).max(200)).refine((id) => id !== '.' && id !== '..', {
+  error: 'must not be . or .., which no address can name',
+});
+export const itemIdSchema = storable(z.string().min(1).max(MAX_ITEM_ID_LENGTH));
+export const jobNameSchema = storable(z.string().max(500));
+export const labelsSchema = z.record(storable(z.string().max(100)), storable(z.string().max(500)));
+/** Only looked up, and never kept as it came. */
+export const scraperIdSchema = z.string().min(1).max(200);
+
+function storable(schema: z.ZodString): z.ZodString {
+  return schema.refine((text) => textProblem(text) === null, {
+    error: ({ input }) => textProblem(String(input)) ?? 'cannot be kept',
+  });
+}

@@ -1,0 +1,75 @@
+import { tallyOutcome } from './breaker.ts';
+import { FAILURES } from './failure.ts';
+import { type JobRecord, NEXT_JOB_STATUS } from './job.ts';
+import type { Outcome } from './outcome.ts';
+import type { Throttle } from './throttle.ts';
+
+/** What becomes of a job when its work goes out, is taken, ends and comes back: counters, and what hangs on them. */
+
+export function whenDispatched(
+  job: JobRecord,
+  went: { batches: number; items: number; readyAt: number; throttle: Throttle },
+  now: number,
+): JobRecord {
+  return {
+    ...job,
+    status: NEXT_JOB_STATUS[job.status === 'pending' ? 'pending' : 'in_progress'].dispatch,
+    startedAt: job.startedAt ?? now,
+    counts: { ...job.counts, queued: job.counts.queued + went.batches },
+    itemsInFlight: job.itemsInFlight + went.items,
+    readyAt: went.readyAt,
+    throttle: went.throttle,
+  };
+}
+
+export function whenClaimed(job: JobRecord): JobRecord {
+  const { counts } = job;
+  return { ...job, counts: { ...counts, queued: counts.queued - 1, inProgress: counts.inProgress + 1 } };
+}
+
+/** One item came to its end; whether its batch did too is the caller's to say. */
+export function whenSettled(job: JobRecord, outcome: Outcome, endsBatch: boolean): JobRecord {
+  const { counts } = job;
+  const status = finalStatusOf(outcome);
+  const refused = outcome.kind === 'failed' && FAILURES[outcome.failure.type].refusal;
+  return {
+    ...job,
+    counts: {
+      ...counts,
+      inProgress: counts.inProgress - (endsBatch ? 1 : 0),
+      [status]: counts[status] + 1,
+    },
+    itemsInFlight: job.itemsInFlight - 1,
+    tally: tallyOutcome(job.tally, outcome),
+    refusals: job.refusals + (refused ? 1 : 0),
+  };
+}
+
+/**
+ * A batch came back with this many unsettled items. They are pending again, or cancelled if the job was cancelled
+ * meanwhile (then it is one item: see `cancelWaiting`), because nobody will dispatch them any more.
+ */
+export function whenReturned(job: JobRecord, from: 'queued' | 'in_progress', items: number): JobRecord {
+  const { counts } = job;
+  return {
+    ...job,
+    counts: {
+      ...counts,
+      queued: counts.queued - (from === 'queued' ? 1 : 0),
+      inProgress: counts.inProgress - (from === 'in_progress' ? 1 : 0),
+      cancelled: counts.cancelled + (job.status === 'cancelled' ? items : 0),
+    },
+    itemsInFlight: job.itemsInFlight - items,
+  };
+}
+
+export function finalStatusOf(outcome: Outcome): 'success' | 'skipped' | 'failed' {
+  switch (outcome.kind) {
+    case 'scraped':
+      return 'success';
+    case 'skipped':
+      return 'skipped';
+    case 'failed':
+      return 'failed';
+  }
+}

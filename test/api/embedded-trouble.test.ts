@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { get, type IncomingMessage } from 'node:http';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../../src/config.ts';
+import type { ProblemAnswer } from '../../src/controller/api/answers.ts';
+import { startApi } from '../../src/controller/api/start-api.ts';
+import { DEFAULT_FEED_SETTINGS } from '../../src/controller/feed/job-feeds.ts';
+import { NO_FAULTS } from '../../src/ports/faults.ts';
+import { catalogOf } from '../../src/scraping/catalog.ts';
+import { loadScrapers } from '../../src/scraping/registry.ts';
+import { openLog } from '../../src/wiring.ts';
+import { nextEvent, tempDataDir } from '../flow/engine.ts';
+import { openEngineHere } from '../flow/in-process.ts';
+import { ask, startService } from './service.ts';
+import { Client, noopItems } from './suite/client.ts';
+
+const SHIPPED = fileURLToPath(new URL('../../scrapers', import.meta.url));
+
+/** The API on an engine in this process, whose disk fails when it is told to. */
+async function startFragile() {
+  const disk = { isFailing: false };
+  const engine = await openEngineHere(tempDataDir(), {
+    async sync() {
+      if (disk.isFailing) throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' });
+    },
+  });
+  const { ledger, store, queue, clock, events, controller, embedded } = engine;
+  const parts = {
+    ...{ ledger, store, queue, clock, events, faults: NO_FAULTS, version: '0.0.0' },
+    digest: (text: string) => hash('sha256', text),
+    catalog: catalogOf(await loadScrapers([SHIPPED])),
+    standing: () => controller.standing(),
+    onStorageTrouble: (message: string) => controller.storageTrouble(message),
+  };
+  const config = loadConfig({ port: 0, logLevel: 'silent' }, {});
+  const { url, close } = await startApi(parts, config, openLog(config));
+  const stop = async () => {
+    disk.isFailing = false;
+    embedded.limitSize(null);
+    await close(1000);
+    await engine.stop();
+  };
+  after(stop);
+  const recovered = () => nextEvent(engine, ({ kind }) => kind === 'storage-recovered');
+  const client = await Client.of({ url, ask: (method, path, asked = {}) => ask(url + path, method, asked), stop });
+  return { client, disk, embedded, recovered };
+}
+
+interface Ready {
+  readonly ready: boolean;
+  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly message: string | null }[];
+}
+
+async function readiness(client: Client): Promise<[number, boolean, Ready['checks'][number] | undefined]> {
+  const { status, json } = await client.ask('GET', '/ready');
+  const { ready, checks } = json as Ready;
+  return [status, ready, checks.find(({ name }) => name === 'storage')];
+}
+
+const WELL = [200, true, { name: 'storage', ok: true, message: null }];
+
+test('while the disk fails nothing is taken, the service says so and is not ready; then it is again', async () => {
+  const { client, disk, recovered } = await startFragile();
+  const json = { job_id: 'promised', scraper_id: 'example-noop', items: noopItems(3) };
+  await client.create({ ...json, job_id: 'before', hold: true });
+  assert.deepEqual(await readiness(client), WELL);
+
+  disk.isFailing = true;
+  const isWell = recovered();
+  const headers = { 'idempotency-key': 'only-once' };
+  const answer = await client.ask('POST', '/jobs', { json, headers });
+  const { code, detail } = answer.json as ProblemAnswer;
+  assert.deepEqual([answer.status, code, answer.headers.get('retry-after')], [503, 'storage_trouble', '2']);
+  assert.match(detail, /sync/);
+  const [status, ready, storage] = await readiness(client);
+  assert.deepEqual([status, ready, storage?.ok], [503, false, false]);
+  assert.match(storage?.message ?? '', /sync/);
+  // It is alive, and what it has can be read.
+  for (const path of ['/health', '/jobs/before', '/jobs/before/items', '/metrics']) {
+    assert.equal((await client.ask('GET', path)).status, 200, path);
+  }
+  assert.match((await client.ask('GET', '/metrics')).text, /^trawl_storage_trouble 1$/m);
+
+  disk.isFailing = false;
+  await isWell;
+  assert.deepEqual(await readiness(client), WELL);
+  assert.match((await client.ask('GET', '/metrics')).text, /^trawl_storage_trouble 0$/m);
+  // Whether or not it was written in the end: whoever was refused says the same again.
+  const again = await client.ask('POST', '/jobs', { json, headers });
+  assert.ok(again.status === 200 || again.status === 201, again.text);
+  assert.equal((await client.ended('promised')).summary.success, 3);
+});
+
+test('items for which there is no room are refused, and those sent again are taken once there is', async () => {
+  const { client, embedded, recovered } = await startFragile();
+  await client.create({ job_id: 'filled', scraper_id: 'example-noop', hold: true });
+  const body = noopItems(5000)
+    .map((item) => `${JSON.stringify(item)}\n`)
+    .join('');
+  const headers = { 'content-type': 'application/x-ndjson' };
+  embedded.limitSize(1);
+  const isWell = recovered();
+  const answer = await client.ask('POST', '/jobs/filled/items', { body, headers });
+  assert.deepEqual(
+    [answer.status, (answer.json as ProblemAnswer).code, answer.headers.get('retry-after')],
+    [503, 'storage_trouble', '2'],
+  );
+  embedded.limitSize(null);
+  await isWell;
+  const taken = await client.send<{ received: number; added: number; duplicates: number }>(
+    'filled',
+    headers['content-type'],
+    body,
+  );
+  assert.deepEqual([taken.received, taken.added + taken.duplicates], [5000, 5000]);
+  await client.post('/jobs/filled/start');
+  assert.equal((await client.ended('filled')).summary.success, 5000);
+});
+
+test('one watcher too many is asked to come back later, and is let in when another has left', async () => {
+  const client = await Client.of(await startService({ workers: 0 }));
+  const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', items: noopItems(1), hold: true });
+  const path = `/jobs/${jobId}/events`;
+  const watchers = await Promise.all(
+    Array.from({ length: DEFAULT_FEED_SETTINGS.maxWatchers }, () => watching(client.url + path)),
+  );
+  assert.deepEqual([...new Set(watchers.map(({ statusCode }) => statusCode))], [200]);
+  const { headers } = await client.ask('GET', path);
+  assert.equal(headers.get('retry-after'), '2');
+  await client.refused(503, 'too_many_watchers', 'GET', path);
+  const open = async () => Number(/^trawl_feed_watchers (\d+)$/m.exec((await client.ask('GET', '/metrics')).text)?.[1]);
+  assert.equal(await open(), DEFAULT_FEED_SETTINGS.maxWatchers);
+  watchers[0]?.destroy();
+  while ((await open()) === DEFAULT_FEED_SETTINGS.maxWatchers);
+  const late = await watching(client.url + path);
+  assert.equal(late.statusCode, 200);
+  for (const watcher of [...watchers, late]) watcher.destroy();
+});
+
+/** A stream of events that is open, and of which nothing more is read. */
+function watching(url: string): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  get(url, { agent: false }, (response) => {
+    response.on('error', () => {});
+    resolve(response);
+  }).on('error', reject);
+  return promise;
+}

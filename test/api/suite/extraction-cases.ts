@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type {
+  ChangesAnswer,
+  ExtractedAnswer,
+  ItemDetailAnswer,
+  JobAnswer,
+  JobStatusAnswer,
+  ResultPartAnswer,
+} from '../../../src/controller/api/answers.ts';
+import { type Client, uniqueId } from './client.ts';
+import { completedWithFailures, PATIENT } from './made-jobs.ts';
+
+const AGAIN = 'test-kept-again';
+
+/** A newer parse over kept pages. Its scraper may go nowhere, so that whatever it asked for would fail. */
+export function extractionCases(client: Client): void {
+  test('a re-extraction reads what was kept, tells what changed, and its data take the place of the old', async () => {
+    const source = await kept(client, [
+      { item_id: 'prefixed', input: { owner: 'c/o SMITH' } },
+      { item_id: 'noted', input: { owner: 'c/o JONES', note: 'two lots' } },
+      { item_id: 'same', input: { owner: 'BROWN' } },
+      { item_id: 'illegible', input: { owner: 'c/o GREEN', illegible: true } },
+      { item_id: 'pageless', input: { owner: 'c/o WHITE', pageless: true } },
+      { item_id: 'nobody', input: {} },
+    ]);
+    const before = await ownersOf(client, source);
+    const old = { prefixed: 'c/o SMITH', noted: 'c/o JONES', same: 'BROWN', illegible: 'c/o GREEN' };
+    assert.deepEqual(before, { ...old, pageless: 'c/o WHITE', nobody: null });
+
+    const begun = await extract(client, source, { job_id: uniqueId('again') });
+    assert.deepEqual([begun.extracts, begun.scraper_id, begun.scraper_version], [source, AGAIN, '2.0.0']);
+    assert.deepEqual([begun.seeded_count, begun.without_page], [4, 1]);
+    const again = begun.job_id;
+    const { status, summary } = await client.ended(again);
+    assert.deepEqual([status, summary.success, summary.failed, summary.total], ['completed', 3, 1, 4]);
+    assert.equal((await client.get<JobAnswer>(`/jobs/${again}`)).input.extracts, source);
+
+    const changes = await completeChanges(client, again);
+    assert.deepEqual(changes, {
+      ...{ job_id: again, extracts: source, state: 'complete', replaced: false },
+      ...{ compared: 3, total: 3, changed: 2, failed: 1 },
+      fields: [
+        {
+          ...{ field: 'owner', items: 2, added: 0, removed: 0 },
+          examples: [
+            { item_id: 'prefixed', before: 'c/o SMITH', after: 'SMITH' },
+            { item_id: 'noted', before: 'c/o JONES', after: 'JONES' },
+          ],
+        },
+        {
+          ...{ field: 'note', items: 1, added: 1, removed: 0 },
+          examples: [{ item_id: 'noted', before: null, after: 'two lots' }],
+        },
+      ],
+    });
+    assert.deepEqual(await ownersOf(client, source), before, 'until they are replaced, the old data stand');
+    assert.equal((await client.get<JobAnswer>(`/jobs/${source}`)).replaced_by, null);
+
+    // Said twice, it is done once.
+    for (let said = 0; said < 2; said += 1) {
+      assert.equal((await client.post<JobStatusAnswer>(`/jobs/${again}/replace`)).job_id, source);
+      await client.ended(source);
+    }
+    const after = await client.get<JobAnswer>(`/jobs/${source}`);
+    assert.deepEqual([after.replaced_by, after.status, after.results.ready], [again, 'completed', true]);
+    assert.deepEqual([after.summary.success, after.summary.failed], [5, 1], 'how items ended is their own');
+    assert.equal((await completeChanges(client, again)).replaced, true);
+    const now = { ...before, prefixed: 'SMITH', noted: 'JONES' };
+    assert.deepEqual(await ownersOf(client, source), now, 'an item that could not be read anew keeps its data');
+    await assertHandedOut(client, source, { prefixed: 'SMITH', same: 'BROWN', illegible: 'c/o GREEN' });
+    for (const [itemId, madeBy] of Object.entries({ prefixed: [AGAIN, '2.0.0'], illegible: ['test-kept', '1.0.0'] })) {
+      const { scraper_id: id, scraper_version: version } = await client.get<ItemDetailAnswer>(
+        `/jobs/${source}/items/${itemId}`,
+      );
+      assert.deepEqual([id, version], madeBy);
+    }
+  });
+
+  test('data that stand for those of another job are not deleted before that job', async () => {
+    const source = await kept(client, [{ item_id: 'one', input: { owner: 'c/o SMITH' } }]);
+    const { job_id: again } = await extract(client, source);
+    await client.ended(again);
+    await client.post(`/jobs/${again}/replace`);
+    await client.ended(source);
+    const { detail } = await client.refused(409, 'state_conflict', 'DELETE', `/jobs/${again}`);
+    assert.ok(detail.includes(source), detail);
+    assert.deepEqual(await ownersOf(client, source), { one: 'SMITH' });
+    for (const jobId of [source, again]) assert.equal((await client.ask('DELETE', `/jobs/${jobId}`)).status, 204);
+  });
+
+  test('one that nothing was replaced by may be deleted, and one whose source is gone replaces nothing', async () => {
+    const source = await kept(client, [{ item_id: 'one', input: { owner: 'c/o SMITH' } }]);
+    const [first, second] = [await extract(client, source), await extract(client, source)];
+    for (const { job_id: jobId } of [first, second]) await client.ended(jobId);
+    assert.equal((await client.ask('DELETE', `/jobs/${first.job_id}`)).status, 204);
+    assert.deepEqual(await ownersOf(client, source), { one: 'c/o SMITH' });
+    assert.equal((await client.ask('DELETE', `/jobs/${source}`)).status, 204);
+    await client.refused(409, 'state_conflict', 'POST', `/jobs/${second.job_id}/replace`);
+    assert.deepEqual(await ownersOf(client, second.job_id), { one: 'SMITH' });
+  });
+
+  test('the same request again finds the job that the first one made; another under its id is refused', async () => {
+    const source = await kept(client, [
+      { item_id: 'one', input: { owner: 'SMITH' } },
+      { item_id: 'pageless', input: { owner: 'WHITE', pageless: true } },
+    ]);
+    const path = `/jobs/${source}/extract`;
+    const json = { job_id: uniqueId('twice'), scraper_id: AGAIN, labels: { why: 'twice' } };
+    const first = await client.ask('POST', path, { json });
+    assert.deepEqual([first.status, first.headers.get('location')], [201, `/jobs/${json.job_id}`], first.text);
+    await client.ended(json.job_id);
+    const second = await client.ask('POST', path, { json });
+    assert.equal(second.status, 200, second.text);
+    assert.deepEqual(second.json, { ...(first.json as ExtractedAnswer), status: 'completed' });
+    const { round, summary } = await client.get<JobAnswer>(`/jobs/${json.job_id}`);
+    assert.deepEqual([round, summary.total], [1, 1]);
+    await client.refused(409, 'job_exists', 'POST', path, { json: { ...json, labels: {} } });
+    await client.refused(409, 'job_exists', 'POST', path, { json: { ...json, job_id: source } });
+  });
+
+  test('while a re-extraction runs it replaces nothing, takes no items, and its source stays', async () => {
+    const slow = Array.from({ length: 30 }, (_, n) => ({ item_id: `${n}`, input: { owner: 'SMITH', parse_ms: 200 } }));
+    const source = await kept(client, slow);
+    const { job_id: again } = await extract(client, source, { max_concurrent_workers: 1 });
+    await client.until(again, ({ data }) => data.status === 'in_progress');
+    const { detail } = await client.refused(409, 'state_conflict', 'POST', `/jobs/${again}/replace`);
+    assert.match(detail, /in_progress/);
+    assert.equal((await client.get<ChangesAnswer>(`/jobs/${again}/changes`)).state, 'waiting');
+    const { detail: reads } = await client.refused(409, 'state_conflict', 'DELETE', `/jobs/${source}`);
+    assert.ok(reads.includes(again), reads);
+    await refusesItems(client, again, 30);
+    await client.post(`/jobs/${again}/cancel`);
+    await client.ended(again);
+    await client.refused(409, 'state_conflict', 'POST', `/jobs/${again}/replace`);
+    assert.equal((await client.get<JobAnswer>(`/jobs/${source}`)).replaced_by, null);
+    assert.equal((await client.ask('DELETE', `/jobs/${source}`)).status, 204);
+  });
+
+  test('a re-extraction that is over takes no items either', async () => {
+    const source = await kept(client, [{ item_id: 'one', input: { owner: 'SMITH' } }]);
+    const { job_id: again } = await extract(client, source);
+    await client.ended(again);
+    await refusesItems(client, again, 1);
+    assert.equal((await client.get<JobAnswer>(`/jobs/${again}`)).status, 'completed');
+  });
+
+  test('nothing is read before the job has ended, nor where no page was kept', async () => {
+    const refused = async (jobId: string, says: RegExp) => {
+      const json = { scraper_id: AGAIN, job_id: uniqueId('never') };
+      const { detail } = await client.refused(409, 'state_conflict', 'POST', `/jobs/${jobId}/extract`, { json });
+      assert.match(detail, says);
+      await client.refused(404, 'job_not_found', 'GET', `/jobs/${json.job_id}`);
+    };
+    const items = [{ item_id: 'slow', input: { owner: 'SMITH', ms: 2000 } }];
+    const { job_id: held } = await client.create({ scraper_id: 'test-kept', items, hold: true });
+    await refused(held, /still runs/);
+    await client.post(`/jobs/${held}/start`);
+    await client.until(held, ({ data }) => data.summary?.in_progress === 1);
+    await refused(held, /still runs/);
+    await client.post(`/jobs/${held}/cancel`);
+
+    await refused(await kept(client, [{ item_id: 'nobody', input: {} }]), /no successful items/);
+    const one = [{ item_id: 'one', input: { owner: 'SMITH' } }];
+    await refused(await kept(client, one, { results: { keep_html: false } }), /kept its page/);
+    const source = await kept(client, one);
+    const { job_id: again } = await extract(client, source);
+    await client.ended(again);
+    await refused(again, new RegExp(`extract ${source}`));
+  });
+
+  test('a scraper that has no parse of its own, or that there is not, is refused by name', async () => {
+    const source = await completedWithFailures(client, { good: 1 });
+    for (const json of [{}, { scraper_id: 'example-noop' }, { scraper_id: 'nobody' }]) {
+      const path = `/jobs/${source}/extract`;
+      const { errors } = await client.refused(422, 'invalid_request', 'POST', path, { json });
+      assert.equal(errors?.[0]?.path, 'scraper_id');
+    }
+  });
+
+  test('a job that is no re-extraction has no changes and replaces nothing', async () => {
+    const source = await kept(client, [{ item_id: 'one', input: { owner: 'SMITH' } }]);
+    await client.refused(409, 'state_conflict', 'GET', `/jobs/${source}/changes`);
+    await client.refused(409, 'state_conflict', 'POST', `/jobs/${source}/replace`);
+    await client.refused(404, 'job_not_found', 'POST', '/jobs/nobody-made-it/extract');
+    await client.refused(404, 'job_not_found', 'GET', '/jobs/nobody-made-it/changes');
+    await client.refused(404, 'job_not_found', 'POST', '/jobs/nobody-made-it/replace');
+  });
+}
+
+interface Item {
+  readonly item_id: string;
+  readonly input: Record<string, unknown>;
+}
+
+/** A job that is over, with the pages of its items. */
+async function kept(client: Client, items: readonly Item[], policy: object = {}): Promise<string> {
+  const job_id = uniqueId('kept');
+  const execution_policy = { ...PATIENT, ...policy };
+  const { status } = await client.run({ job_id, scraper_id: 'test-kept', items: [...items], execution_policy });
+  assert.equal(status, 'completed');
+  return job_id;
+}
+
+async function extract(client: Client, source: string, more: object = {}): Promise<ExtractedAnswer> {
+  const answer = await client.ask('POST', `/jobs/${source}/extract`, { json: { scraper_id: AGAIN, ...more } });
+  assert.equal(answer.status, 201, answer.text);
+  return answer.json as ExtractedAnswer;
+}
+
+/** Asks until the comparison, which the first question begins, is done. */
+async function completeChanges(client: Client, jobId: string): Promise<ChangesAnswer> {
+  for (;;) {
+    const changes = await client.get<ChangesAnswer>(`/jobs/${jobId}/changes`);
+    if (changes.state === 'complete') return changes;
+    assert.equal(changes.state, 'comparing');
+  }
+}
+
+/** The owners of the export, by item. */
+async function ownersOf(client: Client, jobId: string): Promise<Record<string, string | null>> {
+  const { status, text } = await client.ask('GET', `/jobs/${jobId}/export`);
+  assert.equal(status, 200, text);
+  const rows = text.trimEnd().split('\n');
+  return Object.fromEntries(
+    rows.map((line) => {
+      const { item_id: id, data } = JSON.parse(line) as { item_id: string; data: { owner: string } | null };
+      return [id, data?.owner ?? null];
+    }),
+  );
+}
+
+/** The list of items, each item, its file of data and the parts of the results say the same; the pages are still there. */
+async function assertHandedOut(client: Client, jobId: string, owners: Record<string, string>): Promise<void> {
+  const { items } = await client.get<ResultPartAnswer>(`/jobs/${jobId}/results?part=0`);
+  const { items: listed } = await client.get<{ items: ItemDetailAnswer[] }>(`/jobs/${jobId}/items`);
+  for (const [itemId, owner] of Object.entries(owners)) {
+    const { artifacts } = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/${itemId}`);
+    assert.deepEqual(artifacts.map(({ kind }) => kind).sort(), ['data', 'html', 'metadata']);
+    const data = artifacts.find(({ kind }) => kind === 'data') ?? assert.fail(itemId);
+    assert.deepEqual(listed.find(({ item_id: id }) => id === itemId)?.artifacts, artifacts);
+    const { json, headers } = await client.ask('GET', data.href);
+    assert.deepEqual([(json as { owner: string }).owner, headers.get('etag')], [owner, `"${data.sha256}"`]);
+    const row = items.find(({ item_id: id }) => id === itemId);
+    assert.ok(JSON.stringify(row).includes(data.sha256), JSON.stringify(row));
+    const { text } = await client.ask('GET', `/jobs/${jobId}/items/${itemId}/download?artifact=html`);
+    assert.match(text, /^<p class="owner">/);
+  }
+}
+
+async function refusesItems(client: Client, jobId: string, total: number): Promise<void> {
+  const asked = { body: '{"item_id":"one-more","input":{}}\n', headers: { 'content-type': 'application/x-ndjson' } };
+  await client.refused(409, 'state_conflict', 'POST', `/jobs/${jobId}/items`, asked);
+  assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, total);
+}

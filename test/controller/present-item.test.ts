@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { itemDetailSchema } from '../../src/controller/api/answers.ts';
+import { presentItemDetail } from '../../src/controller/api/present-item.ts';
+import { failure } from '../../src/domain/failure.ts';
+import type { AttemptRecord } from '../../src/domain/item.ts';
+import { itemOf, jobOf } from '../domain/builders.ts';
+
+const JOB = jobOf({}, { scraperId: 'demo', scraperVersion: '1.0.0' });
+
+function detail(...attempts: readonly Partial<AttemptRecord>[]) {
+  const ended = attempts.map((attempt, index) => ({
+    ...({ attempt: index + 1, tries: 1, startedAt: 0, durationMs: 1, end: 'success', failure: null } as const),
+    ...attempt,
+  }));
+  return itemDetailSchema.strict().parse(presentItemDetail(itemOf({ status: 'success', attempts: ended }), JOB));
+}
+
+test('an item tells the version that was run last, and that of the job while there is nothing else to tell', () => {
+  assert.equal(detail().scraper_version, '1.0.0');
+  assert.equal(detail({}).scraper_version, '1.0.0');
+  assert.equal(detail({ scraperVersion: '1.1.0' }, { scraperVersion: '1.2.0' }).scraper_version, '1.2.0');
+  assert.equal(detail({ scraperVersion: '1.1.0' }, {}).scraper_version, '1.0.0', 'the older one was put back');
+});
+
+test('each attempt tells the version that it ran', () => {
+  const failed = { end: 'failed', failure: failure('timeout', 'slow') } as const;
+  const { history } = detail({ ...failed }, { ...failed, scraperVersion: '1.1.0' }, { scraperVersion: '2.0.0' });
+  assert.deepEqual(
+    history.map((each) => [each.status, each.scraper_version]),
+    [
+      ['failed', '1.0.0'],
+      ['failed', '1.1.0'],
+      ['success', '2.0.0'],
+    ],
+  );
+});
+
+test('data that another scraper read are told to be of that one', () => {
+  const { scraper_id: id, scraper_version: version } = detail({ scraperId: 'demo-again', scraperVersion: '2.0.0' });
+  assert.deepEqual([id, version], ['demo-again', '2.0.0']);
+  assert.equal(detail({}).scraper_id, 'demo');
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openEmbeddedLedger } from '../../src/adapters/embedded/ledger.ts';
+import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
+import { systemClock } from '../../src/adapters/system/clock.ts';
+import { removeJob, resumeRemovals } from '../../src/controller/remove-job.ts';
+import { NOW, newItems, newJob } from '../support/builders.ts';
+
+async function openRoom(t: TestContext) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'trawl-remove-'));
+  const clock = systemClock();
+  const { ledger, close } = openEmbeddedLedger({ dataDir, clock });
+  const store = await openFileResultStore(join(dataDir, 'results'), { clock });
+  t.after(async () => {
+    await close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  const digest = (text: string) => hash('sha256', text);
+  const onError = (where: string, error: unknown) => assert.fail(`${where}: ${String(error)}`);
+  const parts = { ledger, store, clock, digest, onError };
+  const keep = (key: string) =>
+    store.put(key, Buffer.from('kept'), { contentType: 'text/plain', encoding: 'identity', ifTaken: 'keep' });
+  return { parts, ledger, store, keep };
+}
+
+test('a job is deleted with its results, and its id is free then', async (t) => {
+  const { parts, ledger, store, keep } = await openRoom(t);
+  await ledger.createJob(newJob({ held: true }), newItems(2), NOW);
+  await keep('job-1/items/p-0/data.json');
+  await keep('job-10/items/p-0/data.json');
+  assert.deepEqual(await removeJob(parts, 'job-1'), { kind: 'removed' });
+  assert.equal(await ledger.job('job-1'), null);
+  assert.equal(await store.get('job-1/items/p-0/data.json'), null);
+  assert.notEqual(await store.get('job-10/items/p-0/data.json'), null);
+  assert.deepEqual(await removeJob(parts, 'job-1'), { kind: 'missing' });
+});
+
+test('a deletion that a process began and did not end is ended by the next', async (t) => {
+  const { parts, ledger, store, keep } = await openRoom(t);
+  await ledger.createJob(newJob({ held: true }), newItems(2), NOW);
+  await ledger.createJob(newJob({ jobId: 'other', held: true }), newItems(2), NOW);
+  await keep('job-1/items/p-0/data.json');
+  await ledger.changeJob('job-1', { kind: 'remove' }, NOW);
+  await resumeRemovals(parts);
+  assert.equal(await ledger.job('job-1'), null);
+  assert.equal(await store.get('job-1/items/p-0/data.json'), null);
+  assert.notEqual(await ledger.job('other'), null);
+});
+
+test('a job whose pages are being read, or whose data stand for another job, is not deleted', async (t) => {
+  const { parts, ledger } = await openRoom(t);
+  await ledger.createJob(newJob({ jobId: 'old', held: true }), newItems(2), NOW);
+  await ledger.createJob(newJob({ jobId: 'new', held: true, extracts: 'old' }), newItems(2), NOW);
+  const refused = await removeJob(parts, 'old');
+  assert.ok(refused.kind === 'refused' && /the job new reads its pages/.test(refused.because));
+  await ledger.changeJob('old', { kind: 'replace-results', by: 'new' }, NOW);
+  const guarded = await removeJob(parts, 'new');
+  assert.ok(guarded.kind === 'refused' && /stand for those of the job old/.test(guarded.because));
+});
