@@ -51,7 +51,10 @@ export function openApiChecker(document: OpenApi) {
       const type = answer.headers.get('content-type')?.split(';')[0] ?? null;
       if (found === null) {
         // What is no operation has no entry in the document; it is a problem like any other.
-        assert.ok([400, 403, 404, 405, 503].includes(answer.status), `${about}, and there is no such operation`);
+        assert.ok(
+          [400, 403, 404, 405, 413, 415, 503].includes(answer.status),
+          `${about}, and there is no such operation`,
+        );
         assert.equal(type, 'application/problem+json', about);
         checkJson('/components/schemas/Problem', JSON.parse(answer.text), about);
         return;

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../../ports/clock.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
+import { JobGone } from '../export/export-job.ts';
 import { describeError } from '../log-error.ts';
 import { isNestedTooDeep, MAX_DEPTH } from '../storable.ts';
 import { type AllowedHosts, checkHost, checkOrigin, type Keys, keyIn, mayPass } from './access.ts';
@@ -66,7 +67,8 @@ export function buildServer(parts: ServerParts): { readonly app: FastifyInstance
   app.setErrorHandler((error, request, reply) => {
     if (!request.raw.complete) reply.header('connection', 'close');
     // Nobody is left to hear of it, and it was nobody's fault here.
-    if (request.raw.destroyed && !request.raw.complete && !(error instanceof Problem)) {
+    const hasHungUp = reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
+    if (hasHungUp && !(error instanceof Problem)) {
       parts.log.debug({ method: request.method, path: request.routeOptions.url }, 'the sender hung up');
       return sendProblem(reply, new Problem('malformed_request', 'The request was cut off.'));
     }
@@ -194,6 +196,7 @@ function asItIs(text: unknown): string {
 /** Errors of the framework say what the sender did wrong; all others are ours. */
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  if (error instanceof JobGone) return new Problem('job_not_found', 'The job was deleted meanwhile.');
   if (error instanceof StorageTrouble) {
     // Written, perhaps, but not known to be safe: that must not be called done, nor undone.
     const advice = 'Ask for the same again in a moment; a job with an Idempotency-Key is not made twice.';

@@ -59,6 +59,14 @@ const FILTERS = {
   errors: { status: 'failed', errorType: null },
 } as const satisfies Record<ExportFilter, ItemFilter>;
 
+/** Thrown instead of a row. */
+export class JobGone extends Error {
+  constructor() {
+    super('the job was deleted while it was exported');
+    this.name = 'JobGone';
+  }
+}
+
 /** Rows that are looked at before the columns are settled: so many, or so many bytes of them. */
 const HEAD_ROWS = 1000;
 const HEAD_BYTES = 8 * 2 ** 20;
@@ -106,7 +114,7 @@ async function* inTurns(
     await clock.turn();
     if (signal.aborted) return;
     // A file that ends early looks like a whole one: its reader must see that it is not.
-    if (!(await isStillThere())) throw new Error('the job was deleted while it was exported');
+    if (!(await isStillThere())) throw new JobGone();
     yield batch;
   }
 }
