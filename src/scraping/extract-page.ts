@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { problemsOf, type ScraperFacts, type WithInput } from './define-scraper.ts';
+import { problemsOf, type WithInput } from './define-scraper.ts';
 import { StoredPage } from './extract/stored-page.ts';
 import { seenOn } from './http/page-fingerprint.ts';
 import { fail } from './scrape-failure.ts';
 import type { ProducedArtifact, ScrapeResult, StoredInput } from './scraper.ts';
 
 /** What makes data of a page, and of nothing else. */
-export interface PageParser<Input extends z.ZodType> extends Pick<ScraperFacts<Input>, 'id' | 'version'> {
+export interface PageParser<Input extends z.ZodType> {
   readonly output: z.ZodType;
   parse(stored: { readonly page: StoredPage; readonly input: z.output<Input> }): unknown;
 }
@@ -19,8 +19,8 @@ export function extractPage<Input extends z.ZodType>(
   const { body, url, input } = stored;
   const page = new StoredPage(body, url ?? 'about:blank');
   try {
-    const data = dataArtifact(parser.output, parser.parse({ page, input }));
-    return { kind: 'scraped', artifacts: [data, jsonArtifact('metadata', metadataOf(parser, stored))] };
+    // Only that: where the page came from, the metadata of its own job tell, and by what it was read, the ledger does.
+    return { kind: 'scraped', artifacts: [dataArtifact(parser.output, parser.parse({ page, input }))] };
   } catch (error) {
     throw seenOn(page, error);
   }
@@ -35,20 +35,4 @@ export function dataArtifact(output: z.ZodType, data: unknown): ProducedArtifact
 export function jsonArtifact(kind: 'data' | 'metadata', value: unknown): ProducedArtifact {
   const bytes = Buffer.from(`${JSON.stringify(value) ?? 'null'}\n`);
   return { kind, bytes, contentType: 'application/json', extension: 'json' };
-}
-
-function metadataOf(
-  { id, version }: { readonly id: string; readonly version: string },
-  { jobId, itemId, input, url, from, now }: Omit<StoredInput, 'input'> & { readonly input: unknown },
-): object {
-  return {
-    job_id: jobId,
-    item_id: itemId,
-    scraper_id: id,
-    scraper_version: version,
-    input,
-    url,
-    extracted_from: { job_id: from.jobId, html: from.key, sha256: from.sha256 },
-    extracted_at: new Date(now()).toISOString(),
-  };
 }

@@ -75,22 +75,9 @@ test('what a scrape makes of a page, its parse makes of the stored page again, b
   assert.ok(again.kind === 'scraped');
   assert.deepEqual(
     again.artifacts.map(({ kind }) => kind),
-    ['data', 'metadata'],
+    ['data'],
   );
   assert.equal(site.asked.length, 1, 'and nobody was asked');
-});
-
-test('metadata of a stored page tell what it was made of, by which scraper and when', async () => {
-  assert.deepEqual(jsonOf(await extract(scraperOf({ parse })), 'metadata'), {
-    job_id: 'new',
-    item_id: 'item-1',
-    scraper_id: 'county',
-    scraper_version: '1.0.0',
-    input: { apn: '1', year: 2026 },
-    url: 'https://county.example/parcels/1',
-    extracted_from: { job_id: 'old', html: 'old/items/item-1/html.html', sha256: 'abc' },
-    extracted_at: new Date(NOW).toISOString(),
-  });
 });
 
 test('a scraper whose scrape makes the data has nothing to read stored pages with', () => {

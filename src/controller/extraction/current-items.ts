@@ -56,7 +56,7 @@ function mayBeReplaced({ status }: ItemRecord): boolean {
 type ScraperRef = Pick<JobRecord, 'scraperId' | 'scraperVersion'>;
 
 function withNewData(record: ItemRecord, newer: ItemRecord, job: ScraperRef, by: ScraperRef): ItemRecord {
-  const data = newer.artifacts.filter(({ kind }) => kind === 'data' || kind === 'metadata');
+  const data = newer.artifacts.filter(({ kind }) => kind === 'data');
   if (data.length === 0) return record;
   const isReplaced = (kind: string) => data.some((each) => each.kind === kind);
   return {

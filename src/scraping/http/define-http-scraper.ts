@@ -101,7 +101,7 @@ export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodT
       if (result.document) artifacts.push(documentArtifact(result.document));
       return { kind: 'scraped', artifacts };
     },
-    extract: parse ? (stored) => extractPage({ id, version, output, parse }, stored) : null,
+    extract: parse ? (stored) => extractPage({ output, parse }, stored) : null,
   });
 }
 
