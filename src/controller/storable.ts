@@ -1,5 +1,6 @@
 import type { ItemInput } from '../domain/item.ts';
 import type { FieldProblem } from '../domain/schema-problems.ts';
+import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts';
 
 /**
  * Whether what a user sends can be kept and handed out again as it came. A ledger keeps texts as UTF-8, which has no
@@ -75,9 +76,3 @@ export const NESTED_TOO_DEEP = `it ${TOO_DEEP}`;
 
 /** An input may stand in an object with its id. */
 const LEVELS_OF_ENTRY = 1;
-const QUOTE = 0x22;
-const OPEN_LIST = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_LIST = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;

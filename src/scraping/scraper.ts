@@ -54,19 +54,10 @@ export interface ScrapeContext {
 
 /** An item of another job: what was asked then, the page that was kept of it, and where that lies. */
 export interface StoredInput {
-  readonly jobId: string;
-  readonly itemId: string;
   readonly input: ItemInput;
   readonly body: string;
   /** Where the page was fetched; null where that was not kept. */
   readonly url: string | null;
-  readonly from: {
-    /** Null where it was not kept. */
-    readonly jobId: string | null;
-    readonly key: string;
-    readonly sha256: string;
-  };
-  now(): number;
 }
 
 /** What a worker lends to every scraper that it runs. */

@@ -87,13 +87,13 @@ async function carryOut(
 /** Once: the same code would say the same of the same page. */
 async function extractOnce(
   { clock, store }: AttemptParts,
-  { jobId, order, scraper }: ReadyJob,
+  { order, scraper }: ReadyJob,
   item: LeasedItem,
   source: SourcePage,
   signal: AbortSignal,
 ): Promise<Tried> {
   const itemTimeMs = itemTimeOf(order);
-  const work = () => extractStored({ store, clock }, scraper, jobId, item, source);
+  const work = () => extractStored(store, scraper, item, source);
   const result = await untilDeadline(work, { remainingMs: itemTimeMs, itemTimeMs, clock }, signal);
   return { result, tries: 1 };
 }

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { StoredArtifact } from '../domain/artifact.ts';
 import { type FailureType, failure } from '../domain/failure.ts';
 import type { SourcePage } from '../domain/item.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { LeasedItem } from '../ports/ledger.ts';
 import type { ResultStore } from '../ports/result-store.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
@@ -11,19 +10,13 @@ import type { ScrapeResult, Scraper } from '../scraping/scraper.ts';
 /** Pages are held whole while they are read. Scrapers of ours keep none above their limit of some MiB. */
 const MAX_PAGE_BYTES = 64 << 20;
 
-export interface ExtractParts {
-  readonly store: Pick<ResultStore, 'get'>;
-  readonly clock: Clock;
-}
-
 /**
  * The work of a re-extraction: the page that another job kept of the item, checked against its hash and handed to the
  * scraper's `extract`. It gets a store that can only be read, and no way to the web.
  */
 export async function extractStored(
-  { store, clock }: ExtractParts,
+  store: Pick<ResultStore, 'get'>,
   scraper: Scraper,
-  jobId: string,
   item: LeasedItem,
   source: SourcePage,
 ): Promise<unknown> {
@@ -39,14 +32,10 @@ export async function extractStored(
   if (facts !== null && !(facts instanceof Uint8Array)) return facts;
   const told = facts === null ? {} : objectOf(facts);
   return await scraper.extract({
-    jobId,
-    itemId: item.itemId,
     input: item.input,
     // Exactly as `parse` saw it the first time.
     body: new TextDecoder('utf-8', { ignoreBOM: true }).decode(page),
     url: textOf(told['url']),
-    from: { jobId: textOf(told['job_id']), key: html.key, sha256: html.sha256 },
-    now: () => clock.now(),
   });
 }
 

@@ -4,7 +4,6 @@ import { expect, z } from '../../src/scraping/author.ts';
 import { checkedResult } from '../../src/scraping/checked-result.ts';
 import { defineHttpScraper, type HttpScraperDefinition } from '../../src/scraping/http/define-http-scraper.ts';
 import type { ScrapeResult, Scraper, StoredInput } from '../../src/scraping/scraper.ts';
-import { NOW } from '../support/builders.ts';
 import { artifactOf, jsonOf } from './demo-support.ts';
 import { contextOf, openSite, webTools } from './http-support.ts';
 
@@ -37,12 +36,7 @@ function scraperOf(more: Partial<Definition>): Scraper {
 }
 
 function storedOf(more: Partial<StoredInput> = {}): StoredInput {
-  return {
-    ...{ jobId: 'new', itemId: 'item-1', input: { apn: '1' }, body: PAGE, url: 'https://county.example/parcels/1' },
-    from: { jobId: 'old', key: 'old/items/item-1/html.html', sha256: 'abc' },
-    now: () => NOW,
-    ...more,
-  };
+  return { input: { apn: '1' }, body: PAGE, url: 'https://county.example/parcels/1', ...more };
 }
 
 async function extract(scraper: Scraper, stored: StoredInput = storedOf()): Promise<ScrapeResult> {

@@ -193,5 +193,5 @@ test('nothing that leads to the web is lent to what reads stored pages', async (
     },
   };
   await extract(nosy);
-  assert.deepEqual(Object.keys(given ?? {}), ['jobId', 'itemId', 'input', 'body', 'url', 'from', 'now']);
+  assert.deepEqual(Object.keys(given ?? {}), ['input', 'body', 'url']);
 });
