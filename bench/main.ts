@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { benchApi } from './api.ts';
+import { benchAws } from './aws.ts';
 import { benchConcurrency } from './concurrency.ts';
 import { benchEngine } from './engine.ts';
 import { benchExtract } from './extract.ts';
@@ -9,6 +10,7 @@ import { printTable } from './report.ts';
 const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concurrency N] [--json]
        npm run bench -- api [--items N] [--workers N] [--concurrency N] [--json]
        npm run bench -- extract [--items N] [--workers N] [--json]
+       npm run bench -- aws [--items N] [--workers N] [--keeps nothing|files] [--json]
        npm run bench -- concurrency [--items N] [--workers N] [--limit N] [--ms N] [--json]
        npm run bench -- http [--items N] [--only ${HTTP_SUBJECTS.join(',')}] [--json]
 
@@ -26,6 +28,7 @@ const { values, positionals } = parseArgs({
     limit: { type: 'string', default: '3' },
     ms: { type: 'string', default: '10' },
     only: { type: 'string', default: '' },
+    keeps: { type: 'string', default: 'nothing' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -57,6 +60,13 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
     }
     case 'extract':
       return benchExtract({ items: positive('items', values.items ?? '10000'), workers }, say);
+    case 'aws': {
+      const keeps = values.keeps === 'files' ? 'three files' : 'nothing';
+      return benchAws(
+        { items: positive('items', values.items ?? '100000'), workers, keeps, concurrency: 8 * workers },
+        say,
+      );
+    }
     case 'concurrency': {
       const items = positive('items', values.items ?? '2000');
       return benchConcurrency({

@@ -3,13 +3,14 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { delimiter, resolve } from 'node:path';
 import { z } from 'zod';
+import type { Lane } from './domain/lane.ts';
 
 /**
  * The environment, read here and nowhere else, then `trawl.config.ts`, then defaults: one frozen Config. An unknown or
  * malformed setting is an error that names it and says what it may be.
  */
 export interface Config {
-  readonly backend: 'embedded';
+  readonly backend: BackendConfig;
   readonly dataDir: string;
   /** Where the API listens. */
   readonly host: string;
@@ -34,6 +35,8 @@ export interface Config {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** A command whose answer goes to stdout keeps its log, and that of its workers, out of it. */
   readonly logTo: 'stdout' | 'stderr';
+  /** Whether numbers also go to the log, as CloudWatch reads them (`emf`). GET /metrics is there either way. */
+  readonly metrics: 'prometheus' | 'emf';
   /** Private addresses that a target may have after all: `loopback`, `private`, or ranges (TRAWL_ALLOW_ADDRESSES). */
   readonly allowAddresses: string;
   /** Origins that are dialled elsewhere, `https://county.gov=http://127.0.0.1:4000` (TRAWL_ROUTES). */
@@ -46,6 +49,28 @@ export interface Config {
   readonly faults: string;
 }
 
+/** Where jobs are kept: in the data directory of this machine, or in DynamoDB, SQS and S3. */
+export type BackendConfig = { readonly kind: 'embedded' } | AwsBackendConfig;
+
+/** Credentials, region and endpoints are not here: the SDK reads them from the environment, of child processes too. */
+export interface AwsBackendConfig {
+  readonly kind: 'aws';
+  readonly tableName: string;
+  readonly bucket: string;
+  readonly queueUrls: Readonly<Record<Lane, string>>;
+}
+
+export const EMBEDDED: BackendConfig = { kind: 'embedded' };
+
+/**
+ * What differs by backend unless it is set. On AWS a renewal costs money and batches have up to a hundred items, so that
+ * a lease is longer and fewer batches are enough to keep a process busy.
+ */
+const DEFAULTS = {
+  embedded: { slots: 64, leaseMs: 4000 },
+  aws: { slots: 16, leaseMs: 300_000 },
+} as const satisfies Record<BackendConfig['kind'], object>;
+
 /** Where `trawl scrapers new` writes. */
 const OWN_SCRAPERS = 'scrapers';
 
@@ -54,8 +79,23 @@ const count = z.coerce.number().int().min(1);
 /** Found in the folder in which a command is started. */
 const CONFIG_FILE = 'trawl.config.ts';
 
+const queueUrl = z
+  .url({
+    protocol: /^https?$/,
+    error: 'must be the address of a queue: https://sqs.<region>.amazonaws.com/<account>/<name>',
+  })
+  .refine((url) => !url.endsWith('.fifo'), 'must be a standard queue: one that keeps the order cannot be used');
+
+/** Read only where the backend is `aws`: names like these may be in the environment for somebody else's sake. */
+const awsSchema = z.object({
+  TABLE_NAME: z.string().min(1).default('scrape-state'),
+  WEB_SCRAPER_QUEUE_URL: queueUrl,
+  WEB_SCRAPER_BROWSER_QUEUE_URL: queueUrl.optional(),
+  WEB_SCRAPER_RESULTS_BUCKET: z.string().min(1).default('scrape-results'),
+});
+
 const schema = z.object({
-  TRAWL_BACKEND: z.enum(['embedded'], 'must be embedded; aws is not available yet').default('embedded'),
+  TRAWL_BACKEND: z.enum(['embedded', 'aws'], 'must be embedded or aws').default('embedded'),
   TRAWL_DATA_DIR: z.string().min(1).default('.trawl'),
   TRAWL_HOST: z.string().min(1).default('127.0.0.1'),
   TRAWL_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
@@ -68,11 +108,12 @@ const schema = z.object({
     .optional(),
   TRAWL_SCRAPERS: z.string().optional(),
   TRAWL_WORKERS: count.max(256).default(availableParallelism()),
-  TRAWL_SLOTS: count.max(4096).default(64),
-  TRAWL_LEASE_MS: count.min(200).max(600_000).default(4000),
+  TRAWL_SLOTS: count.max(4096).optional(),
+  TRAWL_LEASE_MS: count.min(200).max(600_000).optional(),
   TRAWL_DRAIN_GRACE_MS: z.coerce.number().int().min(0).max(600_000).default(10_000),
   TRAWL_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   TRAWL_LOG_TO: z.enum(['stdout', 'stderr']).default('stdout'),
+  TRAWL_METRICS: z.enum(['prometheus', 'emf']).default('prometheus'),
   TRAWL_ALLOW_ADDRESSES: z.string().default(''),
   TRAWL_ROUTES: z.string().default(''),
   TRAWL_HOST_CONCURRENCY: count.max(4096).default(16),
@@ -92,19 +133,12 @@ export function loadConfig(
   environment: NodeJS.ProcessEnv = process.env,
   file: string = resolve(CONFIG_FILE),
 ): Config {
-  const fromFile = settingsOfFile(file);
-  const parsed = schema.safeParse({ ...fromFile, ...environment });
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map(({ path, message }) => {
-      const name = path.join('.');
-      const isFromFile = environment[name] === undefined && fromFile[name] !== undefined;
-      return `${name}${isFromFile ? ` (from ${file})` : ''}: ${message}`;
-    });
-    throw new ConfigError(`there are settings that cannot be used:\n  ${lines.join('\n  ')}`);
-  }
-  const settings = parsed.data;
+  const given = { environment, file, fromFile: settingsOfFile(file) };
+  const settings = parse(schema, given);
+  const backend =
+    overrides.backend ?? (settings.TRAWL_BACKEND === 'aws' ? awsBackend(parse(awsSchema, given)) : EMBEDDED);
   const config: Config = {
-    backend: settings.TRAWL_BACKEND,
+    backend,
     dataDir: settings.TRAWL_DATA_DIR,
     host: settings.TRAWL_HOST,
     port: settings.TRAWL_PORT,
@@ -114,11 +148,12 @@ export function loadConfig(
     url: settings.TRAWL_URL ?? `http://127.0.0.1:${settings.TRAWL_PORT || 8080}`,
     scrapers: foldersIn(settings.TRAWL_SCRAPERS ?? (existsSync(OWN_SCRAPERS) ? resolve(OWN_SCRAPERS) : '')),
     workers: settings.TRAWL_WORKERS,
-    slots: settings.TRAWL_SLOTS,
-    leaseMs: settings.TRAWL_LEASE_MS,
+    slots: settings.TRAWL_SLOTS ?? DEFAULTS[backend.kind].slots,
+    leaseMs: settings.TRAWL_LEASE_MS ?? DEFAULTS[backend.kind].leaseMs,
     drainGraceMs: settings.TRAWL_DRAIN_GRACE_MS,
     logLevel: settings.TRAWL_LOG_LEVEL,
     logTo: settings.TRAWL_LOG_TO,
+    metrics: settings.TRAWL_METRICS,
     allowAddresses: settings.TRAWL_ALLOW_ADDRESSES,
     routes: settings.TRAWL_ROUTES,
     hostConcurrency: settings.TRAWL_HOST_CONCURRENCY,
@@ -127,6 +162,33 @@ export function loadConfig(
     ...overrides,
   };
   return Object.freeze({ ...config, dataDir: resolve(config.dataDir) });
+}
+
+interface Given {
+  readonly environment: NodeJS.ProcessEnv;
+  readonly file: string;
+  readonly fromFile: Readonly<Record<string, string>>;
+}
+
+function parse<T extends z.ZodType>(wanted: T, { environment, file, fromFile }: Given): z.infer<T> {
+  const parsed = wanted.safeParse({ ...fromFile, ...environment });
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map(({ path, message }) => {
+    const name = path.join('.');
+    const isFromFile = environment[name] === undefined && fromFile[name] !== undefined;
+    return `${name}${isFromFile ? ` (from ${file})` : ''}: ${message}`;
+  });
+  throw new ConfigError(`there are settings that cannot be used:\n  ${lines.join('\n  ')}`);
+}
+
+function awsBackend(settings: z.infer<typeof awsSchema>): AwsBackendConfig {
+  const http = settings.WEB_SCRAPER_QUEUE_URL;
+  return {
+    kind: 'aws',
+    tableName: settings.TABLE_NAME,
+    bucket: settings.WEB_SCRAPER_RESULTS_BUCKET,
+    queueUrls: { http, browser: settings.WEB_SCRAPER_BROWSER_QUEUE_URL ?? `${http}-browser` },
+  };
 }
 
 function foldersIn(text: string): readonly string[] {
@@ -166,7 +228,7 @@ function settingsOfFile(file: string): Readonly<Record<string, string>> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new ConfigError(`${file} must export its settings: export default { dataDir: '/var/lib/trawl' }`);
   }
-  const known = new Map(Object.keys(schema.shape).map((name) => [nameInFile(name), name]));
+  const known = new Map(Object.keys({ ...schema.shape, ...awsSchema.shape }).map((name) => [nameInFile(name), name]));
   return Object.fromEntries(
     Object.entries(given).flatMap(([key, value]): [string, string][] => {
       const name = known.get(key);
@@ -201,7 +263,8 @@ const SECRETS: readonly string[] = ['TRAWL_API_KEY', 'TRAWL_READ_API_KEY'];
 
 function plainSettings(config: Config): Readonly<Record<string, string>> {
   return {
-    TRAWL_BACKEND: config.backend,
+    TRAWL_BACKEND: config.backend.kind,
+    ...(config.backend.kind === 'aws' ? awsSettings(config.backend) : {}),
     TRAWL_DATA_DIR: config.dataDir,
     TRAWL_HOST: config.host,
     TRAWL_PORT: String(config.port),
@@ -214,11 +277,21 @@ function plainSettings(config: Config): Readonly<Record<string, string>> {
     TRAWL_DRAIN_GRACE_MS: String(config.drainGraceMs),
     TRAWL_LOG_LEVEL: config.logLevel,
     TRAWL_LOG_TO: config.logTo,
+    TRAWL_METRICS: config.metrics,
     TRAWL_ALLOW_ADDRESSES: config.allowAddresses,
     TRAWL_ROUTES: config.routes,
     TRAWL_HOST_CONCURRENCY: String(config.hostConcurrency),
     TRAWL_HOST_DELAY_MS: String(config.hostDelayMs),
     TRAWL_FAULTS: config.faults,
+  };
+}
+
+function awsSettings({ tableName, bucket, queueUrls }: AwsBackendConfig): Readonly<Record<string, string>> {
+  return {
+    TABLE_NAME: tableName,
+    WEB_SCRAPER_QUEUE_URL: queueUrls.http,
+    WEB_SCRAPER_BROWSER_QUEUE_URL: queueUrls.browser,
+    WEB_SCRAPER_RESULTS_BUCKET: bucket,
   };
 }
 

@@ -1,8 +1,5 @@
-import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { openFileResultStore } from './adapters/embedded/result-store.ts';
-import { connectToOwner, OwnerGone } from './adapters/embedded/socket-client.ts';
-import { workerSocketPath } from './adapters/embedded/socket-path.ts';
+import { OwnerGone } from './adapters/embedded/socket-client.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { garbageCollector } from './adapters/system/collect-garbage.ts';
 import { killFaults } from './adapters/system/kill-faults.ts';
@@ -12,9 +9,12 @@ import type { Lane } from './domain/lane.ts';
 import { openWeb } from './egress/open-web.ts';
 import { withTidyMemory } from './egress/tidy-memory.ts';
 import type { Clock } from './ports/clock.ts';
-import { CHILD, digest, egressSettings, findScrapers } from './wiring.ts';
+import type { Faults } from './ports/faults.ts';
+import { digest, egressSettings, findScrapers } from './wiring.ts';
+import { CHILD, type HeartbeatArguments, type WorkerBackend } from './wiring-backend.ts';
+import { connectEmbeddedHeartbeat, openEmbeddedWorker } from './wiring-embedded.ts';
 import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from './worker/heartbeat.ts';
-import { runHeartbeatThread } from './worker/heartbeat-thread.ts';
+import { type HeartbeatConnection, runHeartbeatThread } from './worker/heartbeat-thread.ts';
 import { PoliteHostGate } from './worker/host-gate.ts';
 import { hasParent, onParentGone, tellParentReady } from './worker/parent.ts';
 import { Worker } from './worker/worker.ts';
@@ -33,7 +33,8 @@ export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, 
   let isWaiting = false;
   const onJoined = () => {
     isWaiting = false;
-    log.info({ data_dir: config.dataDir, lane }, 'working');
+    const where = config.backend.kind === 'aws' ? { table: config.backend.tableName } : { data_dir: config.dataDir };
+    log.info({ ...where, lane }, 'working');
   };
   while (!stop.aborted) {
     try {
@@ -63,14 +64,12 @@ async function work({ config, lane, log, clock, onJoined }: WorkParts, stop: Abo
   const faults = killFaults(config.faults, clock);
   const id = `${hasParent() ? CHILD : ''}${process.pid}-${clock.id()}`;
   const scrapers = await findScrapers(config);
-  const store = await openFileResultStore(join(config.dataDir, 'results'), { clock });
-  const socketPath = workerSocketPath(config.dataDir);
-  const owner = await connectToOwner({ socketPath, workerId: id, role: 'main', clock, signal: stop });
   const onTrouble = (where: string, error: unknown) =>
     log.warn({ where, error: describeError(error) }, 'worker trouble');
+  const backend = await openWorkerBackend(config, { id, clock, faults, onTrouble, stop });
   const heartbeat = startHeartbeatThread({
     entry: new URL('cli/heartbeat.ts', import.meta.url),
-    connectWith: { socketPath, workerId: id } satisfies HeartbeatArguments,
+    connectWith: backend.heartbeatWith,
     slots: config.slots,
     leaseMs: config.leaseMs,
     hangLimitMs: DEFAULT_HANG_LIMIT_MS,
@@ -80,9 +79,8 @@ async function work({ config, lane, log, clock, onJoined }: WorkParts, stop: Abo
   const web = withTidyMemory(openWeb({ ...egressSettings(config), clock }), { collect: garbageCollector(), clock });
   const gate = new PoliteHostGate({ clock, maxConcurrent: config.hostConcurrency, minDelayMs: config.hostDelayMs });
   const worker = new Worker({
-    ...owner,
+    ...backend,
     id,
-    store,
     scrapers,
     tools: { web, gate, log },
     heartbeat,
@@ -95,28 +93,43 @@ async function work({ config, lane, log, clock, onJoined }: WorkParts, stop: Abo
       slots: config.slots,
       leaseMs: config.leaseMs,
       drainGraceMs: config.drainGraceMs,
-      settleEveryMs: 0,
+      settleEveryMs: backend.settleEveryMs,
     },
   });
-  tellParentReady();
+  tellParentReady(id);
   onJoined();
   try {
     await worker.run(stop);
   } finally {
     await web.close();
-    await owner.close();
+    await backend.close();
   }
 }
 
-interface HeartbeatArguments {
-  readonly socketPath: string;
-  readonly workerId: string;
+interface WorkerBackendParts {
+  readonly id: string;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly onTrouble: (where: string, error: unknown) => void;
+  readonly stop: AbortSignal;
+}
+
+async function openWorkerBackend(config: Config, parts: WorkerBackendParts): Promise<WorkerBackend> {
+  if (config.backend.kind === 'embedded') return openEmbeddedWorker(config, parts);
+  return (await import('./wiring-aws.ts')).openAwsWorker(config, config.backend, parts);
 }
 
 /** What the heartbeat's thread runs: the same connection as the worker's, and one of its own. */
 export async function runHeartbeat(): Promise<void> {
   const clock = systemClock();
-  await runHeartbeatThread(clock, (connectWith, signal) =>
-    connectToOwner({ ...(connectWith as HeartbeatArguments), role: 'heartbeat', clock, signal }),
-  );
+  await runHeartbeatThread(clock, (given, signal) => connectHeartbeat(given as HeartbeatArguments, clock, signal));
+}
+
+async function connectHeartbeat(
+  given: HeartbeatArguments,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<HeartbeatConnection> {
+  if (given.kind === 'embedded') return connectEmbeddedHeartbeat(given, clock, signal);
+  return (await import('./wiring-aws.ts')).connectAwsHeartbeat(given, clock);
 }

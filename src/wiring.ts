@@ -1,24 +1,17 @@
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Logger, pino } from 'pino';
-import { DiskReserve } from './adapters/embedded/disk-reserve.ts';
 import { inspectLedger } from './adapters/embedded/inspect-ledger.ts';
-import { openEmbeddedLedger } from './adapters/embedded/ledger.ts';
-import { openFileResultStore } from './adapters/embedded/result-store.ts';
-import { workerSocketPath } from './adapters/embedded/socket-path.ts';
-import { serveWorkers, type WorkerEvent } from './adapters/embedded/socket-server.ts';
-import { EmbeddedWorkQueue } from './adapters/embedded/work-queue.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { killFaults } from './adapters/system/kill-faults.ts';
-import { type Config, ConfigError, toEnvironment } from './config.ts';
+import { type AwsBackendConfig, type Config, ConfigError, toEnvironment } from './config.ts';
 import { checkListening, RefusedToListen } from './controller/api/listening.ts';
 import { Controller } from './controller/controller.ts';
 import { EventStream } from './controller/events.ts';
 import { importItems } from './controller/intake.ts';
 import { logEvents, logProgress } from './controller/log-events.ts';
+import { type EmfParts, emfReporter, type StandingSource } from './controller/metrics/embedded-format.ts';
 import { formatOfName, readItems, UnreadableItems } from './controller/read-items.ts';
 import { resumeRemovals } from './controller/remove-job.ts';
 import { resultRows } from './controller/result-rows.ts';
@@ -36,6 +29,8 @@ import { NO_LOG, OPEN_GATE } from './scraping/fixtures/run-case.ts';
 import { loadScrapers } from './scraping/registry.ts';
 import { NoScraperFolder } from './scraping/scraper-files.ts';
 import { openWorkshop } from './scraping/workshop.ts';
+import type { Backend, WorkerEvent } from './wiring-backend.ts';
+import { openEmbeddedBackend, openFileResults } from './wiring-embedded.ts';
 import { startWorkerPool } from './worker/pool.ts';
 
 export const digest = (text: string) => hash('sha256', text);
@@ -48,6 +43,9 @@ const SHIPPED_SCRAPERS = fileURLToPath(new URL('../scrapers', import.meta.url));
  */
 const RETURN_LARGE_MEMORY = { MALLOC_MMAP_THRESHOLD_: String(256 * 1024) };
 
+/** CloudWatch keeps a point a minute. */
+const NUMBERS_EVERY_MS = 60_000;
+
 /** For answers that are being written when the engine stops. */
 const API_GRACE_MS = 5000;
 
@@ -55,75 +53,28 @@ const { version: VERSION }: { version: string } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 );
 
-/** Begins the names of workers that end with the process which started them. */
-export const CHILD = 'child-';
+/** The SDK of AWS is loaded only by those who go there: it is larger than all the rest. */
+const loadAws = () => import('./wiring-aws.ts');
 
-/** Ledger and results of a data directory, and nothing that runs. Whoever has them owns the directory. */
-export async function openStorage(config: Config) {
-  const clock = systemClock();
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
-  const store = await openFileResultStore(join(config.dataDir, 'results'), { clock });
-  const reserve = new DiskReserve(config.dataDir);
-  const { ledger, leadership, ...embedded } = openEmbeddedLedger({
-    dataDir: config.dataDir,
-    clock,
-    leaseGraceMs: config.leaseMs,
-    gatherMs: 8,
-    diedWithOwner: (worker) => worker.startsWith(CHILD),
-  });
-  try {
-    await embedded.recoverAfterMachineCrash((artifact) => store.check(artifact));
-  } catch (error) {
-    await embedded.close();
-    throw error;
-  }
-  return {
-    clock,
-    store,
-    ledger,
-    leadership,
-    makeRoom: () => reserve.giveUp(),
-    async probe() {
-      await reserve.layUp();
-      await embedded.probe();
-      await store.probe();
-    },
-    close: () => embedded.close(),
-  };
+async function openBackend(config: Config, onTrouble: (where: string, error: unknown) => void): Promise<Backend> {
+  if (config.backend.kind === 'embedded') return openEmbeddedBackend(config);
+  return (await loadAws()).openAwsBackend(config, config.backend, onTrouble);
 }
 
 export type Engine = Awaited<ReturnType<typeof openEngine>>;
 
-/** The controller on the embedded backend, with a socket for its workers. Worker processes are started on demand. */
+/** A controller on its backend, open to workers. Worker processes of its own are started on demand. */
 export async function openEngine(config: Config, log: Logger = openLog(config)) {
   // A worker that could not read them would end, and so would the one in its place.
   egressSettings(config);
   const catalog = catalogOf(await findScrapers(config));
-  const storage = await openStorage(config);
-  const { clock, ledger } = storage;
-  const faults = killFaults(config.faults, clock);
-  const queue = new EmbeddedWorkQueue(clock);
   const events = new EventStream();
+  const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
+  const backend = await openBackend(config, onError);
+  const { clock, ledger, queue, store, links } = backend;
+  const faults = killFaults(config.faults, clock);
   const logs = [logEvents(events, log), logProgress(events, log, clock)];
-  const controller = new Controller({
-    ...storage,
-    // Only one process can own the directory, so that its successor need not wait for its lead to run out.
-    holder: 'the owner of the data directory',
-    queue,
-    faults,
-    events,
-    digest,
-    settings: {
-      leaseMs: config.leaseMs,
-      // The queue is in this process and loses nothing while it lives; what it had when it died is pending again.
-      lostAfterMs: 10 * 60_000,
-      leadMs: 15_000,
-      reapMs: Math.min(500, config.leaseMs / 4),
-      pollMs: 5000,
-      probeMs: 1000,
-      itemsPerBatch: 1,
-    },
-  });
+  const controller = new Controller({ ...backend, faults, events, digest });
   const ready = workersReady(config.workers);
   const onWorker = (event: WorkerEvent) => {
     if (event.kind === 'storage-trouble') {
@@ -134,18 +85,17 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     if (event.kind === 'worker-joined') ready.joined();
     if (event.kind === 'worker-left' && event.abandoned > 0) controller.workerLost();
   };
-  const socketPath = workerSocketPath(config.dataDir);
-  const server = await serveWorkers({ ledger, queue, socketPath, clock, onWorker }).catch(async (error: unknown) => {
-    await storage.close();
+  const reception = await backend.acceptWorkers(onWorker).catch(async (error: unknown) => {
+    await backend.close();
     throw error;
   });
   controller.start();
+  const standing = () => controller.standing();
+  const numbers =
+    config.metrics === 'emf' ? logNumbers(config, { events, clock, ledger, queue, controller: standing }) : null;
   // Behind our back: what a former process left of a large removal takes minutes.
-  const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
-  storage.store.sweep().catch((error: unknown) => onError('sweep', error));
-  resumeRemovals({ ledger, store: storage.store, clock, digest, onError }).catch((error: unknown) =>
-    onError('removals', error),
-  );
+  backend.sweep().catch((error: unknown) => onError('sweep', error));
+  resumeRemovals({ ledger, store, clock, digest, onError }).catch((error: unknown) => onError('removals', error));
   let pool: ReturnType<typeof startWorkerPool> | null = null;
   let api: { close(graceMs: number): Promise<void> } | null = null;
 
@@ -153,7 +103,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     clock,
     ledger,
     queue,
-    store: storage.store,
+    store,
     events,
     submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest }, request, null),
     importItems: (jobId: string, chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>) =>
@@ -164,8 +114,8 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       // Not before: a worker process has no use for it.
       const { startApi } = await import('./controller/api/start-api.ts');
       const parts = {
-        ...{ ledger, store: storage.store, queue, clock, faults, digest, catalog, events, version: VERSION },
-        standing: () => controller.standing(),
+        ...{ ledger, store, links, queue, clock, faults, digest, catalog, events, version: VERSION, standing },
+        feedSettings: backend.feedSettings,
         onStorageTrouble: (message: string) => controller.storageTrouble(message),
       };
       const opened = await startApi(parts, config, log).catch(badAddress);
@@ -174,13 +124,16 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     },
     /** Worker processes, kept at their number until the engine stops. */
     startWorkers() {
-      pool ??= startWorkerPool({
-        count: config.workers,
-        command: process.execPath,
-        args: [...process.execArgv, fileURLToPath(new URL('cli/main.ts', import.meta.url)), 'worker'],
-        env: { ...toEnvironment(config), ...RETURN_LARGE_MEMORY },
-        clock,
-      });
+      if (pool === null) {
+        pool = startWorkerPool({
+          count: config.workers,
+          command: process.execPath,
+          args: [...process.execArgv, fileURLToPath(new URL('cli/main.ts', import.meta.url)), 'worker'],
+          env: { ...toEnvironment(config), ...RETURN_LARGE_MEMORY },
+          clock,
+        });
+        pool.onChange((change) => reception.heardOfChild(change));
+      }
       return { ...pool, ready: ready.promise };
     },
     async stop() {
@@ -188,11 +141,20 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       await controller.stop();
       // Workers give back or settle what they have, so the ledger must outlive them.
       await pool?.stop(config.drainGraceMs + 5000);
-      await server.close();
-      await storage.close();
+      await reception.close();
+      await numbers?.close();
+      await backend.close();
       for (const endLog of logs) endLog();
     },
   };
+}
+
+function logNumbers(
+  { logTo }: Config,
+  { events, clock, ...standing }: StandingSource & Pick<EmfParts, 'events' | 'clock'>,
+) {
+  const write = (line: string) => void process[logTo].write(`${line}\n`);
+  return emfReporter({ events, clock, standing, write, everyMs: NUMBERS_EVERY_MS });
 }
 
 function workersReady(count: number) {
@@ -260,12 +222,14 @@ export function rowsOf({ ledger, store }: Pick<Engine, 'ledger' | 'store'>, jobI
   return resultRows({ ledger, store }, jobId);
 }
 
-/** Checks a job by what lies in the results of a data directory, which somebody else may own. */
+/** Checks a job by what lies in its results, in a data directory or a bucket, which somebody else may own. */
 export async function verifyResults(config: Config, jobId: string): Promise<VerifyReport> {
-  const folder = join(config.dataDir, 'results');
-  // Opening a store makes its folder, and a check makes nothing.
-  if (!existsSync(folder)) return { kind: 'nothing', message: `there are no results in ${config.dataDir}` };
-  const store = await openFileResultStore(folder, { clock: systemClock() });
+  if (config.backend.kind === 'aws') {
+    const { store, close } = (await loadAws()).openBucketResults(config.backend);
+    return await verifyJob({ store, digest }, jobId).finally(close);
+  }
+  const store = await openFileResults(config);
+  if (store === null) return { kind: 'nothing', message: `there are no results in ${config.dataDir}` };
   return await verifyJob({ store, digest }, jobId);
 }
 
@@ -274,6 +238,7 @@ export function inspect(config: Config) {
   return {
     clock: systemClock(),
     ledger: () => inspectLedger(config.dataDir),
+    aws: async (aws: AwsBackendConfig, how: { readonly create: boolean }) => (await loadAws()).examineAws(aws, how),
     scrapers: async () => (await findScrapers(config)).check(),
     /** Null if workers can go by what the settings say of it. */
     egressProblem(): string | null {

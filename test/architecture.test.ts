@@ -4,7 +4,7 @@ import { checkEnvironment } from './support/environment-rule.ts';
 import { checkImports } from './support/import-rules.ts';
 import { parse, readSources, show } from './support/syntax.ts';
 
-const FILES = parse(readSources(['src', 'scrapers', 'demo', 'test', 'bench', 'docs']));
+const FILES = parse(readSources(['src', 'scrapers', 'demo', 'test', 'bench', 'docs', 'deploy']));
 
 test('who imports whom is what the table says, and no file imports itself in the end', () => {
   assert.ok(FILES.length > 50, 'the files were not found');
@@ -112,6 +112,36 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
     'src/controller/a.ts:1 controller imports node:sqlite: only adapters/embedded may',
   ],
   [
+    'AWS outside of its adapter',
+    'src/wiring.ts',
+    "import { SQSClient } from '@aws-sdk/client-sqs';",
+    'src/wiring.ts:1 wiring.ts imports @aws-sdk/client-sqs: only adapters/aws may',
+  ],
+  [
+    'what the SDK stands on in the worker',
+    'src/worker/a.ts',
+    "import { NodeHttpHandler } from '@smithy/node-http-handler';",
+    'src/worker/a.ts:1 worker imports @smithy/node-http-handler: only adapters/aws may',
+  ],
+  [
+    'the CDK in the product',
+    'src/adapters/aws/a.ts',
+    "import { Queue } from 'aws-cdk-lib/aws-sqs';",
+    'src/adapters/aws/a.ts:1 adapters/aws imports aws-cdk-lib/aws-sqs: only deploy may',
+  ],
+  [
+    'a neighbour of what the stack may know of the adapter',
+    'deploy/aws/a.ts',
+    "import { openAwsClients } from '../../src/adapters/aws/clients.ts';",
+    'deploy/aws/a.ts:1 deploy names the adapter adapters/aws: only wiring.ts does; take the port as an argument',
+  ],
+  [
+    'the engine in the stack',
+    'deploy/aws/a.ts',
+    "import { Controller } from '../../src/controller/controller.ts';",
+    'deploy/aws/a.ts:1 deploy imports controller: it may import itself and domain',
+  ],
+  [
     'a new folder',
     'src/utils/a.ts',
     'export const x = 1;',
@@ -195,6 +225,10 @@ test('what the table allows is not reported, nor is a word in a comment or in a 
     ['scrapers/az/a.ts', "import { z } from 'trawl/scraper';\nimport { createHash } from 'node:crypto';"],
     ['test/domain/a.ts', "import { ledger } from '../../src/adapters/memory/ledger.ts';\nprocess.env.X = '1';"],
     ['bench/a.ts', "import { DatabaseSync } from 'node:sqlite';\nimport { x } from '../test/support/x.ts';"],
+    [
+      'deploy/aws/a.ts',
+      "import { TABLE_SCHEMA } from '../../src/adapters/aws/table-schema.ts';\nimport { Queue } from 'aws-cdk-lib/aws-sqs';",
+    ],
     ['src/config.ts', 'export const url = process.env.QUEUE_URL;'],
     ['src/domain/a.ts', 'export const of = (session: { env: string }) => session.env;'],
   ];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { ConfigError, loadConfig, toEnvironment } from '../src/config.ts';
+import { type Config, ConfigError, EMBEDDED, loadConfig, toEnvironment } from '../src/config.ts';
 
 test('without settings there are defaults, and the data directory is an absolute path', () => {
   const config = loadConfig({}, {});
@@ -44,5 +44,46 @@ test('an address with a password in it is refused, and not repeated', () => {
       error instanceof ConfigError &&
       /TRAWL_URL: must have no name/.test(error.message) &&
       !/secret/.test(error.message),
+  );
+});
+
+const QUEUE = 'https://sqs.us-east-1.amazonaws.com/123456789012/trawl';
+
+test('on AWS there are names by default, but for the queue, without which nothing starts', () => {
+  assert.deepEqual(loadConfig({}, { TRAWL_BACKEND: 'aws', WEB_SCRAPER_QUEUE_URL: QUEUE }).backend, {
+    kind: 'aws',
+    tableName: 'scrape-state',
+    bucket: 'scrape-results',
+    queueUrls: { http: QUEUE, browser: `${QUEUE}-browser` },
+  });
+  for (const bad of [{}, { WEB_SCRAPER_QUEUE_URL: 'trawl' }, { WEB_SCRAPER_QUEUE_URL: `${QUEUE}.fifo` }]) {
+    assert.throws(
+      () => loadConfig({}, { TRAWL_BACKEND: 'aws', ...bad }),
+      (error) => error instanceof ConfigError && /WEB_SCRAPER_QUEUE_URL: must be /.test(error.message),
+    );
+  }
+});
+
+test('a lease is longer on AWS and slots are fewer, unless they are set', () => {
+  const aws = { TRAWL_BACKEND: 'aws', WEB_SCRAPER_QUEUE_URL: QUEUE };
+  const sizes = ({ leaseMs, slots }: Config) => [leaseMs, slots];
+  assert.deepEqual(sizes(loadConfig({}, {})), [4000, 64]);
+  assert.deepEqual(sizes(loadConfig({}, aws)), [300_000, 16]);
+  assert.deepEqual(sizes(loadConfig({}, { ...aws, TRAWL_LEASE_MS: '5000', TRAWL_SLOTS: '3' })), [5000, 3]);
+  assert.deepEqual(sizes(loadConfig({ backend: EMBEDDED }, aws)), [4000, 64], 'chosen by hand');
+});
+
+test('without the backend that needs them, settings of AWS are not looked at', () => {
+  assert.deepEqual(loadConfig({}, { TABLE_NAME: '', WEB_SCRAPER_QUEUE_URL: 'nonsense' }).backend, EMBEDDED);
+});
+
+test('a worker process on AWS comes to the same settings, and finds what the SDK reads', () => {
+  const queueUrls = { http: QUEUE, browser: 'http://127.0.0.1:1/queue/other' };
+  const config = loadConfig({ backend: { kind: 'aws', tableName: 't', bucket: 'b', queueUrls } }, {});
+  const environment = toEnvironment(config, { AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1' });
+  assert.deepEqual(loadConfig({}, environment), config);
+  assert.deepEqual(
+    [environment['AWS_REGION'], environment['AWS_ENDPOINT_URL_S3']],
+    ['eu-west-1', 'http://127.0.0.1:1'],
   );
 });

@@ -182,7 +182,8 @@ function openFileLimit(): number | null {
 
 export function checkCores(config: Config, cores = availableParallelism()): Check {
   const name = 'Workers';
-  const message = `${config.workers} with ${config.slots} items at once each, on ${formatItems(cores, 'core')}`;
+  const what = config.backend.kind === 'aws' ? 'batches' : 'items';
+  const message = `${config.workers} with ${config.slots} ${what} at once each, on ${formatItems(cores, 'core')}`;
   if (config.workers <= cores * 4) return ok(name, message);
   return warning(name, message, 'more processes than cores only wait for each other: lower TRAWL_WORKERS');
 }

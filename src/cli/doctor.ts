@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { loadConfig, type Setting, settingsInForce } from '../config.ts';
+import { type Config, ConfigError, loadConfig, type Setting, settingsInForce } from '../config.ts';
 import { inspect } from '../wiring.ts';
 import {
   type Check,
@@ -14,6 +14,7 @@ import {
   checkResults,
   checkScrapers,
   checkSettings,
+  type Parts,
   resolveBySystem,
 } from './doctor-checks.ts';
 import { EXIT } from './exit-codes.ts';
@@ -24,17 +25,19 @@ export function addDoctorCommand(program: Command): void {
     .command('doctor')
     .description('show the settings in force, and check each part of this installation')
     .option('--data-dir <folder>', 'the data directory to look at (TRAWL_DATA_DIR, .trawl)')
+    .option('--create', 'with TRAWL_BACKEND=aws: make the table, the queues and the bucket that are missing')
     .option('--offline', 'leave out what needs the network')
     .option('--json', 'one JSON object on stdout')
     .addHelpText(
       'after',
-      '\nExit codes: 0 no problem (warnings are none), 3 there is one.\n\nExample:\n  $ trawl doctor',
+      '\nExit codes: 0 no problem (warnings are none), 3 there is one.\n\nExamples:\n  $ trawl doctor\n  $ TRAWL_BACKEND=aws trawl doctor --create',
     )
     .action(doctor);
 }
 
 interface DoctorOptions {
   readonly dataDir?: string;
+  readonly create?: boolean;
   readonly offline?: boolean;
   readonly json?: boolean;
 }
@@ -45,14 +48,11 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const config = loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir });
   const settings = settingsInForce(config).map(hideSecret);
   const parts = inspect(config);
-  const { dataDir } = config;
   const dns = { clock: parts.clock, resolve: resolveBySystem, deadlineMs: DNS_DEADLINE_MS };
   const checks: Check[] = [
     checkNode(),
     ...checkSettings(settings),
-    await checkDataDir(dataDir),
-    checkLedger(parts, dataDir),
-    await checkResults(dataDir),
+    ...(await checkBackend(parts, config, options)),
     ...(await checkScrapers(parts)),
     ...checkEgress(parts, config),
     ...(options.offline ? [] : [await checkDns(dns)]),
@@ -66,6 +66,18 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const code = isWell ? EXIT.done : EXIT.failed;
   // A lookup that is still under way would keep the process for as long as the system's resolver likes to try.
   process.stdout.write(`${answer}\n`, () => process.exit(code));
+}
+
+async function checkBackend(parts: Parts, config: Config, { create, offline }: DoctorOptions): Promise<Check[]> {
+  const { backend, dataDir } = config;
+  if (backend.kind === 'aws') {
+    if (create && offline) throw new ConfigError('--create needs the network: leave --offline out');
+    return offline ? [] : [...(await parts.aws(backend, { create: create === true }))];
+  }
+  if (create) {
+    throw new ConfigError('--create is for TRAWL_BACKEND=aws: a data directory is made when it is needed');
+  }
+  return [await checkDataDir(dataDir), checkLedger(parts, dataDir), await checkResults(dataDir)];
 }
 
 const SECRET = /KEY|PASSWORD|SECRET|TOKEN/i;

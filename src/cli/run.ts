@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, ConfigError, loadConfig, settingsInForce } from '../config.ts';
+import { type Config, ConfigError, EMBEDDED, loadConfig, settingsInForce } from '../config.ts';
 import { safeSegment } from '../domain/artifact.ts';
 import { notYetAvailable, type Policy, policySchema } from '../domain/policy.ts';
 import { findScraper } from '../wiring.ts';
@@ -60,6 +60,10 @@ async function run(scraperId: string, options: RunOptions): Promise<void> {
   const policy = policyChange(options);
   const config = runConfig(scraperId, options);
   await mustBeScraper(config, scraperId);
+  // Here and now, with a folder as its answer: a job that is to be spread is given to the service.
+  if (loadConfig().backend.kind === 'aws') {
+    process.stderr.write(`The job is kept here, in ${config.dataDir}: TRAWL_BACKEND=aws is for trawl serve.\n`);
+  }
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());
   const report = await runJob({
@@ -89,11 +93,12 @@ function nameOf(scraperId: string): string {
 
 function runConfig(scraperId: string, options: RunOptions): Config {
   const { out, workers, concurrency } = options;
-  const base = loadConfig();
+  const base = loadConfig({ backend: EMBEDDED });
   const isLevelChosen = settingsInForce(base).some(
     ({ name, from }) => name === 'TRAWL_LOG_LEVEL' && from !== 'default',
   );
   return loadConfig({
+    backend: EMBEDDED,
     dataDir: out ?? join(base.dataDir, 'run', nameOf(scraperId) + trialOf(options)),
     // More processes than items at the same time would only wait.
     workers: Math.min(workers ?? base.workers, concurrency ?? Number.POSITIVE_INFINITY),

@@ -32,8 +32,9 @@ function withOptions(command: Command): Command {
 }
 
 const SERVE_HELP = `
-It goes on with every job that the data directory holds, and stops gracefully on Ctrl-C or SIGTERM: workers finish or
-give back what they have, and no attempt is charged for it. Starting it again goes on where it stopped.
+It goes on with every job that the data directory holds (with TRAWL_BACKEND=aws: the table), and stops gracefully on
+Ctrl-C or SIGTERM: workers finish or give back what they have, and no attempt is charged for it. Starting it again goes on
+where it stopped.
 
 Without a key (TRAWL_API_KEY) the API is for programs of this machine only. Its page is http://127.0.0.1:8080/docs.
 
@@ -44,6 +45,8 @@ Examples:
   $ curl http://127.0.0.1:8080/jobs`;
 
 const CONTROLLER_HELP = `
+With TRAWL_BACKEND=aws there may be several, of which one leads, and workers on any machine.
+
 Examples, in two terminals:
   $ trawl controller --data-dir /var/lib/trawl
   $ trawl worker --data-dir /var/lib/trawl`;
@@ -64,7 +67,7 @@ async function serve(options: ServeOptions, how: 'with-workers' | 'alone'): Prom
       });
     }
     const workers = how === 'with-workers' ? config.workers : 0;
-    log.info({ url, data_dir: config.dataDir, workers, access: accessOf(config) }, 'trawl is serving');
+    log.info({ url, ...placeOf(config), workers, access: accessOf(config) }, 'trawl is serving');
     await stop;
     log.info('stopping: workers finish or give back what they have');
   } finally {
@@ -73,6 +76,10 @@ async function serve(options: ServeOptions, how: 'with-workers' | 'alone'): Prom
   log.info('stopped');
   // The removal of many files may still go on: the next start ends it.
   process.exit();
+}
+
+function placeOf({ backend, dataDir }: Config) {
+  return backend.kind === 'aws' ? { table: backend.tableName, bucket: backend.bucket } : { data_dir: dataDir };
 }
 
 function accessOf({ apiKey }: Config): string {

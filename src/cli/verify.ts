@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, loadConfig } from '../config.ts';
+import { type Config, EMBEDDED, loadConfig } from '../config.ts';
 import type { VerifyReport } from '../domain/verify-report.ts';
 import { verifyResults } from '../wiring.ts';
 import { EXIT } from './exit-codes.ts';
@@ -11,7 +11,10 @@ export function addVerifyCommand(program: Command): void {
     .command('verify')
     .description('check the results of a finished job: every item once, every part and file whole')
     .argument('<job>', 'the id of the job')
-    .option('--data-dir <folder>', 'where its results are kept (TRAWL_DATA_DIR, .trawl, and what trawl run made there)')
+    .option(
+      '--data-dir <folder>',
+      'where its results are kept (TRAWL_DATA_DIR, .trawl, and what trawl run made there; on AWS the bucket)',
+    )
     .option('--json', 'one JSON object on stdout')
     .addHelpText('after', HELP)
     .action(verify);
@@ -27,7 +30,8 @@ Example:
 
 async function verify(jobId: string, options: { dataDir?: string; json?: boolean }): Promise<void> {
   const report = await findAndVerify(
-    loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
+    // A folder that is named is a folder, also where jobs are kept on AWS: a copy of a bucket, perhaps.
+    loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir, backend: EMBEDDED }),
     jobId,
     {
       alsoRuns: options.dataDir === undefined,
@@ -46,7 +50,10 @@ async function findAndVerify(
   const report = await verifyResults(config, jobId);
   const isName = /^[\w.~-]+$/.test(jobId) && !jobId.startsWith('.');
   if (report.kind === 'checked' || !alsoRuns || !isName) return report;
-  const ofRun = await verifyResults({ ...config, dataDir: join(config.dataDir, 'run', jobId) }, jobId);
+  const ofRun = await verifyResults(
+    { ...config, backend: EMBEDDED, dataDir: join(config.dataDir, 'run', jobId) },
+    jobId,
+  );
   return ofRun.kind === 'checked' ? ofRun : report;
 }
 

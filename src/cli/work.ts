@@ -8,10 +8,13 @@ import { untilToldToStop } from './stop-signal.ts';
 export function addWorkerCommand(program: Command): void {
   program
     .command('worker')
-    .description('run one more worker process for the engine that owns a data directory')
+    .description('run one more worker process: for the engine that owns a data directory, or on AWS')
     .option('--data-dir <folder>', 'the data directory of the engine (TRAWL_DATA_DIR, .trawl)')
     .option('--lane <lane>', 'http or browser', 'http')
-    .addHelpText('after', '\nExample:\n  $ trawl worker --data-dir /var/lib/trawl')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ trawl worker --data-dir /var/lib/trawl\n  $ TRAWL_BACKEND=aws trawl worker --lane browser',
+    )
     .action(work);
 }
 

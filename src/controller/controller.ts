@@ -5,7 +5,8 @@ import type { Faults } from '../ports/faults.ts';
 import type { Leadership } from '../ports/leadership.ts';
 import type { Ledger, LedgerChange } from '../ports/ledger.ts';
 import type { ResultStore } from '../ports/result-store.ts';
-import type { WorkQueue } from '../ports/work-queue.ts';
+import type { DeadLetters, WorkQueue } from '../ports/work-queue.ts';
+import { DeadLetterDrain } from './dead-letters.ts';
 import type { EventStream } from './events.ts';
 import { Finisher } from './finisher.ts';
 import { Loop } from './loop.ts';
@@ -24,7 +25,7 @@ export class Controller {
   readonly #reaper: Reaper;
   readonly #finisher: Finisher;
   readonly #guard: StorageGuard;
-  readonly #loops: { scheduler: Loop; reaper: Loop; finisher: Loop; guard: Loop; leader: Loop };
+  readonly #loops: { scheduler: Loop; reaper: Loop; finisher: Loop; guard: Loop; leader: Loop; deadLetters?: Loop };
   readonly #stop = new AbortController();
   /** Cancelled jobs that a worker is still at: their manifest is due when it ends. */
   readonly #ending = new Set<string>();
@@ -63,6 +64,10 @@ export class Controller {
       finisher: loop('finisher', settings.pollMs, () => this.#finisher.runOnce()),
       guard: loop('storage', settings.probeMs, () => this.#guardOnce()),
     };
+    if (parts.deadLetters !== undefined) {
+      const drain = new DeadLetterDrain({ ...shared, deadLetters: parts.deadLetters });
+      this.#loops.deadLetters = loop('dead letters', DRAIN_EVERY_REAPS * settings.reapMs, () => drain.runOnce());
+    }
   }
 
   start(): void {
@@ -159,6 +164,7 @@ export class Controller {
     this.#loops.scheduler.poke();
     this.#loops.finisher.poke();
     this.#loops.reaper.poke();
+    this.#loops.deadLetters?.poke();
   }
 
   #onError(where: string, error: unknown): void {
@@ -166,6 +172,9 @@ export class Controller {
     this.events.publish({ kind: 'engine-error', where, error });
   }
 }
+
+/** They are rare, each look is a request, and what it finds waits for the reaper anyway. */
+const DRAIN_EVERY_REAPS = 4;
 
 export interface ControllerSettings {
   readonly leaseMs: number;
@@ -182,6 +191,8 @@ export interface ControllerParts {
   readonly ledger: Ledger;
   readonly leadership: Leadership;
   readonly queue: WorkQueue;
+  /** Only of a queue that sets messages aside. */
+  readonly deadLetters?: DeadLetters;
   readonly store: ResultStore;
   readonly clock: Clock;
   readonly faults: Faults;

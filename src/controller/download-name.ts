@@ -8,12 +8,19 @@ const LONGEST_ID = 55;
  * read it under one with the item's id as it is. No id gets out of its quotes, of its header or of the folder it is for.
  */
 export function downloadName(itemId: string, kind: ArtifactKind, key: string): string {
-  const [, extension = 'bin'] = /\.([a-z0-9]{1,10})$/.exec(key) ?? [];
-  const rest = `${kind}.${extension}`;
-  const plain = shortened(itemId, /[^\w.-]+/g);
+  const plain = `${shortened(itemId, /[^\w.-]+/g)}-${endOf(kind, key)}`;
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded(fileNameOf(itemId, kind, key))}`;
+}
+
+/** With the item's id as it is, as far as a file system takes it. */
+export function fileNameOf(itemId: string, kind: ArtifactKind, key: string): string {
   // What cannot be seen or turns the direction of writing could make a name look like another.
-  const full = shortened(itemId, /[\p{C}\p{Z}\\/:*?"<>|]+/gu);
-  return `attachment; filename="${plain}-${rest}"; filename*=UTF-8''${encoded(`${full}-${rest}`)}`;
+  return `${shortened(itemId, /[\p{C}\p{Z}\\/:*?"<>|]+/gu)}-${endOf(kind, key)}`;
+}
+
+function endOf(kind: ArtifactKind, key: string): string {
+  const [, extension = 'bin'] = /\.([a-z0-9]{1,10})$/.exec(key) ?? [];
+  return `${kind}.${extension}`;
 }
 
 function shortened(itemId: string, unsafe: RegExp): string {

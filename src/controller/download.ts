@@ -36,7 +36,7 @@ export async function download({ itemId, artifact, store, headers }: DownloadReq
   const { size, sha256, key, kind } = artifact;
   const etag = `"${sha256}"`;
   const always = { ...NEVER_RUN, ETag: etag, 'Accept-Ranges': 'bytes', 'Cache-Control': 'private, no-cache' };
-  if (isAmong(etag, headers.ifNoneMatch)) return { status: 304, headers: always, body: null };
+  if (hasAlready(artifact, headers.ifNoneMatch)) return { status: 304, headers: always, body: null };
 
   // A part is good only for whoever has the rest of the same bytes. We name no date, so that none can be the right one.
   const isSame = headers.ifRange === undefined || headers.ifRange.trim() === etag;
@@ -74,10 +74,10 @@ function exactly(body: AsyncIterable<Uint8Array>, { start, end }: ByteRange, key
   };
 }
 
-/** By the weak comparison, as `If-None-Match` has it. */
-function isAmong(etag: string, header: string | undefined): boolean {
-  if (header === undefined) return false;
-  return header.trim() === '*' || [...header.matchAll(/"[^"]*"/g)].some(([tag]) => tag === etag);
+/** Whether `If-None-Match` names the artifact. By the weak comparison. */
+export function hasAlready({ sha256 }: Pick<StoredArtifact, 'sha256'>, ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.trim() === '*' || [...ifNoneMatch.matchAll(/"[^"]*"/g)].some(([tag]) => tag === `"${sha256}"`);
 }
 
 const TOKEN = "[\\w!#$%&'*+.^`|~-]{1,100}";
@@ -86,6 +86,6 @@ const MEDIA_TYPE = new RegExp(
 );
 
 /** The type is what a site said: only what has the form of one goes into a header. */
-function safeContentType(type: string): string {
+export function safeContentType(type: string): string {
   return type.length <= 300 && MEDIA_TYPE.test(type) ? type : 'application/octet-stream';
 }

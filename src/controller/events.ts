@@ -10,6 +10,8 @@ export type EngineEvent =
   | { readonly kind: 'following'; readonly holder: string }
   | { readonly kind: 'sent'; readonly batches: number; readonly refused: number }
   | { readonly kind: 'reaped'; readonly leases: number; readonly queued: number }
+  /** Batches whose message was delivered again and again, and nobody took them up: they count as lost by a worker. */
+  | { readonly kind: 'dead-letters'; readonly batches: number }
   | { readonly kind: 'manifest-written'; readonly jobId: string; readonly parts: number }
   | { readonly kind: 'worker-joined'; readonly worker: string }
   | { readonly kind: 'worker-left'; readonly worker: string; readonly reason: string; readonly abandoned: number }

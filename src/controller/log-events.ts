@@ -45,6 +45,9 @@ export function logEvents(events: EventStream, log: Logger): () => void {
       case 'reaped':
         log.warn({ leases: event.leases, queued: event.queued }, 'reaped');
         return;
+      case 'dead-letters':
+        log.warn({ batches: event.batches }, 'dead letters');
+        return;
       case 'sent':
         if (event.refused > 0) log.warn({ batches: event.batches, refused: event.refused }, 'queue refused batches');
         else log.debug({ batches: event.batches }, 'sent');

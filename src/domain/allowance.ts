@@ -44,7 +44,7 @@ export function dispatchAllowance(state: DispatchState, itemsPerBatch: number, n
   const paced = pacing(policy, state.readyAt, now);
 
   const batches = Math.min(slots, items, paced.items);
-  const perBatch = paced.spacingMs > 0 ? 1 : Math.min(itemsPerBatch, Math.floor(items / Math.max(1, batches)));
+  const perBatch = paced.spacingMs > 0 ? 1 : fairShare(items, Math.max(1, batches), ceiling, itemsPerBatch);
   return {
     ceiling,
     batches,
@@ -53,6 +53,19 @@ export function dispatchAllowance(state: DispatchState, itemsPerBatch: number, n
     wakeAt: paced.items < Math.min(slots, items) ? paced.nextAt : null,
   };
 }
+
+/**
+ * How many items go into a batch when one slot of many is free: no more than its share of what is left, so that towards
+ * the end of a job nobody works through a hundred slow items while all others have nothing to do. Not much less than a
+ * full batch either, because every batch costs.
+ */
+function fairShare(items: number, batches: number, ceiling: number, itemsPerBatch: number): number {
+  const least = Math.ceil(itemsPerBatch / LEAST_SHARE);
+  return Math.min(itemsPerBatch, Math.floor(items / batches), Math.max(least, Math.floor(items / ceiling)));
+}
+
+/** A batch is cut down to a tenth at the most. */
+const LEAST_SHARE = 10;
 
 /**
  * Until `min_requests` have finished nobody knows whether the job works, so no more than that many are risked; a probe

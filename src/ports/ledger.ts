@@ -2,7 +2,14 @@ import type { DispatchPlan } from '../domain/dispatch-plan.ts';
 import type { FailureType } from '../domain/failure.ts';
 import type { FailureGroup } from '../domain/failure-group.ts';
 import type { ItemInput, ItemRecord, ItemStatus, NewItem, SourcePage } from '../domain/item.ts';
-import type { JobEvent, JobRecord, JobStatus, NewJob, Refusal } from '../domain/job.ts';
+import {
+  isDispatchable,
+  type JobEvent,
+  type JobRecord,
+  type JobStatus,
+  type NewJob,
+  type Refusal,
+} from '../domain/job.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { BatchRef } from './work-queue.ts';
@@ -227,10 +234,17 @@ export interface LeasedItem {
 }
 
 export interface WorkOrder {
+  /** Paused, failed or cancelled: what is begun is finished, and what is not begun is to be given back. */
+  readonly isHalted: boolean;
   readonly jobCreatedAt: number;
   readonly scraperId: string;
   readonly policy: Policy;
   readonly policyRevision: number;
+}
+
+export function workOrderOf(job: JobRecord): WorkOrder {
+  const { scraperId, policy, policyRevision, createdAt: jobCreatedAt } = job;
+  return { isHalted: !isDispatchable(job), jobCreatedAt, scraperId, policy, policyRevision };
 }
 
 export interface SettlePart {

@@ -82,6 +82,26 @@ export interface StoredBytes {
   readonly encoding: ContentEncoding;
 }
 
+/**
+ * What a store can do besides, whose bytes can be fetched without us: links that hold for some time, for whoever has
+ * them. A port of its own, because files on a disk have no address.
+ */
+export interface ResultLinks {
+  /**
+   * A link to the bytes under a key, as a file to keep. That they are there is not checked. They are handed out as they
+   * are kept: what is packed has `Content-Encoding: gzip`, which browsers undo, and others only if they are told to.
+   */
+  presign(key: string, options: LinkOptions): Promise<string>;
+}
+
+export interface LinkOptions {
+  readonly expiresSeconds: number;
+  /** Any: what could do harm in it is replaced. */
+  readonly fileName: string;
+  /** Instead of the type that the bytes were put with. */
+  readonly contentType?: string;
+}
+
 /** Two different contents for one key: a bug, because the key of an artifact names its attempt. */
 export class KeyTaken extends Error {
   constructor(key: string) {

@@ -42,3 +42,17 @@ export interface WorkQueue {
 
 /** The receiving end: what a worker needs of it. */
 export type WorkerQueue = Pick<WorkQueue, 'receive' | 'extend' | 'ack' | 'giveBack'>;
+
+/**
+ * Messages that were delivered again and again and never acknowledged. The queue has set them aside, and delivers them to
+ * no worker any more. A queue that sets nothing aside has none.
+ */
+export interface DeadLetters {
+  /**
+   * Some of those that are there, at most `max`; does not wait for any, and [] does not mean that there are none. They
+   * are hidden from others who ask for a minute or so, then they are there again unless they were forgotten.
+   */
+  takeDead(lane: Lane, max: number): Promise<readonly Delivery[]>;
+  /** They are done with. Receipts that are no longer good are passed over. */
+  forgetDead(receipts: readonly string[]): Promise<void>;
+}

@@ -1,3 +1,4 @@
+import { FAILURES } from '../domain/failure.ts';
 import type { Lease, LeasedItem, Settlement, WorkerLeases, WorkOrder } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
@@ -9,9 +10,11 @@ export type BatchEnd = 'over' | 'lost';
 
 export interface BatchParts extends AttemptParts {
   readonly leases: WorkerLeases;
-  readonly scrapers: ScraperRegistry;
+  readonly scrapers: Pick<ScraperRegistry, 'find'>;
   readonly settler: Settler;
   readonly settings: { readonly settleEveryMs: number };
+  /** What the job wants now, or did some seconds ago; null when it is gone. */
+  readonly latestOrder: (lease: Lease) => Promise<WorkOrder | null>;
   /** Whether the batch was cut off because its lease is lost, and not because the worker stops. */
   readonly isLost: (signal: AbortSignal) => boolean;
 }
@@ -20,39 +23,47 @@ export interface BatchParts extends AttemptParts {
  * Carries out the items of one lease, one after another. Items done but not yet settled when the batch is cut short are
  * settled before the rest is given back.
  */
-export async function runBatch(
-  parts: BatchParts,
-  lease: Lease,
-  order: WorkOrder,
-  signal: AbortSignal,
-): Promise<BatchEnd> {
+export async function runBatch(parts: BatchParts, lease: Lease, signal: AbortSignal): Promise<BatchEnd> {
   const done: Settlement[] = [];
   let settledAt = parts.clock.elapsed();
   for (const [index, item] of lease.items.entries()) {
-    const result = await runItem(parts, lease, order, item, signal);
+    const result = await runItem(parts, lease, item, signal);
     if (result === 'lost') return 'lost';
+    if (result === 'gone') return 'over';
     if (result === 'not-ours') return settleLast(parts, lease, done, signal);
     if (result === 'drained' || result === 'storage') return giveBack(parts, lease, done, result, signal);
 
     done.push(result);
     const isLast = index === lease.items.length - 1;
-    if (!isLast && parts.clock.elapsed() - settledAt < parts.settings.settleEveryMs) continue;
+    const isDue = parts.clock.elapsed() - settledAt >= parts.settings.settleEveryMs;
+    if (!isLast && !isDue && !isUrgent(result)) continue;
     if ((await settle(parts, lease, done, signal)) === 'fenced') return 'lost';
     settledAt = parts.clock.elapsed();
   }
   return 'over';
 }
 
+/** What speaks against the site is told at once: the breaker must not hear of it when hundreds more have been tried. */
+function isUrgent({ outcome }: Settlement): boolean {
+  if (outcome.kind !== 'failed') return false;
+  const { breaker, retry } = FAILURES[outcome.failure.type];
+  return breaker || retry === 'stops-the-job';
+}
+
 async function runItem(
   parts: BatchParts,
   lease: Lease,
-  order: WorkOrder,
   item: LeasedItem,
   signal: AbortSignal,
-): Promise<Settlement | 'lost' | 'not-ours' | 'drained' | 'storage'> {
+): Promise<Settlement | 'lost' | 'not-ours' | 'gone' | 'drained' | 'storage'> {
   const isCut = () => (parts.isLost(signal) ? 'lost' : 'drained');
   if (signal.aborted) return isCut();
   try {
+    const order = await parts.latestOrder(lease);
+    if (order === null) return 'gone';
+    // A hundred items may take a quarter of an hour, and somebody may have paused the job meanwhile. The first one is
+    // carried out all the same: it counts as in progress since the claim.
+    if (order.isHalted && item !== lease.items[0]) return 'drained';
     const job = { jobId: lease.ref.jobId, order, scraper: await findScraper(parts.scrapers, order.scraperId) };
     if (lease.suspect && !(await parts.leases.begin(lease.token, item.seq))) return 'not-ours';
     await parts.faults.at('after-claim-before-work');
@@ -65,7 +76,7 @@ async function runItem(
 }
 
 /** A file that cannot be loaded, or two of one id, are no reason to lose the lease. */
-async function findScraper(scrapers: ScraperRegistry, id: string): Promise<AttemptJob['scraper']> {
+async function findScraper(scrapers: Pick<ScraperRegistry, 'find'>, id: string): Promise<AttemptJob['scraper']> {
   try {
     return (await scrapers.find(id)) ?? { unusable: `this worker has no scraper ${id}` };
   } catch (error) {
@@ -100,10 +111,13 @@ async function giveBack(
   because: 'drained' | 'storage',
   signal: AbortSignal,
 ): Promise<BatchEnd> {
-  if (done.length > 0 && (await settle(parts, lease, done, signal)) === 'fenced') return 'lost';
+  const isSettled = done.length > 0;
+  if (isSettled && (await settle(parts, lease, done, signal)) === 'fenced') return 'lost';
   for (;;) {
     try {
-      return (await parts.leases.release(lease.token, because, parts.clock.now())) ? 'over' : 'lost';
+      const isReleased = await parts.leases.release(lease.token, because, parts.clock.now());
+      // What was settled may have been all that was left, because the others were cancelled with their job.
+      return isReleased || isSettled ? 'over' : 'lost';
     } catch (error) {
       if (!(error instanceof StorageTrouble) || parts.isLost(signal)) throw error;
       await parts.clock.sleep(RELEASE_AGAIN_MS);

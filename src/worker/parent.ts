@@ -18,7 +18,10 @@ export function onParentGone(listener: () => void): void {
   process.channel?.unref();
 }
 
-/** Tells the process that started this one that it works: should it die later, that was not for want of a good start. */
-export function tellParentReady(): void {
-  process.send?.('ready');
+/**
+ * Tells the process that started this one that it works, and under which name: should it die later, that was not for
+ * want of a good start, and it is known who is gone.
+ */
+export function tellParentReady(worker: string): void {
+  process.send?.(worker);
 }

@@ -12,10 +12,14 @@ export interface PoolParts {
 
 export type PoolChange =
   | { readonly kind: 'spawned'; readonly index: number; readonly pid: number }
+  /** It works, and this is its name as a worker. */
+  | { readonly kind: 'ready'; readonly index: number; readonly pid: number; readonly worker: string }
   | {
       readonly kind: 'died';
       readonly index: number;
       readonly pid: number | null;
+      /** Null if it did not come so far as to work. */
+      readonly worker: string | null;
       readonly code: number | null;
       readonly signal: string | null;
       /** Why it could not be started, if it could not. */
@@ -73,21 +77,22 @@ export function startWorkerPool(parts: PoolParts): WorkerPool {
     const child = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     children.add(child);
     const { promise, resolve } =
-      Promise.withResolvers<Omit<Extract<PoolChange, { kind: 'died' }>, 'kind' | 'index' | 'wasAsked'>>();
+      Promise.withResolvers<Pick<Extract<PoolChange, { kind: 'died' }>, 'pid' | 'code' | 'signal' | 'error'>>();
     const pid = child.pid ?? null;
     if (pid !== null) letOthersGoFirst(pid);
     child.once('spawn', () => pid !== null && tell({ kind: 'spawned', index, pid }));
     child.once('exit', (code, signal) => resolve({ pid, code, signal, error: null }));
     // Also comes when a signal or a message could not be sent; only a child that never was has no exit.
     child.on('error', ({ message }) => pid === null && resolve({ pid, code: null, signal: null, error: message }));
-    let wasReady = false;
-    child.once('message', () => {
-      wasReady = true;
+    let worker: string | null = null;
+    child.once('message', (name) => {
+      worker = String(name);
+      if (pid !== null) tell({ kind: 'ready', index, pid, worker });
     });
     const death = await promise;
     children.delete(child);
-    tell({ kind: 'died', index, ...death, wasAsked: stopping.signal.aborted });
-    return { wasReady };
+    tell({ kind: 'died', index, ...death, worker, wasAsked: stopping.signal.aborted });
+    return { wasReady: worker !== null };
   }
 
   function tell(change: PoolChange): void {

@@ -6,7 +6,7 @@ import type { WorkSource } from '../ports/work-source.ts';
 
 export interface ReceiveAndClaimParts {
   readonly id: string;
-  readonly queue: Pick<WorkerQueue, 'receive' | 'giveBack'>;
+  readonly queue: Pick<WorkerQueue, 'receive' | 'giveBack' | 'extend'>;
   readonly leases: Pick<WorkerLeases, 'claim'>;
   readonly clock: Clock;
   readonly faults: Faults;
@@ -18,7 +18,8 @@ export function receiveAndClaim(parts: ReceiveAndClaimParts): WorkSource {
   const { id, queue, leases, clock, faults, onError } = parts;
   return {
     async take(lane, max, leaseMs, signal) {
-      const deliveries = await queue.receive(lane, max, leaseMs, signal);
+      const hideMs = Math.min(leaseMs, CLAIMED_WITHIN_MS);
+      const deliveries = await queue.receive(lane, max, hideMs, signal);
       if (deliveries.length === 0) return [];
       await faults.at('after-receive-before-claim');
       if (signal.aborted) {
@@ -29,6 +30,9 @@ export function receiveAndClaim(parts: ReceiveAndClaimParts): WorkSource {
       const refs = deliveries.map(({ ref }) => ref);
       try {
         const answers = await leases.claim(refs, id, now + leaseMs, now);
+        const busy = deliveries.filter((_, index) => answers[index] !== 'gone').map(({ receipt }) => receipt);
+        // Not worth an error nor a wait: a message that comes again too early is refused by the ledger.
+        if (hideMs < leaseMs && busy.length > 0) queue.extend(busy, leaseMs).catch(() => {});
         return deliveries.flatMap((delivery, index) => {
           const answer = answers[index];
           return answer === undefined ? [] : [{ delivery, answer }];
@@ -42,3 +46,9 @@ export function receiveAndClaim(parts: ReceiveAndClaimParts): WorkSource {
     },
   };
 }
+
+/**
+ * Messages are hidden for no longer until somebody has claimed what they are about: a worker that died while it waited
+ * for one may be given it all the same, and others should not have to wait a whole lease for it.
+ */
+const CLAIMED_WITHIN_MS = 30_000;

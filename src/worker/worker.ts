@@ -27,7 +27,7 @@ export class Worker {
   /** Leases that were taken up here, ended ones included: whatever asks for one again does not begin it twice. */
   #taken = new Set<string>();
   #takenBefore: ReadonlySet<string> = new Set();
-  readonly #orders = new Map<string, WorkOrder>();
+  readonly #orders = new Map<string, { readonly order: WorkOrder; readonly askedAt: number }>();
   /** Resolves when a batch ends or the worker is told to stop. */
   #change = Promise.withResolvers<void>();
 
@@ -128,8 +128,7 @@ export class Worker {
   async #carryOut(lease: Lease, { receipt }: Delivery, slot: number, signal: AbortSignal): Promise<void> {
     const { queue, faults, heartbeat, onError } = this.#parts;
     try {
-      const order = await this.#orderFor(lease);
-      const end: BatchEnd = order === null ? 'over' : await runBatch(this.#batchParts(), lease, order, signal);
+      const end: BatchEnd = await runBatch(this.#batchParts(), lease, signal);
       // A lost lease is somebody else's by now, and so is its message.
       if (end !== 'lost') {
         await faults.at('after-settle-before-ack');
@@ -160,16 +159,24 @@ export class Worker {
   }
 
   #batchParts() {
-    return { ...this.#parts, settler: this.#settler, isLost: (signal: AbortSignal) => signal.reason === LOST };
+    return {
+      ...this.#parts,
+      settler: this.#settler,
+      isLost: (signal: AbortSignal) => signal.reason === LOST,
+      latestOrder: (lease: Lease) => this.#orderFor(lease),
+    };
   }
 
-  /** Null when the job is gone. */
+  /** Asked again when the lease knows of a newer one, or when the last answer is old. Null when the job is gone. */
   async #orderFor({ ref, jobCreatedAt, policyRevision }: Lease): Promise<WorkOrder | null> {
+    const { leases, clock } = this.#parts;
     const known = this.#orders.get(ref.jobId);
-    if (known?.jobCreatedAt === jobCreatedAt && known.policyRevision >= policyRevision) return known;
-    const order = await this.#parts.leases.workOrder(ref.jobId);
+    const isOfJob = known?.order.jobCreatedAt === jobCreatedAt && known.order.policyRevision >= policyRevision;
+    if (isOfJob && clock.elapsed() - known.askedAt < ORDER_IS_GOOD_MS) return known.order;
+    const order = await leases.workOrder(ref.jobId);
     if (this.#orders.size >= MAX_KNOWN_ORDERS) this.#orders.clear();
-    if (order) this.#orders.set(ref.jobId, order);
+    if (order === null) this.#orders.delete(ref.jobId);
+    else this.#orders.set(ref.jobId, { order, askedAt: clock.elapsed() });
     return order;
   }
 
@@ -200,6 +207,9 @@ const STOPPED = Symbol('the worker stops');
 
 /** A claim is one step of the ledger, and whoever else wants something of it waits meanwhile. */
 const MOST_AT_ONCE = 32;
+
+/** A pause is heard of within this time by whoever works through a batch. */
+const ORDER_IS_GOOD_MS = 5000;
 
 /** A worker meets few jobs at a time; beyond this it asks again rather than grow. */
 const MAX_KNOWN_ORDERS = 1000;

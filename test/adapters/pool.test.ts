@@ -125,6 +125,18 @@ withPool(
 );
 
 withPool(
+  'a worker that has begun to work is told by its name, and so is its end',
+  { count: 1, args: ['-e', 'process.send("its-name", () => process.kill(process.pid, "SIGKILL"))'] },
+  async ({ changes, until }) => {
+    await until('died', 1);
+    const [spawned, ready, died] = changes;
+    assert.equal(spawned?.kind, 'spawned');
+    assert.deepEqual(ready, { kind: 'ready', index: 0, pid: spawned.pid, worker: 'its-name' });
+    assert.deepEqual([died?.kind, died?.kind === 'died' && died.worker], ['died', 'its-name']);
+  },
+);
+
+withPool(
   'a worker that was ready is replaced at once, however often it is killed',
   { count: 1, args: ['-e', 'process.send("ready", () => process.kill(process.pid, "SIGKILL"))'] },
   async ({ until }) => {

@@ -28,7 +28,7 @@ async function startFragile() {
   });
   const { ledger, store, queue, clock, events, controller, embedded } = engine;
   const parts = {
-    ...{ ledger, store, queue, clock, events, faults: NO_FAULTS, version: '0.0.0' },
+    ...{ ledger, store, links: null, queue, clock, events, faults: NO_FAULTS, version: '0.0.0' },
     digest: (text: string) => hash('sha256', text),
     catalog: catalogOf(await loadScrapers([SHIPPED])),
     standing: () => controller.standing(),

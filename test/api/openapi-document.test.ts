@@ -139,6 +139,7 @@ test('headers are told: those that a request may have, and those that come with 
   );
   assert.deepEqual(taken.sort(), [
     'createJob Idempotency-Key',
+    'downloadArtifact Accept-Encoding',
     'downloadArtifact If-None-Match',
     'downloadArtifact If-Range',
     'downloadArtifact Range',
@@ -152,6 +153,7 @@ test('headers are told: those that a request may have, and those that come with 
   assert.deepEqual(given('downloadArtifact', 200), ['Accept-Ranges', 'Content-Disposition', 'ETag']);
   assert.deepEqual(given('downloadArtifact', 206), ['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'ETag']);
   assert.deepEqual(given('downloadArtifact', 304), ['Accept-Ranges', 'ETag']);
+  assert.deepEqual(given('downloadArtifact', 307), ['Location']);
   assert.deepEqual(given('downloadArtifact', 416), ['Accept-Ranges', 'Content-Range', 'ETag']);
   assert.deepEqual(given('exportJob', 200), ['Content-Disposition']);
 });
@@ -170,6 +172,11 @@ test('a whole number of a query is decimal digits, and nothing else that could b
   await client.get('/jobs?limit=007');
   await client.refused(422, 'invalid_request', 'GET', '/jobs/nobody/results?part=');
   await client.refused(404, 'job_not_found', 'GET', '/jobs/nobody/results?part=0');
+});
+
+test('a yes or no of a query is told as one', () => {
+  const redirect = operation('downloadArtifact').parameters.find(({ name }) => name === 'redirect');
+  assert.deepEqual([redirect?.schema.type, redirect?.schema.default], ['boolean', false]);
 });
 
 test('what cannot be kept is refused wherever a job or an item gets its name from', async () => {

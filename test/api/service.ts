@@ -17,6 +17,8 @@ export interface Asked {
   readonly json?: unknown;
   readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** `manual`: an answer that sends one elsewhere is the answer. */
+  readonly redirect?: 'manual' | 'follow';
 }
 
 export interface Service {
@@ -54,10 +56,15 @@ export async function startService(overrides: Partial<Config> & { readonly worke
   return { url, engine, dataDir, stop, ask: (method, path, asked = {}) => ask(url + path, method, asked) };
 }
 
-export async function ask(address: string, method: string, { json, body, headers = {} }: Asked): Promise<Answer> {
+export async function ask(
+  address: string,
+  method: string,
+  { json, body, headers = {}, redirect = 'follow' }: Asked,
+): Promise<Answer> {
   const content = json === undefined ? body : JSON.stringify(json);
   const response = await fetch(address, {
     method,
+    redirect,
     headers: { ...(json === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     ...(content === undefined ? {} : { body: content, duplex: 'half' as const }),
   });

@@ -15,7 +15,8 @@ import {
   checkSettings,
 } from '../../src/cli/doctor-checks.ts';
 import { loadConfig, settingsInForce } from '../../src/config.ts';
-import { inspect, openStorage } from '../../src/wiring.ts';
+import { inspect } from '../../src/wiring.ts';
+import { openStorage } from '../../src/wiring-embedded.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempFolder, trawl } from './trawl.ts';
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const BIN = fileURLToPath(new URL('../../bin/trawl', import.meta.url));
 
 /** One worker process, and compiled sources kept as bin/trawl keeps them: starting is most of what these tests cost. */
-const CHEAP = {
+export const CHEAP = {
   TRAWL_WORKERS: '1',
   NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/trawl', import.meta.url)),
   NO_COLOR: '1',

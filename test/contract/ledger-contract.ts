@@ -13,11 +13,15 @@ import { retryCases } from './ledger/retry-cases.ts';
 import { settleCases } from './ledger/settle-cases.ts';
 import { type Opened, type SuiteOptions, suite } from './suite.ts';
 
-/** Everything that the comments of `ports/ledger.ts` promise. `open` makes a ledger without jobs; `runs` is how many generated sequences. */
+/** Everything that the comments of `ports/ledger.ts` promise. `open` makes a ledger without jobs; `runs` is how many generated sequences, and `commands` how long. */
 export function ledgerContract(
   name: string,
   open: () => Promise<Opened<{ readonly ledger: Ledger }>>,
-  { runs = 100, ...options }: SuiteOptions & { readonly runs?: number } = {},
+  {
+    runs = 100,
+    commands = 120,
+    ...options
+  }: SuiteOptions & { readonly runs?: number; readonly commands?: number } = {},
 ): void {
   suite(`ledger on ${name}`, open, options, (add) => {
     jobCases(add);
@@ -31,6 +35,6 @@ export function ledgerContract(
     changeCases(add);
     extractionCases(add);
     removalCases(add);
-    modelCases(add, open, runs);
+    modelCases(add, open, { runs, commands });
   });
 }

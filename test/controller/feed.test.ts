@@ -176,6 +176,16 @@ test('another status is told without waiting for the tick, with its reason', asy
   assert.equal(reasonSchema.parse(client.last('status')['reason']).message, BY_USER.message);
 });
 
+test('that a job has begun is told without waiting for the tick', async () => {
+  const { feeds, clock, ledger } = await setUp();
+  const client = await connect(feeds, clock);
+  assert.equal(client.last('status')['status'], 'pending');
+  await ledger.dispatch(JOB, 1, clock.now());
+  await clock.turn();
+  await clock.turn();
+  assert.equal(client.last('status')['status'], 'in_progress');
+});
+
 test('of many outcomes a hundred are listed, failures first, and the others are counted', async () => {
   const { feeds, clock, publishSettled } = await setUp();
   const client = await connect(feeds, clock);

@@ -48,6 +48,7 @@ test('each event has a line of the level that its reader needs, with the ids of 
   events.publish({ kind: 'storage-recovered' });
   events.publish({ kind: 'fenced', jobId: 'job-1', batchId: 'b-1' });
   events.publish({ kind: 'reaped', leases: 1, queued: 0 });
+  events.publish({ kind: 'dead-letters', batches: 2 });
   events.publish({ kind: 'manifest-written', jobId: 'job-1', parts: 3 });
   events.publish({ kind: 'sent', batches: 3, refused: 0 });
   events.publish({ kind: 'sent', batches: 3, refused: 1 });
@@ -66,6 +67,7 @@ test('each event has a line of the level that its reader needs, with the ids of 
     'info: storage recovered',
     'warn: late write refused',
     'warn: reaped',
+    'warn: dead letters',
     'info: results ready',
     'debug: sent',
     'warn: queue refused batches',

@@ -4,7 +4,7 @@ import { finishedOf } from '../../src/domain/counts.ts';
 import { type ItemRecord, isFinal } from '../../src/domain/item.ts';
 import { partName } from '../../src/domain/manifest.ts';
 import type { Page } from '../../src/ports/ledger.ts';
-import { openStorage } from '../../src/wiring.ts';
+import { openStorage } from '../../src/wiring-embedded.ts';
 
 export interface JobSums {
   readonly jobs: number;

@@ -59,6 +59,18 @@ test('items are spread over the slots before batches are filled', () => {
   assert.equal(dispatchAllowance(oneSlot, 100, NOW).itemsPerBatch, 30);
 });
 
+test('a slot that becomes free takes its share of what is left, and not much less than a full batch', () => {
+  const policy = policyOf({ throttling: { max_concurrent_workers: 50 } });
+  const withLeft = (left: number) => {
+    const counts = { ...NO_COUNTS, total: 10_000, inProgress: 49, success: 10_000 - 49 - left };
+    return dispatchAllowance(stateOf({ policy, counts, itemsInFlight: 49 }), 100, NOW).itemsPerBatch;
+  };
+  assert.equal(withLeft(9000), 100);
+  assert.equal(withLeft(2000), 40);
+  assert.equal(withLeft(300), 10);
+  assert.equal(withLeft(4), 4);
+});
+
 test('items that wait behind another in a batch are counted as pending, but cannot go out a second time', () => {
   const counts = { ...NO_COUNTS, total: 100, inProgress: 1 };
   assert.equal(dispatchAllowance(stateOf({ counts, itemsInFlight: 100 }), 100, NOW).batches, 0);

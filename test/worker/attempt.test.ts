@@ -22,6 +22,7 @@ async function attempt(
   const usable = { id: 's', name: '', version, description: '', lane: 'http', scrape } as unknown as Scraper;
   const scraper = options.unusable === undefined ? usable : { unusable: options.unusable };
   const order = {
+    isHalted: false,
     jobCreatedAt: 1,
     scraperId: 's',
     policy: policySchema.parse(options.policy ?? {}),

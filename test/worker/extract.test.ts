@@ -62,7 +62,11 @@ async function stored(t: TestContext, { page = PAGE, metadata = METADATA }: { pa
     const policy = policyOf({ timeouts: { item_timeout_seconds: 5 } });
     const running = runAttempt(
       { clock, store, faults: NO_FAULTS, digest: (text) => hash('sha256', text), tools: NO_TOOLS },
-      { jobId: 'new', order: { jobCreatedAt: 1, scraperId: 'county', policy, policyRevision: 1 }, scraper },
+      {
+        jobId: 'new',
+        order: { isHalted: false, jobCreatedAt: 1, scraperId: 'county', policy, policyRevision: 1 },
+        scraper,
+      },
       { ...item, source: options.source ?? source },
       new AbortController().signal,
     );

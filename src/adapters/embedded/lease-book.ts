@@ -1,15 +1,16 @@
 import type { Allowance } from '../../domain/allowance.ts';
 import { planDispatch } from '../../domain/dispatch-plan.ts';
 import { whenClaimed, whenDispatched } from '../../domain/job-progress.ts';
-import type {
-  ClaimAnswer,
-  Dispatched,
-  Ledger,
-  ReturnCause,
-  SettleAnswer,
-  SettledItem,
-  SettlePart,
-  WorkOrder,
+import {
+  type ClaimAnswer,
+  type Dispatched,
+  type Ledger,
+  type ReturnCause,
+  type SettleAnswer,
+  type SettledItem,
+  type SettlePart,
+  type WorkOrder,
+  workOrderOf,
 } from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
 import { type Batch, type HeldBatch, isHeld } from './batches.ts';
@@ -74,9 +75,7 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
   workOrder(jobId: string): Promise<WorkOrder | null> {
     return this.read(() => {
       const job = this.tables.jobs.get(jobId)?.record;
-      if (job === undefined) return null;
-      const { scraperId, policy, policyRevision, createdAt: jobCreatedAt } = job;
-      return { jobCreatedAt, scraperId, policy, policyRevision };
+      return job === undefined ? null : workOrderOf(job);
     });
   }
 

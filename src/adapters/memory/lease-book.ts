@@ -1,7 +1,14 @@
 import type { Allowance } from '../../domain/allowance.ts';
 import { planDispatch } from '../../domain/dispatch-plan.ts';
 import { whenClaimed, whenDispatched } from '../../domain/job-progress.ts';
-import type { ClaimAnswer, Dispatched, Lease, LeaseBook, WorkOrder } from '../../ports/ledger.ts';
+import {
+  type ClaimAnswer,
+  type Dispatched,
+  type Lease,
+  type LeaseBook,
+  type WorkOrder,
+  workOrderOf,
+} from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
 import { type Batch, type Hold, type ItemEntry, type JobEntry, sourceOf } from './entries.ts';
 import { MemoryItemBook } from './item-book.ts';
@@ -37,9 +44,7 @@ export abstract class MemoryLeaseBook extends MemoryItemBook implements Pick<Lea
   workOrder(jobId: string): Promise<WorkOrder | null> {
     return this.step(() => {
       const job = this.entries.get(jobId)?.record;
-      if (job === undefined) return null;
-      const { scraperId, policy, policyRevision, createdAt: jobCreatedAt } = job;
-      return { jobCreatedAt, scraperId, policy, policyRevision };
+      return job === undefined ? null : workOrderOf(job);
     });
   }
 

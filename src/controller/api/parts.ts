@@ -3,7 +3,7 @@ import type { JobRecord } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import type { ResultStore } from '../../ports/result-store.ts';
+import type { ResultLinks, ResultStore } from '../../ports/result-store.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';
 import type { ChangeBook } from '../extraction/changes.ts';
 import type { JobFeeds } from '../feed/job-feeds.ts';
@@ -17,6 +17,8 @@ import type { ServerLog } from './server.ts';
 export interface ApiParts {
   readonly ledger: Ledger;
   readonly store: ResultStore;
+  /** Null where the bytes have no address but ours. */
+  readonly links: ResultLinks | null;
   readonly queue: Pick<WorkQueue, 'depth'>;
   readonly clock: Clock;
   readonly faults: Faults;

@@ -60,6 +60,10 @@ export const exportQuery = z.strictObject({
 
 export const downloadQuery = z.strictObject({
   artifact: z.enum(ARTIFACT_KINDS).meta({ description: 'Which of the things that were kept of the item.' }),
+  redirect: z
+    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
+    .meta({ description: 'Rather be sent to where the bytes lie, if they can be fetched there.' })
+    .default(false),
 });
 
 export const noQuery = z.strictObject({});

@@ -1,6 +1,6 @@
 import type { EventStream } from '../events.ts';
 import { ChangeBook } from '../extraction/changes.ts';
-import { JobFeeds } from '../feed/job-feeds.ts';
+import { JobFeeds, type JobFeedsSettings } from '../feed/job-feeds.ts';
 import { RateBook } from '../feed/rate-book.ts';
 import { openMetrics } from '../metrics.ts';
 import { allowedHosts, parseKeys } from './access.ts';
@@ -76,6 +76,8 @@ async function serveApi(
 export interface StartApiParts
   extends Omit<ApiParts, 'feeds' | 'rates' | 'metrics' | 'changes' | 'checks' | 'onError' | 'log'> {
   readonly events: EventStream;
+  /** What is other than usual for those who watch a job. */
+  readonly feedSettings?: Partial<JobFeedsSettings>;
   readonly onStorageTrouble: (message: string) => void;
   readonly standing: () => { readonly isLeading: boolean; readonly storageProblem: string | null };
 }
@@ -84,7 +86,7 @@ export interface StartApiParts
 export async function startApi(engine: StartApiParts, settings: ApiSettings, log: ServerLog) {
   const { events, ledger, queue, clock, version } = engine;
   const rates = new RateBook({ events, clock });
-  const feeds = new JobFeeds({ events, ledger, rates, clock, settings: {} });
+  const feeds = new JobFeeds({ events, ledger, rates, clock, settings: engine.feedSettings ?? {} });
   const metrics = openMetrics({ events, ledger, queue, clock, version, watchers: () => feeds.watchers });
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const changes = new ChangeBook({ ...engine, onError });

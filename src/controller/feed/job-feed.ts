@@ -83,6 +83,8 @@ export class JobFeed {
   hear(change: Exclude<LedgerChange, { kind: 'fenced' }>): void {
     if (change.kind === 'settled') this.#outcomes.add(change.items);
     if (change.kind === 'job') this.#isUrgent ||= this.#told !== null && isNewTo(this.#told, change.job);
+    // The first batch begins the job. A first look may be under way, and have read what was before.
+    if (change.kind === 'dispatched') this.#isUrgent ||= this.#told === null || this.#told.jobStatus === 'pending';
     this.#hasNews = true;
     this.#poke();
   }

@@ -15,6 +15,7 @@ export function countEvents(events: EventStream, registry: Registry): { flush():
   const errors = counter('trawl_engine_errors_total', 'Errors that nobody foresaw. The engine goes on; see the log.');
   const leases = counter('trawl_leases_reaped_total', 'Leases that ran out because their worker fell silent.');
   const lost = counter('trawl_batches_lost_total', 'Batches taken back because their message never arrived.');
+  const dead = counter('trawl_dead_letters_total', 'Batches whose message was delivered often and never taken up.');
   const workers = gauge('trawl_workers_connected', 'Workers that are connected to this controller.');
   const trouble = gauge('trawl_storage_trouble', '1 while the storage takes no writes and jobs wait for it.');
   const leading = gauge('trawl_leading', '1 while this controller leads.');
@@ -50,6 +51,9 @@ export function countEvents(events: EventStream, registry: Registry): { flush():
       case 'reaped':
         leases.inc(event.leases);
         lost.inc(event.queued);
+        return;
+      case 'dead-letters':
+        dead.inc(event.batches);
         return;
       case 'worker-joined':
         workers.set(connected.add(event.worker).size);

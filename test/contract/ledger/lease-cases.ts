@@ -125,7 +125,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
   add('a work order says how to work, and its revision changes with the policy', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 2, scraperId: 'maricopa-az' });
     const { policy, createdAt: jobCreatedAt } = await jobOf(ledger, jobId);
-    const order = { jobCreatedAt, scraperId: 'maricopa-az', policy, policyRevision: 1 };
+    const order = { isHalted: false, jobCreatedAt, scraperId: 'maricopa-az', policy, policyRevision: 1 };
     assert.deepEqual(await ledger.workOrder(jobId), order);
     const slower = { ...policy, throttling: { ...policy.throttling, max_concurrent_workers: 1 } };
     await change(ledger, jobId, { kind: 'policy', policy: slower });
@@ -134,6 +134,12 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual([lease.policyRevision, lease.jobCreatedAt], [2, jobCreatedAt]);
     const late = { kind: 'policy', policy, ifRevision: 1 } as const;
     assert.match(await refusal(ledger, jobId, late), /changed meanwhile/);
+    await change(ledger, jobId, { kind: 'pause', reason: { code: 'user', message: '', evidence: [] } });
+    assert.equal((await ledger.workOrder(jobId))?.isHalted, true);
+    await change(ledger, jobId, { kind: 'resume' });
+    assert.equal((await ledger.workOrder(jobId))?.isHalted, false);
+    await change(ledger, jobId, { kind: 'cancel' });
+    assert.equal((await ledger.workOrder(jobId))?.isHalted, true);
     assert.equal(await ledger.workOrder('nobody'), null);
   });
 

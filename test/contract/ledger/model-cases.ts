@@ -8,9 +8,13 @@ import { Model } from './model.ts';
 import { checkModel } from './model-check.ts';
 
 /** Sequences of commands that nobody thought of, compared step by step with a model. */
-export function modelCases(add: AddCase<LedgerParts>, open: () => Promise<Opened<LedgerParts>>, runs: number): void {
+export function modelCases(
+  add: AddCase<LedgerParts>,
+  open: () => Promise<Opened<LedgerParts>>,
+  { runs, commands: maxCommands }: { readonly runs: number; readonly commands: number },
+): void {
   add('after whatever was done to it, the ledger tells what one would count by hand', async () => {
-    const commands = fc.commands(anyCommand, { maxCommands: 120, size: 'max' });
+    const commands = fc.commands(anyCommand, { maxCommands, size: 'max' });
     await fc.assert(
       fc.asyncProperty(commands, async (sequence) => {
         const { ledger, close } = await open();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { download } from '../../download.ts';
+import { downloadLink } from '../../download-link.ts';
 import { currentItems } from '../../extraction/current-items.ts';
 import { takeInItems } from '../../intake.ts';
 import { addedSchema, itemDetailSchema, itemPageSchema } from '../answers.ts';
@@ -15,7 +16,7 @@ const KNOWN_BY = { ETag: 'The SHA-256 of the whole of it, in quotes.', 'Accept-R
 const AS_A_FILE = { 'Content-Disposition': 'A file to keep, and its name.' };
 
 export function itemOperations(parts: ApiParts): Operation[] {
-  const { ledger, store } = parts;
+  const { ledger, store, links } = parts;
   return [
     operation({
       id: 'addItems',
@@ -127,13 +128,17 @@ export function itemOperations(parts: ApiParts): Operation[] {
       path: '/jobs/{job_id}/items/{item_id}/download',
       tag: 'items',
       summary: 'Download what was kept of an item',
-      description: 'With range requests. What comes from a site is handed out as a file, and never runs here.',
+      description:
+        'With range requests. What comes from a site is handed out as a file, and never runs here. With `redirect=true`, ' +
+        'and where results have addresses of their own, the answer is such an address, for whoever can use the bytes as ' +
+        'they lie there.',
       access: 'read',
       params: itemPath,
       query: downloadQuery,
       headers: {
         Range: 'One range of bytes.',
         'If-None-Match': 'The ETag of what is there already: it is not sent again.',
+        'Accept-Encoding': 'Without gzip, nobody is sent to bytes that are kept packed.',
         'If-Range': 'The ETag of what the range belongs to: if it is another by now, all of it is sent.',
       },
       body: NO_BODY,
@@ -149,9 +154,13 @@ export function itemOperations(parts: ApiParts): Operation[] {
           headers: { ...KNOWN_BY, ...AS_A_FILE, 'Content-Range': 'Which bytes they are, and of how many.' },
         },
         304: { description: 'It is what If-None-Match says.', headers: KNOWN_BY },
+        307: {
+          description: 'The artifact is elsewhere, for five minutes. Only with `redirect=true`.',
+          headers: { Location: 'Where it is. Whoever has this needs no key.' },
+        },
       },
       problems: ['job_not_found', 'item_not_found', 'artifact_not_found', 'range_not_satisfiable'],
-      async handle({ params, query: { artifact: kind }, header }) {
+      async handle({ params, query: { artifact: kind, redirect }, header }) {
         const { item } = await itemOf(parts, params);
         const artifact = item.artifacts.find((each) => each.kind === kind);
         if (artifact === undefined) {
@@ -161,8 +170,13 @@ export function itemOperations(parts: ApiParts): Operation[] {
           range: header('range') ?? undefined,
           ifNoneMatch: header('if-none-match') ?? undefined,
           ifRange: header('if-range') ?? undefined,
+          acceptEncoding: header('accept-encoding') ?? undefined,
         };
-        const answer = await download({ store, itemId: item.itemId, artifact, headers: asked });
+        const about = { itemId: item.itemId, artifact, headers: asked };
+        const link = redirect && links !== null ? await downloadLink({ ...about, links }) : null;
+        if (link !== null)
+          return { status: 307, headers: { Location: link, 'Cache-Control': 'no-store' }, empty: true };
+        const answer = await download({ ...about, store });
         if (answer === null) throw new Problem('artifact_not_found', `The bytes of ${artifact.key} are gone.`);
         const { status, headers, body } = answer;
         if (status === 416) {

@@ -1,0 +1,35 @@
+/** One thing on AWS that was looked at. What is not `ok` says what to do. */
+export interface Finding {
+  readonly name: string;
+  readonly result: 'ok' | 'warning' | 'problem';
+  readonly message: string;
+  readonly advice?: string;
+}
+
+export const CREATE = 'trawl doctor --create';
+
+/** Whatever the SDK said, with what to do about it. */
+export function refusal(name: string, error: unknown): Finding {
+  const { name: code, message } = error instanceof Error ? error : new Error(String(error));
+  const isNameless = message === '' || message === 'UnknownError';
+  // An error of our own says all of it in its message.
+  const said = isNameless ? code : code === 'Error' ? message : `${code}: ${message}`;
+  return { name, result: 'problem', message: said, advice: adviceFor(code) };
+}
+
+export function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : '';
+}
+
+const NOT_ALLOWED = /AccessDenied|AccessDeniedException|Forbidden|UnauthorizedOperation|^403$/;
+
+function adviceFor(code: string): string {
+  if (NOT_ALLOWED.test(code))
+    return 'give these credentials the permission, as the role of the stack in deploy/aws has it';
+  if (/ExpiredToken|InvalidClientTokenId|UnrecognizedClient|InvalidAccessKeyId|Signature/.test(code)) {
+    return 'renew the credentials, and see that they are for this account and region';
+  }
+  if (code === 'AbortError') return 'it did not answer in time: see AWS_REGION, AWS_ENDPOINT_URL_* and the network';
+  if (code === 'Error') return 'put that right, or choose other names';
+  return 'see AWS_REGION, AWS_ENDPOINT_URL_*, and the network of this machine';
+}

@@ -1,0 +1,56 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { AwsClients, AwsSettings } from './clients.ts';
+import { type Finding, refusal } from './finding.ts';
+import { inspectBucket, provisionBucket } from './provision-bucket.ts';
+import { inspectQueues, provisionQueues } from './provision-queues.ts';
+import { inspectTable, provisionTable } from './provision-table.ts';
+
+export interface ProvisioningParts {
+  readonly clock: Clock;
+  /** When nobody waits for it any longer. */
+  readonly signal: AbortSignal;
+}
+
+/** Looks at credentials, table, queues and bucket, and changes none of them. */
+export async function inspectAws(
+  clients: AwsClients,
+  settings: Omit<AwsSettings, 'overrides'>,
+  parts: ProvisioningParts,
+): Promise<readonly Finding[]> {
+  const credentials = await inspectCredentials(clients);
+  // Without them every other answer would be the same.
+  if (credentials.result === 'problem') return [credentials];
+  const shared = { ...clients, ...settings, ...parts };
+  const others = await Promise.all([inspectTable(shared), inspectQueues(shared), inspectBucket(shared)]);
+  return [credentials, ...others.flat()];
+}
+
+/**
+ * Makes whatever is missing, for emulators and for a first try; in production the stack of deploy/aws does. What is there
+ * is left as it is, so that it can be run again. Tells what was made, and what could not be.
+ */
+export async function provisionAws(
+  clients: AwsClients,
+  settings: Omit<AwsSettings, 'overrides'>,
+  parts: ProvisioningParts,
+): Promise<{ readonly made: readonly string[]; readonly problems: readonly Finding[] }> {
+  const shared = { ...clients, ...settings, ...parts };
+  const ends = await Promise.allSettled([provisionTable(shared), provisionQueues(shared), provisionBucket(shared)]);
+  return {
+    made: ends.flatMap((end) => (end.status === 'fulfilled' ? end.value : [])),
+    problems: ends.flatMap((end) => (end.status === 'rejected' ? [refusal('Creating', end.reason)] : [])),
+  };
+}
+
+/** Who they belong to only a further service could tell; that they are good is told by the answers of the others. */
+async function inspectCredentials({ dynamo }: AwsClients): Promise<Finding> {
+  const name = 'AWS';
+  try {
+    const region = await dynamo.config.region();
+    await dynamo.config.credentials();
+    return { name, result: 'ok', message: `credentials were found, for the region ${region}` };
+  } catch (error) {
+    const advice = 'set AWS_REGION, and AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run with a role';
+    return { ...refusal(name, error), advice };
+  }
+}

@@ -1,0 +1,22 @@
+/** Lets a few work at a time, and the others wait for their turn. */
+export class Slots {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async use<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#free -= 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      // A slot is handed on, and not freed: nobody who comes in between can take it.
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import { createHash, hash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { isSafeKey } from '../../domain/artifact.ts';
+import type { Clock } from '../../ports/clock.ts';
+import {
+  type ByteRange,
+  cutRange,
+  type Draft,
+  KeyTaken,
+  type LinkOptions,
+  type Put,
+  type PutOptions,
+  type ResultLinks,
+  type ResultStore,
+  type StoredBytes,
+} from '../../ports/result-store.ts';
+import { StorageTrouble } from '../../ports/storage-trouble.ts';
+import { Bodies, pack, type SeenObject } from './result-body.ts';
+import { BucketCalls } from './result-calls.ts';
+import { contentOf, S3Draft } from './result-draft.ts';
+import { presignedUrl } from './result-link.ts';
+import { abortUploads, removeKeys } from './result-removal.ts';
+import { type Upload, Uploads } from './result-upload.ts';
+
+/** For a key that others write and remove at the same time. */
+const MAX_ROUNDS = 6;
+const PAUSE_MS = 50;
+
+const PROBE_BYTES = new TextEncoder().encode('Trawl writes this to see whether it can.\n');
+const PROBE: Omit<Upload, 'ifTaken'> = {
+  stored: {
+    // No job can have it: a safe segment does not begin with a dot.
+    key: '.trawl/probe',
+    size: PROBE_BYTES.byteLength,
+    sha256: hash('sha256', PROBE_BYTES),
+    encoding: 'identity',
+  },
+  content: contentOf(PROBE_BYTES),
+  contentType: 'text/plain',
+};
+
+export function openS3ResultStore(parts: {
+  readonly s3: S3Client;
+  readonly bucket: string;
+  /** For drafts that are large. */
+  readonly tempDir?: string;
+  readonly clock: Clock;
+}): S3ResultStore {
+  return new S3ResultStore({ tempDir: tmpdir(), ...parts });
+}
+
+/**
+ * Results as objects `<key>` of a bucket. What is kept packed has `Content-Encoding: gzip`, which browsers undo; size and
+ * SHA-256 of the bytes as they were put are in the metadata, so that bytes can be compared without being read.
+ *
+ * A put is one request. The server holds the condition that a key is new; if it is taken, a look at the hash tells a
+ * repetition from a mistake. That covers replies that were lost, too: the SDK repeats the request and meets our own bytes.
+ */
+export class S3ResultStore implements ResultStore, ResultLinks {
+  readonly #clock: Clock;
+  readonly #tempDir: string;
+  readonly #calls: BucketCalls;
+  readonly #uploads: Uploads;
+  readonly #bodies: Bodies;
+
+  constructor(parts: {
+    readonly s3: S3Client;
+    readonly bucket: string;
+    readonly tempDir: string;
+    readonly clock: Clock;
+  }) {
+    this.#clock = parts.clock;
+    this.#tempDir = parts.tempDir;
+    this.#calls = new BucketCalls(parts);
+    this.#uploads = new Uploads(this.#calls);
+    this.#bodies = new Bodies(this.#calls);
+  }
+
+  async put(
+    key: string,
+    body: Uint8Array | Draft,
+    { contentType, encoding, ifTaken }: PutOptions,
+  ): Promise<StoredBytes> {
+    try {
+      return (await this.#place(await prepared({ key, body, contentType, encoding, ifTaken }))).stored;
+    } finally {
+      await removeDrafts([body]);
+    }
+  }
+
+  /**
+   * The first alone, because of several who bring different bytes one is to win all: whoever has put the first is that
+   * one, and puts the others side by side. Where the first was there already, somebody else may be at it, and the
+   * order decides; likewise for a key that is there twice.
+   */
+  async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
+    try {
+      for (const { key } of puts) mustBeSafe(key);
+      const [first, ...others] = await Promise.all(puts.map(prepared));
+      if (first === undefined) return [];
+      const { stored, isNew } = await this.#place(first);
+      const isTogether = isNew && new Set(puts.map(({ key }) => key)).size === puts.length;
+      return [stored, ...(isTogether ? await this.#placeTogether(others) : await this.#placeInOrder(others))];
+    } finally {
+      await removeDrafts(puts.map(({ body }) => body));
+    }
+  }
+
+  draft(): Draft {
+    return new S3Draft(this.#tempDir, () => this.#clock.id());
+  }
+
+  async get(key: string): Promise<Uint8Array | null> {
+    mustBeSafe(key);
+    return await this.#bodies.whole(key);
+  }
+
+  async open(key: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
+    mustBeSafe(key);
+    // What is no range is refused, whether or not there are bytes.
+    cutRange(range, 0);
+    const object = await this.#bodies.see(key);
+    if (object === null) return null;
+    return { [Symbol.asyncIterator]: () => this.#bodies.pieces(key, object, range) };
+  }
+
+  async removeAll(prefix: string): Promise<number> {
+    if (!prefix.endsWith('/')) throw new Error(`a prefix ends in "/", and this one does not: ${shown(prefix)}`);
+    mustBeSafe(prefix.slice(0, -1));
+    await abortUploads(this.#calls, prefix);
+    return await removeKeys(this.#calls, prefix);
+  }
+
+  async presign(key: string, options: LinkOptions): Promise<string> {
+    mustBeSafe(key);
+    return await presignedUrl(this.#calls, key, options);
+  }
+
+  /** Throws StorageTrouble if nothing can be written now. */
+  async probe(): Promise<void> {
+    await this.#place({ ...PROBE, ifTaken: 'replace' });
+  }
+
+  /**
+   * Whether the server holds the condition that a key is new. One that speaks S3 and ignores it would let a second
+   * writer replace what the first has recorded, and nobody would be told.
+   */
+  async holdsConditions(): Promise<boolean> {
+    await this.probe();
+    return (await this.#uploads.put({ ...PROBE, ifTaken: 'keep' })) !== 'stored';
+  }
+
+  async #placeInOrder(uploads: readonly Upload[]): Promise<readonly StoredBytes[]> {
+    const answers: StoredBytes[] = [];
+    for (const upload of uploads) answers.push((await this.#place(upload)).stored);
+    return answers;
+  }
+
+  /** All have ended when this does, because drafts are removed then. The first in order that failed is what is told. */
+  async #placeTogether(uploads: readonly Upload[]): Promise<readonly StoredBytes[]> {
+    const placing = uploads.map((upload) => this.#place(upload));
+    await Promise.allSettled(placing);
+    const answers: StoredBytes[] = [];
+    for (const each of placing) answers.push((await each).stored);
+    return answers;
+  }
+
+  async #place(upload: Upload): Promise<{ readonly stored: StoredBytes; readonly isNew: boolean }> {
+    const { stored, ifTaken } = upload;
+    for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+      const answer = await this.#uploads.put(upload);
+      if (answer === 'stored') return { stored, isNew: true };
+      const there = answer === 'taken' ? await this.#bodies.see(stored.key) : null;
+      if (there !== null) {
+        if ((await this.#hashOf(stored.key, there)) === stored.sha256) {
+          return { stored: { ...stored, encoding: there.encoding }, isNew: false };
+        }
+        if (ifTaken === 'keep') throw new KeyTaken(stored.key);
+      }
+      await this.#clock.sleep(PAUSE_MS * 2 ** round * (1 + this.#clock.chance()));
+    }
+    throw new StorageTrouble('io', `cannot store ${stored.key}: others keep writing and removing it`);
+  }
+
+  /** What others have put there has no hash, and has to be read. */
+  async #hashOf(key: string, object: SeenObject): Promise<string> {
+    if (object.sha256 !== null) return object.sha256;
+    const digest = createHash('sha256');
+    for await (const piece of this.#bodies.pieces(key, object, null)) digest.update(piece);
+    return digest.digest('hex');
+  }
+}
+
+async function prepared({ key, body, contentType, encoding, ifTaken }: Put): Promise<Upload> {
+  mustBeSafe(key);
+  if (body instanceof Uint8Array) {
+    const stored = { key, size: body.byteLength, sha256: hash('sha256', body), encoding };
+    return { stored, content: contentOf(encoding === 'gzip' ? await pack(body) : body), contentType, ifTaken };
+  }
+  if (!(body instanceof S3Draft)) throw new Error(`the draft for ${key} is not one of this store`);
+  const { content, sha256 } = await body.take();
+  return { stored: { key, size: content.size, sha256, encoding: 'identity' }, content, contentType, ifTaken };
+}
+
+async function removeDrafts(bodies: readonly (Uint8Array | Draft)[]): Promise<void> {
+  for (const body of bodies) if (body instanceof S3Draft) await body.remove();
+}
+
+function mustBeSafe(key: string): void {
+  if (!isSafeKey(key)) throw new Error(`not a key of safe segments: ${shown(key)}`);
+}
+
+function shown(key: string): string {
+  return JSON.stringify(key.slice(0, 200));
+}

@@ -1,0 +1,189 @@
+import { GetQueueAttributesCommand, SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { LANES, type Lane } from '../../domain/lane.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { BatchRef, DeadLetters, Delivery, LaneDepth, WorkQueue } from '../../ports/work-queue.ts';
+import { AckGatherer } from './queue-acks.ts';
+import { inTens } from './queue-batches.ts';
+import { deadLetterQueueOf } from './queue-dead-letters.ts';
+import { bodyOf, MessageReader, type Receipt, readReceipt } from './queue-message.ts';
+import { LINGER_MS, QueueReceiver } from './queue-receiver.ts';
+import { changeVisibility, extensionSeconds, type Hiding, hideSeconds } from './queue-visibility.ts';
+import { UnderWay } from './under-way.ts';
+
+/**
+ * A standard SQS queue per lane. It keeps nothing of what it hands out: a receipt says by itself which queue it belongs
+ * to and since when, so that another object, in the thread of a heartbeat, can extend what this one received.
+ *
+ * Whatever fails after the SDK's retries is reported and passed over, because a message is only a hint: one that could
+ * not be deleted comes again and finds its batch gone, one that could not be sent is named as refused.
+ */
+export class SqsWorkQueue implements WorkQueue, DeadLetters {
+  readonly #parts: SqsQueueParts;
+  readonly #report: (where: string, error: unknown) => void;
+  readonly #reader: MessageReader;
+  readonly #lanes: ReadonlyMap<Lane, LaneQueue>;
+  readonly #dead = new Map<Lane, Promise<LaneQueue | null>>();
+  readonly #underWay = new UnderWay();
+
+  constructor(parts: SqsQueueParts) {
+    this.#parts = parts;
+    this.#report = parts.onTrouble ?? (() => {});
+    this.#reader = new MessageReader(this.#report);
+    this.#lanes = new Map(LANES.map((lane) => [lane, this.#open(`the ${lane} queue`, parts.queueUrls[lane])]));
+  }
+
+  async send(refs: readonly BatchRef[]): Promise<{ readonly refused: readonly BatchRef[] }> {
+    const { sqs, clock, queueUrls } = this.#parts;
+    const sendTo = async ([lane, ofLane = []]: [Lane, (readonly BatchRef[])?]) => {
+      const notTaken = await inTens(ofLane, clock, (entries) =>
+        sqs.send(
+          new SendMessageBatchCommand({
+            QueueUrl: queueUrls[lane],
+            Entries: entries.map(({ Id, value }) => ({ Id, MessageBody: bodyOf(value) })),
+          }),
+        ),
+      );
+      const [first] = notTaken;
+      if (first !== undefined) this.#report(`the ${lane} queue: sending`, first.why);
+      return notTaken.map(({ value }) => value);
+    };
+    const byLane = Object.entries(Object.groupBy(refs, ({ lane }) => lane)) as [Lane, BatchRef[]][];
+    return { refused: (await Promise.all(byLane.map(sendTo))).flat() };
+  }
+
+  async receive(lane: Lane, max: number, hideMs: number, signal: AbortSignal): Promise<readonly Delivery[]> {
+    const { receiver } = this.#lane(lane);
+    while (!signal.aborted) {
+      const messages = await this.#underWay.add(receiver.receive(max, hideSeconds(hideMs), signal));
+      const deliveries = this.#reader.deliveriesOf(lane, messages, this.#parts.clock.now());
+      if (deliveries.length > 0) return deliveries;
+    }
+    return [];
+  }
+
+  async extend(receipts: readonly string[], hideMs: number): Promise<void> {
+    const now = this.#parts.clock.now();
+    await this.#hide(receipts, ({ receivedAt }) => extensionSeconds(hideMs, receivedAt, now), 1);
+  }
+
+  async ack(receipts: readonly string[]): Promise<void> {
+    const acks = receiptsIn(receipts).map(({ lane, handle }) => this.#lane(lane).acks.ack(handle));
+    await this.#underWay.add(Promise.all(acks));
+  }
+
+  async giveBack(receipts: readonly string[]): Promise<void> {
+    await this.#hide(receipts, () => 0, 0);
+  }
+
+  async depth(): Promise<readonly LaneDepth[]> {
+    const { sqs, queueUrls } = this.#parts;
+    return Promise.all(
+      LANES.map(async (lane) => {
+        const { Attributes = {} } = await sqs.send(
+          new GetQueueAttributesCommand({
+            QueueUrl: queueUrls[lane],
+            AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
+          }),
+        );
+        const waiting = Number(Attributes.ApproximateNumberOfMessages ?? 0);
+        return { lane, waiting, delivered: Number(Attributes.ApproximateNumberOfMessagesNotVisible ?? 0) };
+      }),
+    );
+  }
+
+  async takeDead(lane: Lane, max: number): Promise<readonly Delivery[]> {
+    const dead = await this.#deadOf(lane);
+    if (dead === null) return [];
+    const messages = await dead.receiver.receiveNow(max, DEAD_HIDE_SECONDS);
+    return this.#reader.deliveriesOf(lane, messages, this.#parts.clock.now());
+  }
+
+  async forgetDead(receipts: readonly string[]): Promise<void> {
+    const acks = receiptsIn(receipts).map(async ({ lane, handle }) => (await this.#deadOf(lane))?.acks.ack(handle));
+    await this.#underWay.add(Promise.all(acks));
+  }
+
+  /**
+   * Waits until messages that were on their way to somebody who stopped are given back, and what was said of others has
+   * arrived: before the client is closed, and after whoever receives was told to stop. What SQS has not answered in that
+   * time is left behind, and comes again when its time is over.
+   */
+  async close(): Promise<void> {
+    const ended = new AbortController();
+    await Promise.race([this.#underWay.end(), this.#parts.clock.sleep(CLOSE_MS, ended.signal)]);
+    ended.abort();
+  }
+
+  async #hide(receipts: readonly string[], secondsFor: (receipt: Receipt) => number, least: number): Promise<void> {
+    const byLane = Map.groupBy(receiptsIn(receipts), ({ lane }) => lane);
+    const hideIn = ([lane, ofLane]: [Lane, readonly Receipt[]]) => {
+      const hidings = ofLane.map((receipt) => ({ handle: receipt.handle, seconds: secondsFor(receipt) }));
+      return this.#lane(lane).hide(hidings.filter(({ seconds }) => seconds >= least));
+    };
+    await Promise.all([...byLane].map(hideIn));
+  }
+
+  /** Asked for once; an answer that failed is asked for again. */
+  #deadOf(lane: Lane): Promise<LaneQueue | null> {
+    const known = this.#dead.get(lane);
+    if (known !== undefined) return known;
+    const found = deadLetterQueueOf(this.#parts.sqs, this.#parts.queueUrls[lane]).then((url) =>
+      url === null ? null : this.#open(`the dead letters of ${lane}`, url),
+    );
+    this.#dead.set(lane, found);
+    found.catch(() => this.#dead.delete(lane));
+    return found;
+  }
+
+  #open(name: string, queueUrl: string): LaneQueue {
+    const report = (where: string, error: unknown) => this.#report(`${name}: ${where}`, error);
+    const parts = { sqs: this.#parts.sqs, clock: this.#parts.clock, queueUrl, report };
+    const underWay = this.#underWay;
+    const hide = (hidings: readonly Hiding[]) => underWay.add(changeVisibility(hidings, parts));
+    return {
+      hide,
+      acks: new AckGatherer(parts),
+      receiver: new QueueReceiver({
+        ...parts,
+        underWay,
+        giveBack: (messages) =>
+          hide(messages.flatMap(({ ReceiptHandle: handle }) => (handle === undefined ? [] : [{ handle, seconds: 0 }]))),
+      }),
+    };
+  }
+
+  #lane(name: Lane): LaneQueue {
+    const lane = this.#lanes.get(name);
+    if (lane === undefined) throw new Error(`there is no lane ${name}`);
+    return lane;
+  }
+}
+
+export function openSqsQueue(parts: SqsQueueParts): SqsWorkQueue {
+  return new SqsWorkQueue(parts);
+}
+
+export interface SqsQueueParts {
+  readonly sqs: SQSClient;
+  readonly queueUrls: Readonly<Record<Lane, string>>;
+  readonly clock: Clock;
+  /** Something was passed over that somebody may want to know of. */
+  readonly onTrouble?: (where: string, error: unknown) => void;
+}
+
+/** As long as a request lingers, and then what it brought is given back. */
+const CLOSE_MS = LINGER_MS + 500;
+
+/** Time enough to ask the ledger about them; when it cannot be asked, they are there again soon. */
+const DEAD_HIDE_SECONDS = 60;
+
+interface LaneQueue {
+  readonly receiver: QueueReceiver;
+  readonly acks: AckGatherer;
+  readonly hide: (hidings: readonly Hiding[]) => Promise<void>;
+}
+
+/** Those that are none of ours are passed over. */
+function receiptsIn(texts: readonly string[]): Receipt[] {
+  return texts.map(readReceipt).filter((receipt) => receipt !== null);
+}

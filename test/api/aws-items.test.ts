@@ -1,0 +1,12 @@
+import { startAwsService } from '../support/aws/service.ts';
+import { eventCases } from './suite/event-cases.ts';
+import { itemCases } from './suite/item-cases.ts';
+import { linkCases } from './suite/link-cases.ts';
+import { openClient } from './suite/made-jobs.ts';
+import { resultCases } from './suite/result-cases.ts';
+
+const client = await openClient(startAwsService);
+itemCases(client);
+await resultCases(client, startAwsService);
+linkCases(client, { hasLinks: true });
+eventCases(client);

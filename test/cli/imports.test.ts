@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { CHEAP, tempFolder } from './trawl.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const WATCH = pathToFileURL(join(import.meta.dirname, 'import-watch.ts')).href;
+const run = promisify(execFile);
+
+/** The files that a command imports, in all of its processes: a worker is started with the flags of its parent. */
+async function importsOf(args: readonly string[]): Promise<readonly string[]> {
+  const list = join(tempFolder(), 'imports.txt');
+  const env = { ...process.env, ...CHEAP, TRAWL_TEST_IMPORTS: list };
+  await run(process.execPath, ['--import', WATCH, MAIN, ...args], { env });
+  return readFileSync(list, 'utf8').trimEnd().split('\n');
+}
+
+test('whoever does not go to AWS loads nothing of its SDK, which is larger than all the rest', async () => {
+  const out = join(tempFolder(), 'run');
+  const [help = [], job = []] = await Promise.all([
+    importsOf(['--help']),
+    importsOf(['run', 'example-noop', '--input', 'a=1', '--out', out]),
+  ]);
+  assert.ok(job.some((url) => url.endsWith('/src/wiring-worker.ts')));
+  assert.ok(job.some((url) => url.endsWith('/src/cli/heartbeat.ts')));
+  assert.deepEqual(
+    [...help, ...job].filter((url) => /@aws-sdk|@smithy|\/wiring-aws\.ts|adapters\/aws\//.test(url)),
+    [],
+  );
+});

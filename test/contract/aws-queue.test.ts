@@ -1,0 +1,28 @@
+import { after } from 'node:test';
+import { openSqsQueue } from '../../src/adapters/aws/work-queue.ts';
+import type { WorkQueue } from '../../src/ports/work-queue.ts';
+import { startSqsInTime } from '../support/aws/sqs-in-time.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { workQueueContract } from './work-queue-contract.ts';
+
+const emulator = await startSqsInTime();
+after(() => emulator.stop());
+
+workQueueContract('SQS', async () => {
+  const { sqs, close } = emulator.clients();
+  // Stands still: how long a message is hidden is SQS's own business, and the emulator has its time from elsewhere.
+  const sqsQueue = openSqsQueue({ sqs, queueUrls: await emulator.createQueues(), clock: new FakeClock() });
+  const queue: WorkQueue = {
+    send: (refs) => sqsQueue.send(refs),
+    receive: (lane, max, hideMs, signal) => sqsQueue.receive(lane, max, hideMs, signal),
+    extend: (receipts, hideMs) => sqsQueue.extend(receipts, hideMs),
+    ack: (receipts) => sqsQueue.ack(receipts),
+    giveBack: (receipts) => sqsQueue.giveBack(receipts),
+    async depth() {
+      // Requests overtake each other. Whoever asked to receive before this is asked has its answer after the first.
+      await sqsQueue.depth();
+      return sqsQueue.depth();
+    },
+  };
+  return { queue, advance: async (ms) => emulator.advance(ms), close };
+});

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startTrawl, tempFolder, trawl } from '../cli/trawl.ts';
+import { startEmulators } from '../support/aws/emulators.ts';
+import { awsEnvironment, awsNames } from '../support/aws/names.ts';
+
+const ITEMS = 600;
+const JOB = 'parcels';
+
+const emulators = await startEmulators();
+after(() => emulators.stop());
+const { tableName, bucket, queueUrls } = awsNames(emulators, 'flow');
+const AWS = {
+  ...awsEnvironment(emulators),
+  TRAWL_BACKEND: 'aws',
+  TABLE_NAME: tableName,
+  WEB_SCRAPER_QUEUE_URL: queueUrls.http,
+  WEB_SCRAPER_RESULTS_BUCKET: bucket,
+  TRAWL_SCRAPERS: fileURLToPath(new URL('../crash/scrapers', import.meta.url)),
+  TRAWL_LEASE_MS: '2000',
+  TRAWL_SLOTS: '4',
+  TRAWL_LOG_TO: 'stderr',
+};
+
+test('a job of two controllers and four workers comes to its end, whoever of them is killed', async () => {
+  const folder = tempFolder();
+  const created = await trawl(['doctor', '--create'], { ...AWS, TRAWL_DATA_DIR: join(folder, 'unused') });
+  assert.equal(created.code, 0, created.stdout + created.stderr);
+
+  const first = await startController();
+  await first.shows(/"leading"|"msg":"leading/);
+  const second = await startController();
+  const workers = [1, 2, 3, 4].map(() => startTrawl(['worker'], AWS));
+  await Promise.all(workers.map((worker) => worker.shows(/"working"/)));
+
+  const log = join(folder, 'log');
+  await submit(second.url, log);
+  const watched = fetch(`${second.url}/jobs/${JOB}/events`).then((events) => events.text());
+
+  // Two workers with work in their hands, then the controller that leads.
+  await untilDone(second.url, 40);
+  workers[0]?.signalGroup('SIGKILL');
+  await untilDone(second.url, 120);
+  workers[1]?.signalGroup('SIGKILL');
+  first.signalGroup('SIGKILL');
+
+  assert.match(await watched, /event: end/);
+  assert.deepEqual(await statusOf(second.url), {
+    job_id: JOB,
+    status: 'completed',
+    summary: { ...NONE, success: ITEMS, total: ITEMS },
+  });
+
+  const verified = await trawl(['verify', JOB], AWS);
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+  const rows = await exported(second.url);
+  assert.equal(rows.length, ITEMS);
+  assert.equal(new Set(rows.map(({ item_id }) => item_id)).size, ITEMS);
+  assert.ok(rows.every(({ status }) => status === 'success'));
+  // Somebody had work when he was killed, and it was done again.
+  const starts = readFileSync(log, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('start '));
+  assert.ok(starts.length > ITEMS, `${starts.length} starts of ${ITEMS} items`);
+
+  for (const process of [second, workers[2], workers[3]]) process?.signalGroup('SIGTERM');
+  for (const process of [second, workers[2], workers[3]]) assert.equal((await process?.ended)?.code, 0);
+});
+
+const NONE = { pending: 0, queued: 0, in_progress: 0, success: 0, failed: 0, skipped: 0, cancelled: 0 };
+
+async function startController() {
+  const controller = startTrawl(['controller', '--port', '0'], AWS);
+  const [, url = ''] = await controller.shows(/"url":"([^"]+)"/);
+  return { ...controller, url };
+}
+
+async function submit(url: string, log: string): Promise<void> {
+  const items = Array.from({ length: ITEMS }, (_, index) => ({
+    item_id: `parcel-${index}`,
+    input: { log, ms: 20, bytes: 100 },
+  }));
+  const made = await fetch(`${url}/jobs`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      job_id: JOB,
+      scraper_id: 'crash-logged',
+      items,
+      execution_policy: { throttling: { max_concurrent_workers: 12 } },
+    }),
+  });
+  assert.equal(made.status, 201, await made.text());
+}
+
+interface Status {
+  readonly summary: Readonly<Record<string, number>>;
+}
+
+async function statusOf(url: string): Promise<Status> {
+  return (await (await fetch(`${url}/jobs/${JOB}/status`)).json()) as Status;
+}
+
+async function untilDone(url: string, items: number): Promise<void> {
+  for (;;) {
+    const { summary } = await statusOf(url);
+    if ((summary['success'] ?? 0) >= items) return;
+  }
+}
+
+async function exported(url: string): Promise<readonly { readonly item_id: string; readonly status: string }[]> {
+  const answer = await fetch(`${url}/jobs/${JOB}/export?format=jsonl`);
+  assert.equal(answer.status, 200, answer.statusText);
+  return (await answer.text())
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
