@@ -10,7 +10,7 @@ import { printTable } from './report.ts';
 const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concurrency N] [--json]
        npm run bench -- api [--items N] [--workers N] [--concurrency N] [--json]
        npm run bench -- extract [--items N] [--workers N] [--json]
-       npm run bench -- aws [--items N] [--workers N] [--keeps nothing|files] [--json]
+       npm run bench -- aws [--items N] [--workers N] [--keeps nothing|files|both] [--ms N] [--json]
        npm run bench -- concurrency [--items N] [--workers N] [--limit N] [--ms N] [--json]
        npm run bench -- http [--items N] [--only ${HTTP_SUBJECTS.join(',')}] [--json]
 
@@ -26,7 +26,7 @@ const { values, positionals } = parseArgs({
     workers: { type: 'string', default: '2' },
     concurrency: { type: 'string', default: '512' },
     limit: { type: 'string', default: '3' },
-    ms: { type: 'string', default: '10' },
+    ms: { type: 'string' },
     only: { type: 'string', default: '' },
     keeps: { type: 'string', default: 'nothing' },
     json: { type: 'boolean', default: false },
@@ -61,11 +61,10 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
     case 'extract':
       return benchExtract({ items: positive('items', values.items ?? '10000'), workers }, say);
     case 'aws': {
-      const keeps = values.keeps === 'files' ? 'three files' : 'nothing';
-      return benchAws(
-        { items: positive('items', values.items ?? '100000'), workers, keeps, concurrency: 8 * workers },
-        say,
-      );
+      const items = positive('items', values.items ?? '100000');
+      const slow = values.ms === undefined ? {} : { ms: positive('ms', values.ms) };
+      const runs = keptBy(values.keeps).map((keeps) => ({ items, workers, keeps, concurrency: 8 * workers, ...slow }));
+      return benchAws(runs, say);
     }
     case 'concurrency': {
       const items = positive('items', values.items ?? '2000');
@@ -73,13 +72,21 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
         items,
         workers,
         limit: positive('limit', values.limit),
-        ms: positive('ms', values.ms),
+        ms: positive('ms', values.ms ?? '10'),
       });
     }
     default:
       console.error(USAGE);
       return process.exit(2);
   }
+}
+
+function keptBy(text: string): readonly ('nothing' | 'three files')[] {
+  if (text === 'nothing') return ['nothing'];
+  if (text === 'files') return ['three files'];
+  if (text === 'both') return ['nothing', 'three files'];
+  console.error(`--keeps: there is no ${text}, but nothing, files, both`);
+  return process.exit(2);
 }
 
 function subjects(text: string): string[] {

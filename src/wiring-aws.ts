@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { type AwsClients, openAwsClients } from './adapters/aws/clients.ts';
 import type { Finding } from './adapters/aws/finding.ts';
+import { CHUNK_ITEMS } from './adapters/aws/keys.ts';
 import { openDynamoLedger } from './adapters/aws/ledger.ts';
 import { inspectAws, provisionAws } from './adapters/aws/provisioning.ts';
 import { openS3ResultStore } from './adapters/aws/result-store.ts';
@@ -19,14 +20,28 @@ import { receiveAndClaim } from './worker/receive-and-claim.ts';
 /** Where something that AWS refused is reported. */
 type OnTrouble = (where: string, error: unknown) => void;
 
-/** Items that one batch may have: what a row of the ledger holds, and a message and a lease pay for. */
-const ITEMS_PER_BATCH = 100;
-
 /**
  * So that every 25 seconds, unless a lease is set, the progress of slow items is seen and a worker that dies takes no more
  * with it. More often would cost more than all the rest: a settle is seven write units, whatever the number of items.
  */
 const SETTLES_PER_LEASE = 12;
+
+/** How often a controller looks, and a worker tells, by the length of a lease. */
+export function awsPace(leaseMs: number) {
+  return {
+    settleEveryMs: leaseMs / SETTLES_PER_LEASE,
+    controller: {
+      leaseMs,
+      // A message is late because no worker is free, far more often than because it is lost; doubling it costs little.
+      lostAfterMs: 15 * 60_000,
+      leadMs: Math.min(15_000, 2 * leaseMs),
+      reapMs: Math.min(5000, leaseMs / 4),
+      pollMs: 5000,
+      probeMs: 5000,
+      itemsPerBatch: CHUNK_ITEMS,
+    },
+  };
+}
 
 /** DynamoDB, SQS and S3, with as many controllers and workers as anybody likes, on any machine. */
 export async function openAwsBackend(config: Config, aws: AwsBackendConfig, onTrouble: OnTrouble): Promise<Backend> {
@@ -44,7 +59,7 @@ export async function openAwsBackend(config: Config, aws: AwsBackendConfig, onTr
     await Promise.all([dynamo.close(), queue.close()]);
     clients.close();
   };
-  await mustBeThere(async () => {
+  await mustBeThere(clients, async () => {
     await probe();
     await queue.depth().catch(unlessRefused);
   }).catch(async (error: unknown) => {
@@ -54,16 +69,7 @@ export async function openAwsBackend(config: Config, aws: AwsBackendConfig, onTr
   return {
     ...{ clock, ledger, leadership, queue, store, links: store, deadLetters: queue, probe, close },
     holder: `${hostname()}-${process.pid}-${clock.id()}`,
-    settings: {
-      leaseMs: config.leaseMs,
-      // A message is late because no worker is free, far more often than because it is lost; doubling it costs little.
-      lostAfterMs: 15 * 60_000,
-      leadMs: 15_000,
-      reapMs: Math.min(5000, config.leaseMs / 4),
-      pollMs: 5000,
-      probeMs: 5000,
-      itemsPerBatch: ITEMS_PER_BATCH,
-    },
+    settings: awsPace(config.leaseMs).controller,
     // That a worker took a batch is not worth a row that tells it; whoever watches looks again at every tick.
     feedSettings: { idleMs: 0 },
     // Nothing is put by: there is always room.
@@ -78,8 +84,10 @@ export async function openAwsBackend(config: Config, aws: AwsBackendConfig, onTr
  * What is missing, or not for us, will not come by waiting: the process ends and says so. Trouble is another matter: an
  * engine that starts in the middle of it waits until it is over.
  */
-async function mustBeThere(look: () => Promise<void>): Promise<void> {
+async function mustBeThere({ dynamo }: AwsClients, look: () => Promise<unknown>): Promise<void> {
   try {
+    // Later these fail for a moment, if the service that gives them out does; at the start they are not there at all.
+    await Promise.all([dynamo.config.region(), dynamo.config.credentials()]);
     await look();
   } catch (error) {
     if (error instanceof StorageTrouble) return;
@@ -142,19 +150,24 @@ export interface AwsWorkerParts {
   readonly onTrouble: OnTrouble;
 }
 
-export function openAwsWorker(
+export async function openAwsWorker(
   { leaseMs }: Config,
   aws: AwsBackendConfig,
   { id, clock, faults, onTrouble }: AwsWorkerParts,
-): WorkerBackend {
+): Promise<WorkerBackend> {
   const clients = openAwsClients();
   const { leases, queue, close } = openWorkerEnd(clients, aws, clock, onTrouble);
+  // A table that is not there would be noticed with batches in hand. A queue that is not there is waited for.
+  await mustBeThere(clients, () => leases.workOrder('nobody')).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   return {
     ...{ leases, queue, close },
     store: openS3ResultStore({ ...clients, bucket: aws.bucket, clock }),
     source: receiveAndClaim({ id, queue, leases, clock, faults, onError: onTrouble }),
     heartbeatWith: { kind: 'aws', tableName: aws.tableName, queueUrls: aws.queueUrls },
-    settleEveryMs: leaseMs / SETTLES_PER_LEASE,
+    settleEveryMs: awsPace(leaseMs).settleEveryMs,
   };
 }
 

@@ -111,6 +111,7 @@ export class Controller {
     switch (change.kind) {
       case 'job':
         this.#scheduler.poke(change.job.jobId);
+        if (change.job.reason?.code === 'storage' && this.#guard.isWell()) this.#proveStorage();
         if (needsManifest(change.job)) this.#loops.finisher.poke();
         else if (change.job.status === 'cancelled') this.#ending.add(change.job.jobId);
         return;
@@ -126,6 +127,12 @@ export class Controller {
       case 'claimed':
       case 'fenced':
     }
+  }
+
+  /** A former leader whose write came late has paused the job: the storage is well here, and nobody else would resume it. */
+  #proveStorage(): void {
+    this.#isStorageProven = false;
+    this.#loops.guard.poke();
   }
 
   #checkEnding(jobId: string): void {

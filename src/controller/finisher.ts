@@ -1,7 +1,16 @@
 import { type Digest, jobPrefix } from '../domain/artifact.ts';
+import { isFinal } from '../domain/item.ts';
 import { type JobRecord, needsManifest } from '../domain/job.ts';
 import { jobMetadata, type PartHash } from '../domain/job-metadata.ts';
-import { addPage, EMPTY_MANIFEST, lastParts, type ManifestPart, partName, renderPart } from '../domain/manifest.ts';
+import {
+  addPage,
+  EMPTY_MANIFEST,
+  lastParts,
+  type ManifestFold,
+  type ManifestPart,
+  partName,
+  renderPart,
+} from '../domain/manifest.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -38,7 +47,7 @@ export class Finisher {
     return written;
   }
 
-  /** False if it was not to be done after all: begun already, reopened, or we are to stop. */
+  /** False if it was not to be done after all: begun already, reopened, read amiss, or we are to stop. */
   async finish(job: JobRecord): Promise<boolean> {
     if (this.#busy.has(job.jobId)) return false;
     this.#busy.add(job.jobId);
@@ -60,6 +69,8 @@ export class Finisher {
       const page = await items.items(job.jobId, { status: null, errorType: null }, { after, limit: PAGE });
       // Asked after the page was read: a job that is still over in this round was so when we read.
       if (!(await this.#isOurs(job))) return false;
+      const unfinished = page.entries.find(({ status }) => !isFinal(status));
+      if (unfinished !== undefined) return this.#readAmiss(job, `${unfinished.itemId} is ${unfinished.status}`);
       const added = addPage(fold, page.entries);
       fold = added.fold;
       if (!(await this.#putParts(job, added.parts, hashes))) return false;
@@ -68,6 +79,7 @@ export class Finisher {
       await clock.turn();
     } while (after !== null);
 
+    if (!addsUp(job, fold)) return this.#readAmiss(job, `its items add up to ${JSON.stringify(fold.seen)}`);
     const last = lastParts(fold);
     if (!(await this.#putParts(job, last.parts, hashes)) || !(await this.#isOurs(job))) return false;
 
@@ -80,6 +92,16 @@ export class Finisher {
     if (answer === 'missing' || 'refused' in answer) return false;
     events.publish({ kind: 'manifest-written', jobId: job.jobId, parts: hashes.length });
     return true;
+  }
+
+  /**
+   * A ledger that is many rows may be read in the middle of a write, and a page miss what was just recorded. Such an
+   * index must never count, and must not keep other jobs from theirs: the next round reads again.
+   */
+  #readAmiss({ jobId, counts }: JobRecord, found: string): false {
+    const error = new Error(`manifest of job ${jobId}: ${found}, its counters say ${JSON.stringify(counts)}`);
+    this.#parts.events.publish({ kind: 'engine-error', where: 'finisher', error });
+    return false;
   }
 
   /**
@@ -112,6 +134,12 @@ export class Finisher {
       ifTaken: 'replace',
     });
   }
+}
+
+/** Also where a re-extraction replaced the data: how the items ended is always the job's own. */
+function addsUp({ counts }: JobRecord, { seen }: ManifestFold): boolean {
+  const isAlike = (['success', 'failed', 'skipped', 'cancelled'] as const).every((end) => seen[end] === counts[end]);
+  return isAlike && seen.success + seen.failed + seen.skipped + seen.cancelled === counts.total;
 }
 
 /** A few milliseconds' worth. */

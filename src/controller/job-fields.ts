@@ -8,7 +8,14 @@ export const jobIdSchema = storable(z.string().min(1).max(200)).refine((id) => i
 });
 export const itemIdSchema = storable(z.string().min(1).max(MAX_ITEM_ID_LENGTH));
 export const jobNameSchema = storable(z.string().max(500));
-export const labelsSchema = z.record(storable(z.string().max(100)), storable(z.string().max(500)));
+/** They are kept with the job, in one row, and read whenever it is. */
+const MAX_LABELS = 50;
+export const labelsSchema = z
+  .record(storable(z.string().max(100)), storable(z.string().max(500)))
+  .refine((labels) => Object.keys(labels).length <= MAX_LABELS, {
+    error: ({ input }) => `at most ${MAX_LABELS} labels, and there are ${Object.keys(input as object).length}`,
+  })
+  .meta({ maxProperties: MAX_LABELS });
 /** Only looked up, and never kept as it came. */
 export const scraperIdSchema = z.string().min(1).max(200);
 

@@ -34,9 +34,20 @@ export interface DispatchState {
 /** A rate of many per second is kept in small bursts, because timers cannot fire every tenth of a millisecond. */
 const BURST_SECONDS = 0.05;
 
+/** How many batches of the job may be in flight now. */
+export function ceilingOf({ policy, throttle }: Pick<DispatchState, 'policy' | 'throttle'>): number {
+  return Math.min(policy.throttling.max_concurrent_workers, Math.max(1, Math.floor(throttle.ceiling)));
+}
+
+/** Which share of what is in flight is too much, because somebody lowered the limit, or the site asked us to go slower. */
+export function excessOf(state: Pick<DispatchState, 'policy' | 'throttle' | 'counts'>): number {
+  const inFlight = inFlightOf(state.counts);
+  return inFlight === 0 ? 0 : Math.max(0, inFlight - ceilingOf(state)) / inFlight;
+}
+
 export function dispatchAllowance(state: DispatchState, itemsPerBatch: number, now: number): Allowance {
   const { policy, counts } = state;
-  const ceiling = Math.min(policy.throttling.max_concurrent_workers, Math.max(1, Math.floor(state.throttle.ceiling)));
+  const ceiling = ceilingOf(state);
   const slots = Math.max(0, ceiling - inFlightOf(counts));
   // Not `pendingOf`: that counts the items behind another in a batch, and those cannot go out a second time.
   const waiting = counts.total - finishedOf(counts) - state.itemsInFlight;

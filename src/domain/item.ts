@@ -104,3 +104,8 @@ export const MAX_HISTORY = 10;
 
 /** An item that killed its worker this often is failed as `poison`. */
 export const MAX_STRIKES = 3;
+
+/** With the next strike one of these is poison: nothing else may be running that it could be blamed for. */
+export function mustRunAlone(items: readonly { readonly strikes: number }[]): boolean {
+  return items.some(({ strikes }) => strikes >= MAX_STRIKES - 1);
+}

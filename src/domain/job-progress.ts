@@ -4,6 +4,9 @@ import { type JobRecord, NEXT_JOB_STATUS } from './job.ts';
 import type { Outcome } from './outcome.ts';
 import type { Throttle } from './throttle.ts';
 
+/** Of a job, what changes with its items. */
+export type Progress = Pick<JobRecord, 'status' | 'counts' | 'itemsInFlight' | 'tally' | 'refusals'>;
+
 /** What becomes of a job when its work goes out, is taken, ends and comes back: counters, and what hangs on them. */
 
 export function whenDispatched(
@@ -22,13 +25,13 @@ export function whenDispatched(
   };
 }
 
-export function whenClaimed(job: JobRecord): JobRecord {
+export function whenClaimed<Job extends Progress>(job: Job): Job {
   const { counts } = job;
   return { ...job, counts: { ...counts, queued: counts.queued - 1, inProgress: counts.inProgress + 1 } };
 }
 
 /** One item came to its end; whether its batch did too is the caller's to say. */
-export function whenSettled(job: JobRecord, outcome: Outcome, endsBatch: boolean): JobRecord {
+export function whenSettled<Job extends Progress>(job: Job, outcome: Outcome, endsBatch: boolean): Job {
   const { counts } = job;
   const status = finalStatusOf(outcome);
   const refused = outcome.kind === 'failed' && FAILURES[outcome.failure.type].refusal;
@@ -49,7 +52,7 @@ export function whenSettled(job: JobRecord, outcome: Outcome, endsBatch: boolean
  * A batch came back with this many unsettled items. They are pending again, or cancelled if the job was cancelled
  * meanwhile (then it is one item: see `cancelWaiting`), because nobody will dispatch them any more.
  */
-export function whenReturned(job: JobRecord, from: 'queued' | 'in_progress', items: number): JobRecord {
+export function whenReturned<Job extends Progress>(job: Job, from: 'queued' | 'in_progress', items: number): Job {
   const { counts } = job;
   return {
     ...job,

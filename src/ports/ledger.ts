@@ -1,3 +1,4 @@
+import { excessOf } from '../domain/allowance.ts';
 import type { DispatchPlan } from '../domain/dispatch-plan.ts';
 import type { FailureType } from '../domain/failure.ts';
 import type { FailureGroup } from '../domain/failure-group.ts';
@@ -214,8 +215,10 @@ export interface Lease {
   readonly token: string;
   readonly ref: BatchRef;
   readonly until: number;
-  /** Its items have a strike: run it while nothing else runs in the process, and mark each item as it begins. */
+  /** Its items have a strike: mark each as it begins, so that only that one can get another. */
   readonly suspect: boolean;
+  /** The next strike would be the last of one of them (`mustRunAlone`): run it while nothing else runs in the process. */
+  readonly alone: boolean;
   /** Tells two jobs of one id apart, of which the first was deleted. */
   readonly jobCreatedAt: number;
   readonly policyRevision: number;
@@ -236,6 +239,8 @@ export interface LeasedItem {
 export interface WorkOrder {
   /** Paused, failed or cancelled: what is begun is finished, and what is not begun is to be given back. */
   readonly isHalted: boolean;
+  /** Of all batches in flight this share is too much: whoever is at one gives the rest of it back with this chance. */
+  readonly excess: number;
   readonly jobCreatedAt: number;
   readonly scraperId: string;
   readonly policy: Policy;
@@ -244,7 +249,7 @@ export interface WorkOrder {
 
 export function workOrderOf(job: JobRecord): WorkOrder {
   const { scraperId, policy, policyRevision, createdAt: jobCreatedAt } = job;
-  return { isHalted: !isDispatchable(job), jobCreatedAt, scraperId, policy, policyRevision };
+  return { isHalted: !isDispatchable(job), excess: excessOf(job), jobCreatedAt, scraperId, policy, policyRevision };
 }
 
 export interface SettlePart {

@@ -25,9 +25,10 @@ export interface BatchParts extends AttemptParts {
  */
 export async function runBatch(parts: BatchParts, lease: Lease, signal: AbortSignal): Promise<BatchEnd> {
   const done: Settlement[] = [];
+  const wanted = new Wanted(parts, lease);
   let settledAt = parts.clock.elapsed();
   for (const [index, item] of lease.items.entries()) {
-    const result = await runItem(parts, lease, item, signal);
+    const result = await runItem(parts, lease, wanted, item, signal);
     if (result === 'lost') return 'lost';
     if (result === 'gone') return 'over';
     if (result === 'not-ours') return settleLast(parts, lease, done, signal);
@@ -50,20 +51,46 @@ function isUrgent({ outcome }: Settlement): boolean {
   return breaker || retry === 'stops-the-job';
 }
 
+/**
+ * A hundred items may take a quarter of an hour, and somebody may have paused the job meanwhile, or lowered its limit. The
+ * first item is carried out all the same: it counts as in progress since the claim.
+ */
+class Wanted {
+  readonly #parts: BatchParts;
+  readonly #lease: Lease;
+  #last: WorkOrder | null = null;
+
+  constructor(parts: BatchParts, lease: Lease) {
+    this.#parts = parts;
+    this.#lease = lease;
+  }
+
+  /** What is wanted of this item now. */
+  async orderFor(item: LeasedItem): Promise<WorkOrder | 'gone' | 'not-now'> {
+    const order = await this.#parts.latestOrder(this.#lease);
+    if (order === null) return 'gone';
+    const isNews = order !== this.#last;
+    this.#last = order;
+    if (item === this.#lease.items[0]) return order;
+    // Once per answer: whoever drew again for every item would give back in the end, however little is too much.
+    const isTooMuch = isNews && order.excess > 0 && this.#parts.clock.chance() < order.excess;
+    return order.isHalted || isTooMuch ? 'not-now' : order;
+  }
+}
+
 async function runItem(
   parts: BatchParts,
   lease: Lease,
+  wanted: Wanted,
   item: LeasedItem,
   signal: AbortSignal,
 ): Promise<Settlement | 'lost' | 'not-ours' | 'gone' | 'drained' | 'storage'> {
   const isCut = () => (parts.isLost(signal) ? 'lost' : 'drained');
   if (signal.aborted) return isCut();
   try {
-    const order = await parts.latestOrder(lease);
-    if (order === null) return 'gone';
-    // A hundred items may take a quarter of an hour, and somebody may have paused the job meanwhile. The first one is
-    // carried out all the same: it counts as in progress since the claim.
-    if (order.isHalted && item !== lease.items[0]) return 'drained';
+    const order = await wanted.orderFor(item);
+    if (order === 'gone') return 'gone';
+    if (order === 'not-now') return 'drained';
     const job = { jobId: lease.ref.jobId, order, scraper: await findScraper(parts.scrapers, order.scraperId) };
     if (lease.suspect && !(await parts.leases.begin(lease.token, item.seq))) return 'not-ours';
     await parts.faults.at('after-claim-before-work');

@@ -14,7 +14,7 @@ import { Settler } from './settle.ts';
  * The loop of a worker: receive, claim, carry out, settle, acknowledge; as many batches at once as it has slots. It is
  *
  *   working    receives whenever a slot is free
- *   secluded   a suspect batch waits or runs: nothing is received, and it runs when all else has ended, so that if the
+ *   secluded   a batch that must run alone waits or runs: nothing is received until all else has ended, so that if the
  *              process dies, the guilty item is known
  *   draining   told to stop: receives nothing, finishes what it has within a grace, then releases the rest uncharged
  */
@@ -23,7 +23,7 @@ export class Worker {
   readonly #settler: Settler;
   readonly #freeSlots: number[];
   readonly #running = new Map<string, { cut: AbortController; ended: Promise<void> }>();
-  readonly #suspects: { lease: Lease; delivery: Delivery; slot: number }[] = [];
+  readonly #secluded: { lease: Lease; delivery: Delivery; slot: number }[] = [];
   /** Leases that were taken up here, ended ones included: whatever asks for one again does not begin it twice. */
   #taken = new Set<string>();
   #takenBefore: ReadonlySet<string> = new Set();
@@ -52,8 +52,8 @@ export class Worker {
 
   async #work(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      if (this.#suspects.length > 0) {
-        await this.#runNextSuspect(stop);
+      if (this.#secluded.length > 0) {
+        await this.#runNextSecluded(stop);
         continue;
       }
       if (this.#freeSlots.length === 0) {
@@ -107,7 +107,7 @@ export class Worker {
     if (slot === undefined) throw new Error('worker: more leases than slots');
     this.#remember(lease.token);
     this.#parts.heartbeat.hold(slot, { token: lease.token, receipt: delivery.receipt });
-    if (lease.suspect) this.#suspects.push({ lease, delivery, slot });
+    if (lease.alone) this.#secluded.push({ lease, delivery, slot });
     else this.#start(lease, delivery, slot);
   }
 
@@ -117,10 +117,10 @@ export class Worker {
     this.#running.set(lease.token, { cut, ended });
   }
 
-  async #runNextSuspect(stop: AbortSignal): Promise<void> {
+  async #runNextSecluded(stop: AbortSignal): Promise<void> {
     while (this.#running.size > 0 && !stop.aborted) await this.#change.promise;
     if (stop.aborted) return;
-    const next = this.#suspects.shift();
+    const next = this.#secluded.shift();
     if (next) this.#start(next.lease, next.delivery, next.slot);
     while (this.#running.size > 0 && !stop.aborted) await this.#change.promise;
   }
@@ -182,7 +182,7 @@ export class Worker {
 
   async #drain(): Promise<void> {
     const { clock, settings, leases, queue, heartbeat, onError } = this.#parts;
-    for (const { lease, delivery, slot } of this.#suspects.splice(0)) {
+    for (const { lease, delivery, slot } of this.#secluded.splice(0)) {
       heartbeat.drop(slot);
       await leases
         .release(lease.token, 'drained', clock.now())

@@ -350,6 +350,7 @@ const GENEROUS: Partial<ServeParts['ledger']> = {
       ref,
       until,
       suspect: false,
+      alone: false,
       jobCreatedAt: 1,
       policyRevision: 1,
       items: [],

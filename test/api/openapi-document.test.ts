@@ -25,6 +25,7 @@ interface Schema {
   readonly enum?: readonly string[];
   readonly default?: unknown;
   readonly type?: string;
+  readonly maxProperties?: number;
 }
 
 interface Media {
@@ -177,6 +178,20 @@ test('a whole number of a query is decimal digits, and nothing else that could b
 test('a yes or no of a query is told as one', () => {
   const redirect = operation('downloadArtifact').parameters.find(({ name }) => name === 'redirect');
   assert.deepEqual([redirect?.schema.type, redirect?.schema.default], ['boolean', false]);
+});
+
+test('how many labels a job may have is told, and holds for every job that is made', async () => {
+  const extraction = operation('extractJob').requestBody?.content['application/json']?.schema;
+  for (const schema of [named('NewJob'), extraction]) {
+    const whole = schema?.$ref === undefined ? schema : named(schema.$ref.replace('#/components/schemas/', ''));
+    assert.equal(whole?.properties?.['labels']?.maxProperties, 50);
+  }
+  const labels = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`label-${index}`, '']));
+  for (const path of ['/jobs', '/jobs/nobody/extract']) {
+    const json = { ...(path === '/jobs' ? { scraper_id: 'example-noop' } : {}), labels };
+    const { errors } = await client.refused(422, 'invalid_request', 'POST', path, { json });
+    assert.deepEqual(errors, [{ path: 'labels', message: 'at most 50 labels, and there are 51' }]);
+  }
 });
 
 test('what cannot be kept is refused wherever a job or an item gets its name from', async () => {

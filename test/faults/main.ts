@@ -12,7 +12,7 @@ const { values } = parseArgs({
 });
 
 const rate = Number(values.rate);
-const { problems, job, reads, faults, seconds } = await runUnderFaults({
+const { problems, ...report } = await runUnderFaults({
   items: Number(values.items),
   seed: Number(values.seed),
   // Errors of all kinds together make up the rate; what only happens to messages comes on top.
@@ -25,11 +25,5 @@ const { problems, job, reads, faults, seconds } = await runUnderFaults({
   },
 });
 for (const problem of problems.slice(0, 50)) console.log(problem);
-console.log(
-  JSON.stringify(
-    { counts: job.counts, fenced: job.fenced, reads, faults, seconds, problems: problems.length },
-    null,
-    1,
-  ),
-);
+console.log(JSON.stringify({ ...report, problems: problems.length }, null, 1));
 process.exitCode = problems.length === 0 ? 0 : 1;

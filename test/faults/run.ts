@@ -6,16 +6,17 @@ import { openS3ResultStore } from '../../src/adapters/aws/result-store.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import { importItems } from '../../src/controller/intake.ts';
 import { verifyJob } from '../../src/controller/verify.ts';
-import { finishedOf, inFlightOf, pendingOf } from '../../src/domain/counts.ts';
-import { type ItemRecord, isFinal, type NewItem } from '../../src/domain/item.ts';
-import type { JobRecord } from '../../src/domain/job.ts';
+import type { Counts } from '../../src/domain/counts.ts';
+import type { NewItem } from '../../src/domain/item.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
-import type { Ledger, Page } from '../../src/ports/ledger.ts';
 import { startEmulators } from '../support/aws/emulators.ts';
 import { type FaultRates, startFaultProxy } from '../support/aws/fault-proxy.ts';
-import { startFleet } from '../support/aws/fleet.ts';
+import { type Fleet, startFleet } from '../support/aws/fleet.ts';
 import { awsNames } from '../support/aws/names.ts';
 import { newJob, policyOf } from '../support/builders.ts';
+import { notesOf } from './notes.ts';
+import { recount } from './recount.ts';
+import { watchCounters } from './watch-counters.ts';
 
 export interface FaultRun {
   readonly items: number;
@@ -27,9 +28,12 @@ export interface FaultRun {
 
 export interface FaultReport {
   readonly problems: readonly string[];
-  readonly job: JobRecord;
-  /** Times that the counters were read while the job ran. */
+  readonly counts: Counts;
+  /** Settles that came when the lease was lost. */
+  readonly fenced: number;
+  /** Times that the counters were read while the job ran, and times that they were compared with all items. */
   readonly reads: number;
+  readonly recounts: number;
   readonly faults: Readonly<Record<string, number>>;
   readonly seconds: number;
 }
@@ -44,7 +48,7 @@ const SCRAPERS = fileURLToPath(new URL('./scrapers', import.meta.url));
 export async function runUnderFaults({ items, seed, rates, say }: FaultRun): Promise<FaultReport> {
   const begunAt = performance.now();
   const emulators = await startEmulators();
-  const names = awsNames(emulators, 'faults');
+  const names = awsNames(emulators, `faults-${process.pid}`);
   const clock = systemClock();
   const clients = emulators.clients();
   const { problems: unmade } = await provisionAws(clients, names, { clock, signal: new AbortController().signal });
@@ -67,9 +71,11 @@ export async function runUnderFaults({ items, seed, rates, say }: FaultRun): Pro
     controllers: 2,
     workers: 4,
     slots: 8,
-    // Shorter than the longest item, and one of the workers does not renew: its work is done again, and it comes too late.
+    // Shorter than the longest item. One of the workers does not renew: its work is done again, and it comes too late.
     leaseMs: 4000,
-    lameWorkers: 1,
+    isFirstLame: true,
+    // The proxies lose messages: in production a message is late far more often than lost.
+    pace: { lostAfterMs: 5000, leadMs: 3000, reapMs: 500, pollMs: 1000, probeMs: 500 },
     scrapers: [SCRAPERS],
     onTrouble: (where, error) => say(`  ${where}: ${error instanceof Error ? error.message : error}`),
   });
@@ -84,19 +90,27 @@ export async function runUnderFaults({ items, seed, rates, say }: FaultRun): Pro
       clock.now(),
     );
     if (made.kind !== 'created') throw new Error(`the job is there already: ${made.kind}`);
-    const watched = watchCounters(reader.ledger, items);
+    const notes = notesOf(JOB);
+    const recorded = recordedBy(fleet);
+    const watched = watchCounters({ ledger: reader.ledger, jobId: JOB, items, notes, recorded });
+    void notes.firstBegun.then(() => fleet.startOthers());
     await importItems({ ledger: first.ledger, clock, faults: NO_FAULTS }, JOB, chunksOf(items));
     say(`imported ${items} items`);
-    const { job, reads, problems } = await watched;
+    const { job, reads, recounts, problems: seen } = await watched;
     say(`done: ${JSON.stringify(job.counts)} after ${reads} reads`);
+    // Whoever came too late has said so by then.
+    await fleet.stop();
+    const { fenced } = (await reader.ledger.job(JOB)) ?? job;
     const store = openS3ResultStore({ ...clients, ...names, clock });
-    problems.push(...(await recount(reader.ledger, job, items)));
+    const problems = [...seen, ...(await recount(reader.ledger, job, items))];
     const report = await verifyJob({ store, digest: (text) => hash('sha256', text) }, JOB);
     if (report.kind !== 'checked' || report.problemCount > 0) problems.push(`verify: ${JSON.stringify(report)}`);
     return {
       problems,
-      job,
+      counts: job.counts,
+      fenced,
       reads,
+      recounts,
       faults: sumOf(proxies.map((proxy) => proxy.counts())),
       seconds: (performance.now() - begunAt) / 1000,
     };
@@ -116,63 +130,16 @@ function* chunksOf(items: number): Generator<readonly NewItem[]> {
   }
 }
 
-/** Reads again and again until the job has its manifest. What ended never becomes less; the sum is the total. */
-async function watchCounters(ledger: Ledger, items: number) {
-  const problems: string[] = [];
-  let reads = 0;
-  let before = 0;
-  for (;;) {
-    const job = await ledger.job(JOB);
-    if (job === null) throw new Error('the job is gone');
-    reads += 1;
-    const { counts } = job;
-    const finished = finishedOf(counts);
-    const all = [pendingOf(counts), ...Object.values(counts)];
-    if (all.some((count) => count < 0)) problems.push(`below zero: ${JSON.stringify(counts)}`);
-    if (finished < before) problems.push(`fewer have ended than before: ${finished} < ${before}`);
-    if (counts.total > items) problems.push(`more items than there are: ${counts.total}`);
-    if (inFlightOf(counts) > job.policy.throttling.max_concurrent_workers)
-      problems.push(`too many in flight: ${JSON.stringify(counts)}`);
-    before = finished;
-    if (job.manifest !== null && counts.total === items) return { job, reads, problems };
+/** Items whose worker was told that their end is recorded. */
+function recordedBy({ workers }: Fleet) {
+  const recorded = { success: new Set<string>(), failed: new Set<string>() };
+  for (const { ledger } of workers) {
+    ledger.subscribe((change) => {
+      if (change.kind !== 'settled') return;
+      for (const { itemId, status } of change.items) if (status !== 'skipped') recorded[status].add(itemId);
+    });
   }
-}
-
-/** Every item ended, once, as its input says; and the counters are what one counts. */
-async function recount(ledger: Ledger, job: JobRecord, items: number): Promise<readonly string[]> {
-  const problems: string[] = [];
-  const seen = new Map<string, ItemRecord>();
-  let after: string | null = null;
-  do {
-    const page: Page<ItemRecord> = await ledger.items(JOB, { status: null, errorType: null }, { after, limit: 1000 });
-    for (const item of page.entries) {
-      if (seen.has(item.itemId)) problems.push(`${item.itemId} is there twice`);
-      seen.set(item.itemId, item);
-    }
-    after = page.next;
-  } while (after !== null);
-  const ends = { success: 0, failed: 0 };
-  for (let number = 0; number < items; number += 1) {
-    const item = seen.get(`item-${number}`);
-    const expected = number % 50 === 7 ? 'failed' : 'success';
-    if (item === undefined || !isFinal(item.status)) problems.push(`item-${number} is lost: ${item?.status}`);
-    else if (item.status !== expected)
-      problems.push(`item-${number} is ${item.status}: ${JSON.stringify(item.attempts.at(-1)?.failure)}`);
-    else ends[expected] += 1;
-    if (item !== undefined && item.attempts.length !== 1)
-      problems.push(`item-${number} ended ${item.attempts.length} times`);
-    if (item?.status === 'success' && item.artifacts.length !== (number % 10 === 0 ? 1 : 0)) {
-      problems.push(`item-${number} has ${item.artifacts.length} artifacts`);
-    }
-  }
-  const { success, failed, total } = job.counts;
-  if (success !== ends.success || failed !== ends.failed || total !== items) {
-    problems.push(`counted ${JSON.stringify(job.counts)}, there are ${JSON.stringify(ends)} of ${items}`);
-  }
-  const groups = await ledger.failureGroups(JOB, 1000);
-  const grouped = groups.reduce((sum, { count }) => sum + count, 0);
-  if (grouped !== failed) problems.push(`${grouped} failures in groups, ${failed} counted`);
-  return problems;
+  return recorded;
 }
 
 function sumOf(counts: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startTrawl, tempFolder, trawl } from '../cli/trawl.ts';
 import { startEmulators } from '../support/aws/emulators.ts';
@@ -12,7 +13,7 @@ const JOB = 'parcels';
 
 const emulators = await startEmulators();
 after(() => emulators.stop());
-const { tableName, bucket, queueUrls } = awsNames(emulators, 'flow');
+const { tableName, bucket, queueUrls } = awsNames(emulators, `flow-${process.pid}`);
 const AWS = {
   ...awsEnvironment(emulators),
   TRAWL_BACKEND: 'aws',
@@ -32,9 +33,8 @@ test('a job of two controllers and four workers comes to its end, whoever of the
 
   const first = await startController();
   await first.shows(/"leading"|"msg":"leading/);
-  const second = await startController();
   const workers = [1, 2, 3, 4].map(() => startTrawl(['worker'], AWS));
-  await Promise.all(workers.map((worker) => worker.shows(/"working"/)));
+  const [second] = await Promise.all([startController(), ...workers.map((worker) => worker.shows(/"working"/))]);
 
   const log = join(folder, 'log');
   await submit(second.url, log);
@@ -108,6 +108,8 @@ async function untilDone(url: string, items: number): Promise<void> {
   for (;;) {
     const { summary } = await statusOf(url);
     if ((summary['success'] ?? 0) >= items) return;
+    // Those who are waited for need the processor.
+    await setTimeout(50);
   }
 }
 

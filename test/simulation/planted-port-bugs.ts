@@ -80,7 +80,7 @@ export function dropsWhatItHas({ leases }: WorkerPorts): Partial<WorkerPorts> {
 /** Suspect batches are run like any other: beside others, and without a mark. */
 export function trustsSuspects({ leases }: WorkerPorts): Partial<WorkerPorts> {
   const trust = (answer: ClaimAnswer): ClaimAnswer =>
-    typeof answer === 'string' ? answer : { ...answer, suspect: false };
+    typeof answer === 'string' ? answer : { ...answer, suspect: false, alone: false };
   const claim: WorkerLeases['claim'] = async (refs, worker, until, now) =>
     (await leases.claim(refs, worker, until, now)).map(trust);
   return { leases: { ...leases, claim } };

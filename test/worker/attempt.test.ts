@@ -23,6 +23,7 @@ async function attempt(
   const scraper = options.unusable === undefined ? usable : { unusable: options.unusable };
   const order = {
     isHalted: false,
+    excess: 0,
     jobCreatedAt: 1,
     scraperId: 's',
     policy: policySchema.parse(options.policy ?? {}),

@@ -14,7 +14,10 @@ import { NO_TOOLS } from '../support/no-tools.ts';
 type Ledger = ReturnType<typeof openMemoryLedger>;
 
 /** One batch of a job of five items, on a real ledger, settled at its end unless something is urgent. */
-async function run(scrape: (context: ScrapeContext, ledger: Ledger, jobId: string) => Promise<unknown>) {
+async function run(
+  scrape: (context: ScrapeContext, ledger: Ledger, jobId: string) => Promise<unknown>,
+  { excess = 0 } = {},
+) {
   const ledger = openMemoryLedger();
   const clock = systemClock();
   const jobId = await givenJob(ledger, { items: 5, policy: { throttling: { max_concurrent_workers: 1 } } });
@@ -35,7 +38,10 @@ async function run(scrape: (context: ScrapeContext, ledger: Ledger, jobId: strin
       scrapers: { find: async () => scraper },
       settler: new Settler(ledger, clock),
       settings: { settleEveryMs: 60_000 },
-      latestOrder: () => ledger.workOrder(jobId),
+      async latestOrder() {
+        const order = await ledger.workOrder(jobId);
+        return order && { ...order, excess };
+      },
       isLost: () => false,
     },
     lease,
@@ -77,3 +83,8 @@ for (const kind of ['pause', 'cancel'] as const) {
     assert.deepEqual([counts.success, counts.inProgress, counts.cancelled], [1, 0, kind === 'cancel' ? 4 : 0]);
   });
 }
+
+test('a batch of a job whose limit was lowered is given back, as many as are too much', async () => {
+  const { settles, counts } = await run(async () => NOTHING, { excess: 1 });
+  assert.deepEqual([settles, counts.success, counts.inProgress], [[1], 1, 0]);
+});

@@ -64,7 +64,7 @@ async function stored(t: TestContext, { page = PAGE, metadata = METADATA }: { pa
       { clock, store, faults: NO_FAULTS, digest: (text) => hash('sha256', text), tools: NO_TOOLS },
       {
         jobId: 'new',
-        order: { isHalted: false, jobCreatedAt: 1, scraperId: 'county', policy, policyRevision: 1 },
+        order: { isHalted: false, excess: 0, jobCreatedAt: 1, scraperId: 'county', policy, policyRevision: 1 },
         scraper,
       },
       { ...item, source: options.source ?? source },

@@ -3,6 +3,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { LedgerChange } from '../../ports/ledger.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import type { IdIndex } from './id-index.ts';
+import { ItemNames } from './item-names.ts';
 import { type JobRows, jobOfRows } from './job-rows.ts';
 import { hotKey, jobPk, metaKey } from './keys.ts';
 import type { News } from './news.ts';
@@ -13,12 +14,15 @@ export class Books {
   readonly table: Table;
   readonly clock: Clock;
   readonly ids: IdIndex;
+  readonly names: ItemNames;
   readonly #news: News;
+  readonly #turns = new Map<string, Promise<void>>();
 
   constructor(parts: { readonly table: Table; readonly clock: Clock; readonly ids: IdIndex; readonly news: News }) {
     this.table = parts.table;
     this.clock = parts.clock;
     this.ids = parts.ids;
+    this.names = new ItemNames(parts.table);
     this.#news = parts.news;
   }
 
@@ -53,6 +57,24 @@ export class Books {
       const answer = await attempt();
       if (answer !== undefined) return answer;
       await this.table.pause(tries);
+    }
+  }
+
+  /**
+   * Changes of a job's counters by this process, one after another: DynamoDB refuses two transactions on one row at the
+   * same time, and whoever was refused tries again, which others are then in the way of.
+   */
+  async inTurn<T>(jobId: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(jobId) ?? Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const turn = before.then(() => promise);
+    this.#turns.set(jobId, turn);
+    await before;
+    try {
+      return await work();
+    } finally {
+      resolve();
+      if (this.#turns.get(jobId) === turn) this.#turns.delete(jobId);
     }
   }
 

@@ -1,4 +1,5 @@
 import { type FinalStatus, type ItemRecord, type ItemStatus, MAX_HISTORY, type NewItem } from '../../domain/item.ts';
+import { atOnce } from './at-once.ts';
 import { bytes, bytesOf, jsonOf, type Row, text, textOf } from './attributes.ts';
 import { type Batch, batchOfRow, deliveriesOf } from './batch-row.ts';
 import type { JobRows } from './job-rows.ts';
@@ -19,19 +20,37 @@ export interface ChunkItem {
 }
 
 export async function readChunk(table: Table, job: JobRows, chunk: number): Promise<readonly ChunkItem[]> {
-  return itemsOfRows(job, await table.all({ pk: chunkPk(job.inc, chunk) }));
+  const rows = await table.all({ pk: chunkPk(job.inc, chunk) });
+  return itemsOfRows(job, rows, await outcomesOfRows(table, rows));
 }
 
-/** Ids and inputs alone: what a worker needs. */
-export async function readInputs(table: Table, inc: string, chunk: number): Promise<ReadonlyMap<number, NewItem>> {
-  return inputsOf(await table.all({ pk: chunkPk(inc, chunk), begins: 'I#' }));
+/** Ids and inputs of items, and no more rows than those are in: an input may have a megabyte. */
+export async function readInputs(
+  table: Table,
+  inc: string,
+  seqs: readonly number[],
+): Promise<ReadonlyMap<number, NewItem>> {
+  const byChunk = [...Map.groupBy(seqs, chunkOf)];
+  const read = await atOnce(CHUNKS_AT_ONCE, byChunk, async ([chunk, ofChunk]) => {
+    const first = Math.min(...ofChunk);
+    const rows: Row[] = [];
+    // Backwards, because a row is named by the first item that it has.
+    const to = `${inputSk(Math.max(...ofChunk), 0).slice(0, -1)}\uffff`;
+    for await (const page of table.pages({ pk: chunkPk(inc, chunk), from: 'I#', to, backwards: true })) {
+      rows.push(...page);
+      const last = page.at(-1);
+      if (last !== undefined && textOf(last, 'sk') <= inputSk(first, 0)) break;
+    }
+    return inputsOf(rows.reverse());
+  });
+  return new Map(read.flatMap((inputs) => [...inputs]));
 }
 
 export async function readOutcomes(table: Table, inc: string, chunk: number): Promise<readonly OutcomeEntry[]> {
-  const pk = chunkPk(inc, chunk);
-  const [small, large] = await Promise.all([table.all({ pk, begins: 'O#' }), table.all({ pk, begins: 'D#' })]);
-  return outcomesOfRows([...small, ...large]);
+  return await outcomesOfRows(table, await table.all({ pk: chunkPk(inc, chunk), begins: 'O#' }));
 }
+
+const CHUNKS_AT_ONCE = 8;
 
 /** Rows of inputs for items from `first` on, cut at chunks and where they are large. */
 export function inputRows(inc: string, first: number, items: readonly NewItem[]): readonly Row[] {
@@ -98,7 +117,7 @@ interface Facts {
   batch: Batch | null;
 }
 
-function itemsOfRows(job: JobRows, rows: readonly Row[]): readonly ChunkItem[] {
+function itemsOfRows(job: JobRows, rows: readonly Row[], outcomes: readonly OutcomeEntry[]): readonly ChunkItem[] {
   const { record: jobRecord } = job;
   const inputs = inputsOf(rows);
   const facts = new Map<number, Facts>();
@@ -113,7 +132,7 @@ function itemsOfRows(job: JobRows, rows: readonly Row[]): readonly ChunkItem[] {
     known.strikes = deliveries === known.deliveries ? Math.max(known.strikes, strikes) : strikes;
     known.deliveries = deliveries;
   };
-  for (const entry of outcomesOfRows(rows)) {
+  for (const entry of outcomes) {
     factsOf(entry.seq).entries.push(entry);
     noteDelivery(entry.seq, entry.attempt, entry.strikes ?? 0);
   }

@@ -7,7 +7,7 @@ import type { Action } from './table.ts';
  * Which lists a job is in. They are rows of the table itself and change in the same transaction as the job, so that a
  * list is never behind; an index of DynamoDB is, by some moments.
  */
-export function directoriesOf(job: JobRecord): readonly string[] {
+function directoriesOf(job: JobRecord): readonly string[] {
   return [ALL_JOBS, jobsOfStatus(job.status), ...(mayBeActive(job) ? [ACTIVE_JOBS] : [])];
 }
 

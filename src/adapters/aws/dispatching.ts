@@ -2,6 +2,7 @@ import type { Allowance } from '../../domain/allowance.ts';
 import { type DispatchPlan, planDispatch } from '../../domain/dispatch-plan.ts';
 import { whenDispatched } from '../../domain/job-progress.ts';
 import type { Dispatched } from '../../ports/ledger.ts';
+import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
 import { type Batch, batchRow, type FlyingItem, refOf } from './batch-row.ts';
 import type { Books } from './books.ts';
@@ -26,7 +27,13 @@ export async function dispatchJob(
   const refs: BatchRef[] = [];
   let first: DispatchPlan | null = null;
   for (;;) {
-    const step = await books.untilDone(() => dispatchStep(books, jobId, itemsPerBatch, now));
+    const step = await books
+      .untilDone(() => dispatchStep(books, jobId, itemsPerBatch, now))
+      // What went out already must be sent: nobody else knows of it.
+      .catch((error: unknown) => {
+        if (first === null || !(error instanceof StorageTrouble)) throw error;
+        return null;
+      });
     if (step === null) return first === null ? null : { refs, plan: first };
     first ??= step.plan;
     refs.push(...step.refs);

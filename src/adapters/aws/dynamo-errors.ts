@@ -9,8 +9,6 @@ const OURS = new Set([
   'IdempotentParameterMismatchException',
   'ItemCollectionSizeLimitExceededException',
   'SerializationException',
-  'CredentialsProviderError',
-  'ExpiredTokenException',
   'MissingAuthenticationTokenException',
 ]);
 

@@ -84,7 +84,7 @@ export class FailureGroups {
   }
 }
 
-function groupKeyOf(failure: CountedFailure): string {
+export function groupKeyOf(failure: CountedFailure): string {
   return groupKey(kindOf([failure]));
 }
 

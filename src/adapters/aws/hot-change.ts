@@ -1,5 +1,6 @@
 import { NO_COUNTS } from '../../domain/counts.ts';
 import type { JobRecord } from '../../domain/job.ts';
+import type { Progress } from '../../domain/job-progress.ts';
 import { json, num, type Row, text } from './attributes.ts';
 import type { HotCount, JobRows } from './job-rows.ts';
 import { hotKey } from './keys.ts';
@@ -11,7 +12,7 @@ import type { Action } from './table.ts';
  *
  * The domain says what becomes of a job; here it is asked what becomes of one in which everything is zero.
  */
-export function hotDelta(effect: (job: ProgressRecord) => ProgressRecord): HotDelta {
+export function hotDelta(effect: (job: Progress) => Progress): HotDelta {
   const after = effect(BLANK);
   const { counts, tally } = after;
   return {
@@ -34,9 +35,6 @@ export function hotDelta(effect: (job: ProgressRecord) => ProgressRecord): HotDe
   };
 }
 
-/** The record of a job of which only what changes with its items means something. */
-export type ProgressRecord = JobRecord;
-
 export interface HotDelta {
   readonly add: Partial<Record<HotCount, number>>;
   readonly streak: { readonly add: number } | { readonly set: number };
@@ -46,13 +44,13 @@ export interface HotDelta {
 /** A streak that no batch could make: what is still beyond it afterwards was not broken. */
 const UNBROKEN = 1e9;
 
-const BLANK = {
+const BLANK: Progress = {
   status: 'in_progress',
   counts: NO_COUNTS,
   itemsInFlight: 0,
   tally: { finished: 0, failed: 0, streak: UNBROKEN, stopper: null },
   refusals: 0,
-} as unknown as ProgressRecord;
+};
 
 /** What stands in the row instead of what stood there; only where the writer knows that nobody else changes it. */
 export interface HotSet {

@@ -95,10 +95,6 @@ export function partKey(inc: string, { id }: RunRef, part: number): Key {
   return { pk: shardKey(inc, shard), sk: `${id}#${part}` };
 }
 
-export function partKeys(inc: string, run: RunRef): Key[] {
-  return Array.from({ length: run.parts }, (_, part) => partKey(inc, run, part));
-}
-
 /** All partition keys that rows of this index may have. */
 export function shardKeys(inc: string): string[] {
   return Array.from({ length: SHARDS }, (_, shard) => shardKey(inc, shard));

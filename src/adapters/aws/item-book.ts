@@ -10,7 +10,6 @@ import type {
   ReopenAnswer,
   RetryFilter,
 } from '../../ports/ledger.ts';
-import { atOnce } from './at-once.ts';
 import type { Books } from './books.ts';
 import { type ChunkItem, inputRows, readChunk, readInputs } from './chunk.ts';
 import { directoryActions } from './directories.ts';
@@ -84,13 +83,20 @@ export class DynamoItemBook implements ItemBook {
       ...rows.map((row): Action => ({ put: row })),
       ...directoryActions(inc, jobId, record, next),
     ]);
-    if (done.kind === 'refused') {
+    if (done.kind === 'refused' && !(fresh.length > 0 && (await this.#isCommitted(jobId, after)))) {
       await index.lost();
       return undefined;
     }
     await index.committed();
     this.#books.tellJob(next, 'items');
     return answer;
+  }
+
+  /** It may have been refused because it was carried out: when its reply was lost for longer than a token is known. */
+  async #isCommitted(jobId: string, { inc, runs }: JobRows): Promise<boolean> {
+    const job = await this.#books.readJob(jobId);
+    const mine = runs.at(-1)?.id;
+    return job?.inc === inc && mine !== undefined && job.runs.some(({ id }) => id === mine);
   }
 
   async item(jobId: string, itemId: string): Promise<ItemRecord | null> {
@@ -141,15 +147,13 @@ export class DynamoItemBook implements ItemBook {
   async #locate(job: JobRows, itemIds: readonly string[]): Promise<readonly (number | null)[] | 'moved'> {
     const { table, ids } = this.#books;
     return await ids.locate(job, itemIds, async (pairs) => {
-      const chunks = [...new Set(pairs.map(({ seq }) => chunkOf(seq)))];
-      const inputs = await atOnce(CHUNKS_AT_ONCE, chunks, (chunk) => readInputs(table, job.inc, chunk));
-      const byChunk = new Map(chunks.map((chunk, index) => [chunk, inputs[index]]));
-      return pairs.map(({ seq, itemId }) => byChunk.get(chunkOf(seq))?.get(seq)?.itemId === itemId);
+      const seqs = pairs.map(({ seq }) => seq);
+      const inputs = await readInputs(table, job.inc, seqs);
+      return pairs.map(({ seq, itemId }) => inputs.get(seq)?.itemId === itemId);
     });
   }
 }
 
-const CHUNKS_AT_ONCE = 8;
 /** Rows of inputs in one transaction, which has a hundred actions and four megabytes on the wire. */
 const MOST_ROWS = 80;
 const MOST_BYTES = 2_500_000;

@@ -11,14 +11,15 @@ import {
   type Refusal,
 } from '../../domain/job.ts';
 import type { CreateAnswer, JobBook, Page, PageRequest } from '../../ports/ledger.ts';
+import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { num, textOf } from './attributes.ts';
 import type { Books } from './books.ts';
 import { inputRows } from './chunk.ts';
 import { directoryActions } from './directories.ts';
-import { garbageRow, type Purge } from './garbage.ts';
-import { hotAction, hotSetOf } from './hot-change.ts';
+import { draftRow, type Garbage, garbageRow, keepAction, type Purge } from './garbage.ts';
+import { type HotSet, hotAction, hotSetOf } from './hot-change.ts';
 import { hotRow, type JobRows, metaRow } from './job-rows.ts';
-import { ACTIVE_JOBS, ALL_JOBS, GARBAGE, hotKey, jobsOfStatus, metaKey } from './keys.ts';
+import { ACTIVE_JOBS, ALL_JOBS, hotKey, jobsOfStatus, metaKey } from './keys.ts';
 import type { Action } from './table.ts';
 
 /** Jobs on DynamoDB. A change of a job is one transaction, guarded by the epoch at which it was decided. */
@@ -33,7 +34,8 @@ export class DynamoJobBook implements JobBook {
 
   /**
    * Items first, under an incarnation that nobody else knows; then, in one transaction, the job that makes them visible.
-   * Whoever dies in between leaves a note of what is to be removed.
+   * Whoever dies in between leaves a note of what is to be removed; whoever only slept for so long that somebody took
+   * it for dead finds the note taken, and begins anew.
    */
   async createJob(job: NewJob, items: readonly NewItem[], now: number): Promise<CreateAnswer> {
     const { table, clock, ids } = this.#books;
@@ -43,8 +45,9 @@ export class DynamoJobBook implements JobBook {
     if (indexes.length > 0) return { kind: 'duplicates', indexes };
 
     const inc = clock.id();
+    const draft = { inc, jobId: job.jobId, total: items.length };
     if (items.length > 0) {
-      await table.put(garbageRow({ inc, jobId: job.jobId, total: items.length, since: clock.now() }));
+      await table.put(draftRow(draft, clock.now()));
       await table.putAll(inputRows(inc, 0, items));
     }
     const index = await ids.append(
@@ -61,21 +64,27 @@ export class DynamoJobBook implements JobBook {
       { put: metaRow(rows), when: isNew },
       { put: hotRow(rows), when: isNew },
       ...directoryActions(inc, job.jobId, null, rows.record),
-      { remove: { pk: GARBAGE, sk: inc } },
+      ...(items.length > 0 ? [keepAction(inc)] : []),
     ]);
-    if (answer.kind === 'refused') return await this.#foundAnother(job.jobId, { inc, total: items.length });
+    if (answer.kind === 'refused') return await this.#notMade(draft);
     await index.committed();
     this.#books.tellJob(rows.record, 'created');
     return { kind: 'created', job: rows.record };
   }
 
-  /** Somebody else was faster with this id; or it was this very call, and its reply was lost for longer than a token lives. */
-  async #foundAnother(jobId: string, mine: { readonly inc: string; readonly total: number }): Promise<CreateAnswer> {
+  /**
+   * Somebody else was faster with this id; or took what was written so far for what a dead process left; or it was this
+   * very call, and its reply was lost for longer than a token lives.
+   */
+  async #notMade(draft: Garbage): Promise<CreateAnswer> {
+    const { table, clock } = this.#books;
+    const { inc, jobId, total } = draft;
     const present = await this.#books.readJob(jobId);
-    if (present?.inc === mine.inc) return { kind: 'created', job: present.record };
-    await this.#purge.begin({ ...mine, jobId });
-    if (present === null) throw new Error(`the job ${jobId} was made and removed by others meanwhile: try again`);
-    return { kind: 'exists', job: present.record };
+    if (present?.inc === inc) return { kind: 'created', job: present.record };
+    if (total > 0) await table.put(garbageRow(draft, clock.now()));
+    await this.#purge.begin(draft);
+    if (present !== null) return { kind: 'exists', job: present.record };
+    throw new StorageTrouble('io', `others removed what was written of the job ${jobId} before it was made: try again`);
   }
 
   async job(jobId: string): Promise<JobRecord | null> {
@@ -136,7 +145,7 @@ export class DynamoJobBook implements JobBook {
         { remove: metaKey(jobId), when: sameEpoch(job) },
         { remove: hotKey(jobId) },
         ...directoryActions(inc, jobId, record, null),
-        { put: garbageRow({ ...garbage, since: clock.now() }) },
+        { put: garbageRow(garbage, clock.now()) },
       ]);
       if (answer.kind === 'refused') return undefined;
       await this.#purge.begin(garbage);
@@ -146,24 +155,19 @@ export class DynamoJobBook implements JobBook {
 }
 
 /** Events that are decided by what is in flight: nothing of it may have changed since. */
-const DECIDED_BY_COUNTS: readonly JobEvent['kind'][] = ['cancel', 'complete', 'remove'];
+const DECIDED_BY_COUNTS: readonly JobEvent['kind'][] = ['complete', 'remove'];
 
 /**
  * A cancelled job is shut: from then on nothing goes out of it, and what is in flight ends one by one. What became of its
- * other items follows from that, and is not written.
+ * other items follows from that, and is not written: see `job-rows.ts`.
  */
 function changeActions(before: JobRows, next: JobRecord, event: JobEvent): Action[] {
   const { inc, epoch, changes } = before;
   const guard = { inc, epoch, ...(DECIDED_BY_COUNTS.includes(event.kind) ? { changes } : {}) };
-  const set = hotSetOf(before, next);
-  const hotSet = {
-    ...set,
-    numbers: { ...set.numbers, epoch: epoch + 1 },
-    ...(event.kind === 'cancel' ? { shut: true as const } : {}),
-  };
+  const set: HotSet = event.kind === 'cancel' ? { shut: true } : hotSetOf(before, next);
   return [
     { put: metaRow({ ...before, record: next, epoch: epoch + 1 }), when: sameEpoch(before) },
-    hotAction(next.jobId, {}, hotSet, guard),
+    hotAction(next.jobId, {}, { ...set, numbers: { ...set.numbers, epoch: epoch + 1 } }, guard),
     ...directoryActions(inc, next.jobId, before.record, next),
   ];
 }

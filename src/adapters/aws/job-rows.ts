@@ -95,17 +95,28 @@ export function jobOfRows(rows: readonly (Row | null)[]): JobRows | null {
   if (!meta || !hot || textOf(meta, 'inc') !== textOf(hot, 'inc')) return null;
   const epoch = numOf(meta, 'epoch');
   if (epoch !== numOf(hot, 'epoch')) return null;
+  const isShut = hot['shut'] !== undefined;
   return {
-    record: { ...jsonOf<ColdRecord>(meta, 'record'), ...hotFields(hot) },
+    record: { ...jsonOf<ColdRecord>(meta, 'record'), ...(isShut ? whenShut(hotFields(hot)) : hotFields(hot)) },
     inc: textOf(meta, 'inc'),
     epoch,
     dispatches: countOf(hot, 'dispatches'),
     changes: countOf(hot, 'changes'),
     cursor: countOf(hot, 'cursor'),
     pooled: countOf(hot, 'pooled'),
-    isShut: hot['shut'] !== undefined,
+    isShut,
     runs: decodeRuns(textOf(meta, 'runs')),
   };
+}
+
+/**
+ * Of a cancelled job every item has ended, or is the one that a worker is at; so that what was cancelled follows, and a
+ * cancellation is one flag that does not have to wait for a moment in which nobody settles.
+ */
+function whenShut(fields: Pick<JobRecord, HotField>): Pick<JobRecord, HotField> {
+  const { total, inProgress, success, failed, skipped } = fields.counts;
+  const cancelled = total - inProgress - success - failed - skipped;
+  return { ...fields, counts: { ...fields.counts, queued: 0, cancelled }, itemsInFlight: inProgress };
 }
 
 function hotFields(hot: Row): Pick<JobRecord, HotField> {

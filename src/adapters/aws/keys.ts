@@ -94,7 +94,7 @@ export function jobsOfStatus(status: string): string {
 }
 
 /** Long enough for any number of items; texts are sorted by character. */
-export function padded(number: number): string {
+function padded(number: number): string {
   return String(number).padStart(10, '0');
 }
 

@@ -1,5 +1,7 @@
+import { mustRunAlone } from '../../domain/item.ts';
 import { whenClaimed } from '../../domain/job-progress.ts';
 import type { ClaimAnswer, Lease } from '../../ports/ledger.ts';
+import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
 import { atOnce } from './at-once.ts';
 import { num, type Row, text } from './attributes.ts';
@@ -20,16 +22,36 @@ export async function claimBatches(
   now: number,
 ): Promise<readonly ClaimAnswer[]> {
   const answers = new Map<string, ClaimAnswer>();
+  const troubles: StorageTrouble[] = [];
   const byJob = Map.groupBy(refs, ({ jobId }) => jobId);
   await atOnce(JOBS_AT_ONCE, [...byJob], async ([jobId, ofJob]) => {
     const ids = [...new Set(ofJob.map(({ batchId }) => batchId))];
     for (let at = 0; at < ids.length; at += MOST_AT_ONCE) {
       const some = ids.slice(at, at + MOST_AT_ONCE);
-      const claimed = await books.untilDone(() => claimSome(books, jobId, some, worker, until, now));
-      for (const [id, answer] of claimed) answers.set(id, answer);
+      try {
+        const claimed = await claimOfJob(books, jobId, some, worker, until, now);
+        for (const id of some) answers.set(id, claimed.get(id) ?? 'gone');
+      } catch (error) {
+        if (!(error instanceof StorageTrouble)) throw error;
+        troubles.push(error);
+      }
     }
   });
-  return refs.map(({ batchId }) => answers.get(batchId) ?? 'gone');
+  // What was claimed must be told: nobody else would carry it out. The others come again with their message.
+  const [trouble] = troubles;
+  if (trouble !== undefined && answers.size === 0) throw trouble;
+  return refs.map(({ batchId }) => answers.get(batchId) ?? 'held');
+}
+
+function claimOfJob(
+  books: Books,
+  jobId: string,
+  batchIds: readonly string[],
+  worker: string,
+  until: number,
+  now: number,
+): Promise<ReadonlyMap<string, ClaimAnswer>> {
+  return books.inTurn(jobId, () => books.untilDone(() => claimSome(books, jobId, batchIds, worker, until, now)));
 }
 
 const JOBS_AT_ONCE = 8;
@@ -108,26 +130,30 @@ function claimAction(batch: Batch, hold: Hold | null): Action {
 }
 
 async function leaseOf(books: Books, job: JobRows, batch: Batch, hold: Hold): Promise<Lease> {
-  const inputs = await readInputs(books.table, batch.name.inc, batch.name.chunk);
   // Of a batch in a cancelled job only the item that the worker is at is left.
   const unsettled = job.isShut ? batch.unsettled.slice(0, 1) : batch.unsettled;
+  const seqs = unsettled.map(({ seq }) => seq);
+  const inputs = await readInputs(books.table, batch.name.inc, seqs);
+  const items = unsettled.map((item) => {
+    const input = inputs.get(item.seq);
+    if (input === undefined) throw new Error(`item ${item.seq} of the job ${batch.jobId} has no input`);
+    return { seq: item.seq, ...input, attempt: deliveriesOf(batch, item) };
+  });
+  books.names.remember(batch.name, items);
   return {
     token: hold.token,
     ref: refOf(batch),
     until: hold.until,
     suspect: batch.suspect,
+    alone: mustRunAlone(unsettled),
     jobCreatedAt: job.record.createdAt,
     policyRevision: job.record.policyRevision,
-    items: unsettled.map((item) => {
-      const input = inputs.get(item.seq);
-      if (input === undefined) throw new Error(`item ${item.seq} of the job ${batch.jobId} has no input`);
-      return { seq: item.seq, ...input, attempt: deliveriesOf(batch, item) };
-    }),
+    items,
   };
 }
 
 /** The batch that the token holds; null when the lease is lost. */
-export async function heldBatch(
+async function heldBatch(
   books: Books,
   token: string,
   batchId: string,
@@ -149,8 +175,8 @@ export async function beginItem(books: Books, token: string, batchId: string, se
     const names = { '#begun': 'begun' };
     const isMarked = await books.table.update(
       batchKey(batch.name),
-      'SET #begun = :seq',
-      { names, values: { ':seq': num(seq) } },
+      'SET #begun = :seq, #version = :version',
+      { names, values: { ':seq': num(seq), ':version': num(batch.version + 1) } },
       unchanged(batch),
     );
     return isMarked ? true : undefined;

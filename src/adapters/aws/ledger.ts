@@ -44,7 +44,7 @@ export interface DynamoLedgerParts {
   readonly dynamo: DynamoDBClient;
   readonly tableName: string;
   readonly clock: Clock;
-  /** Whether to hear what other processes do: controllers want to, workers need not. */
+  /** Whether to hear what other processes do, and to sweep behind those that died: a controller does, a worker need not. */
   readonly listen: boolean;
   readonly onTrouble?: (where: string, error: unknown) => void;
 }
@@ -54,7 +54,7 @@ export interface DynamoLedgerOpened {
   readonly leadership: Leadership;
   /** A small write, to see whether there is room for others. */
   probe(): Promise<void>;
-  /** Ends removals that a process which died had begun. */
+  /** Ends removals that a process had begun and could not end. One that listens also does so by itself, every hour. */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export function openDynamoLedger(parts: DynamoLedgerParts): DynamoLedgerOpened {
   const table = new Table(dynamo, tableName, clock);
   const ids = new IdIndex({ table, clock });
   const news = new News({ table, clock, listenEveryMs: listen ? LISTEN_EVERY_MS : null, onTrouble });
-  const purge = new Purge({ table, ids, clock, onTrouble });
+  const purge = new Purge({ table, ids, clock, sweepEveryMs: listen ? SWEEP_EVERY_MS : null, onTrouble });
   const books = new Books({ table, clock, ids, news });
   return {
     ledger: new DynamoLedger(books, news, purge),
@@ -79,6 +79,7 @@ export function openDynamoLedger(parts: DynamoLedgerParts): DynamoLedgerOpened {
 }
 
 const LISTEN_EVERY_MS = 250;
+const SWEEP_EVERY_MS = 3_600_000;
 
 /** The ledger on one DynamoDB table: `keys.ts` says what lies where, each of the files beside it does one thing. */
 class DynamoLedger implements Ledger {

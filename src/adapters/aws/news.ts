@@ -88,10 +88,12 @@ export class News {
 
   /**
    * Rows are named by the clocks of their writers, which are not quite the same: so it always looks again at what is a
-   * little older than the newest that it knows.
+   * little older than the newest that it knows. One whose clock is far ahead must not make us deaf to all the others:
+   * what it wrote is known and looked at again until our own clock is there.
    */
   async #hear(shard: number, heard: Heard): Promise<void> {
     const { table, clock } = this.#parts;
+    const now = clock.now();
     const known = new Set<string>();
     let newest = heard.after;
     const from = timeName(heard.after - CLOCKS_DIFFER_MS);
@@ -106,7 +108,7 @@ export class News {
       }
     }
     heard.known = known;
-    heard.after = newest;
+    heard.after = Math.min(newest, now);
   }
 }
 

@@ -1,12 +1,14 @@
+import { hash } from 'node:crypto';
 import type { StoredArtifact } from '../../domain/artifact.ts';
 import type { Failure } from '../../domain/failure.ts';
 import { type AttemptRecord, otherVersion } from '../../domain/item.ts';
 import { finalStatusOf } from '../../domain/job-progress.ts';
 import type { Settlement } from '../../ports/ledger.ts';
-import { bytes, bytesOf, json, type Row, text, textOf } from './attributes.ts';
+import { bytes, bytesOf, countOf, json, num, type Row, text, textOf } from './attributes.ts';
 import type { FlyingItem } from './batch-row.ts';
-import { chunkPk, outcomePieceSk, outcomeSk } from './keys.ts';
+import { type BatchName, chunkPk, type Key, outcomePieceSk, outcomeSk } from './keys.ts';
 import { packJson, unpackJson } from './packing.ts';
+import type { Table } from './table.ts';
 
 /** How an item ended, as it is kept. A field that is not there stands for nothing. */
 export interface OutcomeEntry {
@@ -54,16 +56,18 @@ const INLINE_BYTES = 2000;
 /**
  * Entries of one chunk as rows. What is small goes into the transaction itself; what is large is written before, where a
  * kilobyte costs half, and counts only if the transaction names it: a write that was fenced leaves rows that nobody reads.
+ * They are named by whose they are, so that whoever tries again writes over them.
  */
-export function outcomeRows(inc: string, chunk: number, id: string, entries: readonly OutcomeEntry[]): OutcomeRows {
+export function outcomeRows({ inc, chunk }: BatchName, token: string, entries: readonly OutcomeEntry[]): OutcomeRows {
   const pk = text(chunkPk(inc, chunk));
+  const id = hash('sha256', `${token} ${entries.map(({ seq }) => seq)}`).slice(0, 24);
   const pieces = packJson(entries);
   const [only] = pieces;
   if (pieces.length === 1 && only !== undefined && only.length <= INLINE_BYTES) {
     return { before: [], row: { pk, sk: text(outcomeSk(id)), packed: bytes(only) } };
   }
   const before = pieces.map((piece, index) => ({ pk, sk: text(outcomePieceSk(id, index)), packed: bytes(piece) }));
-  return { before, row: { pk, sk: text(outcomeSk(id)) } };
+  return { before, row: { pk, sk: text(outcomeSk(id)), pieces: num(pieces.length) } };
 }
 
 export interface OutcomeRows {
@@ -73,20 +77,32 @@ export interface OutcomeRows {
   readonly row: Row;
 }
 
-/** What the rows of a chunk tell of outcomes. */
-export function outcomesOfRows(rows: readonly Row[]): readonly OutcomeEntry[] {
-  const pieces = Map.groupBy(
-    rows.filter((row) => textOf(row, 'sk').startsWith('D#')),
-    (row) => textOf(row, 'sk').split('#')[1] ?? '',
-  );
-  return rows.flatMap((row): readonly OutcomeEntry[] => {
-    const sk = textOf(row, 'sk');
-    if (!sk.startsWith('O#')) return [];
-    if (row['packed'] !== undefined) return unpackJson<readonly OutcomeEntry[]>([bytesOf(row, 'packed')]);
-    const large = pieces.get(sk.slice(2)) ?? [];
-    if (large.length === 0) throw new Error(`outcomes are missing that ${textOf(row, 'pk')} ${sk} names`);
-    return unpackJson<readonly OutcomeEntry[]>(large.map((piece) => bytesOf(piece, 'packed')));
+/**
+ * What the rows of a chunk tell of outcomes. Rows are read in the order of their keys, and a settle may pass by: pieces
+ * that are not among those which were read are read by their names.
+ */
+export async function outcomesOfRows(table: Table, rows: readonly Row[]): Promise<readonly OutcomeEntry[]> {
+  const read = new Map(rows.map((row) => [textOf(row, 'sk'), row]));
+  const outcomes = rows.filter((row) => textOf(row, 'sk').startsWith('O#'));
+  const missing = outcomes.flatMap(pieceKeys).filter(({ sk }) => !read.has(sk));
+  if (missing.length > 0) {
+    for (const row of await table.getAll(missing)) if (row !== null) read.set(textOf(row, 'sk'), row);
+  }
+  return outcomes.flatMap((row) => {
+    const keys = pieceKeys(row);
+    const packed = keys.length === 0 ? [row] : keys.map(({ sk }) => read.get(sk));
+    const isWhole = packed.every((piece) => piece !== undefined);
+    if (!isWhole) throw new Error(`outcomes are missing that ${textOf(row, 'pk')} ${textOf(row, 'sk')} names`);
+    return unpackJson<readonly OutcomeEntry[]>(packed.map((piece) => bytesOf(piece, 'packed')));
   });
+}
+
+function pieceKeys(row: Row): readonly Key[] {
+  const id = textOf(row, 'sk').slice(2);
+  return Array.from({ length: countOf(row, 'pieces') }, (_, index) => ({
+    pk: textOf(row, 'pk'),
+    sk: outcomePieceSk(id, index),
+  }));
 }
 
 /** Deliveries and strikes of items that came back, which would otherwise be known only to the pool. */

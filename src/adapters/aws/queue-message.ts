@@ -15,7 +15,7 @@ export function bodyOf({ jobId, batchId, lane }: BatchRef): string {
 }
 
 /** Null when it is nothing that we sent. */
-export function refIn(body: string | undefined): BatchRef | null {
+function refIn(body: string | undefined): BatchRef | null {
   let parsed: unknown;
   try {
     parsed = JSON.parse(body ?? '');
@@ -40,7 +40,7 @@ export interface Receipt {
   readonly handle: string;
 }
 
-export function writeReceipt({ lane, receivedAt, handle }: Receipt): string {
+function writeReceipt({ lane, receivedAt, handle }: Receipt): string {
   return `${lane}:${receivedAt.toString(36)}:${handle}`;
 }
 

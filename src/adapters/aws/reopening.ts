@@ -4,7 +4,7 @@ import { atOnce } from './at-once.ts';
 import type { Books } from './books.ts';
 import { type ChunkItem, readChunk } from './chunk.ts';
 import { directoryActions } from './directories.ts';
-import type { CountedFailure, FailureGroups } from './failure-groups.ts';
+import { type CountedFailure, type FailureGroups, groupKeyOf } from './failure-groups.ts';
 import { hotAction, hotSetOf } from './hot-change.ts';
 import type { ItemPage, ItemPages } from './item-pages.ts';
 import { sameEpoch } from './job-book.ts';
@@ -49,40 +49,63 @@ export class Reopening {
     });
   }
 
-  /** No more than goes into one transaction: so many items, and of so many chunks. */
   async #find(job: JobRows, filter: RetryFilter, { after, limit }: PageRequest): Promise<ItemPage | 'moved'> {
-    const failed = { status: 'failed', errorType: filter.errorType } as const;
     const most = Math.min(limit, MOST_ITEMS);
-    if (filter.itemIds === null) return await this.#pages.page(job, failed, { after, limit: most });
+    if (filter.itemIds !== null) return await this.#findNamed(job, filter.itemIds, filter.errorType, after, most);
 
+    const failed = { status: 'failed', errorType: filter.errorType } as const;
+    const page = await this.#pages.page(job, failed, { after, limit: most });
+    const room = new Room();
+    const end = page.entries.findIndex((item) => !room.takes(item));
+    if (end === -1) return page;
+    const entries = page.entries.slice(0, end);
+    return { entries, next: String(entries.at(-1)?.record.seq) };
+  }
+
+  /** The cursor is the place in the list. A few at a time: of ids from all over the job, few go into one transaction. */
+  async #findNamed(
+    job: JobRows,
+    itemIds: readonly string[],
+    errorType: RetryFilter['errorType'],
+    after: string | null,
+    most: number,
+  ): Promise<ItemPage | 'moved'> {
     const first = after === null ? 0 : Number(after) + 1;
-    const named = filter.itemIds.slice(first, first + MOST_ITEMS);
-    const places = await this.#locate(job, named);
-    if (places === 'moved') return 'moved';
-    const chunks = [...new Set(places.filter((seq) => seq !== null).map(chunkOf))];
-    const read = await atOnce(CHUNKS_AT_ONCE, chunks, (chunk) => readChunk(this.#books.table, job, chunk));
-    const bySeq = new Map(read.flat().map((item) => [item.record.seq, item]));
+    const end = Math.min(first + MOST_ITEMS, itemIds.length);
+    const room = new Room();
+    const known = new Map<number, readonly ChunkItem[]>();
     // Somebody may have named an item twice.
     const picked = new Set<ChunkItem>();
-    let looked = 0;
-    for (const seq of places) {
-      if (picked.size >= most) break;
-      looked += 1;
-      const item = seq === null ? undefined : bySeq.get(seq);
-      const isWanted =
-        item?.record.status === 'failed' && (filter.errorType ?? item.last?.failure?.type) === item.last?.failure?.type;
-      if (item !== undefined && isWanted) picked.add(item);
+    for (let at = first; at < end; at += NAMES_AT_ONCE) {
+      const places = await this.#locate(job, itemIds.slice(at, Math.min(at + NAMES_AT_ONCE, end)));
+      if (places === 'moved') return 'moved';
+      await this.#readChunks(job, places, known);
+      for (const [index, seq] of places.entries()) {
+        const item = seq === null ? undefined : known.get(chunkOf(seq))?.find(({ record }) => record.seq === seq);
+        if (item === undefined || picked.has(item) || !isFailed(item, errorType)) continue;
+        if (picked.size >= most || !room.takes(item)) return { entries: [...picked], next: String(at + index - 1) };
+        picked.add(item);
+      }
     }
-    const isEnd = first + looked >= filter.itemIds.length;
-    return { entries: [...picked], next: isEnd ? null : String(first + looked - 1) };
+    return { entries: [...picked], next: end < itemIds.length ? String(end - 1) : null };
+  }
+
+  async #readChunks(
+    job: JobRows,
+    places: readonly (number | null)[],
+    known: Map<number, readonly ChunkItem[]>,
+  ): Promise<void> {
+    const wanted = new Set(places.filter((seq) => seq !== null).map(chunkOf));
+    const unread = [...wanted].filter((chunk) => !known.has(chunk));
+    await atOnce(CHUNKS_AT_ONCE, unread, async (chunk) => {
+      known.set(chunk, await readChunk(this.#books.table, job, chunk));
+    });
   }
 
   async #actions(job: JobRows, record: JobRecord, items: readonly ChunkItem[]): Promise<readonly Action[]> {
     const { clock } = this.#books;
     const { inc, epoch } = job;
-    const failures = items.flatMap(({ record: { itemId }, last }): CountedFailure[] =>
-      last?.failure === undefined ? [] : [{ itemId, failure: last.failure, isOther: last.isOther ?? false }],
-    );
+    const failures = items.flatMap(failureOf);
     const set = hotSetOf(job, record);
     const { failed: _, ...numbers } = set.numbers ?? {};
     // Counted down, not set: others may fail at this moment.
@@ -116,6 +139,35 @@ export class Reopening {
   }
 }
 
-/** Each may be the only one of its chunk and of its group: three actions of a hundred. */
-const MOST_ITEMS = 30;
+/** What goes into one transaction: a chunk is two actions of it, however many of its items, and a group of failures one. */
+class Room {
+  readonly #chunks = new Set<number>();
+  readonly #groups = new Set<string>();
+
+  /** False if there is no room for it any more. The first always has some. */
+  takes(item: ChunkItem): boolean {
+    const chunk = chunkOf(item.record.seq);
+    const group = failureOf(item).map(groupKeyOf).at(0);
+    const isNewChunk = !this.#chunks.has(chunk);
+    const isNewGroup = group !== undefined && !this.#groups.has(group);
+    const actions = 2 * (this.#chunks.size + Number(isNewChunk)) + this.#groups.size + Number(isNewGroup);
+    if (actions > MOST_ACTIONS) return false;
+    this.#chunks.add(chunk);
+    if (group !== undefined) this.#groups.add(group);
+    return true;
+  }
+}
+
+function failureOf({ record: { itemId }, last }: ChunkItem): readonly CountedFailure[] {
+  return last?.failure === undefined ? [] : [{ itemId, failure: last.failure, isOther: last.isOther ?? false }];
+}
+
+function isFailed({ record: { status }, last }: ChunkItem, errorType: RetryFilter['errorType']): boolean {
+  return status === 'failed' && (errorType === null || last?.failure?.type === errorType);
+}
+
+/** Of the hundred that a transaction has; the others are for the job itself and the lists it is in. */
+const MOST_ACTIONS = 88;
+const MOST_ITEMS = 1000;
+const NAMES_AT_ONCE = 100;
 const CHUNKS_AT_ONCE = 8;

@@ -20,7 +20,7 @@ import { deltaAction, hotDelta } from './hot-change.ts';
 import { type BatchName, batchIdOf, batchKey, type Key } from './keys.ts';
 import { returnMark } from './outcome-log.ts';
 import { poolRow } from './pool.ts';
-import { type BatchEnds, endActions, progressOf } from './settling.ts';
+import { type BatchEnds, outcomeActions, progressOf } from './settling.ts';
 import type { Action } from './table.ts';
 
 /** How work comes back undone: given back, called back, overdue, or of a worker that is dead. */
@@ -58,7 +58,7 @@ export class Returning {
       const delta = hotDelta((record) => {
         const settled = progressOf(record, back.ends);
         if (back.left.length === 0) return settled;
-        const state = job.isShut ? ({ ...settled, status: 'cancelled' } as const) : settled;
+        const state = job.isShut ? { ...settled, status: 'cancelled' as const } : settled;
         return whenReturned(state, batch.hold === null ? 'queued' : 'in_progress', back.left.length);
       });
       const pooled = job.isShut ? 0 : back.left.length;
@@ -71,25 +71,42 @@ export class Returning {
     });
   }
 
-  /** What is overdue, earliest first over all jobs. The index is a little behind, so each is looked at again. */
+  /**
+   * What is overdue, earliest first over all jobs. The index is a little behind, so each is looked at again; and leases
+   * that were renewed stand in it where they once ended, before those of workers that are dead: they do not count, and
+   * whoever asks must not take them for the end of the list.
+   */
   async expire(now: number, queuedBefore: number, limit: number): Promise<{ leases: number; queued: number }> {
+    const ended = { leases: 0, queued: 0 };
+    const looked = new Set<string>();
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      const wanted = limit - ended.leases - ended.queued;
+      const overdue = await this.#overdue(now, queuedBefore, wanted, looked);
+      await atOnce(BATCHES_AT_ONCE, overdue, async ({ key }) => {
+        const kind = await this.#expireOne(key, now, queuedBefore);
+        if (kind !== null) ended[kind] += 1;
+      });
+      if (overdue.length < wanted || ended.leases + ended.queued >= limit) break;
+      for (const { key } of overdue) looked.add(nameOf(key));
+    }
+    return ended;
+  }
+
+  /** Without those that were looked at: the index may still show them where they were. */
+  async #overdue(now: number, queuedBefore: number, wanted: number, looked: ReadonlySet<string>) {
     const { table } = this.#books;
     const shards = Array.from({ length: DUE_SHARDS }, (_, shard) => shard);
+    const most = wanted + looked.size;
     const found = await Promise.all([
-      ...shards.map((shard) => table.due(dueShard('leased', shard), now, limit)),
+      ...shards.map((shard) => table.due(dueShard('leased', shard), now, most)),
       // Queued before, not at, that time.
-      ...shards.map((shard) => table.due(dueShard('queued', shard), queuedBefore - 1, limit)),
+      ...shards.map((shard) => table.due(dueShard('queued', shard), queuedBefore - 1, most)),
     ]);
-    const overdue = found
+    return found
       .flat()
+      .filter(({ key }) => !looked.has(nameOf(key)))
       .sort((a, b) => a.at - b.at)
-      .slice(0, limit);
-    const ended = { leases: 0, queued: 0 };
-    await atOnce(BATCHES_AT_ONCE, overdue, async ({ key }) => {
-      const kind = await this.#expireOne(key, now, queuedBefore);
-      if (kind !== null) ended[kind] += 1;
-    });
-    return ended;
+      .slice(0, wanted);
   }
 
   async #expireOne(key: Key, now: number, queuedBefore: number): Promise<'leases' | 'queued' | null> {
@@ -139,9 +156,7 @@ export class Returning {
   async #actions(back: Returned, isShut: boolean): Promise<{ actions: Action[]; changes: LedgerChange[] }> {
     const { batch, ends, left } = back;
     const { inc, chunk } = batch.name;
-    const poisoned = ends.settled.length === 0 ? null : await endActions(this.#books, this.#groups, [ends]);
-    // The end of a batch says of its own row what is left; here nothing is.
-    const others = (poisoned?.actions ?? []).filter((action) => !isAbout(action, batchKey(batch.name)));
+    const poisoned = ends.settled.length === 0 ? null : await outcomeActions(this.#books, this.#groups, [ends]);
     const { clock } = this.#books;
     const pool = [true, false].flatMap((suspect): Action[] => {
       const items = left.filter(({ strikes }) => strikes > 0 === suspect);
@@ -150,7 +165,7 @@ export class Returning {
     const changes: LedgerChange[] =
       poisoned === null ? [] : [{ kind: 'settled', jobId: batch.jobId, items: poisoned.changes }];
     const removal: Action = { remove: batchKey(batch.name), when: unchanged(batch, { withUntil: true }) };
-    return { actions: [removal, ...others, ...pool, ...this.#kept(batch, back.marked)], changes };
+    return { actions: [removal, ...(poisoned?.actions ?? []), ...pool, ...this.#kept(batch, back.marked)], changes };
   }
 
   /** Deliveries and strikes stay with the items. */
@@ -162,6 +177,8 @@ export class Returning {
 
 const BATCHES_AT_ONCE = 4;
 const MOST_LEASES = 100_000;
+/** So that a call comes to an end: ten thousand renewed leases, of a reaper that takes two hundred at a time. */
+const MOST_ROUNDS = 50;
 
 interface Returned {
   readonly batch: Batch;
@@ -199,8 +216,6 @@ function returnChange({ batch, left }: Returned, because: ReturnCause): LedgerCh
   return left.length === 0 ? [] : [{ kind: 'returned', jobId, batchId: batchIdOf(name), because, items: left.length }];
 }
 
-function isAbout(action: Action, { pk, sk }: Key): boolean {
-  if ('put' in action) return false;
-  const key = 'update' in action ? action.update : action.remove;
-  return key.pk === pk && key.sk === sk;
+function nameOf({ pk, sk }: Key): string {
+  return `${pk}\n${sk}`;
 }

@@ -1,12 +1,12 @@
-import { finalStatusOf, whenSettled } from '../../domain/job-progress.ts';
+import { finalStatusOf, type Progress, whenSettled } from '../../domain/job-progress.ts';
 import type { SettleAnswer, SettledItem, Settlement, SettlePart } from '../../ports/ledger.ts';
 import { atOnce } from './at-once.ts';
 import { num } from './attributes.ts';
 import { type Batch, batchOfRow, type FlyingItem, packItems, unchanged } from './batch-row.ts';
 import type { Books } from './books.ts';
-import { readInputs, readOutcomes } from './chunk.ts';
+import { readOutcomes } from './chunk.ts';
 import type { FailureGroups } from './failure-groups.ts';
-import { deltaAction, hotAction, hotDelta, type ProgressRecord } from './hot-change.ts';
+import { deltaAction, hotAction, hotDelta } from './hot-change.ts';
 import { batchIdOfToken, batchKey, parseBatchId } from './keys.ts';
 import { writeMarks } from './marks.ts';
 import { type OutcomeEntry, outcomeEntry, outcomeRows } from './outcome-log.ts';
@@ -19,6 +19,8 @@ import type { Action } from './table.ts';
 export class Settling {
   readonly #books: Books;
   readonly #groups: FailureGroups;
+  /** By job, while there is something to record. */
+  readonly #lines = new Map<string, Waiting[]>();
 
   constructor(books: Books, groups: FailureGroups) {
     this.#books = books;
@@ -26,30 +28,62 @@ export class Settling {
   }
 
   async settle(parts: readonly SettlePart[]): Promise<readonly SettleAnswer[]> {
-    const answers: SettleAnswer[] = parts.map(() => 'recorded');
-    const places = [...parts.entries()].flatMap(([place, part]) =>
-      slicesOf(part).map((slice) => ({ place, part: slice })),
-    );
-    const byJob = Map.groupBy(places, ({ part }) => part.jobId);
-    await atOnce(JOBS_AT_ONCE, [...byJob.values()], async (ofJob) => {
-      for (const group of groupsOf(ofJob)) {
-        const settled = await this.#settleGroup(group.map(({ part }) => part));
-        for (const [index, { place }] of group.entries()) if (settled[index] === 'fenced') answers[place] = 'fenced';
+    return await Promise.all(parts.map((part) => this.#settlePart(part)));
+  }
+
+  async #settlePart(part: SettlePart): Promise<SettleAnswer> {
+    const answers: SettleAnswer[] = [];
+    for (const slice of slicesOf(part)) answers.push(await this.#enqueue(slice));
+    return answers.includes('fenced') ? 'fenced' : 'recorded';
+  }
+
+  /** What comes while others of the same job are being recorded waits, and goes with all else that waits by then. */
+  #enqueue(part: SettlePart): Promise<SettleAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<SettleAnswer>();
+    const line = this.#lines.get(part.jobId);
+    const waiting: Waiting = { part, resolve, reject };
+    if (line !== undefined) line.push(waiting);
+    else {
+      this.#lines.set(part.jobId, [waiting]);
+      void this.#settleLine(part.jobId);
+    }
+    return promise;
+  }
+
+  async #settleLine(jobId: string): Promise<void> {
+    // Whatever is settled in this turn of the event loop goes together.
+    await this.#books.clock.turn();
+    const line = this.#lines.get(jobId) ?? [];
+    while (line.length > 0) {
+      const group = firstGroup(line);
+      line.splice(0, group.length);
+      try {
+        const parts = group.map(({ part }) => part);
+        const answers = await this.#books.inTurn(jobId, () => this.#settleGroup(jobId, parts));
+        for (const [index, { resolve }] of group.entries()) resolve(answers[index] ?? 'fenced');
+      } catch (error) {
+        for (const { reject } of group) reject(error);
       }
-    });
-    return answers;
+    }
+    this.#lines.delete(jobId);
   }
 
   /** Parts of one job with different tokens. */
-  async #settleGroup(parts: readonly SettlePart[]): Promise<readonly SettleAnswer[]> {
+  async #settleGroup(jobId: string, parts: readonly SettlePart[]): Promise<readonly SettleAnswer[]> {
     let isShut = false;
-    return await this.#books.untilDone(async () => {
+    return await this.#books.untilDone<readonly SettleAnswer[]>(async () => {
       const batches = await this.#held(parts);
       const ends = parts.map((part, index) => endsOf(part, batches[index] ?? null, isShut));
       const live = ends.filter((end) => end !== null && end.settled.length > 0) as BatchEnds[];
       const outcome = live.length === 0 ? 'done' : await this.#record(live, isShut);
-      if (outcome === 'shut') isShut = true;
-      if (outcome !== 'done') return undefined;
+      if (outcome === 'again') return undefined;
+      if (outcome === 'shut') {
+        const job = await this.#books.readJob(jobId);
+        // The job is gone, and its rows are about to be.
+        if (job === null || live.some(({ batch }) => batch.name.inc !== job.inc)) return parts.map(() => 'fenced');
+        isShut = job.isShut;
+        return undefined;
+      }
       return await Promise.all(
         parts.map((part, index) => (ends[index] === null ? this.#withoutLease(part) : ('recorded' as const))),
       );
@@ -71,10 +105,11 @@ export class Settling {
     const [first] = ends;
     if (first === undefined) return 'done';
     const { jobId, name } = first.batch;
-    const { actions, changes } = await endActions(this.#books, this.#groups, ends);
+    const { actions, changes } = await outcomeActions(this.#books, this.#groups, ends);
+    const batches = ends.map(({ batch, left }) => batchAction(batch, left));
     const delta = hotDelta((record) => ends.reduce(progressOf, record));
     const hot = deltaAction(jobId, delta, { inc: name.inc, shut: isShut });
-    const answer = await this.#books.table.transact([hot, ...actions]);
+    const answer = await this.#books.table.transact([hot, ...batches, ...actions]);
     if (answer.kind === 'refused') return answer.at.includes(0) ? 'shut' : 'again';
     this.#books.tell([{ kind: 'settled', jobId, items: changes }]);
     return 'done';
@@ -118,7 +153,7 @@ function endsOf(part: SettlePart, batch: Batch | null, isShut: boolean): BatchEn
 }
 
 /** What becomes of a job's progress when these items end, the last of a batch with it. */
-export function progressOf(record: ProgressRecord, { settled, left }: BatchEnds): ProgressRecord {
+export function progressOf(record: Progress, { settled, left }: BatchEnds): Progress {
   return settled.reduce(
     (job, { settlement }, index) =>
       whenSettled(job, settlement.outcome, left.length === 0 && index === settled.length - 1),
@@ -126,8 +161,8 @@ export function progressOf(record: ProgressRecord, { settled, left }: BatchEnds)
   );
 }
 
-/** Everything but the counters: batches, outcomes and groups of failures. Marks are written at once. */
-export async function endActions(books: Books, groups: FailureGroups, ends: readonly BatchEnds[]) {
+/** Outcomes and groups of failures; not the batches and the counters. What has no place in a transaction is written at once. */
+export async function outcomeActions(books: Books, groups: FailureGroups, ends: readonly BatchEnds[]) {
   const failures = ends.flatMap(({ settled }) =>
     settled.flatMap(({ settlement: { outcome } }) => (outcome.kind === 'failed' ? [outcome.failure] : [])),
   );
@@ -139,7 +174,7 @@ export async function endActions(books: Books, groups: FailureGroups, ends: read
   const changes: SettledItem[] = [];
   const actions: Action[] = [];
   for (const end of ends) {
-    const { batch, settled, left } = end;
+    const { batch, settled } = end;
     const entries: OutcomeEntry[] = [];
     for (const { item, settlement } of settled) {
       const { outcome, seq, durationMs } = settlement;
@@ -152,10 +187,9 @@ export async function endActions(books: Books, groups: FailureGroups, ends: read
     }
     if (entries.length === 0) continue;
     await writeMarks(books.table, inc, batch.name.chunk, entries);
-    const rows = outcomeRows(inc, batch.name.chunk, books.clock.id(), entries);
+    const rows = outcomeRows(batch.name, batch.hold?.token ?? '', entries);
     if (rows.before.length > 0) await books.table.putAll(rows.before);
     actions.push({ put: rows.row });
-    actions.push(batchAction(batch, left));
   }
   actions.push(...(await groups.counting(inc, counted)));
   return { actions, changes };
@@ -172,12 +206,13 @@ function batchAction(batch: Batch, left: readonly FlyingItem[]): Action {
 }
 
 async function itemIdsOf(books: Books, ends: readonly BatchEnds[]): Promise<ReadonlyMap<number, string>> {
-  const chunks = new Map(ends.map(({ batch: { name } }) => [`${name.inc} ${name.chunk}`, name]));
-  const ids = new Map<number, string>();
-  await atOnce(CHUNKS_AT_ONCE, [...chunks.values()], async ({ inc, chunk }) => {
-    for (const [seq, { itemId }] of await readInputs(books.table, inc, chunk)) ids.set(seq, itemId);
-  });
-  return ids;
+  const names = await atOnce(CHUNKS_AT_ONCE, ends, ({ batch, settled }) =>
+    books.names.of(
+      batch.name,
+      settled.map(({ item }) => item.seq),
+    ),
+  );
+  return new Map(names.flatMap((ofBatch) => [...ofBatch]));
 }
 
 /** Poison is what the ledger itself records of an attempt; whoever then says how that attempt ended comes too late. */
@@ -202,27 +237,26 @@ function slicesOf(part: SettlePart): readonly SettlePart[] {
   return slices.map((items) => ({ ...part, items }));
 }
 
-/** What goes into one transaction: no token twice, and no more actions than it may have. */
-function groupsOf<T extends { readonly part: SettlePart }>(parts: readonly T[]): readonly (readonly T[])[] {
-  const groups: T[][] = [];
-  let tokens = new Set<string>();
-  let weight = Number.POSITIVE_INFINITY;
-  for (const one of parts) {
-    const failures = one.part.items.filter(({ outcome }) => outcome.kind === 'failed').length;
-    const more = ROWS_PER_PART + Math.min(failures, FAILURES_AT_ONCE);
-    if (weight + more > ACTIONS || tokens.has(one.part.token)) {
-      groups.push([]);
-      tokens = new Set();
-      weight = 1;
-    }
-    groups.at(-1)?.push(one);
-    tokens.add(one.part.token);
-    weight += more;
-  }
-  return groups;
+interface Waiting {
+  readonly part: SettlePart;
+  readonly resolve: (answer: SettleAnswer) => void;
+  readonly reject: (error: unknown) => void;
 }
 
-const JOBS_AT_ONCE = 8;
+/** What goes into one transaction: no token twice, and no more actions than it may have. */
+function firstGroup(waiting: readonly Waiting[]): readonly Waiting[] {
+  const tokens = new Set<string>();
+  let actions = 1;
+  const end = waiting.findIndex(({ part: { token, items } }) => {
+    const failures = items.filter(({ outcome }) => outcome.kind === 'failed').length;
+    actions += ROWS_PER_PART + Math.min(failures, FAILURES_AT_ONCE);
+    const isTooMuch = tokens.size > 0 && (actions > ACTIONS || tokens.has(token));
+    tokens.add(token);
+    return isTooMuch;
+  });
+  return waiting.slice(0, end < 0 ? waiting.length : end);
+}
+
 const CHUNKS_AT_ONCE = 8;
 const FAILURES_AT_ONCE = 50;
 const ACTIONS = 95;

@@ -231,8 +231,10 @@ export interface RowQuery {
   readonly begins?: string;
   /** Behind this one, in the direction of the query. */
   readonly after?: string;
-  /** Sort keys from here on, this one included. */
+  /** Sort keys from here on, this one included … */
   readonly from?: string;
+  /** … and up to here. */
+  readonly to?: string;
   readonly backwards?: boolean;
   /** Half the price, for whoever does not mind that the last moments are missing. */
   readonly mayBeBehind?: boolean;
@@ -244,8 +246,8 @@ const FIRST_PAUSE_MS = 4;
 const LONGEST_PAUSE_MS = 1000;
 
 function queryInput(table: string, query: RowQuery, start: Row | undefined): QueryCommandInput {
-  const { pk, begins, after, from, backwards = false, mayBeBehind = false, limit } = query;
-  const [range, values] = rangeOf(begins, from);
+  const { pk, begins, after, from, to, backwards = false, mayBeBehind = false, limit } = query;
+  const [range, values] = rangeOf(begins, from, to);
   const behind = start ?? (after === undefined ? undefined : keyOf({ pk, sk: after }));
   return {
     TableName: table,
@@ -260,9 +262,13 @@ function queryInput(table: string, query: RowQuery, start: Row | undefined): Que
 }
 
 /** DynamoDB takes one condition on the sort key. */
-function rangeOf(begins: string | undefined, from: string | undefined): readonly [string, Row] {
+function rangeOf(
+  begins: string | undefined,
+  from: string | undefined,
+  to = `${begins ?? ''}\uffff`,
+): readonly [string, Row] {
   if (from !== undefined) {
-    return [' AND #sk BETWEEN :from AND :to', { ':from': text(from), ':to': text(`${begins ?? ''}\uffff`) }];
+    return [' AND #sk BETWEEN :from AND :to', { ':from': text(from), ':to': text(to) }];
   }
   return begins === undefined ? ['', {}] : [' AND begins_with(#sk, :begins)', { ':begins': text(begins) }];
 }

@@ -136,7 +136,7 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
   }
 
   #open(name: string, queueUrl: string): LaneQueue {
-    const report = (where: string, error: unknown) => this.#report(`${name}: ${where}`, error);
+    const report = (where: string, error: unknown) => this.#report(`${name}: ${where}`, named(error, queueUrl));
     const parts = { sqs: this.#parts.sqs, clock: this.#parts.clock, queueUrl, report };
     const underWay = this.#underWay;
     const hide = (hidings: readonly Hiding[]) => underWay.add(changeVisibility(hidings, parts));
@@ -186,4 +186,11 @@ interface LaneQueue {
 /** Those that are none of ours are passed over. */
 function receiptsIn(texts: readonly string[]): Receipt[] {
   return texts.map(readReceipt).filter((receipt) => receipt !== null);
+}
+
+/** SQS says that there is no such queue, and not which. */
+function named(error: unknown, queueUrl: string): unknown {
+  if (!(error instanceof Error) || error.name !== 'QueueDoesNotExist') return error;
+  const advice = 'make it with trawl doctor --create, or see WEB_SCRAPER_QUEUE_URL and WEB_SCRAPER_BROWSER_QUEUE_URL';
+  return new Error(`there is no queue ${queueUrl}: ${advice}`, { cause: error });
 }

@@ -1,4 +1,4 @@
-import type { ItemInput } from '../../domain/item.ts';
+import { type ItemInput, mustRunAlone } from '../../domain/item.ts';
 import type { Lease, LeasedItem } from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
 import type { Batch, BatchItem } from './batches.ts';
@@ -64,6 +64,7 @@ export class ItemsToLease {
       ref: refOf(entry, batch),
       until: batch.dueAt,
       suspect: batch.suspect,
+      alone: mustRunAlone(batch.items),
       jobCreatedAt: entry.record.createdAt,
       policyRevision: entry.record.policyRevision,
       items: batch.items.map((item) => this.#leasedItem(rowKey(jobNum, item.seq), item)),

@@ -1,5 +1,6 @@
 import type { Allowance } from '../../domain/allowance.ts';
 import { planDispatch } from '../../domain/dispatch-plan.ts';
+import { mustRunAlone } from '../../domain/item.ts';
 import { whenClaimed, whenDispatched } from '../../domain/job-progress.ts';
 import {
   type ClaimAnswer,
@@ -155,6 +156,7 @@ function leaseOf(batch: Batch, hold: Hold): Lease {
     ref: batch.ref,
     until: hold.until,
     suspect: batch.suspect,
+    alone: mustRunAlone([...batch.unsettled]),
     jobCreatedAt: batch.job.record.createdAt,
     policyRevision: batch.job.record.policyRevision,
     items: [...batch.unsettled].map((item) => ({

@@ -5,6 +5,7 @@ import type { JobBook } from '../../ports/ledger.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';
 import type { EngineEvent, EventStream } from '../events.ts';
 import { Loop } from '../loop.ts';
+import { EMF, EMF_DIMENSIONS, EMF_NAMESPACE } from './emf-names.ts';
 
 /**
  * Metrics as lines of the log, in the format out of which CloudWatch makes metrics by itself: no agent, no requests of
@@ -26,38 +27,6 @@ export interface StandingSource {
   readonly queue: Pick<WorkQueue, 'depth'>;
   readonly controller: () => { readonly isLeading: boolean; readonly storageProblem: string | null };
 }
-
-export const EMF_NAMESPACE = 'Trawl';
-
-/** By name. The alarms and the dashboard of deploy/aws are made from these, so that they ask for what there is. */
-export const EMF = {
-  /** To be added up; told by the leader, where something happened. */
-  counts: {
-    settled: 'ItemsSettled',
-    success: 'ItemsSucceeded',
-    failed: 'ItemsFailed',
-    skipped: 'ItemsSkipped',
-    trips: 'BreakerTrips',
-    dispatched: 'BatchesDispatched',
-    expired: 'LeasesExpired',
-    lost: 'BatchesLost',
-    deadLetters: 'DeadLetters',
-    fenced: 'FencedWrites',
-    unread: 'StandingUnread',
-  },
-  /** The same, of every controller. */
-  ownCounts: { errors: 'EngineErrors' },
-  /** Of every controller: the largest of them is what counts. */
-  gauges: { leading: 'Leading', storageTrouble: 'StorageTrouble' },
-  /** Of the leader alone. */
-  standing: { jobs: 'JobsInProgress', pending: 'ItemsPending' },
-  /** … and per lane. */
-  perLane: { waiting: 'BatchesWaiting', delivered: 'BatchesDelivered' },
-  /** Counted, per type of failure. */
-  perFailure: { failures: 'Failures' },
-} as const;
-
-export const EMF_DIMENSIONS = { lane: 'Lane', failureType: 'FailureType' } as const;
 
 type Count = keyof typeof EMF.counts;
 

@@ -41,7 +41,7 @@ test('a worker that ends gives back the message that was on its way to it, befor
   const aws = { kind: 'aws', tableName: 'ending', bucket: 'ending', queueUrls: { http, browser: http } } as const;
   const config = loadConfig({ backend: aws }, {});
   const parts = { id: 'w', clock: systemClock(), faults: NO_FAULTS, onTrouble: () => {} };
-  const worker = openAwsWorker(config, aws, parts);
+  const worker = await openAwsWorker(config, aws, parts);
   const stop = new AbortController();
   const receiving = worker.queue.receive('http', 1, 60_000, stop.signal);
   await handedOut.promise;

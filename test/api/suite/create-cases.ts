@@ -7,7 +7,7 @@ import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 export function createCases(client: Client): void {
   test('a job is made with its items, and the answer says where it is', async () => {
     const job_id = uniqueId('created job/ü');
-    const labels = { county: 'maricopa' };
+    const labels = { ...labelsOf(49), county: 'maricopa' };
     const json = { job_id, job_name: 'A job', scraper_id: 'example-noop', items: noopItems(3), labels, hold: true };
     const { status, headers, json: made } = await client.ask('POST', '/jobs', { json });
     assert.equal(status, 201);
@@ -67,6 +67,7 @@ export function createCases(client: Client): void {
     { what: 'an unknown field of an item', request: { items: [{ input: {}, id: 'x' }] }, paths: ['items.0.id'] },
     { what: 'an id that is too long', request: { job_id: 'x'.repeat(201) }, paths: ['job_id'] },
     { what: 'labels that are no texts', request: { labels: { a: 1 } }, paths: ['labels.a'] },
+    { what: 'more labels than a job may have', request: { labels: labelsOf(51) }, paths: ['labels'] },
     { what: 'more items than fit into one request', request: { items: noopItems(10_001) }, paths: ['items'] },
   ];
   for (const { what, request, paths } of bad) {
@@ -91,6 +92,7 @@ export function createCases(client: Client): void {
     assert.match(await said({ scraper_id: 'no-such-scraper' }), /no-such-scraper/);
     assert.match(await said({ execution_policy: { throttling: { max_workers: 3 } } }), /max_workers/);
     assert.match(await said({ priority: 3 }), /priority/);
+    assert.equal(await said({ labels: labelsOf(51) }), 'at most 50 labels, and there are 51');
     assert.match(await said({ items: [...noopItems(1), ...noopItems(1)] }), /i-0/);
   });
 
@@ -157,4 +159,8 @@ export function createCases(client: Client): void {
 async function madeAs(client: Client, name: string): Promise<string[]> {
   const jobs = await allPages<CreatedAnswer>(client, '/jobs?limit=500', 'jobs');
   return jobs.filter(({ job_name: each }) => each === name).map(({ job_id: id }) => id);
+}
+
+function labelsOf(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`label-${index}`, 'x']));
 }

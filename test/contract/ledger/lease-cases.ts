@@ -125,7 +125,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
   add('a work order says how to work, and its revision changes with the policy', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 2, scraperId: 'maricopa-az' });
     const { policy, createdAt: jobCreatedAt } = await jobOf(ledger, jobId);
-    const order = { isHalted: false, jobCreatedAt, scraperId: 'maricopa-az', policy, policyRevision: 1 };
+    const order = { isHalted: false, excess: 0, jobCreatedAt, scraperId: 'maricopa-az', policy, policyRevision: 1 };
     assert.deepEqual(await ledger.workOrder(jobId), order);
     const slower = { ...policy, throttling: { ...policy.throttling, max_concurrent_workers: 1 } };
     await change(ledger, jobId, { kind: 'policy', policy: slower });
@@ -141,6 +141,16 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     await change(ledger, jobId, { kind: 'cancel' });
     assert.equal((await ledger.workOrder(jobId))?.isHalted, true);
     assert.equal(await ledger.workOrder('nobody'), null);
+  });
+
+  add('a work order tells what share of what is in flight is too much', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 8, policy: { throttling: { max_concurrent_workers: 4 } } });
+    await takeOut(ledger, jobId);
+    assert.equal((await ledger.workOrder(jobId))?.excess, 0);
+    const { policy } = await jobOf(ledger, jobId);
+    const slower = { ...policy, throttling: { ...policy.throttling, max_concurrent_workers: 1 } };
+    await change(ledger, jobId, { kind: 'policy', policy: slower });
+    assert.equal((await ledger.workOrder(jobId))?.excess, 0.75);
   });
 
   add('a renewed lease lasts until its new time', async ({ ledger }) => {

@@ -7,26 +7,36 @@ import type { LedgerParts } from './hands.ts';
 import { Model } from './model.ts';
 import { checkModel } from './model-check.ts';
 
+export interface Sequences {
+  readonly runs: number;
+  /** At most so many in each. */
+  readonly commands: number;
+  /** Any, unless it is given. */
+  readonly seed?: number;
+}
+
+type Open = () => Promise<Opened<LedgerParts>>;
+
 /** Sequences of commands that nobody thought of, compared step by step with a model. */
-export function modelCases(
-  add: AddCase<LedgerParts>,
-  open: () => Promise<Opened<LedgerParts>>,
-  { runs, commands: maxCommands }: { readonly runs: number; readonly commands: number },
-): void {
-  add('after whatever was done to it, the ledger tells what one would count by hand', async () => {
-    const commands = fc.commands(anyCommand, { maxCommands, size: 'max' });
-    await fc.assert(
-      fc.asyncProperty(commands, async (sequence) => {
-        const { ledger, close } = await open();
-        try {
-          await fc.asyncModelRun(async () => ({ model: await begin(ledger), real: ledger }), sequence);
-        } finally {
-          await close();
-        }
-      }),
-      { numRuns: runs },
-    );
-  });
+export function modelCases(add: AddCase<LedgerParts>, open: Open, sequences: Sequences): void {
+  add('after whatever was done to it, the ledger tells what one would count by hand', () =>
+    checkSequences(open, sequences),
+  );
+}
+
+export async function checkSequences(open: Open, { runs, commands: maxCommands, ...seed }: Sequences): Promise<void> {
+  const commands = fc.commands(anyCommand, { maxCommands, size: 'max' });
+  await fc.assert(
+    fc.asyncProperty(commands, async (sequence) => {
+      const { ledger, close } = await open();
+      try {
+        await fc.asyncModelRun(async () => ({ model: await begin(ledger), real: ledger }), sequence);
+      } finally {
+        await close();
+      }
+    }),
+    { numRuns: runs, ...seed },
+  );
 }
 
 async function begin(ledger: Ledger): Promise<Model> {

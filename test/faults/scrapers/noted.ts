@@ -1,7 +1,5 @@
 import { definePlainScraper, z } from 'trawl/scraper';
-
-/** By job and item: all workers of a test run in one process. */
-const tried = new Set<string>();
+import { notesOf } from '../notes.ts';
 
 /** Longer than a lease. */
 const LONG_MS = 5000;
@@ -14,16 +12,17 @@ export default definePlainScraper({
     'Every tenth item keeps a page, every fiftieth fails, and every 125th takes long when it is first tried.',
   input: z.object({ number: z.number() }),
   async scrape({ input: { number }, itemId, jobId, sleep }) {
-    const name = `${jobId}/${itemId}`;
-    const isFirst = !tried.has(name);
-    tried.add(name);
-    if (number % 125 === 3 && isFirst) await sleep(LONG_MS);
+    const notes = notesOf(jobId);
+    const tries = await notes.begin(itemId);
+    if (number % 125 === 3 && tries === 1) await sleep(LONG_MS);
     if (number % 50 === 7) {
+      notes.ended.failed.add(itemId);
       return {
         kind: 'failed',
         failure: { type: 'no_results', message: `no parcel ${number}`, cause: null, retryAfterMs: null },
       };
     }
+    notes.ended.success.add(itemId);
     if (number % 10 !== 0) return { kind: 'scraped', artifacts: [] };
     const bytes = new TextEncoder().encode(JSON.stringify({ number }));
     return {

@@ -1,4 +1,4 @@
-import { MAX_STRIKES } from '../../../src/domain/item.ts';
+import { MAX_STRIKES, mustRunAlone } from '../../../src/domain/item.ts';
 import { finalStatusOf } from '../../../src/domain/job-progress.ts';
 import type { ClaimAnswer, Lease, Settlement, SettlePart } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
@@ -174,9 +174,18 @@ export class LeaseOracle {
       }
       items.push(item);
     }
+    if (mustRunAlone(items) !== answer.alone && !job.isFoggy) this.#fail(`${name}: alone is ${answer.alone}`);
     if (items.length === 0) this.#fail(`${name}: granted without items`);
     const claimedAt = this.#worldTime();
-    const lease: ModelLease = { token: answer.token, worker, claimedAt, suspect: answer.suspect, until, begun: null };
+    const lease: ModelLease = {
+      token: answer.token,
+      worker,
+      claimedAt,
+      suspect: answer.suspect,
+      alone: answer.alone,
+      until,
+      begun: null,
+    };
     const batch: ModelBatch = { jobId, batchId, queuedAt, items, lease };
     job.batches.set(batchId, batch);
     this.#model.leases.set(lease.token, { job, batch, lease });

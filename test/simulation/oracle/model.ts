@@ -92,6 +92,7 @@ export interface ModelLease {
   /** In the world's time. */
   readonly claimedAt: number;
   readonly suspect: boolean;
+  readonly alone: boolean;
   until: number;
   begun: number | null;
 }

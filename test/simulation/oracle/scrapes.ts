@@ -10,12 +10,12 @@ export interface Scrape {
   readonly signal: AbortSignal;
 }
 
-/** Work at items: counted before it begins, marked and alone where it is suspect, and given back when a worker stops. */
+/** Work at items: counted before it begins, marked where it is suspect, alone where it must be, and given back when a worker stops. */
 export class ScrapeOracle {
   readonly #model: Model;
   readonly #strikes: StrikeOracle;
   readonly #fail: (message: string) => void;
-  readonly #running = new Map<SimProcess, Set<{ readonly signal: AbortSignal; readonly isSuspect: boolean }>>();
+  readonly #running = new Map<SimProcess, Set<{ readonly signal: AbortSignal; readonly isAlone: boolean }>>();
 
   constructor(model: Model, strikes: StrikeOracle, fail: (message: string) => void) {
     this.#model = model;
@@ -38,7 +38,7 @@ export class ScrapeOracle {
     // One that had it before may still be at it, and not have heard that its lease is lost.
     const isSuspect = lease?.worker === process.name && lease.suspect && item.takers.get(process.name) === 1;
     if (isSuspect && lease.begun !== item.seq) this.#fail(`${name} is suspect, and was begun without a mark`);
-    this.#runsAlone(process, { signal, isSuspect }, name);
+    this.#runsAlone(process, { signal, isAlone: isSuspect && lease.alone }, name);
   }
 
   kills(process: SimProcess, jobId: string, itemId: string): void {
@@ -60,12 +60,12 @@ export class ScrapeOracle {
     }
   }
 
-  #runsAlone(process: SimProcess, scrape: { signal: AbortSignal; isSuspect: boolean }, name: string): void {
+  #runsAlone(process: SimProcess, scrape: { signal: AbortSignal; isAlone: boolean }, name: string): void {
     const running = this.#running.get(process) ?? new Set();
     this.#running.set(process, running);
     for (const other of running) if (other.signal.aborted) running.delete(other);
-    const isBeside = scrape.isSuspect ? running.size > 0 : [...running].some((other) => other.isSuspect);
-    if (isBeside) this.#fail(`${name} runs beside another item in ${process.name}, and one of the two is suspect`);
+    const isBeside = scrape.isAlone ? running.size > 0 : [...running].some((other) => other.isAlone);
+    if (isBeside) this.#fail(`${name} runs beside another item in ${process.name}, and one of the two must not`);
     running.add(scrape);
   }
 }

@@ -5,7 +5,7 @@ import type { ModelItem, ModelLease, StrikeCause } from './model.ts';
 /**
  * Who is to blame. A lease may run out only if its worker ended, or the world did it wrong; an item may be failed as
  * poison only for what it did itself, or for what the world did to its worker while the item was in its hands. What a
- * neighbour did may count against it once: after that it travels in suspect batches, where the guilty one is known.
+ * neighbour did may count against it, but never be its last strike: before that one it runs alone.
  */
 export class StrikeOracle {
   readonly #processes = new Map<string, SimProcess>();
@@ -53,7 +53,7 @@ export class StrikeOracle {
 
   poisoned(item: ModelItem): void {
     const byNeighbours = item.causes.filter((cause) => cause === 'kill by a neighbour').length;
-    if (byNeighbours > 1)
+    if (byNeighbours >= MAX_STRIKES || item.causes.at(-1) === 'kill by a neighbour')
       this.#fail(`${nameOf(item)} is poison, and ${byNeighbours} of its strikes were a neighbour's`);
   }
 }

@@ -1,17 +1,29 @@
+import { hash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { openAwsClients } from '../../../src/adapters/aws/clients.ts';
 import { openDynamoLedger } from '../../../src/adapters/aws/ledger.ts';
 import { provisionAws } from '../../../src/adapters/aws/provisioning.ts';
+import { openS3ResultStore } from '../../../src/adapters/aws/result-store.ts';
+import { openSqsQueue } from '../../../src/adapters/aws/work-queue.ts';
 import { systemClock } from '../../../src/adapters/system/clock.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { startApi } from '../../../src/controller/api/start-api.ts';
+import { EventStream } from '../../../src/controller/events.ts';
 import { importItems } from '../../../src/controller/intake.ts';
 import type { NewItem } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
 import { NO_FAULTS } from '../../../src/ports/faults.ts';
+import { catalogOf } from '../../../src/scraping/catalog.ts';
+import { loadScrapers } from '../../../src/scraping/registry.ts';
+import { openLog } from '../../../src/wiring.ts';
 import { newJob, policyOf } from '../builders.ts';
 import { startEmulators } from './emulators.ts';
 import { startFleet } from './fleet.ts';
 import { awsNames } from './names.ts';
-import { type Reading, startMeterProxy, Tally } from './request-meter.ts';
+import { type MeterProxy, type Reading, startMeterProxy, Tally } from './request-meter.ts';
+
+/** What an item may cost at the most (docs/aws.md), in a job of a hundred thousand. */
+export const BUDGET = { writeUnits: 0.5, sqsRequests: 0.05, s3Puts: 3 } as const;
 
 export interface CostRun {
   readonly items: number;
@@ -19,9 +31,11 @@ export interface CostRun {
   readonly keeps: 'nothing' | 'three files';
   readonly workers: number;
   readonly concurrency: number;
+  /** How long each item takes, beyond what it needs. */
+  readonly ms?: number;
 }
 
-const SCRAPER_OF = { nothing: 'example-noop', 'three files': 'test-three-files' } as const;
+const SCRAPER_OF = { nothing: 'test-keeps-nothing', 'three files': 'test-three-files' } as const;
 const SCRAPERS = fileURLToPath(new URL('./scrapers', import.meta.url));
 
 export interface CostReport {
@@ -29,16 +43,16 @@ export interface CostReport {
   readonly seconds: number;
   /** Of the whole job: import, work, manifest. */
   readonly whole: Reading;
-  /** Of reading its status once. */
+  /** Of reading its status once: `GET /jobs/{id}/status`. */
   readonly statusRead: Reading;
 }
 
 const JOB = 'priced';
 
-/** A whole job on the emulators, with every request counted on the wire. */
-export async function runCounted({ items, keeps, workers, concurrency }: CostRun): Promise<CostReport> {
+/** A whole job on the emulators at production's pace, with every request counted on the wire. */
+export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }: CostRun): Promise<CostReport> {
   const emulators = await startEmulators();
-  const names = awsNames(emulators, 'cost');
+  const names = awsNames(emulators, `cost-${process.pid}-${items}`);
   const clock = systemClock();
   const clients = emulators.clients();
   const { problems } = await provisionAws(clients, names, { clock, signal: new AbortController().signal });
@@ -60,14 +74,8 @@ export async function runCounted({ items, keeps, workers, concurrency }: CostRun
     controllers: 1,
     workers,
     slots: 8,
-    leaseMs: 60_000,
     scrapers: [SCRAPERS],
   });
-  let stopping: Promise<void> | null = null;
-  const stop = () => {
-    stopping ??= fleet.stop();
-    return stopping;
-  };
   try {
     const [controller] = fleet.controllers;
     if (controller === undefined) throw new Error('no controller');
@@ -77,35 +85,57 @@ export async function runCounted({ items, keeps, workers, concurrency }: CostRun
     const policy = policyOf({ throttling: { max_concurrent_workers: concurrency } });
     await ledger.createJob({ ...newJob({ jobId: JOB, scraperId: SCRAPER_OF[keeps] }), policy }, [], clock.now());
     const finished = untilManifest(ledger);
-    await importItems({ ledger, clock, faults: NO_FAULTS }, JOB, parcels(items));
+    await importItems({ ledger, clock, faults: NO_FAULTS }, JOB, parcels(items, ms));
     const job = await finished;
     const whole = dynamo.read();
     const seconds = (performance.now() - begunAt) / 1000;
     // Alone, so that nobody else's requests are counted.
-    await stop();
-    const quiet = openAwsClients({ ...emulators.overrides, endpoints: metered });
-    const reader = openDynamoLedger({ ...quiet, ...names, clock, listen: false });
-    dynamo.reset();
-    await reader.ledger.job(JOB);
-    const statusRead = dynamo.read();
-    await reader.close();
-    quiet.close();
-    return { job, seconds, whole, statusRead };
+    await fleet.stop();
+    return { job, seconds, whole, statusRead: await readStatus({ ...names, queueUrls }, metered, dynamo) };
   } finally {
-    await stop();
+    await fleet.stop();
     await Promise.all([dynamo.stop(), sqs.stop(), s3.stop()]);
     await emulators.stop();
+  }
+
+  /** By an API with nothing else behind it, so that nobody else's requests are counted. */
+  async function readStatus(settings: typeof names, through: typeof metered, counter: MeterProxy): Promise<Reading> {
+    const quiet = openAwsClients({ ...emulators.overrides, endpoints: through });
+    const reader = openDynamoLedger({ ...quiet, ...settings, clock, listen: false });
+    const store = openS3ResultStore({ ...quiet, ...settings, clock });
+    const queue = openSqsQueue({ ...quiet, ...settings, clock, onTrouble: () => {} });
+    const config = loadConfig({ backend: { kind: 'aws', ...settings }, port: 0, logLevel: 'silent' }, {});
+    const api = await startApi(
+      {
+        ...{ ...reader, store, links: store, queue, clock, faults: NO_FAULTS, version: '0.0.0' },
+        digest: (text) => hash('sha256', text),
+        catalog: catalogOf(await loadScrapers([SCRAPERS])),
+        events: new EventStream(),
+        standing: () => ({ isLeading: false, storageProblem: null }),
+        onStorageTrouble: () => {},
+      },
+      config,
+      openLog(config),
+    );
+    counter.reset();
+    const answer = await fetch(`${api.url}/jobs/${JOB}/status`);
+    if (!answer.ok) throw new Error(await answer.text());
+    const reading = counter.read();
+    await api.close(1000);
+    await Promise.all([reader.close(), queue.close()]);
+    quiet.close();
+    return reading;
   }
 }
 
 /** Parcel numbers as a county writes them. */
-function* parcels(items: number): Generator<readonly NewItem[]> {
+function* parcels(items: number, ms: number): Generator<readonly NewItem[]> {
   for (let from = 0; from < items; from += 1000) {
     const length = Math.min(1000, items - from);
     yield Array.from({ length }, (_, index) => {
       const number = from + index;
       const apn = `${100 + (number % 900)}-${10 + (number % 83)}-${String(number).padStart(7, '0')}`;
-      return { itemId: apn, input: { number, apn } };
+      return { itemId: apn, input: { number, apn, ms } };
     });
   }
 }

@@ -18,44 +18,87 @@ export interface Emulators {
 
 const NOBODY = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
+/**
+ * Emulators that somebody else runs, named as the SDK names them: for machines that ours do not run on. All three, or
+ * none. Read when this file is loaded: tests set the same names for the processes that they start.
+ */
+const GIVEN = givenEndpoints(process.env);
+
 export async function startEmulators(): Promise<Emulators> {
+  if (GIVEN !== null) return emulatorsAt(GIVEN, async () => {});
   const [dynamo, faux] = await Promise.all([startDynamo(), startSqsAndS3()]);
-  const overrides = { ...NOBODY, endpoints: { dynamo: dynamo.url, sqs: faux.url, s3: faux.url } };
-  return {
-    overrides,
-    clients: () => openAwsClients(overrides),
-    async stop() {
-      await Promise.all([dynamo.stop(), faux.stop()]);
-    },
-  };
+  return emulatorsAt({ dynamo: dynamo.url, sqs: faux.url, s3: faux.url }, async () => {
+    await Promise.all([dynamo.stop(), faux.stop()]);
+  });
+}
+
+function emulatorsAt(endpoints: Emulators['overrides']['endpoints'], stop: () => Promise<void>): Emulators {
+  const overrides = { ...NOBODY, endpoints };
+  return { overrides, clients: () => openAwsClients(overrides), stop };
+}
+
+function givenEndpoints(environment: NodeJS.ProcessEnv): Emulators['overrides']['endpoints'] | null {
+  const {
+    AWS_ENDPOINT_URL_DYNAMODB: dynamo,
+    AWS_ENDPOINT_URL_SQS: sqs,
+    AWS_ENDPOINT_URL_S3: s3,
+  } = environment as Readonly<Record<string, string | undefined>>;
+  return dynamo !== undefined && sqs !== undefined && s3 !== undefined ? { dynamo, sqs, s3 } : null;
 }
 
 /** In memory, in a process of its own. */
 export async function startDynamo(): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  const binary = createRequire(import.meta.url).resolve('@dynoxide/linux-x64/dynoxide');
-  const port = await freePort();
+  if (GIVEN !== null) return { url: GIVEN.dynamo, stop: async () => {} };
+  const binary = dynamoBinary();
+  for (let tries = 1; ; tries += 1) {
+    const started = await tryDynamo(binary, await freePort());
+    if (!('problem' in started)) return started;
+    // Between the look for a free port and its use, another test file may have taken it.
+    if (tries === MAX_PORTS) throw new Error(started.problem);
+  }
+}
+
+const MAX_PORTS = 5;
+const DYNAMO_PACKAGE = '@dynoxide/linux-x64';
+
+function dynamoBinary(): string {
+  try {
+    return createRequire(import.meta.url).resolve(`${DYNAMO_PACKAGE}/dynoxide`);
+  } catch (cause) {
+    throw new Error(
+      `the DynamoDB emulator is missing: the package ${DYNAMO_PACKAGE} is not installed. It is an optional dependency, ` +
+        `which npm leaves out with --omit=optional and wherever it is not for the machine: it is for Linux on x64, and ` +
+        `this is ${process.platform} on ${process.arch}. There, run npm ci; elsewhere, start emulators of DynamoDB, SQS ` +
+        `and S3 yourself and set AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS and AWS_ENDPOINT_URL_S3`,
+      { cause },
+    );
+  }
+}
+
+/** It listens when it says so: that something answers at the port may be somebody else's doing. */
+async function tryDynamo(binary: string, port: number) {
   const child = spawn(binary, ['--host', '127.0.0.1', '--port', String(port)], { stdio: ['ignore', 'ignore', 'pipe'] });
-  const said: string[] = [];
-  child.stderr.setEncoding('utf8').on('data', (text: string) => said.push(text));
-  const ended = once(child, 'exit');
   // Whoever started it may be killed before it can stop it.
   const kill = () => child.kill('SIGKILL');
   process.on('exit', kill);
-  const url = `http://127.0.0.1:${port}`;
-  await Promise.race([
-    answers(url),
-    ended.then(([code]) => {
-      throw new Error(`the DynamoDB emulator ended with ${code}: ${said.join('')}`);
-    }),
-  ]);
-  return {
-    url,
-    async stop() {
-      process.off('exit', kill);
-      kill();
-      await ended;
-    },
+  const ended = once(child, 'exit');
+  const stop = async () => {
+    process.off('exit', kill);
+    kill();
+    await ended;
   };
+  const said: string[] = [];
+  const { promise: listens, resolve } = Promise.withResolvers<void>();
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said.push(text);
+    if (said.join('').includes(`listening on http://127.0.0.1:${port}`)) resolve();
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const early = ended.then(([code]) => `the DynamoDB emulator ended with ${code}: ${said.join('')}`);
+  const problem = await Promise.race([listens.then(() => answers(url)), early]);
+  if (problem === null && child.exitCode === null && child.signalCode === null) return { url, stop };
+  await stop();
+  return { problem: problem ?? (await early) };
 }
 
 /** In this process. Without the rules of S3 it is one of those servers that only look like it. */
@@ -85,14 +128,15 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-async function answers(url: string): Promise<void> {
+/** Null, or what is wrong. */
+async function answers(url: string): Promise<string | null> {
   const deadline = Date.now() + 10_000;
   for (;;) {
     try {
       await fetch(url, { signal: AbortSignal.timeout(1000) });
-      return;
+      return null;
     } catch (error) {
-      if (Date.now() > deadline) throw new Error(`the DynamoDB emulator does not answer at ${url}`, { cause: error });
+      if (Date.now() > deadline) return `the DynamoDB emulator does not answer at ${url}: ${error}`;
       await new Promise((resolve) => setImmediate(resolve));
     }
   }

@@ -5,10 +5,12 @@ import { openDynamoLedger } from '../../../src/adapters/aws/ledger.ts';
 import { openS3ResultStore } from '../../../src/adapters/aws/result-store.ts';
 import { openSqsQueue } from '../../../src/adapters/aws/work-queue.ts';
 import { systemClock } from '../../../src/adapters/system/clock.ts';
-import { Controller } from '../../../src/controller/controller.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { Controller, type ControllerSettings } from '../../../src/controller/controller.ts';
 import { EventStream } from '../../../src/controller/events.ts';
 import { NO_FAULTS } from '../../../src/ports/faults.ts';
 import { loadScrapers } from '../../../src/scraping/registry.ts';
+import { awsPace } from '../../../src/wiring-aws.ts';
 import { type Heartbeat, inProcessHeartbeat } from '../../../src/worker/heartbeat.ts';
 import { receiveAndClaim } from '../../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../../src/worker/worker.ts';
@@ -24,9 +26,15 @@ export interface FleetOptions {
   readonly controllers: number;
   readonly workers: number;
   readonly slots: number;
-  readonly leaseMs: number;
-  /** So many of the workers never renew a lease: what takes them longer is somebody else's by then. */
-  readonly lameWorkers?: number;
+  /** Unless it is given, production's; and all that depends on it. */
+  readonly leaseMs?: number;
+  /** Where a test has no time for production's. */
+  readonly pace?: Partial<ControllerSettings>;
+  /**
+   * The first worker has one slot, never renews a lease and works alone until `startOthers`: what takes it longer is
+   * somebody else's by then.
+   */
+  readonly isFirstLame?: boolean;
   readonly scrapers?: readonly string[];
   readonly onTrouble?: (where: string, error: unknown) => void;
 }
@@ -37,7 +45,9 @@ const digest = (text: string) => hash('sha256', text);
 export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 export async function startFleet(options: FleetOptions) {
-  const { onTrouble = () => {}, lameWorkers = 0 } = options;
+  const { onTrouble = () => {}, isFirstLame = false } = options;
+  const leaseMs = options.leaseMs ?? productionLeaseMs(options);
+  const pace = awsPace(leaseMs);
   const scrapers = await loadScrapers([SHIPPED, ...(options.scrapers ?? [])]);
   const stop = new AbortController();
   const open = (listen: boolean) => openHands(options, listen, onTrouble);
@@ -49,15 +59,7 @@ export async function startFleet(options: FleetOptions) {
       deadLetters: hands.queue,
       makeRoom: async () => {},
       events: new EventStream(),
-      settings: {
-        leaseMs: options.leaseMs,
-        lostAfterMs: LOST_AFTER_MS,
-        leadMs: 3000,
-        reapMs: Math.min(500, options.leaseMs / 4),
-        pollMs: 1000,
-        probeMs: 500,
-        itemsPerBatch: 100,
-      },
+      settings: { ...pace.controller, ...options.pace },
     });
     controller.events.subscribe((event) => {
       if (event.kind === 'engine-error') onTrouble(event.where, event.error);
@@ -66,7 +68,7 @@ export async function startFleet(options: FleetOptions) {
     return { ...hands, controller };
   });
   const workers = Array.from({ length: options.workers }, (_, index) => {
-    const { leaseMs, slots } = options;
+    const isLame = isFirstLame && index === 0;
     const hands = { ...open(false), id: `worker-${index}`, onError: onTrouble };
     const worker = new Worker({
       ...hands,
@@ -74,20 +76,39 @@ export async function startFleet(options: FleetOptions) {
       source: receiveAndClaim({ ...hands, leases: hands.ledger }),
       scrapers,
       tools: NO_TOOLS,
-      heartbeat: index < lameWorkers ? NO_HEARTBEAT : heartbeatOf(hands, leaseMs, onTrouble),
-      settings: { lane: 'http', slots, leaseMs, drainGraceMs: 2000, settleEveryMs: 30_000 },
+      heartbeat: isLame ? NO_HEARTBEAT : heartbeatOf(hands, leaseMs, onTrouble),
+      settings: {
+        ...{ lane: 'http', leaseMs, drainGraceMs: 2000, settleEveryMs: pace.settleEveryMs },
+        slots: isLame ? 1 : options.slots,
+      },
     });
-    return { ...hands, working: worker.run(stop.signal) };
+    return { ...hands, worker };
   });
+  const working: Promise<void>[] = [];
+  const start = (some: typeof workers) => working.push(...some.map(({ worker }) => worker.run(stop.signal)));
+  start(isFirstLame ? workers.slice(0, 1) : workers);
+  let stopping: Promise<void> | null = null;
   return {
     controllers,
-    async stop() {
-      stop.abort();
-      await Promise.all(workers.map(({ working }) => working));
-      await Promise.all(controllers.map(({ controller }) => controller.stop()));
-      await Promise.all([...workers, ...controllers].map((hands) => hands.close()));
+    workers,
+    /** All but a first one that is lame. */
+    startOthers: () => start(workers.slice(1)),
+    stop() {
+      stopping ??= stopAll();
+      return stopping;
     },
   };
+
+  async function stopAll(): Promise<void> {
+    stop.abort();
+    await Promise.all(working);
+    await Promise.all(controllers.map(({ controller }) => controller.stop()));
+    await Promise.all([...workers, ...controllers].map((hands) => hands.close()));
+  }
+}
+
+function productionLeaseMs({ settings }: FleetOptions): number {
+  return loadConfig({ backend: { kind: 'aws', ...settings } }, {}).leaseMs;
 }
 
 const NO_HEARTBEAT: Heartbeat = { hold() {}, drop() {}, onLost() {}, stop: async () => {} };
@@ -99,9 +120,6 @@ function heartbeatOf(
 ): Heartbeat {
   return inProcessHeartbeat({ ...hands, leases: ledger, leaseMs, onTrouble: (error) => onTrouble('heartbeat', error) });
 }
-
-/** Short, because a fault proxy loses messages: in production a message is late far more often than lost. */
-const LOST_AFTER_MS = 5000;
 
 function openHands(
   { settings, overrides }: FleetOptions,

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ItemRecord } from '../../../src/domain/item.ts';
+import type { Outcome } from '../../../src/domain/outcome.ts';
+import type { Ledger, RetryFilter } from '../../../src/ports/ledger.ts';
+import { allItems, givenJob, jobOf, takeOut } from '../../contract/ledger/hands.ts';
+import { failedWith, NOW, partOf, settlement } from '../../support/builders.ts';
+import { openLedgerRoom } from './ledger-room.ts';
+
+const room = openLedgerRoom();
+const ALL: RetryFilter = { errorType: null, itemIds: null, preview: false };
+
+/** A job of which every item failed. */
+async function failedJob(ledger: Ledger, jobId: string, items: number, outcome: (seq: number) => Outcome) {
+  await givenJob(ledger, { jobId, items, policy: { throttling: { max_concurrent_workers: 100 } } });
+  for (;;) {
+    const leases = await takeOut(ledger, jobId, { perBatch: 100 });
+    if (leases.length === 0) break;
+    const parts = leases.map((lease) => ({
+      ...{ token: lease.token, jobId },
+      items: lease.items.map((item) => settlement(item, outcome(item.seq))),
+    }));
+    await ledger.settle(parts, NOW);
+  }
+  assert.equal((await jobOf(ledger, jobId)).counts.failed, items);
+}
+
+/** How many were reopened by each of the calls that it takes. */
+async function reopenAll(ledger: Ledger, jobId: string, filter: RetryFilter): Promise<number[]> {
+  const steps: number[] = [];
+  let after: string | null = null;
+  do {
+    const answer = await ledger.reopen(jobId, filter, { after, limit: 1000 }, 0, NOW);
+    assert.ok('kind' in answer && answer.kind === 'reopened');
+    steps.push(answer.items);
+    after = answer.next;
+  } while (after !== null);
+  return steps;
+}
+
+function statuses(items: readonly ItemRecord[]): Record<string, number> {
+  const groups = Map.groupBy(items, ({ status }) => status);
+  return Object.fromEntries([...groups].map(([status, { length }]) => [status, length]));
+}
+
+/** Each item fails in a way of its own: digits would be taken for particulars of one and the same. */
+const ownFailure = (seq: number) =>
+  failedWith('timeout', `waited for ${'abcdefghij'[Math.floor(seq / 10) % 10]}${'abcdefghij'[seq % 10]}`);
+
+test('hundreds of failed items that have chunks and a failure in common are reopened in one step', async () => {
+  const { ledger } = await room.open();
+  await failedJob(ledger, 'alike', 900, () => failedWith('timeout'));
+  assert.deepEqual(await reopenAll(ledger, 'alike', ALL), [900]);
+  assert.deepEqual(statuses(await allItems(ledger, 'alike')), { pending: 900 });
+  assert.deepEqual(await ledger.failureGroups('alike', 10), []);
+  assert.equal((await jobOf(ledger, 'alike')).counts.failed, 0);
+});
+
+test('items of which each has its own failure are reopened in as many steps as it takes, none left out', async () => {
+  const { ledger } = await room.open();
+  await failedJob(ledger, 'unlike', 100, ownFailure);
+  assert.deepEqual(await reopenAll(ledger, 'unlike', ALL), [86, 14]);
+  assert.deepEqual(statuses(await allItems(ledger, 'unlike')), { pending: 100 });
+  assert.deepEqual(await ledger.failureGroups('unlike', 10), []);
+});
+
+test('named items from all over a job are reopened in as many steps as it takes, those named twice once', async () => {
+  const { ledger } = await room.open();
+  await givenJob(ledger, { jobId: 'spread', items: 4500, policy: { throttling: { max_concurrent_workers: 100 } } });
+  const leases = await takeOut(ledger, 'spread', { perBatch: 100 });
+  const byChunk = Map.groupBy(leases, ({ items }) => Math.floor((items[0]?.seq ?? 0) / 100));
+  const firsts = [...byChunk].slice(0, 31).map(([chunk, [lease]]) => {
+    assert.ok(lease?.items[0] !== undefined);
+    return { lease, item: lease.items[0], outcome: ownFailure(chunk) };
+  });
+  assert.equal(firsts.length, 31);
+  await ledger.settle(
+    firsts.map(({ lease, item, outcome }) => partOf(lease, outcome, [item])),
+    NOW,
+  );
+  const named = firsts.map(({ item }) => item.itemId).reverse();
+  const itemIds = [...named.slice(0, 20), 'nobody', ...named];
+  // Each is the only one of its chunk and of its group: three actions.
+  assert.deepEqual(await reopenAll(ledger, 'spread', { ...ALL, itemIds, preview: true }), [29, 2]);
+  assert.deepEqual(await reopenAll(ledger, 'spread', { ...ALL, itemIds }), [29, 2]);
+  assert.equal((await jobOf(ledger, 'spread')).counts.failed, 0);
+  const reopened = await Promise.all(named.map((itemId) => ledger.item('spread', itemId)));
+  assert.deepEqual(new Set(reopened.map((item) => item?.status)), new Set(['pending']));
+});

@@ -1,0 +1,75 @@
+import { after, before } from 'node:test';
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { type AwsClients, openAwsClients } from '../../../src/adapters/aws/clients.ts';
+import { type DynamoLedgerParts, openDynamoLedger } from '../../../src/adapters/aws/ledger.ts';
+import { provisionTable } from '../../../src/adapters/aws/provision-table.ts';
+import { systemClock } from '../../../src/adapters/system/clock.ts';
+import { startDynamo } from '../../support/aws/emulators.ts';
+import { type Relay, type Relaying, startRelay } from '../../support/aws/relay.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const TABLE = 'trawl';
+
+/** A table for the tests of a file, and ledgers on it, each as in a process of its own. */
+export interface LedgerRoom {
+  /** `relaying`: what stands between it and the table. */
+  open(parts?: Partial<DynamoLedgerParts>, relaying?: Relaying): Promise<ReturnType<typeof openDynamoLedger>>;
+  /** Keys of all rows but those of news, as `pk sk`. */
+  rows(): Promise<readonly string[]>;
+}
+
+export function openLedgerRoom(): LedgerRoom {
+  const clock = systemClock();
+  const clients: AwsClients[] = [];
+  const relays: Relay[] = [];
+  const opened: { close(): Promise<void> }[] = [];
+  let url = '';
+  let stop = async () => {};
+  const connect = (dynamo: string) => {
+    const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+    const client = openAwsClients({ region: 'us-east-1', credentials, endpoints: { dynamo } });
+    clients.push(client);
+    return client.dynamo;
+  };
+  before(async () => {
+    ({ url, stop } = await startDynamo());
+    await provisionTable({
+      ...{ dynamo: connect(url), tableName: TABLE, clock, signal: new AbortController().signal },
+    });
+  });
+  after(async () => {
+    for (const each of opened) await each.close();
+    for (const client of clients) client.close();
+    for (const relay of relays) await relay.stop();
+    await stop();
+  });
+  return {
+    async open(parts = {}, relaying) {
+      const relay = relaying === undefined ? null : await startRelay(url, relaying);
+      if (relay !== null) relays.push(relay);
+      const dynamo = connect(relay?.url ?? url);
+      const ledger = openDynamoLedger({ dynamo, tableName: TABLE, clock, listen: false, ...parts });
+      opened.push(ledger);
+      return ledger;
+    },
+    async rows() {
+      const { Items = [] } = await connect(url).send(new ScanCommand({ TableName: TABLE, ConsistentRead: true }));
+      const names = Items.map((row) => `${row['pk']?.S} ${row['sk']?.S}`);
+      return names.filter((name) => !name.startsWith('NEWS#'));
+    },
+  };
+}
+
+/** Stands still like any fake clock; but names are made by all who share a table, and must differ. */
+export class OwnClock extends FakeClock {
+  readonly #names = systemClock();
+
+  override id(): string {
+    return this.#names.id();
+  }
+
+  /** Until whoever runs behind our back, so many of them, has nothing to do but to wait. */
+  async rest(sleepers: number): Promise<void> {
+    while (this.sleepers < sleepers) await this.turn();
+  }
+}

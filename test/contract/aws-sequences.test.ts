@@ -1,0 +1,13 @@
+import { after } from 'node:test';
+import { startDynamoLedgers } from './dynamo-ledgers.ts';
+import { modelCases } from './ledger/model-cases.ts';
+import { suite } from './suite.ts';
+
+const ledgers = await startDynamoLedgers();
+after(() => ledgers.stop());
+
+// In a file of its own, so that another processor has it: every step is compared by some fifty requests. Many long
+// sequences are `npm run sequences`.
+suite('sequences on DynamoDB', ledgers.open, {}, (add) => {
+  modelCases(add, ledgers.open, { runs: 5, commands: 40 });
+});

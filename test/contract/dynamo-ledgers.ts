@@ -1,0 +1,30 @@
+import { openAwsClients } from '../../src/adapters/aws/clients.ts';
+import { openDynamoLedger } from '../../src/adapters/aws/ledger.ts';
+import { provisionTable } from '../../src/adapters/aws/provision-table.ts';
+import { systemClock } from '../../src/adapters/system/clock.ts';
+import { startDynamo } from '../support/aws/emulators.ts';
+
+/** Ledgers on an emulator, over HTTP, each with a real table of its own. */
+export async function startDynamoLedgers() {
+  const server = await startDynamo();
+  const clients = openAwsClients({
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    endpoints: { dynamo: server.url },
+  });
+  const { dynamo } = clients;
+  const clock = systemClock();
+  let tables = 0;
+  return {
+    async open() {
+      tables += 1;
+      const tableName = `ledger-${process.pid}-${tables}`;
+      await provisionTable({ dynamo, tableName, clock, signal: new AbortController().signal });
+      return openDynamoLedger({ dynamo, tableName, clock, listen: false });
+    },
+    async stop() {
+      clients.close();
+      await server.stop();
+    },
+  };
+}

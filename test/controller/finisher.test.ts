@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { test } from 'node:test';
+import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
+import { MemoryResultStore } from '../../src/adapters/memory/result-store.ts';
+import { type EngineEvent, EventStream } from '../../src/controller/events.ts';
+import { Finisher } from '../../src/controller/finisher.ts';
+import { verifyJob } from '../../src/controller/verify.ts';
+import type { ItemRecord } from '../../src/domain/item.ts';
+import { NO_FAULTS } from '../../src/ports/faults.ts';
+import type { ItemFilter, Page, PageRequest } from '../../src/ports/ledger.ts';
+import { change, givenJob, jobOf, runAll } from '../contract/ledger/hands.ts';
+import { failedWith, NOW } from '../support/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+const digest = (text: string) => hash('sha256', text);
+
+/** A ledger that is read in the middle of a write, once for each of the jobs that are named. */
+class TornLedger extends MemoryLedger {
+  readonly #torn: Set<string>;
+  readonly #tear: (entries: readonly ItemRecord[]) => readonly ItemRecord[];
+
+  constructor(jobIds: readonly string[], tear: (entries: readonly ItemRecord[]) => readonly ItemRecord[]) {
+    super();
+    this.#torn = new Set(jobIds);
+    this.#tear = tear;
+  }
+
+  override async items(jobId: string, filter: ItemFilter, request: PageRequest): Promise<Page<ItemRecord>> {
+    const page = await super.items(jobId, filter, request);
+    return this.#torn.delete(jobId) ? { ...page, entries: this.#tear(page.entries) } : page;
+  }
+}
+
+/** Two jobs that are over, of ten items each; the first is read amiss once. */
+async function given(tear: (entries: readonly ItemRecord[]) => readonly ItemRecord[]) {
+  const ledger = new TornLedger(['torn'], tear);
+  for (const jobId of ['torn', 'other']) {
+    await givenJob(ledger, { jobId, items: 10 });
+    await runAll(ledger, jobId, jobId === 'torn' ? failedWith('blocked') : undefined);
+    await change(ledger, jobId, { kind: 'complete' });
+  }
+  const store = new MemoryResultStore();
+  const events = new EventStream();
+  const heard: EngineEvent[] = [];
+  events.subscribe((event) => heard.push(event));
+  const clock = new FakeClock({ now: NOW });
+  const finisher = new Finisher({ ledger, store, clock, faults: NO_FAULTS, events, digest, mayWork: () => true });
+  return { ledger, store, finisher, heard };
+}
+
+const AMISS = [
+  {
+    what: 'misses an item',
+    tear: (entries: readonly ItemRecord[]) => entries.toSpliced(3, 1),
+    said: /^Error: manifest of job torn: its items add up to \{.*"failed":9,.*\}, its counters say \{"total":10,.*\}$/,
+  },
+  {
+    what: 'misses how an item ended',
+    tear: (entries: readonly ItemRecord[]) =>
+      entries.with(3, { ...(entries[3] as ItemRecord), status: 'in_progress' as const }),
+    said: /^Error: manifest of job torn: p-3 is in_progress, its counters say \{"total":10,.*\}$/,
+  },
+  {
+    what: 'has an item as it was before',
+    tear: (entries: readonly ItemRecord[]) =>
+      entries.with(3, { ...(entries[3] as ItemRecord), status: 'cancelled' as const }),
+    said: /^Error: manifest of job torn: its items add up to \{.*"failed":9,.*"cancelled":1\}, its counters say .*$/,
+  },
+];
+
+for (const { what, tear, said } of AMISS) {
+  test(`a page that ${what} makes no index: it is told, other jobs get theirs, and the next round reads again`, async () => {
+    const { ledger, store, finisher, heard } = await given(tear);
+    assert.equal(await finisher.runOnce(), 1);
+    assert.equal((await jobOf(ledger, 'torn')).manifest, null);
+    assert.ok((await jobOf(ledger, 'other')).manifest !== null);
+    assert.equal(await store.get('torn/job_metadata.json'), null);
+    const errors = heard.filter((event) => event.kind === 'engine-error');
+    assert.deepEqual(
+      errors.map(({ where }) => where),
+      ['finisher'],
+    );
+    assert.match(String(errors[0]?.error), said);
+
+    assert.equal(await finisher.runOnce(), 1);
+    assert.ok((await jobOf(ledger, 'torn')).manifest !== null);
+    const report = await verifyJob({ store, digest }, 'torn');
+    assert.ok(report.kind === 'checked');
+    assert.deepEqual([report.problems, report.counts.failed], [[], 10]);
+    assert.equal(heard.filter(({ kind }) => kind === 'engine-error').length, 1);
+  });
+}
