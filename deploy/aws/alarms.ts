@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import {
   type Alarm,
   ComparisonOperator,
@@ -8,6 +8,7 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
@@ -32,6 +33,7 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { metrics, queues, controller, settings }: AlarmParts) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { enforceSSL: true, displayName: `${settings.stackName} alarms` });
+    this.#letAlarmsPublish();
     if (settings.alarmEmail !== null) this.topic.addSubscription(new EmailSubscription(settings.alarmEmail));
 
     const deadLetters = LANES.map((lane) =>
@@ -73,6 +75,20 @@ export class Alarms extends Construct {
     ];
   }
 
+  /** A topic with a policy of its own has not the one by which everything of its account may publish. */
+  #letAlarmsPublish(): void {
+    this.topic.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'AllowAlarms',
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [this.topic.topicArn],
+        // Alarms of other accounts are sent by the same service.
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    );
+  }
+
   /** By default: more than the threshold once, and silence is good news. */
   #alarm(
     id: string,
@@ -106,7 +122,7 @@ function deadLettersOf({ deadLetters }: LaneQueue): MathExpression {
 }
 
 /** 1 while there are jobs in progress and no item came to an end. Where nothing was settled, nothing was told: FILL. */
-export function noProgress(metrics: TrawlMetrics): MathExpression {
+function noProgress(metrics: TrawlMetrics): MathExpression {
   const period = Duration.minutes(5);
   return new MathExpression({
     expression: 'IF(jobs > 0 AND FILL(settled, 0) == 0, 1, 0)',

@@ -83,6 +83,8 @@ export class ControllerService extends Construct {
       idleTimeout: Duration.seconds(120),
       dropInvalidHeaderFields: true,
     });
+    // In the internet too, whoever names networks means these and no others.
+    const isForAll = settings.isPublic && settings.allowFrom.length === 0;
     const isEncrypted = settings.certificateArn !== null;
     const listener = this.loadBalancer.addListener('Listener', {
       protocol: isEncrypted ? ApplicationProtocol.HTTPS : ApplicationProtocol.HTTP,
@@ -92,11 +94,12 @@ export class ControllerService extends Construct {
             certificates: [ListenerCertificate.fromArn(settings.certificateArn)],
             sslPolicy: SslPolicy.RECOMMENDED_TLS,
           }),
-      open: settings.isPublic,
+      open: isForAll,
     });
-    if (!settings.isPublic) {
-      const from = Peer.ipv4(network.vpc.vpcCidrBlock);
-      listener.connections.allowFrom(from, Port.tcp(isEncrypted ? 443 : 80), 'from inside the network');
+    const port = Port.tcp(isEncrypted ? 443 : 80);
+    if (!isForAll) {
+      listener.connections.allowFrom(Peer.ipv4(network.vpc.vpcCidrBlock), port, 'from inside the network');
+      for (const from of settings.allowFrom) listener.connections.allowFrom(Peer.ipv4(from), port, 'allowFrom');
     }
     this.targets = listener.addTargets('Controllers', {
       port: PORT,

@@ -10,6 +10,7 @@ import {
   Metric,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
+import { TABLE_SCHEMA } from '../../src/adapters/aws/table-schema.ts';
 import { FAILURE_TYPES } from '../../src/domain/failure.ts';
 import { LANES, type Lane } from '../../src/domain/lane.ts';
 import type { TrawlMetrics } from './metrics.ts';
@@ -97,7 +98,16 @@ function laneGraph(lane: Lane, { queues, workers }: DashboardParts): IWidget {
 function tableCost({ storage: { table } }: DashboardParts): IWidget {
   const options = { period: Duration.minutes(5), statistic: 'Sum' };
   const used = [table.metricConsumedWriteCapacityUnits(options), table.metricConsumedReadCapacityUnits(options)];
-  return graph('DynamoDB: units', used, { width: 8 });
+  // An index that takes no more writes holds up those of the table, and is counted by itself.
+  const indexes = TABLE_SCHEMA.indexes.map(({ name }) =>
+    table.metric('WriteThrottleEvents', {
+      ...options,
+      label: `WriteThrottleEvents of ${name}`,
+      dimensionsMap: { TableName: table.tableName, GlobalSecondaryIndexName: name },
+    }),
+  );
+  const throttled = [table.metric('WriteThrottleEvents', options), table.metric('ReadThrottleEvents', options)];
+  return graph('DynamoDB: units, and throttles', used, { right: [...throttled, ...indexes], width: 8 });
 }
 
 /** Empty receives are paid for like others. */

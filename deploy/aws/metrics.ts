@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import { EMF, EMF_DIMENSIONS, EMF_NAMESPACE } from '../../src/controller/metrics/embedded-format.ts';
+import { EMF, EMF_DIMENSIONS, EMF_NAMESPACE } from '../../src/controller/metrics/emf-names.ts';
 import type { FailureType } from '../../src/domain/failure.ts';
 
 /** What Trawl tells CloudWatch through its log, by the names under which it does. */

@@ -16,13 +16,15 @@ export class Network extends Construct {
   /** Where tasks run. */
   readonly tasks: { readonly vpcSubnets: SubnetSelection; readonly assignPublicIp: boolean };
 
-  constructor(scope: Construct, id: string, { exit }: Settings) {
+  constructor(scope: Construct, id: string, { exit, vpcCidr }: Settings) {
     super(scope, id);
     const isPublic = exit === 'public';
-    const open = { name: 'public', subnetType: SubnetType.PUBLIC, cidrMask: 20 };
-    const inner = { name: 'tasks', subnetType: SubnetType.PRIVATE_WITH_EGRESS, cidrMask: 20 };
+    // A sixteenth each, for up to two kinds in two zones: there is room for more of both.
+    const cidrMask = Number(vpcCidr.split('/')[1]) + 4;
+    const open = { name: 'public', subnetType: SubnetType.PUBLIC, cidrMask };
+    const inner = { name: 'tasks', subnetType: SubnetType.PRIVATE_WITH_EGRESS, cidrMask };
     const vpc = new Vpc(this, 'Vpc', {
-      ipAddresses: IpAddresses.cidr('10.20.0.0/16'),
+      ipAddresses: IpAddresses.cidr(vpcCidr),
       // By name, they would have to be looked up in an account.
       maxAzs: 2,
       // One: should its zone fail, workers reach no site for a while, and the ledger waits. Another costs as much again.

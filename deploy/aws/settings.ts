@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import { LANES, type Lane } from '../../src/domain/lane.ts';
 
 /**
@@ -14,6 +15,10 @@ export interface Settings {
   readonly isPublic: boolean;
   /** For HTTPS: the certificate that the load balancer shows. */
   readonly certificateArn: string | null;
+  /** Networks besides the stack's own from which the API may be reached. */
+  readonly allowFrom: readonly string[];
+  /** The addresses of the stack's own network: must not be those of a network that is joined to it. */
+  readonly vpcCidr: string;
   /** `nat`: tasks have private addresses and share an exit. `public`: each has its own, and there is no NAT to pay. */
   readonly exit: 'nat' | 'public';
   /** Whether workers are on Spot, at a third of the price, or on demand, where there is always room. */
@@ -42,15 +47,20 @@ export function readSettings(context: Context): Settings {
     architecture: choice(context, 'architecture', ['x86', 'arm']),
     isPublic: choice(context, 'public', ['false', 'true']) === 'true',
     certificateArn: text(context, 'certificateArn', /^arn:[\w-]+:acm:\S+$/),
+    allowFrom: list(given(context, 'allowFrom') ?? '').map((each) => cidr('allowFrom', each, ALLOWED_SIZES)),
+    vpcCidr: cidr('vpcCidr', given(context, 'vpcCidr') ?? '10.20.0.0/16', NETWORK_SIZES),
     exit: choice(context, 'exit', ['nat', 'public']),
     isOnSpot: choice(context, 'spot', ['true', 'false']) === 'true',
-    maxWorkers: { http: count(context, 'maxHttpWorkers', 20, 1), browser: count(context, 'maxBrowserWorkers', 10, 1) },
+    maxWorkers: {
+      http: count(context, 'maxHttpWorkers', 20, 1, MAX_WORKERS),
+      browser: count(context, 'maxBrowserWorkers', 10, 1, MAX_WORKERS),
+    },
     slots: { http: count(context, 'httpSlots', 16, 1), browser: count(context, 'browserSlots', 4, 1) },
     coolAfterDays: count(context, 'coolAfterDays', 30, 0),
     expireAfterDays: count(context, 'expireAfterDays', 0, 0),
     logDays: Number(choice(context, 'logDays', ['30', '1', '3', '7', '14', '60', '90', '180', '365'])),
     alarmEmail: text(context, 'alarmEmail', /^\S+@\S+$/),
-    proxySecrets: proxies(text(context, 'proxySecrets', /^.+$/) ?? ''),
+    proxySecrets: proxies(given(context, 'proxySecrets') ?? ''),
   };
   // A key that goes through the internet in plain text is nobody's secret.
   if (settings.isPublic && settings.certificateArn === null) {
@@ -66,6 +76,15 @@ export function readSettings(context: Context): Settings {
 
 /** What Glacier Instant Retrieval bills for, however early an object is deleted. */
 const COOL_MIN_DAYS = 90;
+
+/** More would be more than the twenty steps that a policy may have: see `capacitySteps`. */
+export const MAX_WORKERS = 1000;
+
+/** A network of AWS has at most a /16; in one smaller than a /22, parts of a sixteenth have no room for all tasks. */
+const NETWORK_SIZES = { largest: 16, smallest: 22 } as const;
+
+/** Not everybody: for that there is public=true. The largest of the private networks is a /8. */
+const ALLOWED_SIZES = { largest: 8, smallest: 32 } as const;
 
 function given(context: Context, name: string): string | null {
   const value = context(name);
@@ -86,18 +105,38 @@ function choice<const T extends string>(context: Context, name: string, choices:
   return known;
 }
 
-function count(context: Context, name: string, normal: number, min: number): number {
+function count(context: Context, name: string, normal: number, min: number, max = Infinity): number {
   const value = Number(given(context, name) ?? normal);
-  if (!Number.isSafeInteger(value) || value < min) throw new Error(`${name}: must be a whole number from ${min} on`);
+  if (!Number.isSafeInteger(value) || value < min || value > max) {
+    throw new Error(`${name}: must be a whole number from ${min} ${max === Infinity ? 'on' : `to ${max}`}`);
+  }
   return value;
 }
 
+function list(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+}
+
+/** Written as AWS keeps it, with nothing behind the part that counts: otherwise every deployment would find a change. */
+function cidr(name: string, text: string, { largest, smallest }: { largest: number; smallest: number }): string {
+  const [, address = '', bits = ''] = /^([\d.]+)\/(\d{1,2})$/.exec(text) ?? [];
+  const size = Number(bits);
+  if (!isIPv4(address) || size < largest || size > smallest) {
+    throw new Error(`${name}: ${text} is not like 10.20.0.0/16, from /${largest} to /${smallest}`);
+  }
+  const number = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+  if (number % 2 ** (32 - size) !== 0) throw new Error(`${name}: ${text} is an address in a network, not a network`);
+  return text;
+}
+
 /** `PROXY_URL=trawl/proxy-url,PROXY_CUSTOMER=trawl/proxy-customer`. */
-function proxies(list: string): Readonly<Record<string, string>> {
-  const entries = list.split(',').filter((each) => each !== '');
+function proxies(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    entries.map((entry): [string, string] => {
-      const [, name, secret] = /^(PROXY_[A-Z_]+)=([\w/+=.@-]+)$/.exec(entry.trim()) ?? [];
+    list(text).map((entry): [string, string] => {
+      const [, name, secret] = /^(PROXY_[A-Z_]+)=([\w/+=.@-]+)$/.exec(entry) ?? [];
       if (name === undefined || secret === undefined) {
         throw new Error(`proxySecrets: ${entry} is not like PROXY_URL=name-of-a-secret`);
       }

@@ -17,6 +17,10 @@ const SIZES = {
  * Workers of one lane, on Spot: a third of the price for tasks that may be taken away at two minutes' notice. The notice
  * is a SIGTERM, and a worker that gets one finishes or gives back what it has; one that is killed loses its lease, and
  * the ledger gives its items to another.
+ *
+ * There is no health check of the container. Nobody calls a worker, so that it has no port to ask, and a command beside it
+ * would see only that the process is there, which is what ECS knows. One that hangs with work in its hands is killed by a
+ * thread of its own (`worker/watchdog.ts`), and then ECS starts another.
  */
 export class WorkerService extends Construct {
   readonly service: FargateService;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EMF, EMF_DIMENSIONS, EMF_NAMESPACE } from '../../src/controller/metrics/embedded-format.ts';
+import { TABLE_SCHEMA } from '../../src/adapters/aws/table-schema.ts';
+import { EMF, EMF_DIMENSIONS, EMF_NAMESPACE } from '../../src/controller/metrics/emf-names.ts';
 import { FAILURE_TYPES } from '../../src/domain/failure.ts';
 import { LANES } from '../../src/domain/lane.ts';
 import { onlyResource, resourcesOf, synthesized } from './synthesized.ts';
@@ -29,6 +30,28 @@ test('each alarm says what to do, and goes to the one topic when it begins and w
     assert.deepEqual(Properties['AlarmActions'], [{ Ref: topic?.id }]);
     assert.deepEqual(Properties['OKActions'], [{ Ref: topic?.id }]);
   }
+});
+
+test('alarms of this account may be sent to the topic, by nobody else and not in plain text', () => {
+  const topic = { Ref: onlyResource(template, 'AWS::SNS::Topic', '').id };
+  const { Properties } = onlyResource(template, 'AWS::SNS::TopicPolicy', '');
+  assert.deepEqual(Properties['Topics'], [topic]);
+  const { Statement: statements } = Properties['PolicyDocument'] as { Statement: { Effect: string }[] };
+  assert.deepEqual(
+    statements.filter(({ Effect }) => Effect === 'Allow'),
+    [
+      {
+        Sid: 'AllowAlarms',
+        Effect: 'Allow',
+        Principal: { Service: 'cloudwatch.amazonaws.com' },
+        Action: 'sns:Publish',
+        Resource: topic,
+        Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+      },
+    ],
+  );
+  const [denied] = statements.filter(({ Effect }) => Effect === 'Deny');
+  assert.match(JSON.stringify(denied), /"aws:SecureTransport":"false"/);
 });
 
 test('silence is good news, but for who leads', () => {
@@ -92,6 +115,11 @@ test('alarms and dashboard ask for metrics that are told', () => {
   }
   for (const name of [
     'ConsumedWriteCapacityUnits',
+    '"AWS/DynamoDB","WriteThrottleEvents","TableName","x"',
+    '"AWS/DynamoDB","ReadThrottleEvents","TableName","x"',
+    ...TABLE_SCHEMA.indexes.map(
+      (index) => `"AWS/DynamoDB","WriteThrottleEvents","GlobalSecondaryIndexName","${index.name}","TableName","x"`,
+    ),
     'NumberOfMessagesSent',
     'NumberOfEmptyReceives',
     'BucketSizeBytes',

@@ -97,6 +97,14 @@ test('only the image with a browser has one, and no image has tools of developme
   assert.match(allOf('RUN', 'packages').join(' '), /npm ci --omit=dev --omit=optional --ignore-scripts/);
 });
 
+test('what the pages call an install for production is what the images do', () => {
+  const [command] = /npm ci --omit=\w+ --omit=\w+/.exec(allOf('RUN', 'packages').join(' ')) ?? [];
+  for (const page of ['README.md', 'docs/operations.md', 'docs/decisions/0013-emulators-from-npm.md']) {
+    const named = [...read(page).matchAll(/npm ci --omit[^`]*/g)].map(([text]) => text);
+    assert.deepEqual([...new Set(named)], [command], page);
+  }
+});
+
 test('what is copied exists, and is let through to Docker, and nothing else is', () => {
   const sources = [...new Set(['packages', 'http', 'browser'].flatMap(copies).flatMap((each) => each.sources))];
   for (const source of sources) assert.ok(existsSync(join(PROJECT, source)), source);

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Match } from 'aws-cdk-lib/assertions';
 import { capacitySteps } from '../../deploy/aws/scaling.ts';
-import { readSettings } from '../../deploy/aws/settings.ts';
+import { MAX_WORKERS, readSettings } from '../../deploy/aws/settings.ts';
 import { DRAIN_SECONDS, LEASE_SECONDS, STOP_SECONDS, VISIBILITY_SECONDS } from '../../deploy/aws/timing.ts';
 import { TABLE_SCHEMA } from '../../src/adapters/aws/table-schema.ts';
 import { loadConfig } from '../../src/config.ts';
 import { LANES } from '../../src/domain/lane.ts';
-import { onlyResource, resourcesOf, synthesized } from './synthesized.ts';
+import { onlyResource, type Resource, resourcesOf, synthesized } from './synthesized.ts';
 
 const template = synthesized();
 
@@ -180,6 +180,44 @@ test('two controllers stand behind a load balancer that asks whether they live, 
   assert.doesNotMatch(open, /"SecurityGroupIngress":\[[^\]]*0\.0\.0\.0\/0/);
 });
 
+/** From where the load balancer takes connections: a network as text, or as a reference to the stack's own. */
+function admitted(of: typeof template): readonly unknown[] {
+  const { Properties } = onlyResource(of, 'AWS::EC2::SecurityGroup', 'ControllerLoadBalancer');
+  const rules = Properties['SecurityGroupIngress'] as { CidrIp: unknown; FromPort: number }[];
+  return rules.map(({ CidrIp, FromPort }) => [CidrIp, FromPort]);
+}
+
+test('the API is reached from its own network and from those that are named, and in the internet from all or these', () => {
+  const own = { 'Fn::GetAtt': [onlyResource(template, 'AWS::EC2::VPC', '').id, 'CidrBlock'] };
+  assert.deepEqual(admitted(template), [[own, 80]]);
+  const named = { allowFrom: '192.168.0.0/16, 172.16.4.0/22', vpcCidr: '10.77.0.0/20' };
+  const joined = synthesized(named);
+  const both = (port: number) => [
+    [own, port],
+    ['192.168.0.0/16', port],
+    ['172.16.4.0/22', port],
+  ];
+  assert.deepEqual(admitted(joined), both(80));
+  const encrypted = { public: 'true', certificateArn: 'arn:aws:acm:eu-central-1:1:certificate/x' };
+  assert.deepEqual(admitted(synthesized({ ...encrypted, ...named })), both(443));
+  assert.deepEqual(admitted(synthesized(encrypted)), [['0.0.0.0/0', 443]]);
+
+  template.hasResourceProperties('AWS::EC2::VPC', { CidrBlock: '10.20.0.0/16' });
+  joined.hasResourceProperties('AWS::EC2::VPC', { CidrBlock: '10.77.0.0/20' });
+  assert.deepEqual(
+    resourcesOf(joined, 'AWS::EC2::Subnet').map(({ Properties }) => Properties['CidrBlock']),
+    ['10.77.0.0/24', '10.77.1.0/24', '10.77.2.0/24', '10.77.3.0/24'],
+  );
+});
+
+test('providers of capacity are there before every service, and go after it', () => {
+  const { id, Properties } = onlyResource(template, 'AWS::ECS::ClusterCapacityProviderAssociations', '');
+  assert.deepEqual(Properties['CapacityProviders'], ['FARGATE', 'FARGATE_SPOT']);
+  const services = Object.entries(template.findResources('AWS::ECS::Service'));
+  assert.equal(services.length, 1 + LANES.length);
+  for (const [name, { DependsOn }] of services) assert.ok(DependsOn.includes(id), name);
+});
+
 test('the key of the API is made by Secrets Manager, and only controllers get it', () => {
   template.hasResourceProperties('AWS::SecretsManager::Secret', {
     GenerateSecretString: { ExcludePunctuation: true, PasswordLength: 40 },
@@ -200,31 +238,67 @@ test('workers are on Spot, at no fixed number, and scale from none by what is in
     assert.equal(service.Properties['DesiredCount'], undefined);
     const target = onlyResource(template, 'AWS::ApplicationAutoScaling::ScalableTarget', `Workers${lane}`);
     assert.equal(target.Properties['MinCapacity'], 0);
-    const alarms = resourcesOf(template, 'AWS::CloudWatch::Alarm').filter(({ id }) => id.startsWith(`Workers${lane}`));
-    assert.equal(alarms.length, 2);
-    for (const { Properties } of alarms) {
+  }
+});
+
+test('that there is work is a change of state of its own, and so is that there was none for five minutes', () => {
+  for (const lane of LANES) {
+    const work = scalingAlarm(lane, 'Work');
+    const noWork = scalingAlarm(lane, 'NoWork');
+    assert.deepEqual(
+      [work.Properties['ComparisonOperator'], work.Properties['Threshold'], work.Properties['EvaluationPeriods']],
+      ['GreaterThanOrEqualToThreshold', 1, 1],
+    );
+    assert.deepEqual(
+      [noWork.Properties['ComparisonOperator'], noWork.Properties['Threshold'], noWork.Properties['EvaluationPeriods']],
+      ['LessThanThreshold', 1, 5],
+    );
+    for (const { Properties } of [work, noWork]) {
       const text = JSON.stringify(Properties['Metrics']);
       assert.match(text, /"waiting \+ delivered"/);
+      assert.match(text, /"Period":60,/);
       assert.match(text, new RegExp(`"QueueName","Value":\\{"Fn::GetAtt":\\["Queues${lane}[0-9A-F]{8}"`));
-      assert.equal(Number(Properties['Threshold']) % 1, 0.5, 'both alarms would hold on the border');
+      assert.equal(Properties['TreatMissingData'], 'missing', 'silence neither starts tasks nor takes them away');
     }
+    assert.deepEqual(policyOf(noWork), {
+      AdjustmentType: 'ExactCapacity',
+      MetricAggregationType: 'Maximum',
+      StepAdjustments: [{ MetricIntervalUpperBound: 0, ScalingAdjustment: 0 }],
+    });
+    const { StepAdjustments, ...up } = policyOf(work);
+    assert.deepEqual(up, { AdjustmentType: 'ExactCapacity', MetricAggregationType: 'Maximum', Cooldown: 300 });
+    const [first] = StepAdjustments as unknown[];
+    const slots = readSettings(() => undefined).slots[lane];
+    assert.deepEqual(first, { MetricIntervalLowerBound: 0, MetricIntervalUpperBound: slots, ScalingAdjustment: 1 });
   }
   template.resourcePropertiesCountIs('AWS::ApplicationAutoScaling::ScalingPolicy', { PolicyType: 'StepScaling' }, 4);
 });
 
-test('there are always enough tasks for what is in the queue, and none for nothing', () => {
+function scalingAlarm(lane: string, name: string): Resource {
+  return onlyResource(template, 'AWS::CloudWatch::Alarm', `Workers${lane}ServiceTaskCount${name}`);
+}
+
+/** What the only action of an alarm sets. */
+function policyOf({ Properties }: Resource): Readonly<Record<string, unknown>> {
+  const [action, ...others] = Properties['AlarmActions'] as { Ref: string }[];
+  assert.deepEqual(others, []);
+  const policy = onlyResource(template, 'AWS::ApplicationAutoScaling::ScalingPolicy', action?.Ref ?? 'nothing');
+  return policy.Properties['StepScalingPolicyConfiguration'] as Record<string, unknown>;
+}
+
+test('there are always enough tasks for what is in the queue, and not many more', () => {
   for (const [max, slots] of [
     [1, 1],
     [2, 16],
     [3, 4],
     [20, 16],
-    [1000, 64],
+    [MAX_WORKERS, 64],
   ] as const) {
     const steps = capacitySteps(max, slots);
+    // Bounds are counted from the border of the alarm, and the lower one is in the step.
     const tasksFor = (backlog: number) =>
-      steps.find(({ lower, ...step }) => backlog >= lower && backlog < ('upper' in step ? step.upper : Infinity))
-        ?.change;
-    assert.equal(tasksFor(0), 0);
+      steps.find(({ lowerBound = 0, upperBound = Infinity }) => backlog - 1 >= lowerBound && backlog - 1 < upperBound)
+        ?.adjustment;
     assert.equal(tasksFor(1), 1);
     assert.equal(tasksFor(max * slots * 3), max);
     for (let backlog = 1; backlog <= max * slots; backlog += 1) {
@@ -232,7 +306,7 @@ test('there are always enough tasks for what is in the queue, and none for nothi
       assert.ok(tasks * slots >= backlog, `${tasks} tasks for ${backlog} batches`);
       assert.ok((tasks / 1.5 - 1) * slots < backlog, `as many as ${tasks} tasks for ${backlog} batches`);
     }
-    assert.ok(steps.length <= 2 * 20, 'a policy has at most twenty steps, and there are two');
+    assert.ok(steps.length <= 20, 'a policy has at most twenty steps');
   }
 });
 
@@ -279,7 +353,14 @@ test('a setting that cannot be used is refused by name', () => {
     [{ public: 'true' }, /public=true needs certificateArn/],
     [{ public: 'yes' }, /public: yes is none of false, true/],
     [{ certificateArn: 'x' }, /certificateArn: x is not like/],
-    [{ maxHttpWorkers: '0' }, /maxHttpWorkers: must be a whole number from 1 on/],
+    [{ maxHttpWorkers: '0' }, /maxHttpWorkers: must be a whole number from 1 to 1000/],
+    [{ maxBrowserWorkers: '1001' }, /maxBrowserWorkers: must be a whole number from 1 to 1000/],
+    [{ vpcCidr: '10.0.0.0/8' }, /vpcCidr: 10\.0\.0\.0\/8 is not like 10\.20\.0\.0\/16, from \/16 to \/22/],
+    [{ vpcCidr: '10.20.0.0/24' }, /vpcCidr: .* from \/16 to \/22/],
+    [{ vpcCidr: '10.20.1.0/16' }, /vpcCidr: 10\.20\.1\.0\/16 is an address in a network/],
+    [{ allowFrom: '192.168.0.0/16,10.300.0.0/16' }, /allowFrom: 10\.300\.0\.0\/16 is not like/],
+    [{ allowFrom: '0.0.0.0/0' }, /allowFrom: 0\.0\.0\.0\/0 is not like .* from \/8 to \/32/],
+    [{ allowFrom: '192.168.0.7' }, /allowFrom: 192\.168\.0\.7 is not like/],
     [{ httpSlots: 'many' }, /httpSlots: must be a whole number/],
     [{ expireAfterDays: '10' }, /expireAfterDays: cooled results are paid for 90 days/],
     [{ logDays: '31' }, /logDays: 31 is none of/],
@@ -297,4 +378,10 @@ test('the README lists what can be chosen, all of it and nothing else', () => {
   const rows = readme.split('\n').filter((line) => line.startsWith('| `'));
   const listed = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name));
   assert.deepEqual(listed.sort(), [...new Set(asked)].sort());
+});
+
+test('the commands that make a stack are in one place, and the other page leads there', () => {
+  const page = readFileSync(new URL('../../docs/aws.md', import.meta.url), 'utf8');
+  assert.doesNotMatch(page, /npx cdk/);
+  assert.ok(page.includes('](../deploy/aws/README.md)'));
 });
