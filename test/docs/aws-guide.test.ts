@@ -85,3 +85,11 @@ test('every script of npm that the documentation names is there', () => {
   assert.ok(named.length >= 10, 'the scripts were not found');
   assert.deepEqual([...new Set(named)].filter((script) => !(script in scripts)).sort(), []);
 });
+
+test('the table of cost has a figure in every cell', () => {
+  const table = PAGE.slice(PAGE.indexOf('<!-- cost:begin -->'), PAGE.indexOf('<!-- cost:end -->'));
+  const rows = table.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| operation'));
+  assert.equal(rows.length, 11);
+  for (const row of rows) assert.match(row, /^\| [^|]+ \| \$?\d/, row);
+  assert.ok(!table.includes('…'));
+});
