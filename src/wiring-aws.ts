@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { type AwsClients, openAwsClients } from './adapters/aws/clients.ts';
-import type { Finding } from './adapters/aws/finding.ts';
-import { CHUNK_ITEMS } from './adapters/aws/keys.ts';
+import { CHUNK_ITEMS } from './adapters/aws/ledger/keys.ts';
 import { openDynamoLedger } from './adapters/aws/ledger.ts';
+import type { Finding } from './adapters/aws/provision/finding.ts';
 import { inspectAws, provisionAws } from './adapters/aws/provisioning.ts';
 import { openS3ResultStore } from './adapters/aws/result-store.ts';
 import { openSqsQueue } from './adapters/aws/work-queue.ts';

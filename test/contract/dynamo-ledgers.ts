@@ -1,6 +1,6 @@
 import { openAwsClients } from '../../src/adapters/aws/clients.ts';
 import { openDynamoLedger } from '../../src/adapters/aws/ledger.ts';
-import { provisionTable } from '../../src/adapters/aws/provision-table.ts';
+import { provisionTable } from '../../src/adapters/aws/provision/table.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import { startDynamo } from '../support/aws/emulators.ts';
 

@@ -1,6 +1,6 @@
 import type { Leadership } from '../../ports/leadership.ts';
-import { num, text } from './attributes.ts';
-import type { Table } from './table.ts';
+import { num, text } from './dynamo/attributes.ts';
+import type { Table } from './dynamo/table.ts';
 
 const ROW = { pk: 'LEADER', sk: 'LEADER' };
 

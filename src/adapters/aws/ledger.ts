@@ -24,21 +24,21 @@ import {
 } from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
 import { atOnce } from './at-once.ts';
-import { num, text } from './attributes.ts';
-import { Books } from './books.ts';
-import { dispatchJob } from './dispatching.ts';
-import { FailureGroups } from './failure-groups.ts';
-import { Purge } from './garbage.ts';
-import { IdIndex } from './id-index.ts';
-import { DynamoItemBook } from './item-book.ts';
-import { DynamoJobBook } from './job-book.ts';
-import { batchIdOfToken, parseBatchId } from './keys.ts';
+import { num, text } from './dynamo/attributes.ts';
+import { Table } from './dynamo/table.ts';
+import { IdIndex } from './ids/id-index.ts';
 import { DynamoLeadership } from './leadership.ts';
-import { beginItem, claimBatches, renewLease } from './leasing.ts';
-import { News } from './news.ts';
-import { Returning } from './returning.ts';
-import { Settling } from './settling.ts';
-import { Table } from './table.ts';
+import { Books } from './ledger/books.ts';
+import { dispatchJob } from './ledger/dispatching.ts';
+import { FailureGroups } from './ledger/failure-groups.ts';
+import { Purge } from './ledger/garbage.ts';
+import { DynamoItemBook } from './ledger/item-book.ts';
+import { DynamoJobBook } from './ledger/job-book.ts';
+import { batchIdOfToken, parseBatchId } from './ledger/keys.ts';
+import { beginItem, claimBatches, renewLease } from './ledger/leasing.ts';
+import { News } from './ledger/news.ts';
+import { Returning } from './ledger/returning.ts';
+import { Settling } from './ledger/settling.ts';
 
 export interface DynamoLedgerParts {
   readonly dynamo: DynamoDBClient;
@@ -81,7 +81,7 @@ export function openDynamoLedger(parts: DynamoLedgerParts): DynamoLedgerOpened {
 const LISTEN_EVERY_MS = 250;
 const SWEEP_EVERY_MS = 3_600_000;
 
-/** The ledger on one DynamoDB table: `keys.ts` says what lies where, each of the files beside it does one thing. */
+/** The ledger on one DynamoDB table: `ledger/keys.ts` says what lies where, and each file beside it does one thing. */
 class DynamoLedger implements Ledger {
   readonly #books: Books;
   readonly #news: News;

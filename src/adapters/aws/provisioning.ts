@@ -1,9 +1,9 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { AwsClients, AwsSettings } from './clients.ts';
-import { type Finding, refusal } from './finding.ts';
-import { inspectBucket, provisionBucket } from './provision-bucket.ts';
-import { inspectQueues, provisionQueues } from './provision-queues.ts';
-import { inspectTable, provisionTable } from './provision-table.ts';
+import { inspectBucket, provisionBucket } from './provision/bucket.ts';
+import { type Finding, refusal } from './provision/finding.ts';
+import { inspectQueues, provisionQueues } from './provision/queues.ts';
+import { inspectTable, provisionTable } from './provision/table.ts';
 
 export interface ProvisioningParts {
   readonly clock: Clock;

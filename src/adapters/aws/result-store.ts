@@ -16,12 +16,12 @@ import {
   type StoredBytes,
 } from '../../ports/result-store.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
-import { Bodies, pack, type SeenObject } from './result-body.ts';
-import { BucketCalls } from './result-calls.ts';
-import { contentOf, S3Draft } from './result-draft.ts';
-import { presignedUrl } from './result-link.ts';
-import { abortUploads, removeKeys } from './result-removal.ts';
-import { type Upload, Uploads } from './result-upload.ts';
+import { Bodies, pack, type SeenObject } from './results/body.ts';
+import { BucketCalls } from './results/calls.ts';
+import { contentOf, S3Draft } from './results/draft.ts';
+import { presignedUrl } from './results/link.ts';
+import { abortUploads, removeKeys } from './results/removal.ts';
+import { type Upload, Uploads } from './results/upload.ts';
 
 /** For a key that others write and remove at the same time. */
 const MAX_ROUNDS = 6;

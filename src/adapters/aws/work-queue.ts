@@ -2,13 +2,13 @@ import { GetQueueAttributesCommand, SendMessageBatchCommand, type SQSClient } fr
 import { LANES, type Lane } from '../../domain/lane.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { BatchRef, DeadLetters, Delivery, LaneDepth, WorkQueue } from '../../ports/work-queue.ts';
-import { AckGatherer } from './queue-acks.ts';
-import { inTens } from './queue-batches.ts';
-import { deadLetterQueueOf } from './queue-dead-letters.ts';
-import { bodyOf, MessageReader, type Receipt, readReceipt } from './queue-message.ts';
-import { LINGER_MS, QueueReceiver } from './queue-receiver.ts';
-import { changeVisibility, extensionSeconds, type Hiding, hideSeconds } from './queue-visibility.ts';
-import { UnderWay } from './under-way.ts';
+import { AckGatherer } from './queue/acks.ts';
+import { inTens } from './queue/batches.ts';
+import { deadLetterQueueOf } from './queue/dead-letters.ts';
+import { bodyOf, MessageReader, type Receipt, readReceipt } from './queue/message.ts';
+import { LINGER_MS, QueueReceiver } from './queue/receiver.ts';
+import { UnderWay } from './queue/under-way.ts';
+import { changeVisibility, extensionSeconds, type Hiding, hideSeconds } from './queue/visibility.ts';
 
 /**
  * A standard SQS queue per lane. It keeps nothing of what it hands out: a receipt says by itself which queue it belongs

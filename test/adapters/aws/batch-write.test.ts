@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DynamoDBClient, WriteRequest } from '@aws-sdk/client-dynamodb';
-import { writeAll } from '../../../src/adapters/aws/batch-write.ts';
+import { writeAll } from '../../../src/adapters/aws/dynamo/batch-write.ts';
 import { StorageTrouble } from '../../../src/ports/storage-trouble.ts';
 import { HastyClock, openIdRoom, TABLE } from './id-room.ts';
 

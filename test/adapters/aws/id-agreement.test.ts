@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { IdIndex, IdJob } from '../../../src/adapters/aws/id-index.ts';
+import type { IdIndex, IdJob } from '../../../src/adapters/aws/ids/id-index.ts';
 import { Job } from './id-job.ts';
 import { openIdRoom } from './id-room.ts';
 

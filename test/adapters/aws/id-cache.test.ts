@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { IdCache } from '../../../src/adapters/aws/id-cache.ts';
-import { IdFilter } from '../../../src/adapters/aws/id-filter.ts';
-import { IdTable } from '../../../src/adapters/aws/id-table.ts';
+import { IdCache } from '../../../src/adapters/aws/ids/id-cache.ts';
+import { IdFilter } from '../../../src/adapters/aws/ids/id-filter.ts';
+import { IdTable } from '../../../src/adapters/aws/ids/id-table.ts';
 
 function run(id: string, parts = 1) {
   return { id, from: 0, to: 1000, level: 0, parts };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeRuns } from '../../../src/adapters/aws/id-run.ts';
+import { encodeRuns } from '../../../src/adapters/aws/ids/id-run.ts';
 import { idsOf, Job } from './id-job.ts';
 import { openIdRoom } from './id-room.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ConfirmPlaces, IdIndex, IdJob, RunRef } from '../../../src/adapters/aws/id-index.ts';
+import type { ConfirmPlaces, IdIndex, IdJob, RunRef } from '../../../src/adapters/aws/ids/id-index.ts';
 
 /** A job as its row would have it: the items by their places, and the list of runs. */
 export class Job implements IdJob {

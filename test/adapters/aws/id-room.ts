@@ -1,11 +1,11 @@
 import { after, before } from 'node:test';
 import { CreateTableCommand, type DynamoDBClient, type WriteRequest } from '@aws-sdk/client-dynamodb';
-import type { Row } from '../../../src/adapters/aws/attributes.ts';
 import { openAwsClients } from '../../../src/adapters/aws/clients.ts';
-import { IdIndex, type IdIndexParts } from '../../../src/adapters/aws/id-index.ts';
-import { shardKeys } from '../../../src/adapters/aws/id-run.ts';
-import { rowBytes } from '../../../src/adapters/aws/row-size.ts';
-import { Table } from '../../../src/adapters/aws/table.ts';
+import type { Row } from '../../../src/adapters/aws/dynamo/attributes.ts';
+import { rowBytes } from '../../../src/adapters/aws/dynamo/row-size.ts';
+import { Table } from '../../../src/adapters/aws/dynamo/table.ts';
+import { IdIndex, type IdIndexParts } from '../../../src/adapters/aws/ids/id-index.ts';
+import { shardKeys } from '../../../src/adapters/aws/ids/id-run.ts';
 import { startDynamo } from '../../support/aws/emulators.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeRuns, encodeRuns, partsFor, planMerge, type RunRef } from '../../../src/adapters/aws/id-run.ts';
+import { decodeRuns, encodeRuns, partsFor, planMerge, type RunRef } from '../../../src/adapters/aws/ids/id-run.ts';
 
 /** The runs of a job to which chunks of these sizes were added, and what was written for it by then. */
 function added(sizes: readonly number[]): { readonly runs: readonly RunRef[]; readonly written: number } {

@@ -2,7 +2,7 @@ import { after, before } from 'node:test';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { type AwsClients, openAwsClients } from '../../../src/adapters/aws/clients.ts';
 import { type DynamoLedgerParts, openDynamoLedger } from '../../../src/adapters/aws/ledger.ts';
-import { provisionTable } from '../../../src/adapters/aws/provision-table.ts';
+import { provisionTable } from '../../../src/adapters/aws/provision/table.ts';
 import { systemClock } from '../../../src/adapters/system/clock.ts';
 import { startDynamo } from '../../support/aws/emulators.ts';
 import { type Relay, type Relaying, startRelay } from '../../support/aws/relay.ts';

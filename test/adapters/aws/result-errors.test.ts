@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { S3Client } from '@aws-sdk/client-s3';
-import { refusalOf, resultError } from '../../../src/adapters/aws/result-errors.ts';
 import { openS3ResultStore } from '../../../src/adapters/aws/result-store.ts';
+import { refusalOf, resultError } from '../../../src/adapters/aws/results/errors.ts';
 import { StorageTrouble } from '../../../src/ports/storage-trouble.ts';
 import { bytes, KEEP, KEY } from '../../contract/result-store/bytes.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { openAwsClients } from '../../../src/adapters/aws/clients.ts';
-import { bodyOf } from '../../../src/adapters/aws/queue-message.ts';
+import { bodyOf } from '../../../src/adapters/aws/queue/message.ts';
 import { systemClock } from '../../../src/adapters/system/clock.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { NO_FAULTS } from '../../../src/ports/faults.ts';

@@ -1,0 +1,30 @@
+import { StorageTrouble } from '../../../ports/storage-trouble.ts';
+
+/** Errors that say what is to be put right, and that no repetition would cure. */
+const OURS = new Set([
+  'ValidationException',
+  'AccessDeniedException',
+  'UnrecognizedClientException',
+  'InvalidSignatureException',
+  'IdempotentParameterMismatchException',
+  'ItemCollectionSizeLimitExceededException',
+  'SerializationException',
+  'MissingAuthenticationTokenException',
+]);
+
+export function isConditionFailed(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ConditionalCheckFailedException';
+}
+
+/** What the SDK gave up on, in our words: trouble that passes, or something that somebody has to repair. */
+export function translated(what: string, table: string, error: unknown): Error {
+  if (error instanceof StorageTrouble) return error;
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  if (name === 'ResourceNotFoundException') {
+    return new Error(`there is no table ${table}: make it with trawl doctor --create, or see TABLE_NAME`, {
+      cause: error,
+    });
+  }
+  if (OURS.has(name)) return new Error(`${what} on the table ${table}: ${name}: ${message}`, { cause: error });
+  return new StorageTrouble('io', `${what} on the table ${table}: ${name}: ${message}`, error);
+}

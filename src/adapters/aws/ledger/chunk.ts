@@ -1,0 +1,202 @@
+import { type FinalStatus, type ItemRecord, type ItemStatus, MAX_HISTORY, type NewItem } from '../../../domain/item.ts';
+import { atOnce } from '../at-once.ts';
+import { bytes, bytesOf, jsonOf, type Row, text, textOf } from '../dynamo/attributes.ts';
+import { MAX_PACKED_JSON, packJson, unpackJson } from '../dynamo/packing.ts';
+import type { Table } from '../dynamo/table.ts';
+import { type Batch, batchOfRow, deliveriesOf } from './batch-row.ts';
+import type { JobRows } from './job-rows.ts';
+import { CHUNK_ITEMS, chunkOf, chunkPk, inputSk } from './keys.ts';
+import { attemptOf, type OutcomeEntry, outcomesOfRows } from './outcome-log.ts';
+
+/**
+ * The items of a chunk, put together from its rows. Nothing is ever written over: rows say what was added, what is in
+ * flight, how attempts ended, what came back and what was reopened; what an item is follows from all of them, in
+ * whatever order they are read, because attempts have numbers.
+ */
+export interface ChunkItem {
+  readonly record: ItemRecord;
+  /** What ended last, for whoever undoes it. */
+  readonly last: OutcomeEntry | null;
+}
+
+export async function readChunk(table: Table, job: JobRows, chunk: number): Promise<readonly ChunkItem[]> {
+  const rows = await table.all({ pk: chunkPk(job.inc, chunk) });
+  return itemsOfRows(job, rows, await outcomesOfRows(table, rows));
+}
+
+/** Ids and inputs of items, and no more rows than those are in: an input may have a megabyte. */
+export async function readInputs(
+  table: Table,
+  inc: string,
+  seqs: readonly number[],
+): Promise<ReadonlyMap<number, NewItem>> {
+  const byChunk = [...Map.groupBy(seqs, chunkOf)];
+  const read = await atOnce(CHUNKS_AT_ONCE, byChunk, async ([chunk, ofChunk]) => {
+    const first = Math.min(...ofChunk);
+    const rows: Row[] = [];
+    // Backwards, because a row is named by the first item that it has.
+    const to = `${inputSk(Math.max(...ofChunk), 0).slice(0, -1)}\uffff`;
+    for await (const page of table.pages({ pk: chunkPk(inc, chunk), from: 'I#', to, backwards: true })) {
+      rows.push(...page);
+      const last = page.at(-1);
+      if (last !== undefined && textOf(last, 'sk') <= inputSk(first, 0)) break;
+    }
+    return inputsOf(rows.reverse());
+  });
+  return new Map(read.flatMap((inputs) => [...inputs]));
+}
+
+export async function readOutcomes(table: Table, inc: string, chunk: number): Promise<readonly OutcomeEntry[]> {
+  return await outcomesOfRows(table, await table.all({ pk: chunkPk(inc, chunk), begins: 'O#' }));
+}
+
+const CHUNKS_AT_ONCE = 8;
+
+/** Rows of inputs for items from `first` on, cut at chunks and where they are large. */
+export function inputRows(inc: string, first: number, items: readonly NewItem[]): readonly Row[] {
+  const rows: Row[] = [];
+  for (let at = 0; at < items.length; ) {
+    const seq = first + at;
+    const group = firstGroup(items, at, CHUNK_ITEMS - (seq % CHUNK_ITEMS));
+    const packed = packJson(
+      group.map(({ itemId, input, source }) => (source ? [itemId, input, source] : [itemId, input])),
+    );
+    for (const [piece, part] of packed.entries()) {
+      rows.push({ pk: text(chunkPk(inc, chunkOf(seq))), sk: text(inputSk(seq, piece)), packed: bytes(part) });
+    }
+    at += group.length;
+  }
+  return rows;
+}
+
+function firstGroup(items: readonly NewItem[], at: number, max: number): readonly NewItem[] {
+  const group: NewItem[] = [];
+  let size = 0;
+  for (const item of items.slice(at, at + max)) {
+    size += item.itemId.length + JSON.stringify(item.input).length;
+    if (group.length > 0 && size > MAX_PACKED_JSON) break;
+    group.push(item);
+  }
+  return group;
+}
+
+type PackedInput = readonly [itemId: string, input: NewItem['input'], source?: NewItem['source']];
+
+function inputsOf(rows: readonly Row[]): ReadonlyMap<number, NewItem> {
+  const inputs = new Map<number, NewItem>();
+  for (const [name, pieces] of piecesByName(rows)) {
+    const first = Number(name);
+    for (const [index, [itemId, input, source]] of unpackJson<readonly PackedInput[]>(pieces).entries()) {
+      inputs.set(first + index, { itemId, input, ...(source === undefined ? {} : { source }) });
+    }
+  }
+  return inputs;
+}
+
+/** Packed inputs by the place of the first, whose rows share it. Rows come in the order of their keys. */
+function piecesByName(rows: readonly Row[]): ReadonlyMap<string, Uint8Array[]> {
+  const found = new Map<string, Uint8Array[]>();
+  for (const row of rows) {
+    const sk = textOf(row, 'sk');
+    if (!sk.startsWith('I#')) continue;
+    const name = sk.slice(2, sk.lastIndexOf('#'));
+    const pieces = found.get(name);
+    if (pieces === undefined) found.set(name, [bytesOf(row, 'packed')]);
+    else pieces.push(bytesOf(row, 'packed'));
+  }
+  return found;
+}
+
+/** Of one item, from all rows of its chunk. */
+interface Facts {
+  readonly entries: OutcomeEntry[];
+  reopenedAfter: number;
+  deliveries: number;
+  /** … and how many strikes it had at that delivery. */
+  strikes: number;
+  batch: Batch | null;
+}
+
+function itemsOfRows(job: JobRows, rows: readonly Row[], outcomes: readonly OutcomeEntry[]): readonly ChunkItem[] {
+  const { record: jobRecord } = job;
+  const inputs = inputsOf(rows);
+  const facts = new Map<number, Facts>();
+  const factsOf = (seq: number): Facts => {
+    const known = facts.get(seq) ?? { entries: [], reopenedAfter: 0, deliveries: 0, strikes: 0, batch: null };
+    facts.set(seq, known);
+    return known;
+  };
+  const noteDelivery = (seq: number, deliveries: number, strikes: number) => {
+    const known = factsOf(seq);
+    if (deliveries < known.deliveries) return;
+    known.strikes = deliveries === known.deliveries ? Math.max(known.strikes, strikes) : strikes;
+    known.deliveries = deliveries;
+  };
+  for (const entry of outcomes) {
+    factsOf(entry.seq).entries.push(entry);
+    noteDelivery(entry.seq, entry.attempt, entry.strikes ?? 0);
+  }
+  for (const row of rows) {
+    const kind = textOf(row, 'sk').slice(0, 2);
+    if (kind === 'M#')
+      for (const [seq, deliveries, strikes] of marksOf<[number, number, number]>(row))
+        noteDelivery(seq, deliveries, strikes);
+    if (kind === 'R#')
+      for (const [seq, attempt] of marksOf<[number, number]>(row)) {
+        const known = factsOf(seq);
+        known.reopenedAfter = Math.max(known.reopenedAfter, attempt);
+      }
+    if (kind === 'B#') noteBatch(batchOfRow(row), factsOf, noteDelivery);
+  }
+  return [...inputs]
+    .filter(([seq]) => seq < jobRecord.counts.total)
+    .sort(([a], [b]) => a - b)
+    .map(([seq, item]) => chunkItem(job, seq, item, facts.get(seq)));
+}
+
+function marksOf<T>(row: Row): readonly T[] {
+  return jsonOf<readonly T[]>(row, 'items');
+}
+
+function noteBatch(
+  batch: Batch,
+  factsOf: (seq: number) => Facts,
+  noteDelivery: (seq: number, deliveries: number, strikes: number) => void,
+): void {
+  for (const item of batch.unsettled) {
+    factsOf(item.seq).batch = batch;
+    noteDelivery(item.seq, deliveriesOf(batch, item), item.strikes);
+  }
+}
+
+function chunkItem({ record: job }: JobRows, seq: number, item: NewItem, facts: Facts | undefined): ChunkItem {
+  const entries = [...(facts?.entries ?? [])].sort((a, b) => a.attempt - b.attempt);
+  const last = entries.at(-1) ?? null;
+  const isFinal = last !== null && last.attempt > (facts?.reopenedAfter ?? 0);
+  // A strike of before the item was reopened counts no more; the mark of its delivery is that of the reopened attempt.
+  const isReopened = (facts?.reopenedAfter ?? 0) > 0 && (facts?.deliveries ?? 0) <= (facts?.reopenedAfter ?? 0);
+  const status: ItemStatus = isFinal ? last.end : openStatus(job.status === 'cancelled', seq, facts?.batch ?? null);
+  const record: ItemRecord = {
+    jobId: job.jobId,
+    seq,
+    ...item,
+    status,
+    strikes: isReopened ? 0 : (facts?.strikes ?? 0),
+    deliveries: facts?.deliveries ?? 0,
+    attempts: entries.slice(-MAX_HISTORY).map(attemptOf),
+    artifacts: isFinal ? (last.artifacts ?? []) : [],
+  };
+  return { record, last: isFinal ? last : null };
+}
+
+/** Of an item that has not ended: the first of a batch stands for it, and a cancelled job has no other open ones. */
+function openStatus(
+  isCancelled: boolean,
+  seq: number,
+  batch: Batch | null,
+): Exclude<ItemStatus, Exclude<FinalStatus, 'cancelled'>> {
+  const isFirst = batch?.unsettled[0]?.seq === seq;
+  if (isCancelled) return isFirst && batch?.hold != null ? 'in_progress' : 'cancelled';
+  if (!isFirst) return 'pending';
+  return batch?.hold == null ? 'queued' : 'in_progress';
+}

@@ -1,0 +1,159 @@
+import { hash } from 'node:crypto';
+import type { Failure } from '../../../domain/failure.ts';
+import {
+  type FailureExample,
+  type FailureGroup,
+  type GroupKind,
+  groupKey,
+  groupOf,
+  MAX_EXAMPLES,
+  MAX_GROUPS,
+  otherGroup,
+} from '../../../domain/failure-group.ts';
+import { json, jsonOf, type Key, num, numOf, type Row } from '../dynamo/attributes.ts';
+import type { Action, Table } from '../dynamo/table.ts';
+import { groupPk } from './keys.ts';
+
+/** A failure that is to be counted, or no longer. `isOther`: it is, or is to be, in the group for what has none of its own. */
+export interface CountedFailure {
+  readonly itemId: string;
+  readonly failure: Failure;
+  readonly isOther: boolean;
+}
+
+/**
+ * The failures of a job by what they have in common: a row per group, counted in the same transaction as the items. How
+ * many groups there are is looked up only when a failure would make a new one.
+ */
+export class FailureGroups {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async commonest(inc: string, max: number): Promise<readonly FailureGroup[]> {
+    const groups = (await this.#table.all({ pk: groupPk(inc) })).map(groupOfRow);
+    return groups
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => b.count - a.count)
+      .slice(0, max);
+  }
+
+  /** Which of these failures have no group of their own and may not make one. In their order. */
+  async areOther(inc: string, failures: readonly Failure[]): Promise<readonly boolean[]> {
+    const kinds = failures.map(groupOf);
+    const keys = [...new Set(kinds.map(groupKey))];
+    const rows = await this.#table.getAll(keys.map((key) => rowKey(inc, key)));
+    const known = new Set(keys.filter((_, index) => rows[index] != null));
+    if (known.size < keys.length) {
+      let room = MAX_GROUPS - (await this.#table.all({ pk: groupPk(inc) })).length;
+      for (const key of keys) {
+        if (known.has(key) || room <= 0) continue;
+        known.add(key);
+        room -= 1;
+      }
+    }
+    return kinds.map((kind) => !known.has(groupKey(kind)));
+  }
+
+  /** Counts them. An example too many, of two who write at the same moment, is passed over when the group is read. */
+  async counting(inc: string, failures: readonly CountedFailure[]): Promise<readonly Action[]> {
+    const byGroup = Map.groupBy(failures, groupKeyOf);
+    const keys = [...byGroup.keys()];
+    const rows = await this.#table.getAll(keys.map((key) => rowKey(inc, key)));
+    return keys.map((key, index) => {
+      const counted = byGroup.get(key) ?? [];
+      const row = rows[index] ?? null;
+      const room = MAX_EXAMPLES - (row === null ? 0 : examplesOf(row).length);
+      const examples = counted.slice(0, Math.max(0, room)).map(exampleOf);
+      return addAction(inc, kindOf(counted), key, counted.length, examples);
+    });
+  }
+
+  /** Takes them out again: each is in the group in which it was counted. */
+  async uncounting(inc: string, failures: readonly CountedFailure[]): Promise<readonly Action[]> {
+    const byGroup = Map.groupBy(failures, groupKeyOf);
+    const keys = [...byGroup.keys()];
+    const rows = await this.#table.getAll(keys.map((key) => rowKey(inc, key)));
+    return keys.flatMap((key, index) => {
+      const row = rows[index] ?? null;
+      const gone = byGroup.get(key) ?? [];
+      return row === null ? [] : [takeAction(row, rowKey(inc, key), gone)];
+    });
+  }
+}
+
+export function groupKeyOf(failure: CountedFailure): string {
+  return groupKey(kindOf([failure]));
+}
+
+function kindOf([first]: readonly CountedFailure[]): GroupKind {
+  if (first === undefined) throw new Error('a group of no failures');
+  return first.isOther ? otherGroup(first.failure.type) : groupOf(first.failure);
+}
+
+function exampleOf({ itemId, failure }: CountedFailure): FailureExample {
+  return { itemId, message: failure.message };
+}
+
+function rowKey(inc: string, key: string): Key {
+  return { pk: groupPk(inc), sk: hash('sha256', key).slice(0, 32) };
+}
+
+function addAction(
+  inc: string,
+  kind: GroupKind,
+  key: string,
+  count: number,
+  examples: readonly FailureExample[],
+): Action {
+  const added = examples.length > 0;
+  return {
+    update: rowKey(inc, key),
+    change: `SET #kind = :kind${added ? ', #examples = list_append(if_not_exists(#examples, :none), :examples)' : ''} ADD #count :count, #changes :one`,
+    with: {
+      names: {
+        '#kind': 'kind',
+        '#count': 'count',
+        '#changes': 'changes',
+        ...(added ? { '#examples': 'examples' } : {}),
+      },
+      values: {
+        ':kind': json(kind),
+        ':count': num(count),
+        ':one': num(1),
+        ...(added ? { ':none': { L: [] }, ':examples': { L: examples.map((example) => json(example)) } } : {}),
+      },
+    },
+  };
+}
+
+function takeAction(row: Row, key: Key, gone: readonly CountedFailure[]): Action {
+  const ids = new Set(gone.map(({ itemId }) => itemId));
+  const count = numOf(row, 'count') - gone.length;
+  const when = {
+    expression: '#changes = :ifChanges',
+    with: { names: { '#changes': 'changes' }, values: { ':ifChanges': num(numOf(row, 'changes')) } },
+  };
+  if (count <= 0) return { remove: key, when };
+  const examples = examplesOf(row).filter(({ itemId }) => !ids.has(itemId));
+  return {
+    update: key,
+    change: 'SET #examples = :examples, #count = :count ADD #changes :one',
+    with: {
+      names: { '#examples': 'examples', '#count': 'count', '#changes': 'changes' },
+      values: { ':examples': { L: examples.map((example) => json(example)) }, ':count': num(count), ':one': num(1) },
+    },
+    when,
+  };
+}
+
+function examplesOf(row: Row): readonly FailureExample[] {
+  return (row['examples']?.L ?? []).flatMap(({ S }): FailureExample[] => (S === undefined ? [] : [JSON.parse(S)]));
+}
+
+function groupOfRow(row: Row): FailureGroup {
+  const kind = jsonOf<GroupKind>(row, 'kind');
+  return { ...kind, count: numOf(row, 'count'), examples: examplesOf(row).slice(0, MAX_EXAMPLES) };
+}

@@ -1,0 +1,139 @@
+import type { Clock } from '../../../ports/clock.ts';
+import { atOnce } from '../at-once.ts';
+import { num, numOf, type Row, text, textOf } from '../dynamo/attributes.ts';
+import type { Action, Table } from '../dynamo/table.ts';
+import type { IdIndex } from '../ids/id-index.ts';
+import { chunkOf, chunkPk, GARBAGE, groupPk, markPk, metaKey, poolPk } from './keys.ts';
+
+/** What is left of a job that is gone, or of one that never came to be. */
+export interface Garbage {
+  readonly inc: string;
+  readonly jobId: string;
+  readonly total: number;
+}
+
+/** The note of rows that are written before the job that makes them visible: garbage, should it never be made. */
+export function draftRow({ inc, jobId, total }: Garbage, since: number): Row {
+  return { pk: text(GARBAGE), sk: text(inc), job: text(jobId), total: num(total), since: num(since) };
+}
+
+/** The note of rows that nobody will ever see again. */
+export function garbageRow(garbage: Garbage, since: number): Row {
+  return { ...draftRow(garbage, since), taken: { BOOL: true } };
+}
+
+/** The job is made, and its rows with it: unless somebody took it for dead meanwhile and removes them. */
+export function keepAction(inc: string): Action {
+  const names = { '#pk': 'pk', '#taken': 'taken' };
+  const expression = 'attribute_exists(#pk) AND attribute_not_exists(#taken)';
+  return { remove: { pk: GARBAGE, sk: inc }, when: { expression, with: { names } } };
+}
+
+/**
+ * Removes the rows of jobs that are gone: nobody can see them any more, so it may take its time. What a process had to
+ * leave, because it died or the table was in trouble, is found by the next sweep: the note of it goes last. Two may be
+ * at the same, for a row that is gone is no harm.
+ */
+export class Purge {
+  readonly #parts: PurgeParts;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #stop = new AbortController();
+  readonly #sweeping: Promise<void>;
+
+  constructor(parts: PurgeParts) {
+    this.#parts = parts;
+    this.#sweeping = parts.sweepEveryMs === null ? Promise.resolve() : this.#sweepEvery(parts.sweepEveryMs);
+  }
+
+  /** Resolves when it is done if the job is small, and at once, with the work under way, if it is large. */
+  async begin(garbage: Garbage): Promise<void> {
+    const work = this.#work(garbage);
+    if (garbage.total <= SMALL_JOB) await work;
+  }
+
+  /** Ends what is left, one after the other. */
+  async sweep(): Promise<void> {
+    for (const row of await this.#parts.table.all({ pk: GARBAGE })) {
+      if (this.#stop.signal.aborted) return;
+      if (await this.#take(row)) await this.#work(garbageOf(row));
+    }
+  }
+
+  /** What is under way stops at the next chunk. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([this.#sweeping, ...this.#running.values()]);
+  }
+
+  async #sweepEvery(everyMs: number): Promise<void> {
+    const { clock, onTrouble } = this.#parts;
+    const { signal } = this.#stop;
+    for (;;) {
+      await clock.sleep(everyMs, signal);
+      if (signal.aborted) return;
+      await this.sweep().catch((error: unknown) => onTrouble('removal of rows', error));
+    }
+  }
+
+  /**
+   * What is young may be a job that is just being made. One that takes longer may still be: a suspended process goes on
+   * where it stood. So the note is marked before the first row goes, and a job whose note is marked is not made.
+   */
+  async #take(row: Row): Promise<boolean> {
+    const { table, clock } = this.#parts;
+    if (row['taken'] !== undefined) return true;
+    if (clock.now() - numOf(row, 'since') <= YOUNG_MS) return false;
+    const { inc, jobId } = garbageOf(row);
+    const meta = await table.get(metaKey(jobId));
+    if (meta !== null && textOf(meta, 'inc') === inc) return false;
+    const given = { names: { '#taken': 'taken' }, values: { ':taken': { BOOL: true } } };
+    const isThere = { expression: 'attribute_exists(#pk)', with: { names: { '#pk': 'pk' } } };
+    return await table.update({ pk: GARBAGE, sk: inc }, 'SET #taken = :taken', given, isThere);
+  }
+
+  /** Never rejects. */
+  #work(garbage: Garbage): Promise<void> {
+    const { inc } = garbage;
+    const running = this.#running.get(inc);
+    if (running !== undefined) return running;
+    const work = this.#remove(garbage)
+      .catch((error: unknown) => this.#parts.onTrouble('removal of rows', error))
+      .finally(() => this.#running.delete(inc));
+    this.#running.set(inc, work);
+    return work;
+  }
+
+  async #remove({ inc, total }: Garbage): Promise<void> {
+    const { table, ids } = this.#parts;
+    const chunks = Array.from({ length: chunkOf(Math.max(0, total - 1)) + 1 }, (_, chunk) => chunkPk(inc, chunk));
+    const others = [poolPk(inc), groupPk(inc), markPk(inc)];
+    await atOnce(KEYS_AT_ONCE, [...chunks, ...others], (pk) => this.#removeKey(pk));
+    await ids.remove(inc);
+    if (!this.#stop.signal.aborted) await table.remove({ pk: GARBAGE, sk: inc });
+  }
+
+  async #removeKey(pk: string): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    const { table } = this.#parts;
+    for await (const rows of table.pages({ pk })) {
+      await table.removeAll(rows.map((row) => ({ pk, sk: textOf(row, 'sk') })));
+    }
+  }
+}
+
+function garbageOf(row: Row): Garbage {
+  return { inc: textOf(row, 'sk'), jobId: textOf(row, 'job'), total: numOf(row, 'total') };
+}
+
+export interface PurgeParts {
+  readonly table: Table;
+  readonly ids: IdIndex;
+  readonly clock: Clock;
+  /** Null: others see to it. */
+  readonly sweepEveryMs: number | null;
+  readonly onTrouble: (where: string, error: unknown) => void;
+}
+
+const SMALL_JOB = 10_000;
+const YOUNG_MS = 3_600_000;
+const KEYS_AT_ONCE = 8;

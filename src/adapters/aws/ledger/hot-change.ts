@@ -1,0 +1,153 @@
+import { NO_COUNTS } from '../../../domain/counts.ts';
+import type { JobRecord } from '../../../domain/job.ts';
+import type { Progress } from '../../../domain/job-progress.ts';
+import { json, num, type Row, text } from '../dynamo/attributes.ts';
+import type { Action } from '../dynamo/table.ts';
+import type { HotCount, JobRows } from './job-rows.ts';
+import { hotKey } from './keys.ts';
+
+/**
+ * What a change of items does to the hot row, as something that can be added to whatever stands there by then: so that
+ * batches of one job settle side by side, and nobody has to read before he writes.
+ *
+ * The domain says what becomes of a job; here it is asked what becomes of one in which everything is zero.
+ */
+export function hotDelta(effect: (job: Progress) => Progress): HotDelta {
+  const after = effect(BLANK);
+  const { counts, tally } = after;
+  return {
+    add: {
+      total: counts.total,
+      queued: counts.queued,
+      inProgress: counts.inProgress,
+      success: counts.success,
+      failed: counts.failed,
+      skipped: counts.skipped,
+      cancelled: counts.cancelled,
+      itemsInFlight: after.itemsInFlight,
+      tallied: tally.finished,
+      talliedBad: tally.failed,
+      refusals: after.refusals,
+    },
+    // The one thing in which order matters: whoever saw the site work ends the streak, whatever it was.
+    streak: tally.streak >= UNBROKEN ? { add: tally.streak - UNBROKEN } : { set: tally.streak },
+    stopper: tally.stopper,
+  };
+}
+
+export interface HotDelta {
+  readonly add: Partial<Record<HotCount, number>>;
+  readonly streak: { readonly add: number } | { readonly set: number };
+  readonly stopper: string | null;
+}
+
+/** A streak that no batch could make: what is still beyond it afterwards was not broken. */
+const UNBROKEN = 1e9;
+
+const BLANK: Progress = {
+  status: 'in_progress',
+  counts: NO_COUNTS,
+  itemsInFlight: 0,
+  tally: { finished: 0, failed: 0, streak: UNBROKEN, stopper: null },
+  refusals: 0,
+};
+
+/** What stands in the row instead of what stood there; only where the writer knows that nobody else changes it. */
+export interface HotSet {
+  readonly numbers?: Readonly<Record<string, number>>;
+  readonly throttle?: JobRecord['throttle'];
+  readonly stopper?: string | null;
+  readonly shut?: true;
+}
+
+export interface HotGuard {
+  readonly inc: string;
+  readonly epoch?: number;
+  readonly dispatches?: number;
+  readonly changes?: number;
+  /** Whether the job must, or must not, be cancelled. */
+  readonly shut?: boolean;
+}
+
+/** The change of the hot row as an action. `changes` grows by one with each. */
+export function hotAction(
+  jobId: string,
+  add: HotDelta['add'],
+  set: HotSet,
+  guard: HotGuard,
+  streak?: HotDelta['streak'],
+): Action {
+  const names: Record<string, string> = { '#changes': 'changes' };
+  const values: Record<string, Row[string]> = { ':one': num(1) };
+  const adds = ['#changes :one'];
+  const sets: string[] = [];
+  const removes: string[] = [];
+  const put = (name: string, value: Row[string]) => {
+    names[`#${name}`] = name;
+    values[`:${name}`] = value;
+    sets.push(`#${name} = :${name}`);
+  };
+  const count = (name: string, by: number) => {
+    if (by === 0) return;
+    names[`#${name}`] = name;
+    values[`:${name}`] = num(by);
+    adds.push(`#${name} :${name}`);
+  };
+  for (const [name, by] of Object.entries(add)) count(name, by);
+  if (streak !== undefined && 'add' in streak) count('streak', streak.add);
+  if (streak !== undefined && 'set' in streak) put('streak', num(streak.set));
+  for (const [name, value] of Object.entries(set.numbers ?? {})) put(name, num(value));
+  if (set.throttle !== undefined) put('throttle', json(set.throttle));
+  if (set.shut) put('shut', { BOOL: true });
+  if (typeof set.stopper === 'string') put('stopper', text(set.stopper));
+  if (set.stopper === null) {
+    names['#stopper'] = 'stopper';
+    removes.push('#stopper');
+  }
+  const change = [
+    ...(sets.length > 0 ? [`SET ${sets.join(', ')}`] : []),
+    ...(removes.length > 0 ? [`REMOVE ${removes.join(', ')}`] : []),
+    `ADD ${adds.join(', ')}`,
+  ].join(' ');
+  return { update: hotKey(jobId), change, with: { names, values }, when: guardOf(guard) };
+}
+
+/** As a delta says, and nothing else. */
+export function deltaAction(jobId: string, delta: HotDelta, guard: HotGuard, more: HotSet = {}): Action {
+  const stopper = delta.stopper === null ? {} : { stopper: delta.stopper };
+  return hotAction(jobId, delta.add, { ...more, ...stopper }, guard, delta.streak);
+}
+
+function guardOf({ inc, epoch, dispatches, changes, shut }: HotGuard) {
+  const terms = ['#inc = :ifInc'];
+  const names: Record<string, string> = { '#inc': 'inc' };
+  const values: Record<string, Row[string]> = { ':ifInc': text(inc) };
+  for (const [name, value] of Object.entries({ epoch, dispatches, changes })) {
+    if (value === undefined) continue;
+    terms.push(`#${name} = :if${name}`);
+    names[`#${name}`] = name;
+    values[`:if${name}`] = num(value);
+  }
+  if (shut !== undefined) {
+    terms.push(shut ? 'attribute_exists(#shut)' : 'attribute_not_exists(#shut)');
+    names['#shut'] = 'shut';
+  }
+  return { expression: terms.join(' AND '), with: { names, values } };
+}
+
+/** What an event of the job changed of what stands in the hot row: set as it is to be, because the event decides it. */
+export function hotSetOf(before: JobRows, after: JobRecord): HotSet {
+  const { record } = before;
+  const numbers: Record<string, number> = {};
+  const put = (name: string, from: number, to: number) => {
+    if (from !== to) numbers[name] = to;
+  };
+  for (const name of Object.keys(NO_COUNTS) as (keyof typeof NO_COUNTS)[]) {
+    put(name, record.counts[name], after.counts[name]);
+  }
+  put('itemsInFlight', record.itemsInFlight, after.itemsInFlight);
+  if (after.tally === record.tally) return { numbers };
+  // Whole, whatever was added to it meanwhile: a tally is begun anew, and never in part.
+  const { finished: tallied, failed: talliedBad, streak, stopper } = after.tally;
+  return { numbers: { ...numbers, tallied, talliedBad, streak }, stopper };
+}

@@ -1,0 +1,179 @@
+import type { FailureGroup } from '../../../domain/failure-group.ts';
+import type { ItemRecord, NewItem } from '../../../domain/item.ts';
+import { acceptsItems, whenItemsAdded } from '../../../domain/job.ts';
+import type {
+  AddAnswer,
+  ItemBook,
+  ItemFilter,
+  Page,
+  PageRequest,
+  ReopenAnswer,
+  RetryFilter,
+} from '../../../ports/ledger.ts';
+import { rowBytes } from '../dynamo/row-size.ts';
+import type { Action } from '../dynamo/table.ts';
+import type { Books } from './books.ts';
+import { type ChunkItem, inputRows, readChunk, readInputs } from './chunk.ts';
+import { directoryActions } from './directories.ts';
+import type { FailureGroups } from './failure-groups.ts';
+import { hotAction, hotSetOf } from './hot-change.ts';
+import { ItemPages } from './item-pages.ts';
+import { sameEpoch } from './job-book.ts';
+import { type JobRows, metaRow } from './job-rows.ts';
+import { chunkOf } from './keys.ts';
+import { Reopening } from './reopening.ts';
+
+/** Items on DynamoDB: a hundred to a row and more. */
+export class DynamoItemBook implements ItemBook {
+  readonly #books: Books;
+  readonly #groups: FailureGroups;
+  readonly #pages: ItemPages;
+  readonly #reopening: Reopening;
+
+  constructor(books: Books, groups: FailureGroups) {
+    this.#books = books;
+    this.#groups = groups;
+    this.#pages = new ItemPages(books);
+    this.#reopening = new Reopening(books, groups, this.#pages, (job, ids) => this.#locate(job, ids));
+  }
+
+  async addItems(jobId: string, items: readonly NewItem[], openUntil: number, _now: number): Promise<AddAnswer> {
+    const duplicates: number[] = [];
+    let added = 0;
+    let done = 0;
+    do {
+      const answer = await this.#books.untilDone(() => this.#addSome(jobId, items.slice(done), openUntil));
+      if (answer.kind !== 'added') return answer;
+      const before = done;
+      duplicates.push(...answer.duplicates.map((index) => before + index));
+      added += answer.added;
+      done += answer.looked;
+    } while (done < items.length);
+    return { kind: 'added', added, duplicates };
+  }
+
+  /** All of them, unless they are too large for one transaction: then as many as go into it. */
+  async #addSome(jobId: string, items: readonly NewItem[], openUntil: number) {
+    const { table, ids } = this.#books;
+    const job = await this.#books.readJob(jobId);
+    if (job === null) return { kind: 'missing' } as const;
+    const { record, inc, epoch } = job;
+    if (!acceptsItems(record)) return { kind: 'closed', status: record.status } as const;
+    const places = await this.#locate(
+      job,
+      items.map(({ itemId }) => itemId),
+    );
+    if (places === 'moved') return undefined;
+
+    const { fresh, rows, duplicates, looked } = cutToSize(job, items, places);
+    const next = whenItemsAdded(record, fresh.length, openUntil);
+    const answer = { kind: 'added', added: fresh.length, duplicates, looked } as const;
+    if (next === record) return answer;
+    const index = await ids.append(
+      job,
+      fresh.map(({ itemId }) => itemId),
+    );
+    if (index === 'moved') return undefined;
+    const after: JobRows = { ...job, record: next, epoch: epoch + 1, runs: index.runs };
+    const set = hotSetOf(job, next);
+    const hot = hotAction(jobId, {}, { ...set, numbers: { ...set.numbers, epoch: epoch + 1 } }, { inc, epoch });
+    const done = await table.transact([
+      { put: metaRow(after), when: sameEpoch(job) },
+      hot,
+      ...rows.map((row): Action => ({ put: row })),
+      ...directoryActions(inc, jobId, record, next),
+    ]);
+    if (done.kind === 'refused' && !(fresh.length > 0 && (await this.#isCommitted(jobId, after)))) {
+      await index.lost();
+      return undefined;
+    }
+    await index.committed();
+    this.#books.tellJob(next, 'items');
+    return answer;
+  }
+
+  /** It may have been refused because it was carried out: when its reply was lost for longer than a token is known. */
+  async #isCommitted(jobId: string, { inc, runs }: JobRows): Promise<boolean> {
+    const job = await this.#books.readJob(jobId);
+    const mine = runs.at(-1)?.id;
+    return job?.inc === inc && mine !== undefined && job.runs.some(({ id }) => id === mine);
+  }
+
+  async item(jobId: string, itemId: string): Promise<ItemRecord | null> {
+    return await this.#books.untilDone(async () => {
+      const job = await this.#books.readJob(jobId);
+      if (job === null) return null;
+      const places = await this.#locate(job, [itemId]);
+      if (places === 'moved') return undefined;
+      const [seq = null] = places;
+      if (seq === null) return null;
+      const items = await readChunk(this.#books.table, job, chunkOf(seq));
+      return items.find(({ record }) => record.seq === seq)?.record ?? null;
+    });
+  }
+
+  async items(jobId: string, filter: ItemFilter, page: PageRequest): Promise<Page<ItemRecord>> {
+    const job = await this.#books.readJob(jobId);
+    if (job === null) return { entries: [], next: null };
+    const { entries, next } = await this.#pages.page(job, filter, page);
+    return { entries: entries.map(({ record }: ChunkItem) => record), next };
+  }
+
+  async itemsAt(jobId: string, first: number, limit: number): Promise<readonly ItemRecord[]> {
+    const job = await this.#books.readJob(jobId);
+    if (job === null) return [];
+    const from = Math.max(0, first);
+    const after = from === 0 ? null : String(from - 1);
+    const { entries } = await this.#pages.page(job, { status: null, errorType: null }, { after, limit });
+    return entries.map(({ record }) => record);
+  }
+
+  async reopen(
+    jobId: string,
+    filter: RetryFilter,
+    page: PageRequest,
+    openUntil: number,
+    _now: number,
+  ): Promise<ReopenAnswer> {
+    return await this.#reopening.reopen(jobId, filter, page, openUntil);
+  }
+
+  async failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
+    const job = await this.#books.readJob(jobId);
+    return job === null ? [] : await this.#groups.commonest(job.inc, max);
+  }
+
+  /** The places of ids, null for those that the job does not have. `moved`: look at the job again. */
+  async #locate(job: JobRows, itemIds: readonly string[]): Promise<readonly (number | null)[] | 'moved'> {
+    const { table, ids } = this.#books;
+    return await ids.locate(job, itemIds, async (pairs) => {
+      const seqs = pairs.map(({ seq }) => seq);
+      const inputs = await readInputs(table, job.inc, seqs);
+      return pairs.map(({ seq, itemId }) => inputs.get(seq)?.itemId === itemId);
+    });
+  }
+}
+
+/** Rows of inputs in one transaction, which has a hundred actions and four megabytes on the wire. */
+const MOST_ROWS = 80;
+const MOST_BYTES = 2_500_000;
+
+/** The first of the items, so many that their rows go into one transaction; those that are there already are left out. */
+function cutToSize(job: JobRows, items: readonly NewItem[], places: readonly (number | null)[]) {
+  const seen = new Set<string>();
+  const isFresh = items.map(({ itemId }, index) => {
+    const isNew = places[index] === null && !seen.has(itemId);
+    seen.add(itemId);
+    return isNew;
+  });
+  const { total } = job.record.counts;
+  for (let looked = items.length; ; looked = Math.ceil(looked / 2)) {
+    const fresh = items.slice(0, looked).filter((_, index) => isFresh[index]);
+    const rows = inputRows(job.inc, total, fresh);
+    const size = rows.reduce((sum, row) => sum + rowBytes(row), 0);
+    const isSmall = rows.length <= MOST_ROWS && size <= MOST_BYTES;
+    if (!isSmall && looked > 1) continue;
+    const duplicates = [...isFresh.slice(0, looked).entries()].flatMap(([index, isNew]) => (isNew ? [] : [index]));
+    return { fresh, rows, duplicates, looked };
+  }
+}

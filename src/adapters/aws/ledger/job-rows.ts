@@ -1,0 +1,145 @@
+import type { Counts } from '../../../domain/counts.ts';
+import type { FailureType } from '../../../domain/failure.ts';
+import type { JobRecord } from '../../../domain/job.ts';
+import type { Throttle } from '../../../domain/throttle.ts';
+import { countOf, json, jsonOf, maybeText, num, numOf, type Row, text, textOf } from '../dynamo/attributes.ts';
+import { decodeRuns, encodeRuns, type RunRef } from '../ids/id-run.ts';
+import { HOT, hotKey, META, metaKey } from './keys.ts';
+
+/**
+ * A job as it stands in the table. What changes with every batch is a small row of its own, because a write costs what
+ * the whole row weighs; what changes seldom is the other. Both carry the same `epoch`, which grows whenever the seldom
+ * one changes: whoever reads two different ones looks again.
+ */
+export interface JobRows {
+  readonly record: JobRecord;
+  readonly inc: string;
+  readonly epoch: number;
+  /** Grows with every dispatch: two at the same time cannot both come through. */
+  readonly dispatches: number;
+  /** Grows with every change of the hot row. */
+  readonly changes: number;
+  /** The first item that was never out. */
+  readonly cursor: number;
+  /** Items that came back and wait to go out again. */
+  readonly pooled: number;
+  /** Cancelled: what is still in flight is no longer counted as if it was to be done. */
+  readonly isShut: boolean;
+  readonly runs: readonly RunRef[];
+}
+
+/** Fields of the hot row that are only ever counted up and down. */
+export type HotCount = keyof Counts | 'itemsInFlight' | 'tallied' | 'talliedBad' | 'refusals' | 'fenced' | 'pooled';
+
+type HotField = 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'fenced' | 'readyAt' | 'throttle';
+type ColdRecord = Omit<JobRecord, HotField>;
+
+export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
+  const {
+    counts: _c,
+    itemsInFlight: _i,
+    tally: _t,
+    refusals: _r,
+    fenced: _f,
+    readyAt: _a,
+    throttle: _h,
+    ...cold
+  } = record;
+  const { pk, sk } = metaKey(record.jobId);
+  return {
+    pk: text(pk),
+    sk: text(sk),
+    inc: text(inc),
+    epoch: num(epoch),
+    record: json(cold satisfies ColdRecord),
+    runs: text(encodeRuns(runs)),
+  };
+}
+
+export function hotRow({ record, inc, epoch, dispatches, changes, cursor, pooled, isShut }: JobRows): Row {
+  const { counts, tally } = record;
+  const { pk, sk } = hotKey(record.jobId);
+  return {
+    pk: text(pk),
+    sk: text(sk),
+    inc: text(inc),
+    epoch: num(epoch),
+    dispatches: num(dispatches),
+    changes: num(changes),
+    cursor: num(cursor),
+    pooled: num(pooled),
+    ...(isShut ? { shut: { BOOL: true } } : {}),
+    total: num(counts.total),
+    queued: num(counts.queued),
+    inProgress: num(counts.inProgress),
+    success: num(counts.success),
+    failed: num(counts.failed),
+    skipped: num(counts.skipped),
+    cancelled: num(counts.cancelled),
+    itemsInFlight: num(record.itemsInFlight),
+    tallied: num(tally.finished),
+    talliedBad: num(tally.failed),
+    streak: num(tally.streak),
+    ...(tally.stopper === null ? {} : { stopper: text(tally.stopper) }),
+    refusals: num(record.refusals),
+    fenced: num(record.fenced),
+    readyAt: num(record.readyAt),
+    throttle: json(record.throttle),
+  };
+}
+
+/** Null if one of the two is missing or they do not belong together: then somebody is changing the job. */
+export function jobOfRows(rows: readonly (Row | null)[]): JobRows | null {
+  const meta = rows.find((row) => row?.['sk']?.S === META);
+  const hot = rows.find((row) => row?.['sk']?.S === HOT);
+  if (!meta || !hot || textOf(meta, 'inc') !== textOf(hot, 'inc')) return null;
+  const epoch = numOf(meta, 'epoch');
+  if (epoch !== numOf(hot, 'epoch')) return null;
+  const isShut = hot['shut'] !== undefined;
+  return {
+    record: { ...jsonOf<ColdRecord>(meta, 'record'), ...(isShut ? whenShut(hotFields(hot)) : hotFields(hot)) },
+    inc: textOf(meta, 'inc'),
+    epoch,
+    dispatches: countOf(hot, 'dispatches'),
+    changes: countOf(hot, 'changes'),
+    cursor: countOf(hot, 'cursor'),
+    pooled: countOf(hot, 'pooled'),
+    isShut,
+    runs: decodeRuns(textOf(meta, 'runs')),
+  };
+}
+
+/**
+ * Of a cancelled job every item has ended, or is the one that a worker is at; so that what was cancelled follows, and a
+ * cancellation is one flag that does not have to wait for a moment in which nobody settles.
+ */
+function whenShut(fields: Pick<JobRecord, HotField>): Pick<JobRecord, HotField> {
+  const { total, inProgress, success, failed, skipped } = fields.counts;
+  const cancelled = total - inProgress - success - failed - skipped;
+  return { ...fields, counts: { ...fields.counts, queued: 0, cancelled }, itemsInFlight: inProgress };
+}
+
+function hotFields(hot: Row): Pick<JobRecord, HotField> {
+  return {
+    counts: {
+      total: countOf(hot, 'total'),
+      queued: countOf(hot, 'queued'),
+      inProgress: countOf(hot, 'inProgress'),
+      success: countOf(hot, 'success'),
+      failed: countOf(hot, 'failed'),
+      skipped: countOf(hot, 'skipped'),
+      cancelled: countOf(hot, 'cancelled'),
+    },
+    itemsInFlight: countOf(hot, 'itemsInFlight'),
+    tally: {
+      finished: countOf(hot, 'tallied'),
+      failed: countOf(hot, 'talliedBad'),
+      streak: countOf(hot, 'streak'),
+      stopper: maybeText(hot, 'stopper') as FailureType | null,
+    },
+    refusals: countOf(hot, 'refusals'),
+    fenced: countOf(hot, 'fenced'),
+    readyAt: countOf(hot, 'readyAt'),
+    throttle: jsonOf<Throttle>(hot, 'throttle'),
+  };
+}

@@ -1,0 +1,135 @@
+import type { Key } from '../dynamo/attributes.ts';
+
+/**
+ * Where everything lies in the one table. A job's own two rows are found by its id; all else by its incarnation, a name
+ * that is made with the job: so that a job which is deleted and made again under the same id never meets what is left
+ * of the former one.
+ *
+ *   J#<job>              META                what changes seldom: state, policy, index of ids
+ *                        HOT                 counters, tally, cursor: changed with every batch
+ *   C#<inc>#<chunk>      I#<seq>#<piece>     inputs, of up to a hundred items, as they were added
+ *                        B#<batch>           a batch in flight, and its lease
+ *                        O#<id>              how items ended
+ *                        D#<id>#<piece>      … where that is much, and an O row names it
+ *                        M#<id>              items that came back: deliveries and strikes
+ *                        R#<id>              items that were reopened
+ *   P#<inc>              S#<id>, R#<id>      items that are to go out again; S with a strike
+ *   G#<inc>              <hash>              a group of failures
+ *   E#<inc>              <mark>#<chunk>      chunks that have, or had, an item that failed with a type, or was skipped
+ *   I#<inc>#<shard>      <run>#<part>        item ids (ids/id-index.ts)
+ *   NEWS#<shard>         <time>#<id>         news for other processes, for an hour
+ *   JOBS, JOBS#<status>, ACTIVE, GARBAGE     <inc>     directories of jobs
+ *
+ * A chunk is a key of its own, so that the items of one job are spread over as many partitions as it has hundreds.
+ */
+
+/** Items per chunk, and so the most that one batch may have. */
+export const CHUNK_ITEMS = 100;
+
+export function chunkOf(seq: number): number {
+  return Math.floor(seq / CHUNK_ITEMS);
+}
+
+export const META = 'META';
+export const HOT = 'HOT';
+
+export function jobPk(jobId: string): string {
+  return `J#${jobId}`;
+}
+
+export function metaKey(jobId: string): Key {
+  return { pk: jobPk(jobId), sk: META };
+}
+
+export function hotKey(jobId: string): Key {
+  return { pk: jobPk(jobId), sk: HOT };
+}
+
+export function chunkPk(inc: string, chunk: number): string {
+  return `C#${inc}#${chunk}`;
+}
+
+export function inputSk(seq: number, piece: number): string {
+  return `I#${padded(seq)}#${padded(piece)}`;
+}
+
+export function outcomeSk(id: string): string {
+  return `O#${id}`;
+}
+
+export function outcomePieceSk(id: string, piece: number): string {
+  return `D#${id}#${padded(piece)}`;
+}
+
+export function poolPk(inc: string): string {
+  return `P#${inc}`;
+}
+
+export function groupPk(inc: string): string {
+  return `G#${inc}`;
+}
+
+export function markPk(inc: string): string {
+  return `E#${inc}`;
+}
+
+export function markSk(mark: string, chunk: number): string {
+  return `${mark}#${padded(chunk)}`;
+}
+
+export function newsPk(shard: number): string {
+  return `NEWS#${shard}`;
+}
+
+/** All jobs, in the order in which they were made; those of a status; those that the engine has something to do for. */
+export const ALL_JOBS = 'JOBS';
+export const ACTIVE_JOBS = 'ACTIVE';
+/** What is to be removed, should whoever is at it die. */
+export const GARBAGE = 'GARBAGE';
+
+export function jobsOfStatus(status: string): string {
+  return `JOBS#${status}`;
+}
+
+/** Long enough for any number of items; texts are sorted by character. */
+function padded(number: number): string {
+  return String(number).padStart(10, '0');
+}
+
+/** A batch is found by its own name: a worker that has nothing but a message, or a token, needs no directory. */
+export interface BatchName {
+  readonly inc: string;
+  readonly chunk: number;
+  readonly id: string;
+}
+
+export function batchIdOf({ inc, chunk, id }: BatchName): string {
+  return `${inc}.${chunk}.${id}`;
+}
+
+/** Null for what is no name of ours. */
+export function parseBatchId(batchId: string): BatchName | null {
+  const found = /^([^.]+)\.(\d+)\.([^.]+)$/.exec(batchId);
+  if (found === null) return null;
+  const [, inc = '', chunk = '', id = ''] = found;
+  return { inc, chunk: Number(chunk), id };
+}
+
+export function batchKey({ inc, chunk, id }: BatchName): Key {
+  return { pk: chunkPk(inc, chunk), sk: `B#${id}` };
+}
+
+/** The name of a row that is a batch. */
+export function batchNameOf({ pk, sk }: Key): BatchName {
+  const [, inc = '', chunk = ''] = pk.split('#');
+  return { inc, chunk: Number(chunk), id: sk.slice(2) };
+}
+
+/** Unique per claim; the batch can be read from it, also when it is gone. */
+export function tokenOf(batchId: string, claimId: string): string {
+  return `${batchId}/${claimId}`;
+}
+
+export function batchIdOfToken(token: string): string {
+  return token.slice(0, Math.max(0, token.indexOf('/')));
+}

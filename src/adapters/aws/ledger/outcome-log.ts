@@ -1,0 +1,123 @@
+import { hash } from 'node:crypto';
+import type { StoredArtifact } from '../../../domain/artifact.ts';
+import type { Failure } from '../../../domain/failure.ts';
+import { type AttemptRecord, otherVersion } from '../../../domain/item.ts';
+import { finalStatusOf } from '../../../domain/job-progress.ts';
+import type { Settlement } from '../../../ports/ledger.ts';
+import { bytes, bytesOf, countOf, json, type Key, num, type Row, text, textOf } from '../dynamo/attributes.ts';
+import { packJson, unpackJson } from '../dynamo/packing.ts';
+import type { Table } from '../dynamo/table.ts';
+import type { FlyingItem } from './batch-row.ts';
+import { type BatchName, chunkPk, outcomePieceSk, outcomeSk } from './keys.ts';
+
+/** How an item ended, as it is kept. A field that is not there stands for nothing. */
+export interface OutcomeEntry {
+  readonly seq: number;
+  readonly attempt: number;
+  readonly tries: number;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly end: AttemptRecord['end'];
+  readonly failure?: Failure;
+  readonly artifacts?: readonly StoredArtifact[];
+  readonly strikes?: number;
+  /** Not that of the job. */
+  readonly scraperVersion?: string;
+  /** The failure was counted in the group for what has no group of its own. */
+  readonly isOther?: true;
+}
+
+export function outcomeEntry(
+  settlement: Settlement,
+  item: FlyingItem,
+  job: { readonly scraperVersion: string },
+  isOther: boolean,
+): OutcomeEntry {
+  const { seq, attempt, tries, startedAt, durationMs, outcome } = settlement;
+  return {
+    ...{ seq, attempt, tries, startedAt, durationMs, end: finalStatusOf(outcome) },
+    ...(outcome.kind === 'failed' ? { failure: outcome.failure } : {}),
+    ...(outcome.kind === 'scraped' && outcome.artifacts.length > 0 ? { artifacts: outcome.artifacts } : {}),
+    ...(item.strikes > 0 ? { strikes: item.strikes } : {}),
+    ...otherVersion(settlement, job),
+    ...(isOther ? { isOther } : {}),
+  };
+}
+
+export function attemptOf(entry: OutcomeEntry): AttemptRecord {
+  const { attempt, tries, startedAt, durationMs, end, failure = null, scraperVersion } = entry;
+  const version = scraperVersion === undefined ? {} : { scraperVersion };
+  return { attempt, tries, startedAt, durationMs, end, failure, ...version };
+}
+
+/** Up to here a transaction, which costs twice, costs less than another row. */
+const INLINE_BYTES = 2000;
+
+/**
+ * Entries of one chunk as rows. What is small goes into the transaction itself; what is large is written before, where a
+ * kilobyte costs half, and counts only if the transaction names it: a write that was fenced leaves rows that nobody reads.
+ * They are named by whose they are, so that whoever tries again writes over them.
+ */
+export function outcomeRows({ inc, chunk }: BatchName, token: string, entries: readonly OutcomeEntry[]): OutcomeRows {
+  const pk = text(chunkPk(inc, chunk));
+  const id = hash('sha256', `${token} ${entries.map(({ seq }) => seq)}`).slice(0, 24);
+  const pieces = packJson(entries);
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined && only.length <= INLINE_BYTES) {
+    return { before: [], row: { pk, sk: text(outcomeSk(id)), packed: bytes(only) } };
+  }
+  const before = pieces.map((piece, index) => ({ pk, sk: text(outcomePieceSk(id, index)), packed: bytes(piece) }));
+  return { before, row: { pk, sk: text(outcomeSk(id)), pieces: num(pieces.length) } };
+}
+
+export interface OutcomeRows {
+  /** To be written first, unconditionally. */
+  readonly before: readonly Row[];
+  /** Part of the transaction. */
+  readonly row: Row;
+}
+
+/**
+ * What the rows of a chunk tell of outcomes. Rows are read in the order of their keys, and a settle may pass by: pieces
+ * that are not among those which were read are read by their names.
+ */
+export async function outcomesOfRows(table: Table, rows: readonly Row[]): Promise<readonly OutcomeEntry[]> {
+  const read = new Map(rows.map((row) => [textOf(row, 'sk'), row]));
+  const outcomes = rows.filter((row) => textOf(row, 'sk').startsWith('O#'));
+  const missing = outcomes.flatMap(pieceKeys).filter(({ sk }) => !read.has(sk));
+  if (missing.length > 0) {
+    for (const row of await table.getAll(missing)) if (row !== null) read.set(textOf(row, 'sk'), row);
+  }
+  return outcomes.flatMap((row) => {
+    const keys = pieceKeys(row);
+    const packed = keys.length === 0 ? [row] : keys.map(({ sk }) => read.get(sk));
+    const isWhole = packed.every((piece) => piece !== undefined);
+    if (!isWhole) throw new Error(`outcomes are missing that ${textOf(row, 'pk')} ${textOf(row, 'sk')} names`);
+    return unpackJson<readonly OutcomeEntry[]>(packed.map((piece) => bytesOf(piece, 'packed')));
+  });
+}
+
+function pieceKeys(row: Row): readonly Key[] {
+  const id = textOf(row, 'sk').slice(2);
+  return Array.from({ length: countOf(row, 'pieces') }, (_, index) => ({
+    pk: textOf(row, 'pk'),
+    sk: outcomePieceSk(id, index),
+  }));
+}
+
+/** Deliveries and strikes of items that came back, which would otherwise be known only to the pool. */
+export function returnMark(inc: string, chunk: number, id: string, items: readonly FlyingItem[]): Row {
+  const marked = items.map(({ seq, deliveries, strikes }) => [seq, deliveries, strikes]);
+  return { pk: text(chunkPk(inc, chunk)), sk: text(`M#${id}`), items: json(marked) };
+}
+
+/** Up to which attempt they were reopened: what ended before is history. */
+export function reopenMark(
+  inc: string,
+  chunk: number,
+  id: string,
+  items: readonly { readonly seq: number; readonly attempt: number }[],
+): Row {
+  const marked = items.map(({ seq, attempt }) => [seq, attempt]);
+  return { pk: text(chunkPk(inc, chunk)), sk: text(`R#${id}`), items: json(marked) };
+}

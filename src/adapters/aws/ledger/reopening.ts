@@ -1,0 +1,173 @@
+import { isRefusal, type JobRecord, whenReopened } from '../../../domain/job.ts';
+import type { PageRequest, ReopenAnswer, RetryFilter } from '../../../ports/ledger.ts';
+import { atOnce } from '../at-once.ts';
+import type { Action } from '../dynamo/table.ts';
+import type { Books } from './books.ts';
+import { type ChunkItem, readChunk } from './chunk.ts';
+import { directoryActions } from './directories.ts';
+import { type CountedFailure, type FailureGroups, groupKeyOf } from './failure-groups.ts';
+import { hotAction, hotSetOf } from './hot-change.ts';
+import type { ItemPage, ItemPages } from './item-pages.ts';
+import { sameEpoch } from './job-book.ts';
+import { type JobRows, metaRow } from './job-rows.ts';
+import { chunkOf } from './keys.ts';
+import { reopenMark } from './outcome-log.ts';
+import { poolRow } from './pool.ts';
+
+type Locate = (job: JobRows, itemIds: readonly string[]) => Promise<readonly (number | null)[] | 'moved'>;
+
+/** Failed items that are to be tried again: marked as reopened in their chunk, and put where the next dispatch finds them. */
+export class Reopening {
+  readonly #books: Books;
+  readonly #groups: FailureGroups;
+  readonly #pages: ItemPages;
+  readonly #locate: Locate;
+
+  constructor(books: Books, groups: FailureGroups, pages: ItemPages, locate: Locate) {
+    this.#books = books;
+    this.#groups = groups;
+    this.#pages = pages;
+    this.#locate = locate;
+  }
+
+  async reopen(jobId: string, filter: RetryFilter, page: PageRequest, openUntil: number): Promise<ReopenAnswer> {
+    return await this.#books.untilDone<ReopenAnswer>(async () => {
+      const job = await this.#books.readJob(jobId);
+      if (job === null) return { kind: 'missing' };
+      const found = await this.#find(job, filter, page);
+      if (found === 'moved') return undefined;
+      const items = found.entries.length;
+      const next = whenReopened(job.record, items);
+      if (isRefusal(next)) return next;
+      if (filter.preview) return { kind: 'reopened', items, next: found.next };
+
+      const record = { ...(items > 0 ? next : job.record), openUntil };
+      const answer = await this.#books.table.transact(await this.#actions(job, record, found.entries));
+      if (answer.kind === 'refused') return undefined;
+      this.#books.tellJob(record, 'retry');
+      return { kind: 'reopened', items, next: found.next };
+    });
+  }
+
+  async #find(job: JobRows, filter: RetryFilter, { after, limit }: PageRequest): Promise<ItemPage | 'moved'> {
+    const most = Math.min(limit, MOST_ITEMS);
+    if (filter.itemIds !== null) return await this.#findNamed(job, filter.itemIds, filter.errorType, after, most);
+
+    const failed = { status: 'failed', errorType: filter.errorType } as const;
+    const page = await this.#pages.page(job, failed, { after, limit: most });
+    const room = new Room();
+    const end = page.entries.findIndex((item) => !room.takes(item));
+    if (end === -1) return page;
+    const entries = page.entries.slice(0, end);
+    return { entries, next: String(entries.at(-1)?.record.seq) };
+  }
+
+  /** The cursor is the place in the list. A few at a time: of ids from all over the job, few go into one transaction. */
+  async #findNamed(
+    job: JobRows,
+    itemIds: readonly string[],
+    errorType: RetryFilter['errorType'],
+    after: string | null,
+    most: number,
+  ): Promise<ItemPage | 'moved'> {
+    const first = after === null ? 0 : Number(after) + 1;
+    const end = Math.min(first + MOST_ITEMS, itemIds.length);
+    const room = new Room();
+    const known = new Map<number, readonly ChunkItem[]>();
+    // Somebody may have named an item twice.
+    const picked = new Set<ChunkItem>();
+    for (let at = first; at < end; at += NAMES_AT_ONCE) {
+      const places = await this.#locate(job, itemIds.slice(at, Math.min(at + NAMES_AT_ONCE, end)));
+      if (places === 'moved') return 'moved';
+      await this.#readChunks(job, places, known);
+      for (const [index, seq] of places.entries()) {
+        const item = seq === null ? undefined : known.get(chunkOf(seq))?.find(({ record }) => record.seq === seq);
+        if (item === undefined || picked.has(item) || !isFailed(item, errorType)) continue;
+        if (picked.size >= most || !room.takes(item)) return { entries: [...picked], next: String(at + index - 1) };
+        picked.add(item);
+      }
+    }
+    return { entries: [...picked], next: end < itemIds.length ? String(end - 1) : null };
+  }
+
+  async #readChunks(
+    job: JobRows,
+    places: readonly (number | null)[],
+    known: Map<number, readonly ChunkItem[]>,
+  ): Promise<void> {
+    const wanted = new Set(places.filter((seq) => seq !== null).map(chunkOf));
+    const unread = [...wanted].filter((chunk) => !known.has(chunk));
+    await atOnce(CHUNKS_AT_ONCE, unread, async (chunk) => {
+      known.set(chunk, await readChunk(this.#books.table, job, chunk));
+    });
+  }
+
+  async #actions(job: JobRows, record: JobRecord, items: readonly ChunkItem[]): Promise<readonly Action[]> {
+    const { clock } = this.#books;
+    const { inc, epoch } = job;
+    const failures = items.flatMap(failureOf);
+    const set = hotSetOf(job, record);
+    const { failed: _, ...numbers } = set.numbers ?? {};
+    // Counted down, not set: others may fail at this moment.
+    const add = { failed: record.counts.failed - job.record.counts.failed, pooled: items.length };
+    const byChunk = Map.groupBy(items, (item) => chunkOf(item.record.seq));
+    return [
+      { put: metaRow({ ...job, record, epoch: epoch + 1 }), when: sameEpoch(job) },
+      hotAction(record.jobId, add, { ...set, numbers: { ...numbers, epoch: epoch + 1 } }, { inc, epoch }),
+      ...directoryActions(inc, record.jobId, job.record, record),
+      ...[...byChunk].flatMap(([chunk, ofChunk]): Action[] => [
+        {
+          put: reopenMark(
+            inc,
+            chunk,
+            clock.id(),
+            ofChunk.map(({ record: { seq }, last }) => ({ seq, attempt: last?.attempt ?? 0 })),
+          ),
+        },
+        {
+          put: poolRow(
+            inc,
+            chunk,
+            false,
+            clock.id(),
+            ofChunk.map(({ record: { seq, deliveries } }) => ({ seq, deliveries, strikes: 0 })),
+          ),
+        },
+      ]),
+      ...(await this.#groups.uncounting(inc, failures)),
+    ];
+  }
+}
+
+/** What goes into one transaction: a chunk is two actions of it, however many of its items, and a group of failures one. */
+class Room {
+  readonly #chunks = new Set<number>();
+  readonly #groups = new Set<string>();
+
+  /** False if there is no room for it any more. The first always has some. */
+  takes(item: ChunkItem): boolean {
+    const chunk = chunkOf(item.record.seq);
+    const group = failureOf(item).map(groupKeyOf).at(0);
+    const isNewChunk = !this.#chunks.has(chunk);
+    const isNewGroup = group !== undefined && !this.#groups.has(group);
+    const actions = 2 * (this.#chunks.size + Number(isNewChunk)) + this.#groups.size + Number(isNewGroup);
+    if (actions > MOST_ACTIONS) return false;
+    this.#chunks.add(chunk);
+    if (group !== undefined) this.#groups.add(group);
+    return true;
+  }
+}
+
+function failureOf({ record: { itemId }, last }: ChunkItem): readonly CountedFailure[] {
+  return last?.failure === undefined ? [] : [{ itemId, failure: last.failure, isOther: last.isOther ?? false }];
+}
+
+function isFailed({ record: { status }, last }: ChunkItem, errorType: RetryFilter['errorType']): boolean {
+  return status === 'failed' && (errorType === null || last?.failure?.type === errorType);
+}
+
+/** Of the hundred that a transaction has; the others are for the job itself and the lists it is in. */
+const MOST_ACTIONS = 88;
+const MOST_ITEMS = 1000;
+const NAMES_AT_ONCE = 100;
+const CHUNKS_AT_ONCE = 8;

@@ -1,0 +1,221 @@
+import { MAX_STRIKES } from '../../../domain/item.ts';
+import { whenReturned } from '../../../domain/job-progress.ts';
+import { poisonEnd } from '../../../domain/poison.ts';
+import type { LedgerChange, ReturnCause, Settlement } from '../../../ports/ledger.ts';
+import { atOnce } from '../at-once.ts';
+import { type Key, num } from '../dynamo/attributes.ts';
+import type { Action } from '../dynamo/table.ts';
+import {
+  type Batch,
+  batchOfRow,
+  DUE_SHARDS,
+  deliveriesOf,
+  dueShard,
+  type FlyingItem,
+  type Hold,
+  unchanged,
+} from './batch-row.ts';
+import type { Books } from './books.ts';
+import type { FailureGroups } from './failure-groups.ts';
+import { deltaAction, hotDelta } from './hot-change.ts';
+import { type BatchName, batchIdOf, batchKey } from './keys.ts';
+import { returnMark } from './outcome-log.ts';
+import { poolRow } from './pool.ts';
+import { type BatchEnds, outcomeActions, progressOf } from './settling.ts';
+
+/** How work comes back undone: given back, called back, overdue, or of a worker that is dead. */
+export class Returning {
+  readonly #books: Books;
+  readonly #groups: FailureGroups;
+
+  constructor(books: Books, groups: FailureGroups) {
+    this.#books = books;
+    this.#groups = groups;
+  }
+
+  /** False if the batch is gone, or not as wanted any more. `now` only for a worker's death, which is held against items. */
+  async takeBack(
+    name: BatchName,
+    because: ReturnCause,
+    isWanted: (batch: Batch) => boolean,
+    now: number | null = null,
+  ): Promise<boolean> {
+    const { table } = this.#books;
+    return await this.#books.untilDone(async () => {
+      const row = await table.get(batchKey(name));
+      const batch = row === null ? null : batchOfRow(row);
+      if (batch === null || !isWanted(batch)) return false;
+      const job = await this.#books.readJob(batch.jobId);
+      const isLeft = job !== null && job.inc === name.inc;
+      if (!isLeft || (job.isShut && batch.hold === null)) {
+        // Nobody counts on it any more: the job is gone, or was cancelled while the batch waited.
+        const kept = isLeft ? this.#kept(batch, batch.unsettled) : [];
+        await table.transact([{ remove: batchKey(name), when: unchanged(batch) }, ...kept]);
+        return false;
+      }
+      const back = returned(batch, job.isShut, now);
+      const { actions, changes } = await this.#actions(back, job.isShut);
+      const delta = hotDelta((record) => {
+        const settled = progressOf(record, back.ends);
+        if (back.left.length === 0) return settled;
+        const state = job.isShut ? { ...settled, status: 'cancelled' as const } : settled;
+        return whenReturned(state, batch.hold === null ? 'queued' : 'in_progress', back.left.length);
+      });
+      const pooled = job.isShut ? 0 : back.left.length;
+      const counted = { ...delta, add: { ...delta.add, pooled } };
+      const hot = deltaAction(batch.jobId, counted, { inc: name.inc, shut: job.isShut });
+      const answer = await table.transact([hot, ...actions]);
+      if (answer.kind === 'refused') return undefined;
+      this.#books.tell([...changes, ...returnChange(back, because)]);
+      return true;
+    });
+  }
+
+  /**
+   * What is overdue, earliest first over all jobs. The index is a little behind, so each is looked at again; and leases
+   * that were renewed stand in it where they once ended, before those of workers that are dead: they do not count, and
+   * whoever asks must not take them for the end of the list.
+   */
+  async expire(now: number, queuedBefore: number, limit: number): Promise<{ leases: number; queued: number }> {
+    const ended = { leases: 0, queued: 0 };
+    const looked = new Set<string>();
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      const wanted = limit - ended.leases - ended.queued;
+      const overdue = await this.#overdue(now, queuedBefore, wanted, looked);
+      await atOnce(BATCHES_AT_ONCE, overdue, async ({ key }) => {
+        const kind = await this.#expireOne(key, now, queuedBefore);
+        if (kind !== null) ended[kind] += 1;
+      });
+      if (overdue.length < wanted || ended.leases + ended.queued >= limit) break;
+      for (const { key } of overdue) looked.add(nameOf(key));
+    }
+    return ended;
+  }
+
+  /** Without those that were looked at: the index may still show them where they were. */
+  async #overdue(now: number, queuedBefore: number, wanted: number, looked: ReadonlySet<string>) {
+    const { table } = this.#books;
+    const shards = Array.from({ length: DUE_SHARDS }, (_, shard) => shard);
+    const most = wanted + looked.size;
+    const found = await Promise.all([
+      ...shards.map((shard) => table.due(dueShard('leased', shard), now, most)),
+      // Queued before, not at, that time.
+      ...shards.map((shard) => table.due(dueShard('queued', shard), queuedBefore - 1, most)),
+    ]);
+    return found
+      .flat()
+      .filter(({ key }) => !looked.has(nameOf(key)))
+      .sort((a, b) => a.at - b.at)
+      .slice(0, wanted);
+  }
+
+  async #expireOne(key: Key, now: number, queuedBefore: number): Promise<'leases' | 'queued' | null> {
+    const row = await this.#books.table.get(key);
+    if (row === null) return null;
+    const batch = batchOfRow(row);
+    const { name, hold } = batch;
+    if (hold !== null && hold.until > now) return await this.#dueLater(batch, hold.until);
+    if (hold === null) {
+      const isLost = (batch: Batch) => batch.hold === null && batch.queuedAt < queuedBefore;
+      return (await this.takeBack(name, 'lost', isLost)) ? 'queued' : null;
+    }
+    const isOver = (batch: Batch) => batch.hold !== null && batch.hold.until <= now;
+    return (await this.takeBack(name, 'expired', isOver, now)) ? 'leases' : null;
+  }
+
+  /** Renewed since it came into the index: see `renewLease`. */
+  async #dueLater(batch: Batch, until: number): Promise<null> {
+    const given = { names: { '#dueAt': 'dueAt' }, values: { ':dueAt': num(until) } };
+    const isAsRead = unchanged(batch, { withUntil: true });
+    await this.#books.table.update(batchKey(batch.name), 'SET #dueAt = :dueAt', given, isAsRead);
+    return null;
+  }
+
+  /** Leases of a worker that is dead run out now. Rare, so that no index is kept for it. */
+  async abandon(worker: string, now: number): Promise<number> {
+    const { table } = this.#books;
+    let abandoned = 0;
+    for (let shard = 0; shard < DUE_SHARDS; shard += 1) {
+      const held = await table.due(dueShard('leased', shard), Number.MAX_SAFE_INTEGER, MOST_LEASES);
+      const rows = await table.getAll(held.map(({ key }) => key));
+      const batches = rows.filter((row) => row !== null).map(batchOfRow);
+      const its = batches.filter(({ hold }) => hold?.worker === worker && hold.until > now);
+      const ended = await atOnce(BATCHES_AT_ONCE, its, (batch) =>
+        table.update(
+          batchKey(batch.name),
+          'SET #until = :now, #dueAt = :now',
+          { names: { '#dueAt': 'dueAt' }, values: { ':now': num(now) } },
+          unchanged(batch, { withUntil: true }),
+        ),
+      );
+      abandoned += ended.filter(Boolean).length;
+    }
+    return abandoned;
+  }
+
+  async #actions(back: Returned, isShut: boolean): Promise<{ actions: Action[]; changes: LedgerChange[] }> {
+    const { batch, ends, left } = back;
+    const { inc, chunk } = batch.name;
+    const poisoned = ends.settled.length === 0 ? null : await outcomeActions(this.#books, this.#groups, [ends]);
+    const { clock } = this.#books;
+    const pool = [true, false].flatMap((suspect): Action[] => {
+      const items = left.filter(({ strikes }) => strikes > 0 === suspect);
+      return items.length === 0 || isShut ? [] : [{ put: poolRow(inc, chunk, suspect, clock.id(), items) }];
+    });
+    const changes: LedgerChange[] =
+      poisoned === null ? [] : [{ kind: 'settled', jobId: batch.jobId, items: poisoned.changes }];
+    const removal: Action = { remove: batchKey(batch.name), when: unchanged(batch, { withUntil: true }) };
+    return { actions: [removal, ...(poisoned?.actions ?? []), ...pool, ...this.#kept(batch, back.marked)], changes };
+  }
+
+  /** Deliveries and strikes stay with the items. */
+  #kept({ name }: Batch, items: readonly FlyingItem[]): readonly Action[] {
+    const known = items.filter(({ deliveries, strikes }) => deliveries > 0 || strikes > 0);
+    return known.length === 0 ? [] : [{ put: returnMark(name.inc, name.chunk, this.#books.clock.id(), known) }];
+  }
+}
+
+const BATCHES_AT_ONCE = 4;
+const MOST_LEASES = 100_000;
+/** So that a call comes to an end: ten thousand renewed leases, of a reaper that takes two hundred at a time. */
+const MOST_ROUNDS = 50;
+
+interface Returned {
+  readonly batch: Batch;
+  /** Items that were in the hands of too many workers that died. */
+  readonly ends: BatchEnds;
+  /** Items that are pending again; in a cancelled job the one that was not cancelled with it. */
+  readonly left: readonly FlyingItem[];
+  /** Items whose deliveries and strikes are to be kept. */
+  readonly marked: readonly FlyingItem[];
+}
+
+function returned(batch: Batch, isShut: boolean, now: number | null): Returned {
+  const delivered = batch.unsettled.map((item) => ({ ...item, deliveries: deliveriesOf(batch, item) }));
+  // In a cancelled job there is nothing to find out any more.
+  const isDeath = now !== null && batch.hold !== null && !isShut;
+  const struck = isDeath ? delivered.map((item) => withStrike(batch, batch.hold, item)) : delivered;
+  const poisoned = isDeath ? struck.filter(({ strikes }) => strikes >= MAX_STRIKES) : [];
+  const others = struck.filter((item) => !poisoned.includes(item));
+  const left = isShut ? others.slice(0, 1) : others;
+  const settled = poisoned.map((item) => ({ item, settlement: poisonOf(batch, item, now ?? 0) }));
+  return { batch, ends: { batch, settled, left: others }, left, marked: others };
+}
+
+/** A worker went silent with these items in its hands; of a suspect batch it is known which one it was at. */
+function withStrike({ suspect }: Batch, hold: Hold | null, item: FlyingItem): FlyingItem {
+  return suspect && hold?.begun !== item.seq ? item : { ...item, strikes: item.strikes + 1 };
+}
+
+function poisonOf({ hold }: Batch, item: FlyingItem, now: number): Settlement {
+  return poisonEnd(item, hold?.claimedAt ?? now, now);
+}
+
+function returnChange({ batch, left }: Returned, because: ReturnCause): LedgerChange[] {
+  const { jobId, name } = batch;
+  return left.length === 0 ? [] : [{ kind: 'returned', jobId, batchId: batchIdOf(name), because, items: left.length }];
+}
+
+function nameOf({ pk, sk }: Key): string {
+  return `${pk}\n${sk}`;
+}

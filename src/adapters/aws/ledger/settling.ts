@@ -1,0 +1,265 @@
+import { finalStatusOf, type Progress, whenSettled } from '../../../domain/job-progress.ts';
+import type { SettleAnswer, SettledItem, Settlement, SettlePart } from '../../../ports/ledger.ts';
+import { atOnce } from '../at-once.ts';
+import { num } from '../dynamo/attributes.ts';
+import type { Action } from '../dynamo/table.ts';
+import { type Batch, batchOfRow, type FlyingItem, packItems, unchanged } from './batch-row.ts';
+import type { Books } from './books.ts';
+import { readOutcomes } from './chunk.ts';
+import type { FailureGroups } from './failure-groups.ts';
+import { deltaAction, hotAction, hotDelta } from './hot-change.ts';
+import { batchIdOfToken, batchKey, parseBatchId } from './keys.ts';
+import { writeMarks } from './marks.ts';
+import { type OutcomeEntry, outcomeEntry, outcomeRows } from './outcome-log.ts';
+
+/**
+ * How items end: one transaction removes them from their batch, keeps how they ended, and counts them. The batch's row
+ * is the fence: it must be as it was read, with this token, or nothing is changed.
+ */
+export class Settling {
+  readonly #books: Books;
+  readonly #groups: FailureGroups;
+  /** By job, while there is something to record. */
+  readonly #lines = new Map<string, Waiting[]>();
+
+  constructor(books: Books, groups: FailureGroups) {
+    this.#books = books;
+    this.#groups = groups;
+  }
+
+  async settle(parts: readonly SettlePart[]): Promise<readonly SettleAnswer[]> {
+    return await Promise.all(parts.map((part) => this.#settlePart(part)));
+  }
+
+  async #settlePart(part: SettlePart): Promise<SettleAnswer> {
+    const answers: SettleAnswer[] = [];
+    for (const slice of slicesOf(part)) answers.push(await this.#enqueue(slice));
+    return answers.includes('fenced') ? 'fenced' : 'recorded';
+  }
+
+  /** What comes while others of the same job are being recorded waits, and goes with all else that waits by then. */
+  #enqueue(part: SettlePart): Promise<SettleAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<SettleAnswer>();
+    const line = this.#lines.get(part.jobId);
+    const waiting: Waiting = { part, resolve, reject };
+    if (line !== undefined) line.push(waiting);
+    else {
+      this.#lines.set(part.jobId, [waiting]);
+      void this.#settleLine(part.jobId);
+    }
+    return promise;
+  }
+
+  async #settleLine(jobId: string): Promise<void> {
+    // Whatever is settled in this turn of the event loop goes together.
+    await this.#books.clock.turn();
+    const line = this.#lines.get(jobId) ?? [];
+    while (line.length > 0) {
+      const group = firstGroup(line);
+      line.splice(0, group.length);
+      try {
+        const parts = group.map(({ part }) => part);
+        const answers = await this.#books.inTurn(jobId, () => this.#settleGroup(jobId, parts));
+        for (const [index, { resolve }] of group.entries()) resolve(answers[index] ?? 'fenced');
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#lines.delete(jobId);
+  }
+
+  /** Parts of one job with different tokens. */
+  async #settleGroup(jobId: string, parts: readonly SettlePart[]): Promise<readonly SettleAnswer[]> {
+    let isShut = false;
+    return await this.#books.untilDone<readonly SettleAnswer[]>(async () => {
+      const batches = await this.#held(parts);
+      const ends = parts.map((part, index) => endsOf(part, batches[index] ?? null, isShut));
+      const live = ends.filter((end) => end !== null && end.settled.length > 0) as BatchEnds[];
+      const outcome = live.length === 0 ? 'done' : await this.#record(live, isShut);
+      if (outcome === 'again') return undefined;
+      if (outcome === 'shut') {
+        const job = await this.#books.readJob(jobId);
+        // The job is gone, and its rows are about to be.
+        if (job === null || live.some(({ batch }) => batch.name.inc !== job.inc)) return parts.map(() => 'fenced');
+        isShut = job.isShut;
+        return undefined;
+      }
+      return await Promise.all(
+        parts.map((part, index) => (ends[index] === null ? this.#withoutLease(part) : ('recorded' as const))),
+      );
+    });
+  }
+
+  async #held(parts: readonly SettlePart[]): Promise<readonly (Batch | null)[]> {
+    const names = parts.map(({ token }) => parseBatchId(batchIdOfToken(token)));
+    const keys = names.map((name) => (name === null ? NOWHERE : batchKey(name)));
+    const rows = await this.#books.table.getAll(keys);
+    return rows.map((row, index) => {
+      const batch = row === null ? null : batchOfRow(row);
+      return batch?.hold?.token === parts[index]?.token ? batch : null;
+    });
+  }
+
+  /** `again`: a row has changed since it was read. `shut`: the job was cancelled, which leaves less to settle. */
+  async #record(ends: readonly BatchEnds[], isShut: boolean): Promise<'done' | 'again' | 'shut'> {
+    const [first] = ends;
+    if (first === undefined) return 'done';
+    const { jobId, name } = first.batch;
+    const { actions, changes } = await outcomeActions(this.#books, this.#groups, ends);
+    const batches = ends.map(({ batch, left }) => batchAction(batch, left));
+    const delta = hotDelta((record) => ends.reduce(progressOf, record));
+    const hot = deltaAction(jobId, delta, { inc: name.inc, shut: isShut });
+    const answer = await this.#books.table.transact([hot, ...batches, ...actions]);
+    if (answer.kind === 'refused') return answer.at.includes(0) ? 'shut' : 'again';
+    this.#books.tell([{ kind: 'settled', jobId, items: changes }]);
+    return 'done';
+  }
+
+  /** The lease is lost; but it may have been lost because just this was recorded, and the answer did not arrive. */
+  async #withoutLease(part: SettlePart): Promise<SettleAnswer> {
+    const { table } = this.#books;
+    const job = await this.#books.readJob(part.jobId);
+    if (job === null) return 'fenced';
+    const batchId = batchIdOfToken(part.token);
+    const name = parseBatchId(batchId);
+    const recorded = name === null ? [] : await readOutcomes(table, name.inc, name.chunk);
+    if (part.items.every((settlement) => isRecorded(recorded, settlement))) return 'recorded';
+    await table.transact([hotAction(part.jobId, { fenced: 1 }, {}, { inc: job.inc })]);
+    this.#books.tell([{ kind: 'fenced', jobId: part.jobId, batchId }]);
+    return 'fenced';
+  }
+}
+
+/** What of a batch ends now. In a cancelled job that is the item at its head at the most: the others are cancelled. */
+export interface BatchEnds {
+  readonly batch: Batch;
+  readonly settled: readonly { readonly item: FlyingItem; readonly settlement: Settlement }[];
+  readonly left: readonly FlyingItem[];
+}
+
+/** Null when the lease is lost. */
+function endsOf(part: SettlePart, batch: Batch | null, isShut: boolean): BatchEnds | null {
+  if (batch === null) return null;
+  const open = new Map((isShut ? batch.unsettled.slice(0, 1) : batch.unsettled).map((item) => [item.seq, item]));
+  const settled: { item: FlyingItem; settlement: Settlement }[] = [];
+  for (const settlement of part.items) {
+    const item = open.get(settlement.seq);
+    // Not in the batch any more: recorded by an earlier part, or cancelled. Either way it is final.
+    if (item === undefined) continue;
+    open.delete(settlement.seq);
+    settled.push({ item, settlement });
+  }
+  return { batch, settled, left: [...open.values()] };
+}
+
+/** What becomes of a job's progress when these items end, the last of a batch with it. */
+export function progressOf(record: Progress, { settled, left }: BatchEnds): Progress {
+  return settled.reduce(
+    (job, { settlement }, index) =>
+      whenSettled(job, settlement.outcome, left.length === 0 && index === settled.length - 1),
+    record,
+  );
+}
+
+/** Outcomes and groups of failures; not the batches and the counters. What has no place in a transaction is written at once. */
+export async function outcomeActions(books: Books, groups: FailureGroups, ends: readonly BatchEnds[]) {
+  const failures = ends.flatMap(({ settled }) =>
+    settled.flatMap(({ settlement: { outcome } }) => (outcome.kind === 'failed' ? [outcome.failure] : [])),
+  );
+  const inc = ends[0]?.batch.name.inc ?? '';
+  const isOther = failures.length === 0 ? [] : await groups.areOther(inc, failures);
+  const ids = await itemIdsOf(books, ends);
+  const isOtherOf = isOther.values();
+  const counted: { itemId: string; failure: (typeof failures)[number]; isOther: boolean }[] = [];
+  const changes: SettledItem[] = [];
+  const actions: Action[] = [];
+  for (const end of ends) {
+    const { batch, settled } = end;
+    const entries: OutcomeEntry[] = [];
+    for (const { item, settlement } of settled) {
+      const { outcome, seq, durationMs } = settlement;
+      const itemId = ids.get(seq) ?? '';
+      const other = outcome.kind === 'failed' && (isOtherOf.next().value ?? false);
+      if (outcome.kind === 'failed') counted.push({ itemId, failure: outcome.failure, isOther: other });
+      entries.push(outcomeEntry(settlement, item, batch, other));
+      const errorType = outcome.kind === 'failed' ? outcome.failure.type : null;
+      changes.push({ seq, itemId, durationMs, status: finalStatusOf(outcome), errorType });
+    }
+    if (entries.length === 0) continue;
+    await writeMarks(books.table, inc, batch.name.chunk, entries);
+    const rows = outcomeRows(batch.name, batch.hold?.token ?? '', entries);
+    if (rows.before.length > 0) await books.table.putAll(rows.before);
+    actions.push({ put: rows.row });
+  }
+  actions.push(...(await groups.counting(inc, counted)));
+  return { actions, changes };
+}
+
+function batchAction(batch: Batch, left: readonly FlyingItem[]): Action {
+  if (left.length === 0) return { remove: batchKey(batch.name), when: unchanged(batch) };
+  return {
+    update: batchKey(batch.name),
+    change: 'SET #items = :items, #version = :version',
+    with: { names: { '#items': 'items' }, values: { ':items': packItems(left), ':version': num(batch.version + 1) } },
+    when: unchanged(batch),
+  };
+}
+
+async function itemIdsOf(books: Books, ends: readonly BatchEnds[]): Promise<ReadonlyMap<number, string>> {
+  const names = await atOnce(CHUNKS_AT_ONCE, ends, ({ batch, settled }) =>
+    books.names.of(
+      batch.name,
+      settled.map(({ item }) => item.seq),
+    ),
+  );
+  return new Map(names.flatMap((ofBatch) => [...ofBatch]));
+}
+
+/** Poison is what the ledger itself records of an attempt; whoever then says how that attempt ended comes too late. */
+function isRecorded(entries: readonly OutcomeEntry[], { seq, attempt }: Settlement): boolean {
+  return entries.some((entry) => entry.seq === seq && entry.attempt === attempt && entry.failure?.type !== 'poison');
+}
+
+/** A failure may make a group of its own, which is an action of the transaction: so only so many of them at once. */
+function slicesOf(part: SettlePart): readonly SettlePart[] {
+  if (part.items.length <= FAILURES_AT_ONCE) return [part];
+  const slices: Settlement[][] = [[]];
+  let failures = 0;
+  for (const settlement of part.items) {
+    const isFailure = settlement.outcome.kind === 'failed';
+    if (isFailure && failures === FAILURES_AT_ONCE) {
+      slices.push([]);
+      failures = 0;
+    }
+    if (isFailure) failures += 1;
+    slices.at(-1)?.push(settlement);
+  }
+  return slices.map((items) => ({ ...part, items }));
+}
+
+interface Waiting {
+  readonly part: SettlePart;
+  readonly resolve: (answer: SettleAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What goes into one transaction: no token twice, and no more actions than it may have. */
+function firstGroup(waiting: readonly Waiting[]): readonly Waiting[] {
+  const tokens = new Set<string>();
+  let actions = 1;
+  const end = waiting.findIndex(({ part: { token, items } }) => {
+    const failures = items.filter(({ outcome }) => outcome.kind === 'failed').length;
+    actions += ROWS_PER_PART + Math.min(failures, FAILURES_AT_ONCE);
+    const isTooMuch = tokens.size > 0 && (actions > ACTIONS || tokens.has(token));
+    tokens.add(token);
+    return isTooMuch;
+  });
+  return waiting.slice(0, end < 0 ? waiting.length : end);
+}
+
+const CHUNKS_AT_ONCE = 8;
+const FAILURES_AT_ONCE = 50;
+const ACTIONS = 95;
+/** The batch, and its outcomes. */
+const ROWS_PER_PART = 2;
+const NOWHERE = { pk: 'B#', sk: 'B#' };

@@ -1,0 +1,132 @@
+import {
+  CreateBucketCommand,
+  GetBucketLifecycleConfigurationCommand,
+  HeadBucketCommand,
+  PutBucketLifecycleConfigurationCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import type { Clock } from '../../../ports/clock.ts';
+import { openS3ResultStore } from '../result-store.ts';
+import { CREATE, type Finding, nameOf, refusal } from './finding.ts';
+
+export interface BucketParts {
+  readonly s3: S3Client;
+  readonly bucket: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+const NAME = 'Bucket';
+
+/** A large document is uploaded within hours, or its worker is gone. */
+const ABORT_AFTER_DAYS = 2;
+
+export async function inspectBucket(parts: BucketParts): Promise<readonly Finding[]> {
+  const { bucket, s3, clock } = parts;
+  try {
+    if (!(await isThere(parts))) {
+      const advice = `${CREATE} makes it, or WEB_SCRAPER_RESULTS_BUCKET names another`;
+      return [{ name: NAME, result: 'problem', message: `there is no bucket ${bucket}`, advice }];
+    }
+    const holdsConditions = await openS3ResultStore({ s3, bucket, clock }).holdsConditions();
+    const warnings = [
+      ...(holdsConditions ? [] : [careless(parts)]),
+      ...((await abortsUploads(parts)) === false ? [keepsUploads(parts)] : []),
+    ];
+    if (warnings.length > 0) return warnings;
+    return [{ name: NAME, result: 'ok', message: `${bucket} is there and can be written` }];
+  } catch (error) {
+    return [nameOf(error) === '403' ? notOurs(parts) : refusal(NAME, error)];
+  }
+}
+
+function careless({ bucket }: BucketParts): Finding {
+  const message = `${bucket} is on a server that ignores If-None-Match: a second writer could overwrite an artifact silently`;
+  return { name: NAME, result: 'warning', message, advice: 'use another S3 server, which holds conditions on writes' };
+}
+
+function keepsUploads({ bucket }: BucketParts): Finding {
+  const message = `${bucket} can be written, and keeps uploads that were never finished`;
+  return { name: NAME, result: 'warning', message, advice: `${CREATE} adds a rule that removes them` };
+}
+
+function notOurs({ bucket }: BucketParts): Finding {
+  const message = `${bucket} is somebody else's, or not for these credentials`;
+  return {
+    name: NAME,
+    result: 'problem',
+    message,
+    advice: 'name another by WEB_SCRAPER_RESULTS_BUCKET, or get the permission',
+  };
+}
+
+/** Makes what of it is missing; answers what was made. */
+export async function provisionBucket(parts: BucketParts): Promise<readonly string[]> {
+  const { s3, bucket, signal } = parts;
+  const made: string[] = [];
+  if (!(await isThere(parts))) {
+    const region = await s3.config.region();
+    // The oldest region is the only one that must not be named.
+    const place =
+      region === 'us-east-1' ? {} : { CreateBucketConfiguration: { LocationConstraint: region as 'eu-west-1' } };
+    await s3.send(new CreateBucketCommand({ Bucket: bucket, ...place }), { abortSignal: signal }).catch(unlessOurs);
+    made.push(`the bucket ${bucket}`);
+  }
+  if ((await abortsUploads(parts)) === false) {
+    const rule = {
+      ID: 'abort-unfinished-uploads',
+      Status: 'Enabled',
+      Filter: { Prefix: '' },
+      AbortIncompleteMultipartUpload: { DaysAfterInitiation: ABORT_AFTER_DAYS },
+    } as const;
+    await s3.send(
+      new PutBucketLifecycleConfigurationCommand({
+        Bucket: bucket,
+        LifecycleConfiguration: { Rules: [...(await lifecycleOf(parts)), rule] },
+      }),
+      { abortSignal: signal },
+    );
+    made.push(`the rule of ${bucket} that removes unfinished uploads`);
+  }
+  return made;
+}
+
+async function isThere({ s3, bucket, signal }: BucketParts): Promise<boolean> {
+  try {
+    await s3.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal: signal });
+    return true;
+  } catch (error) {
+    if (/NotFound|NoSuchBucket|^404$/.test(nameOf(error))) return false;
+    throw error;
+  }
+}
+
+/** Null where nobody can tell: not every server that speaks S3 has such rules, nor may everybody read them. */
+async function abortsUploads(parts: BucketParts): Promise<boolean | null> {
+  try {
+    const rules = await lifecycleOf(parts);
+    return rules.some(
+      ({ Status, AbortIncompleteMultipartUpload: abort }) => Status === 'Enabled' && abort !== undefined,
+    );
+  } catch {
+    return null;
+  }
+}
+
+/** Rules of others are kept: writing one rule replaces them all. */
+async function lifecycleOf({ s3, bucket, signal }: BucketParts) {
+  try {
+    const answer = await s3.send(new GetBucketLifecycleConfigurationCommand({ Bucket: bucket }), {
+      abortSignal: signal,
+    });
+    return answer.Rules ?? [];
+  } catch (error) {
+    if (nameOf(error) === 'NoSuchLifecycleConfiguration') return [];
+    throw error;
+  }
+}
+
+/** Somebody of ours made it at the same moment. */
+function unlessOurs(error: unknown): void {
+  if (nameOf(error) !== 'BucketAlreadyOwnedByYou') throw error;
+}

@@ -1,0 +1,48 @@
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { Clock } from '../../../ports/clock.ts';
+import { StorageTrouble } from '../../../ports/storage-trouble.ts';
+import { type Doing, resultError } from './errors.ts';
+
+/** Of one call with all the tries that the SDK makes. */
+const CALL_MS = 180_000;
+
+export interface SendOptions {
+  readonly abortSignal: AbortSignal;
+}
+
+/** Calls about one bucket: each with an end, and with errors in our words. */
+export class BucketCalls {
+  readonly s3: S3Client;
+  readonly bucket: string;
+  readonly clock: Clock;
+
+  constructor(parts: { readonly s3: S3Client; readonly bucket: string; readonly clock: Clock }) {
+    this.s3 = parts.s3;
+    this.bucket = parts.bucket;
+    this.clock = parts.clock;
+  }
+
+  /** `signal` is for whoever has no more use for the answer. */
+  async call<T>(
+    about: Omit<Doing, 'bucket'>,
+    send: (options: SendOptions) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const [stop, over] = [new AbortController(), new AbortController()];
+    const late = Promise.withResolvers<never>();
+    void this.clock.sleep(CALL_MS, over.signal).then(() => {
+      if (over.signal.aborted) return;
+      late.reject(new StorageTrouble('io', `${about.what}: no answer in ${CALL_MS / 1000} s`));
+      stop.abort();
+    });
+    const abortSignal = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
+    try {
+      // A race, because the SDK hears of a stop only while it talks, and not in a pause or while it looks for credentials.
+      return await Promise.race([send({ abortSignal }), late.promise]);
+    } catch (error) {
+      throw resultError(error, { ...about, bucket: this.bucket });
+    } finally {
+      over.abort();
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectsCommand,
+  ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
+  ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
+  type MultipartUpload,
+  type _Error as RefusedKey,
+} from '@aws-sdk/client-s3';
+import { StorageTrouble } from '../../../ports/storage-trouble.ts';
+import type { BucketCalls } from './calls.ts';
+import { instead, refusalOfCode, resultError } from './errors.ts';
+
+/** As many as one call deletes. */
+const PAGE_KEYS = 1000;
+/** For keys that S3 could not delete just now. */
+const MAX_ROUNDS = 6;
+const PAUSE_MS = 100;
+/** What is written while it is removed is found by the next pass. */
+const MAX_PASSES = 10;
+
+/** Removes all keys under a prefix, a page at a time; answers how many there were. */
+export async function removeKeys(calls: BucketCalls, prefix: string): Promise<number> {
+  let removed = 0;
+  for (let pass = 1; pass <= MAX_PASSES; pass += 1) {
+    let found = 0;
+    for await (const keys of pagesOf(calls, prefix)) {
+      await deleteKeys(calls, prefix, keys);
+      found += keys.length;
+    }
+    if (found === 0) return removed;
+    removed += found;
+  }
+  throw new StorageTrouble(
+    'io',
+    `cannot remove ${prefix}: others keep writing there, or what was deleted is still listed`,
+  );
+}
+
+/** Parts of uploads that nobody will finish. They are in no list of keys, and are paid for. */
+export async function abortUploads(calls: BucketCalls, prefix: string): Promise<void> {
+  const { s3, bucket } = calls;
+  let after: { readonly KeyMarker?: string; readonly UploadIdMarker?: string } | null = {};
+  while (after !== null) {
+    const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({
+      Bucket: bucket,
+      Prefix: prefix,
+      ...after,
+    });
+    const about = { what: `cannot list the uploads to ${prefix}`, action: 's3:ListBucketMultipartUploads' } as const;
+    // Where that is unknown or not allowed, the lifecycle rule of the bucket removes them some days later.
+    const page: ListMultipartUploadsCommandOutput | null = await calls.call(about, (options) =>
+      s3.send(command, options).catch(instead({ 'not-known': null, 'not-allowed': null })),
+    );
+    if (page === null) return;
+    for (const upload of page.Uploads ?? []) await abortUpload(calls, upload);
+    const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
+    after = page.IsTruncated && KeyMarker && UploadIdMarker ? { KeyMarker, UploadIdMarker } : null;
+  }
+}
+
+async function abortUpload(calls: BucketCalls, { Key, UploadId }: MultipartUpload): Promise<void> {
+  const command = new AbortMultipartUploadCommand({ Bucket: calls.bucket, Key, UploadId });
+  const about = { what: `cannot end the upload of ${Key}`, action: 's3:AbortMultipartUpload' } as const;
+  const gone = instead({ 'no-upload': null, missing: null });
+  await calls.call(about, (options) => calls.s3.send(command, options).catch(gone));
+}
+
+async function* pagesOf(calls: BucketCalls, prefix: string): AsyncGenerator<readonly string[]> {
+  const { s3, bucket } = calls;
+  let after: { readonly ContinuationToken?: string } | null = {};
+  while (after !== null) {
+    const command: ListObjectsV2Command = new ListObjectsV2Command({
+      Bucket: bucket,
+      Prefix: prefix,
+      MaxKeys: PAGE_KEYS,
+      ...after,
+    });
+    const about = { what: `cannot list ${prefix}`, action: 's3:ListBucket' } as const;
+    const page: ListObjectsV2CommandOutput = await calls.call(about, (options) => s3.send(command, options));
+    const keys = (page.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
+    if (keys.length > 0) yield keys;
+    after = page.IsTruncated && page.NextContinuationToken ? { ContinuationToken: page.NextContinuationToken } : null;
+  }
+}
+
+/** Entry by entry: what could not be deleted is tried again, and then it is an error. */
+async function deleteKeys(calls: BucketCalls, prefix: string, keys: readonly string[]): Promise<void> {
+  const about = { what: `cannot remove ${prefix}`, action: 's3:DeleteObject' } as const;
+  let left = keys;
+  for (let round = 1; ; round += 1) {
+    const command = new DeleteObjectsCommand({
+      Bucket: calls.bucket,
+      Delete: { Objects: left.map((Key) => ({ Key })), Quiet: true },
+    });
+    const { Errors: refused = [] } = await calls.call(about, (options) => calls.s3.send(command, options));
+    const remaining = refused.filter(({ Code }) => refusalOfCode(Code) !== 'missing');
+    const worst = remaining.find(isLasting) ?? remaining[0];
+    if (worst === undefined) return;
+    if (isLasting(worst) || round === MAX_ROUNDS) {
+      throw resultError(asError(worst), { ...about, bucket: calls.bucket });
+    }
+    left = remaining.flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
+    await calls.clock.sleep(PAUSE_MS * 2 ** round * (1 + calls.clock.chance()));
+  }
+}
+
+function isLasting({ Code }: RefusedKey): boolean {
+  const refusal = refusalOfCode(Code);
+  return refusal !== 'passing' && refusal !== 'conflict';
+}
+
+function asError({ Code = 'Unknown', Key, Message }: RefusedKey): Error {
+  const error = new Error(`${Key}: ${Message}`);
+  error.name = Code;
+  return error;
+}
