@@ -126,7 +126,8 @@ export function jobCases(client: Client): void {
   });
 
   test('a policy is changed while the job runs: more items go out at once', async () => {
-    const items = Array.from({ length: 60 }, (_, n) => ({ item_id: `${n}`, input: { ms: 250 } }));
+    // Enough that many are left when the first of them have ended, also where they go out in batches.
+    const items = Array.from({ length: 250 }, (_, n) => ({ item_id: `${n}`, input: { ms: 80 } }));
     const execution_policy = { throttling: { max_concurrent_workers: 1, adaptive: false } };
     const { job_id: jobId } = await client.create({ scraper_id: 'example-slow', items, execution_policy });
     const inFlight = ({ summary }: Partial<JobSummaryAnswer>) => (summary ? summary.queued + summary.in_progress : 0);
