@@ -47,6 +47,17 @@ export interface NewItem {
   readonly source?: SourcePage;
 }
 
+/** Places of items whose id stands earlier in the list. */
+export function repeatedIds(items: readonly NewItem[]): number[] {
+  const seen = new Set<string>();
+  const indexes: number[] = [];
+  for (const [index, { itemId }] of items.entries()) {
+    if (seen.has(itemId)) indexes.push(index);
+    seen.add(itemId);
+  }
+  return indexes;
+}
+
 /** What a re-extraction reads instead of the web: what another job kept of the same item. */
 export interface SourcePage {
   readonly html: StoredArtifact;

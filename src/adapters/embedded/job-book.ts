@@ -1,4 +1,4 @@
-import type { NewItem } from '../../domain/item.ts';
+import { type NewItem, repeatedIds } from '../../domain/item.ts';
 import {
   applyJobEvent,
   isRefusal,
@@ -20,7 +20,7 @@ export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
     return this.durable<CreateAnswer>(() => {
       const present = this.tables.jobs.get(job.jobId);
       if (present !== null) return { kind: 'exists', job: present.record };
-      const indexes = repeated(items);
+      const indexes = repeatedIds(items);
       if (indexes.length > 0) return { kind: 'duplicates', indexes };
 
       const record = newJobRecord(job, items.length, now);
@@ -98,16 +98,6 @@ export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
       else batches.changed(batch);
     }
   }
-}
-
-function repeated(items: readonly NewItem[]): number[] {
-  const seen = new Set<string>();
-  const indexes: number[] = [];
-  for (const [index, { itemId }] of items.entries()) {
-    if (seen.has(itemId)) indexes.push(index);
-    seen.add(itemId);
-  }
-  return indexes;
 }
 
 /** One entry more than the page holds tells that there is a next. Its cursor is the number of the last job on it. */

@@ -1,4 +1,4 @@
-import type { NewItem } from '../../domain/item.ts';
+import { type NewItem, repeatedIds } from '../../domain/item.ts';
 import {
   applyJobEvent,
   isActive,
@@ -21,7 +21,7 @@ export abstract class MemoryJobBook extends MemoryBooks implements JobBook {
     return this.step<CreateAnswer>(() => {
       const present = this.entries.get(job.jobId);
       if (present !== undefined) return { kind: 'exists', job: present.record };
-      const indexes = repeated(items);
+      const indexes = repeatedIds(items);
       if (indexes.length > 0) return { kind: 'duplicates', indexes };
 
       this.#jobsMade += 1;
@@ -99,16 +99,6 @@ export abstract class MemoryJobBook extends MemoryBooks implements JobBook {
     entry.suspects.clear();
     entry.cursor = entry.items.length;
   }
-}
-
-function repeated(items: readonly NewItem[]): number[] {
-  const seen = new Set<string>();
-  const indexes: number[] = [];
-  items.forEach(({ itemId }, index) => {
-    if (seen.has(itemId)) indexes.push(index);
-    seen.add(itemId);
-  });
-  return indexes;
 }
 
 /** The cursor is the number of the last job on the page. */

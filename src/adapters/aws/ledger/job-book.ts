@@ -1,4 +1,4 @@
-import type { NewItem } from '../../../domain/item.ts';
+import { type NewItem, repeatedIds } from '../../../domain/item.ts';
 import {
   applyJobEvent,
   isActive,
@@ -41,7 +41,7 @@ export class DynamoJobBook implements JobBook {
     const { table, clock, ids } = this.#books;
     const present = await this.#books.readJob(job.jobId);
     if (present !== null) return { kind: 'exists', job: present.record };
-    const indexes = repeated(items);
+    const indexes = repeatedIds(items);
     if (indexes.length > 0) return { kind: 'duplicates', indexes };
 
     const inc = clock.id();
@@ -177,14 +177,4 @@ export function sameEpoch({ inc, epoch }: JobRows) {
     expression: '#inc = :ifInc AND #epoch = :ifEpoch',
     with: { names: { '#inc': 'inc', '#epoch': 'epoch' }, values: { ':ifInc': { S: inc }, ':ifEpoch': num(epoch) } },
   };
-}
-
-function repeated(items: readonly NewItem[]): number[] {
-  const seen = new Set<string>();
-  const indexes: number[] = [];
-  items.forEach(({ itemId }, index) => {
-    if (seen.has(itemId)) indexes.push(index);
-    seen.add(itemId);
-  });
-  return indexes;
 }
