@@ -43,10 +43,10 @@ export async function benchEngine(
     const sampler = setInterval(() => void sample(), 1000);
     const finished = untilFinished(engine, JOB);
     await engine.ledger.changeJob(JOB, { kind: 'start' }, Date.now());
-    const { completedAt, manifestAt } = await finished;
+    const { finishedAt, manifestAt } = await finished;
     clearInterval(sampler);
     await sample();
-    say(`ran in ${seconds(completedAt - importedAt)}, manifests in ${seconds(manifestAt - completedAt)}`);
+    say(`ran in ${seconds(finishedAt - importedAt)}, manifests in ${seconds(manifestAt - finishedAt)}`);
 
     const reads = await timeReads(engine.ledger, JOB, size.items);
     const job = await engine.ledger.job(JOB);
@@ -57,8 +57,8 @@ export async function benchEngine(
       succeeded: job?.counts.success ?? 0,
       items_per_second: Math.round(size.items / ((manifestAt - begun) / 1000)),
       import_per_second: Math.round(size.items / ((importedAt - begun) / 1000)),
-      run_per_second: Math.round(size.items / ((completedAt - importedAt) / 1000)),
-      manifest_seconds: Math.round((manifestAt - completedAt) / 10) / 100,
+      run_per_second: Math.round(size.items / ((finishedAt - importedAt) / 1000)),
+      manifest_seconds: Math.round((manifestAt - finishedAt) / 10) / 100,
       peak_rss_mb: memory.peakMb,
       rss_over_the_run: quartiles(memory.samples),
       db_bytes: databaseBytes(dataDir),
@@ -106,15 +106,15 @@ function* generateItems(count: number): Generator<NewItem[]> {
   }
 }
 
-async function untilFinished(engine: Engine, jobId: string): Promise<{ completedAt: number; manifestAt: number }> {
-  const { promise, resolve } = Promise.withResolvers<{ completedAt: number; manifestAt: number }>();
-  let completedAt = 0;
+async function untilFinished(engine: Engine, jobId: string): Promise<{ finishedAt: number; manifestAt: number }> {
+  const { promise, resolve } = Promise.withResolvers<{ finishedAt: number; manifestAt: number }>();
+  let finishedAt = 0;
   const unsubscribe = engine.events.subscribe((event) => {
-    if (event.kind === 'job' && event.job.jobId === jobId && event.because === 'complete') {
-      completedAt = performance.now();
+    if (event.kind === 'job' && event.job.jobId === jobId && event.because === 'finish') {
+      finishedAt = performance.now();
     }
     if (event.kind === 'manifest-written' && event.jobId === jobId) {
-      resolve({ completedAt, manifestAt: performance.now() });
+      resolve({ finishedAt, manifestAt: performance.now() });
     }
     if (event.kind === 'engine-error') console.error('engine error', event.where, event.error);
   });

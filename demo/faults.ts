@@ -17,7 +17,7 @@ export const FAULT_KINDS = [
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export const PAGE_KINDS = [
-  ...(['home', 'disclaimer', 'search', 'results', 'select', 'detail', 'parcel', 'bill', 'other'] as const),
+  ...(['home', 'disclaimer', 'search', 'results', 'select', 'detail', 'parcel', 'bill', 'json', 'other'] as const),
 ] as const;
 export type PageKind = (typeof PAGE_KINDS)[number];
 

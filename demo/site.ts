@@ -1,4 +1,4 @@
-import { type Answer, htmlAnswer, pdfAnswer, redirectAnswer } from './answer.ts';
+import { type Answer, htmlAnswer, jsonAnswer, pdfAnswer, redirectAnswer } from './answer.ts';
 import { numberOf, startingWith } from './apn.ts';
 import { billDocument } from './bill-document.ts';
 import type { PageKind } from './faults.ts';
@@ -58,6 +58,8 @@ export function pageOf({ path, form }: SiteRequest): PageKind {
       return 'detail';
     case '/bills/bill.aspx':
       return 'bill';
+    case '/json':
+      return 'json';
     default:
       return 'other';
   }
@@ -167,6 +169,8 @@ export function openSite({ parcels, seed, sessions: mostSessions, secret }: Site
           return chosen(request, isNeighbour, (n) => htmlAnswer(200, detailPage(parcelOf(seed, n), true)));
         case 'bill':
           return chosen(request, isNeighbour, (n) => bill(n, request.query));
+        case 'json':
+          return jsonAnswer(200, { args: Object.fromEntries(new URLSearchParams(request.query)), url: request.path });
         case 'other':
           return missing;
       }

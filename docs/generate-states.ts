@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { FAILURES, isRetryable } from '../src/domain/failure.ts';
 import { NEXT_ITEM_STATUS } from '../src/domain/item.ts';
-import { NEXT_JOB_STATUS } from '../src/domain/job.ts';
+import { NEXT_JOB_STATUS } from '../src/domain/job-steps.ts';
 
 /** Writes states.md from the tables that the code runs on. A test fails when the page is out of date. */
 

@@ -11,6 +11,7 @@ import type { Lane } from './domain/lane.ts';
  */
 export interface Config {
   readonly backend: BackendConfig;
+  readonly results: ResultsConfig;
   readonly dataDir: string;
   /** Where the API listens. */
   readonly host: string;
@@ -21,10 +22,14 @@ export interface Config {
   readonly readApiKey: string | null;
   /** Names under which the API is reached, beside its own address; empty for any, if there is a key. */
   readonly allowedHosts: readonly string[];
+  /** The most that the body of POST /jobs, or what a packed upload is unpacked to, may have. */
+  readonly maxBodyBytes: number;
   /** Where the client commands find the API. */
   readonly url: string;
   /** Folders with scrapers, beside those that come with Trawl: `./scrapers` if there is one and nothing else is said. */
   readonly scrapers: readonly string[];
+  /** Runs jobs that name no scraper. */
+  readonly defaultScraper: string;
   /** Worker processes of `trawl serve`. */
   readonly workers: number;
   /** Batches that one worker process carries out at the same time. */
@@ -41,6 +46,8 @@ export interface Config {
   readonly allowAddresses: string;
   /** Origins that are dialled elsewhere, `https://county.gov=http://127.0.0.1:4000` (TRAWL_ROUTES). */
   readonly routes: string;
+  /** Servers that are asked for names instead of the system's: `ip` or `ip:port`, separated by commas (TRAWL_DNS_SERVERS). */
+  readonly dnsServers: string;
   /** Requests that one worker process has under way at one host. */
   readonly hostConcurrency: number;
   /** Between the starts of two requests of one worker process to one host. */
@@ -61,6 +68,11 @@ export interface AwsBackendConfig {
 }
 
 export const EMBEDDED: BackendConfig = { kind: 'embedded' };
+
+/** Where results are kept: in the data directory, or in a bucket. By default with the rest of the backend. */
+export type ResultsConfig = { readonly kind: 'local' } | { readonly kind: 's3'; readonly bucket: string };
+
+export const LOCAL_RESULTS: ResultsConfig = { kind: 'local' };
 
 /**
  * What differs by backend unless it is set. On AWS a renewal costs money and batches have up to a hundred items, so that
@@ -94,7 +106,15 @@ const awsSchema = z.object({
   WEB_SCRAPER_RESULTS_BUCKET: z.string().min(1).default('scrape-results'),
 });
 
+/** Read also where only the results are in a bucket. */
+const bucketSchema = awsSchema.pick({ WEB_SCRAPER_RESULTS_BUCKET: true });
+
 const schema = z.object({
+  TRAWL_RESULTS: z.enum(['local', 's3'], 'must be local or s3').optional(),
+  // The name that older installations know.
+  USE_LOCAL_STORAGE: z
+    .stringbool({ error: 'must be true or false; TRAWL_RESULTS=local or s3 is the setting in its place' })
+    .optional(),
   TRAWL_BACKEND: z.enum(['embedded', 'aws'], 'must be embedded or aws').default('embedded'),
   TRAWL_DATA_DIR: z.string().min(1).default('.trawl'),
   TRAWL_HOST: z.string().min(1).default('127.0.0.1'),
@@ -102,11 +122,13 @@ const schema = z.object({
   TRAWL_API_KEY: z.string().optional(),
   TRAWL_READ_API_KEY: z.string().optional(),
   TRAWL_ALLOWED_HOSTS: z.string().default(''),
+  TRAWL_MAX_BODY_BYTES: count.min(2 ** 20).default(4 * 2 ** 30),
   TRAWL_URL: z
     .url({ protocol: /^https?$/, error: 'must be an address like http://127.0.0.1:8080' })
     .refine((url) => !/^[a-z]+:\/\/[^/]*@/i.test(url), 'must have no name and password: the key is TRAWL_API_KEY')
     .optional(),
   TRAWL_SCRAPERS: z.string().optional(),
+  TRAWL_DEFAULT_SCRAPER: z.string().min(1).max(200).default('example-mock'),
   TRAWL_WORKERS: count.max(256).default(availableParallelism()),
   TRAWL_SLOTS: count.max(4096).optional(),
   TRAWL_LEASE_MS: count.min(200).max(600_000).optional(),
@@ -116,6 +138,7 @@ const schema = z.object({
   TRAWL_METRICS: z.enum(['prometheus', 'emf']).default('prometheus'),
   TRAWL_ALLOW_ADDRESSES: z.string().default(''),
   TRAWL_ROUTES: z.string().default(''),
+  TRAWL_DNS_SERVERS: z.string().default(''),
   TRAWL_HOST_CONCURRENCY: count.max(4096).default(16),
   TRAWL_HOST_DELAY_MS: z.coerce.number().int().min(0).max(3_600_000).default(0),
   TRAWL_FAULTS: z.string().default(''),
@@ -139,14 +162,17 @@ export function loadConfig(
     overrides.backend ?? (settings.TRAWL_BACKEND === 'aws' ? awsBackend(parse(awsSchema, given)) : EMBEDDED);
   const config: Config = {
     backend,
+    results: overrides.results ?? resultsIn(settings, backend, given),
     dataDir: settings.TRAWL_DATA_DIR,
     host: settings.TRAWL_HOST,
     port: settings.TRAWL_PORT,
     apiKey: keysIn('TRAWL_API_KEY', settings.TRAWL_API_KEY),
     readApiKey: keysIn('TRAWL_READ_API_KEY', settings.TRAWL_READ_API_KEY),
     allowedHosts: listIn(settings.TRAWL_ALLOWED_HOSTS),
+    maxBodyBytes: settings.TRAWL_MAX_BODY_BYTES,
     url: settings.TRAWL_URL ?? `http://127.0.0.1:${settings.TRAWL_PORT || 8080}`,
     scrapers: foldersIn(settings.TRAWL_SCRAPERS ?? (existsSync(OWN_SCRAPERS) ? resolve(OWN_SCRAPERS) : '')),
+    defaultScraper: settings.TRAWL_DEFAULT_SCRAPER,
     workers: settings.TRAWL_WORKERS,
     slots: settings.TRAWL_SLOTS ?? DEFAULTS[backend.kind].slots,
     leaseMs: settings.TRAWL_LEASE_MS ?? DEFAULTS[backend.kind].leaseMs,
@@ -156,6 +182,7 @@ export function loadConfig(
     metrics: settings.TRAWL_METRICS,
     allowAddresses: settings.TRAWL_ALLOW_ADDRESSES,
     routes: settings.TRAWL_ROUTES,
+    dnsServers: settings.TRAWL_DNS_SERVERS,
     hostConcurrency: settings.TRAWL_HOST_CONCURRENCY,
     hostDelayMs: settings.TRAWL_HOST_DELAY_MS,
     faults: settings.TRAWL_FAULTS,
@@ -189,6 +216,18 @@ function awsBackend(settings: z.infer<typeof awsSchema>): AwsBackendConfig {
     bucket: settings.WEB_SCRAPER_RESULTS_BUCKET,
     queueUrls: { http, browser: settings.WEB_SCRAPER_BROWSER_QUEUE_URL ?? `${http}-browser` },
   };
+}
+
+/** Said by its own name, by the older one, or not at all: then with the ledger. */
+function resultsIn(settings: z.infer<typeof schema>, backend: BackendConfig, given: Given): ResultsConfig {
+  const { TRAWL_RESULTS: wanted, USE_LOCAL_STORAGE: isLocal } = settings;
+  if (wanted === 's3' && isLocal) {
+    throw new ConfigError('TRAWL_RESULTS is s3 and USE_LOCAL_STORAGE is true: leave USE_LOCAL_STORAGE out');
+  }
+  const kind = wanted ?? (isLocal ? 'local' : backend.kind === 'aws' ? 's3' : 'local');
+  if (kind === 'local') return LOCAL_RESULTS;
+  const bucket = backend.kind === 'aws' ? backend.bucket : parse(bucketSchema, given).WEB_SCRAPER_RESULTS_BUCKET;
+  return { kind, bucket };
 }
 
 function foldersIn(text: string): readonly string[] {
@@ -255,7 +294,9 @@ function nameInFile(name: string): string {
  * which are nothing that a scraper should find.
  */
 export function toEnvironment(config: Config, environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
-  const others = Object.entries(environment).filter(([name]) => !SECRETS.includes(name));
+  // What the older name said is in TRAWL_RESULTS.
+  const left = [...SECRETS, 'USE_LOCAL_STORAGE'];
+  const others = Object.entries(environment).filter(([name]) => !left.includes(name));
   return { ...Object.fromEntries(others), ...plainSettings(config) };
 }
 
@@ -265,12 +306,16 @@ function plainSettings(config: Config): Readonly<Record<string, string>> {
   return {
     TRAWL_BACKEND: config.backend.kind,
     ...(config.backend.kind === 'aws' ? awsSettings(config.backend) : {}),
+    TRAWL_RESULTS: config.results.kind,
+    ...(config.results.kind === 's3' ? { WEB_SCRAPER_RESULTS_BUCKET: config.results.bucket } : {}),
     TRAWL_DATA_DIR: config.dataDir,
     TRAWL_HOST: config.host,
     TRAWL_PORT: String(config.port),
     TRAWL_ALLOWED_HOSTS: config.allowedHosts.join(','),
+    TRAWL_MAX_BODY_BYTES: String(config.maxBodyBytes),
     TRAWL_URL: config.url,
     TRAWL_SCRAPERS: config.scrapers.join(delimiter),
+    TRAWL_DEFAULT_SCRAPER: config.defaultScraper,
     TRAWL_WORKERS: String(config.workers),
     TRAWL_SLOTS: String(config.slots),
     TRAWL_LEASE_MS: String(config.leaseMs),
@@ -280,6 +325,7 @@ function plainSettings(config: Config): Readonly<Record<string, string>> {
     TRAWL_METRICS: config.metrics,
     TRAWL_ALLOW_ADDRESSES: config.allowAddresses,
     TRAWL_ROUTES: config.routes,
+    TRAWL_DNS_SERVERS: config.dnsServers,
     TRAWL_HOST_CONCURRENCY: String(config.hostConcurrency),
     TRAWL_HOST_DELAY_MS: String(config.hostDelayMs),
     TRAWL_FAULTS: config.faults,
@@ -315,7 +361,10 @@ export function settingsInForce(
     TRAWL_READ_API_KEY: hidden(config.readApiKey),
   };
   const known = Object.entries(values).map(([name, value]): Setting => {
-    const from = environment[name] !== undefined ? 'environment' : fromFile[name] !== undefined ? 'file' : 'default';
+    const names = name === 'TRAWL_RESULTS' ? [name, 'USE_LOCAL_STORAGE'] : [name];
+    const isIn = (place: Readonly<Record<string, string | undefined>>) =>
+      names.some((each) => place[each] !== undefined);
+    const from = isIn(environment) ? 'environment' : isIn(fromFile) ? 'file' : 'default';
     return { name, value, from };
   });
   const others = Object.entries(environment)

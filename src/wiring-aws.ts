@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { type AwsClients, openAwsClients } from './adapters/aws/clients.ts';
+import { DynamoHostPauses } from './adapters/aws/host-pauses.ts';
 import { CHUNK_ITEMS } from './adapters/aws/ledger/keys.ts';
 import { openDynamoLedger } from './adapters/aws/ledger.ts';
 import type { Finding } from './adapters/aws/provision/finding.ts';
 import { inspectAws, provisionAws } from './adapters/aws/provisioning.ts';
-import { openS3ResultStore } from './adapters/aws/result-store.ts';
 import { openSqsQueue } from './adapters/aws/work-queue.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import type { AwsBackendConfig, Config } from './config.ts';
@@ -13,6 +13,7 @@ import type { Faults } from './ports/faults.ts';
 import type { LeaseBook } from './ports/ledger.ts';
 import { StorageTrouble } from './ports/storage-trouble.ts';
 import type { Backend, HeartbeatArguments, WorkerBackend, WorkerEvent, WorkerReception } from './wiring-backend.ts';
+import { openResults } from './wiring-results.ts';
 import type { HeartbeatConnection } from './worker/heartbeat-thread.ts';
 import type { PoolChange } from './worker/pool.ts';
 import { receiveAndClaim } from './worker/receive-and-claim.ts';
@@ -26,6 +27,15 @@ type OnTrouble = (where: string, error: unknown) => void;
  */
 const SETTLES_PER_LEASE = 12;
 
+/**
+ * A leader may not know for 15 seconds that it was overtaken, and what it sends to S3 last is given up after 30
+ * (`SHARED_CALL_MS`); the rest is for requests that are on their way then. Shorter leases are for tests.
+ */
+const HANDOVER_MS = 60_000;
+
+/** A look is one read unit, whatever the number of items. */
+const PAUSES_EVERY_MS = 5000;
+
 /** How often a controller looks, and a worker tells, by the length of a lease. */
 export function awsPace(leaseMs: number) {
   return {
@@ -35,10 +45,12 @@ export function awsPace(leaseMs: number) {
       // A message is late because no worker is free, far more often than because it is lost; doubling it costs little.
       lostAfterMs: 15 * 60_000,
       leadMs: Math.min(15_000, 2 * leaseMs),
+      handoverMs: Math.min(HANDOVER_MS, 8 * leaseMs),
       reapMs: Math.min(5000, leaseMs / 4),
       pollMs: 5000,
       probeMs: 5000,
       itemsPerBatch: CHUNK_ITEMS,
+      itemManifests: false,
     },
   };
 }
@@ -47,17 +59,20 @@ export function awsPace(leaseMs: number) {
 export async function openAwsBackend(config: Config, aws: AwsBackendConfig, onTrouble: OnTrouble): Promise<Backend> {
   const clock = systemClock();
   const clients = openAwsClients();
-  const { tableName, queueUrls, bucket } = aws;
+  const { tableName, queueUrls } = aws;
   const { ledger, leadership, ...dynamo } = openDynamoLedger({ ...clients, tableName, clock, onTrouble, listen: true });
   const queue = openSqsQueue({ ...clients, queueUrls, clock, onTrouble });
-  const store = openS3ResultStore({ ...clients, bucket, clock });
+  const results = await openResults(config, clock, 'anyone');
+  const { store, links } = results;
+  const hostPauses = new DynamoHostPauses({ ...clients, tableName, clock });
   const probe = async () => {
     await dynamo.probe();
-    await store.probe();
+    await results.probe();
   };
   const close = async () => {
     await Promise.all([dynamo.close(), queue.close()]);
     clients.close();
+    results.close();
   };
   await mustBeThere(clients, async () => {
     await probe();
@@ -67,14 +82,17 @@ export async function openAwsBackend(config: Config, aws: AwsBackendConfig, onTr
     throw error;
   });
   return {
-    ...{ clock, ledger, leadership, queue, store, links: store, deadLetters: queue, probe, close },
+    ...{ clock, ledger, leadership, queue, hostPauses, store, links, deadLetters: queue, probe, close },
     holder: `${hostname()}-${process.pid}-${clock.id()}`,
-    settings: awsPace(config.leaseMs).controller,
+    settings: { ...awsPace(config.leaseMs).controller, itemManifests: config.results.kind === 'local' },
     // That a worker took a batch is not worth a row that tells it; whoever watches looks again at every tick.
     feedSettings: { idleMs: 0 },
     // Nothing is put by: there is always room.
     makeRoom: async () => {},
-    sweep: () => dynamo.sweep(),
+    async sweep() {
+      await dynamo.sweep();
+      await results.sweep();
+    },
     // They go to AWS by themselves.
     acceptWorkers: async (onWorker) => followChildren(ledger, clock, onWorker),
   };
@@ -136,13 +154,6 @@ function followChildren(
   }
 }
 
-/** The results in the bucket, for whoever only reads them. */
-export function openBucketResults({ bucket }: AwsBackendConfig) {
-  const clients = openAwsClients();
-  const store = openS3ResultStore({ ...clients, bucket, clock: systemClock() });
-  return { store, close: () => clients.close() };
-}
-
 export interface AwsWorkerParts {
   readonly id: string;
   readonly clock: Clock;
@@ -151,12 +162,17 @@ export interface AwsWorkerParts {
 }
 
 export async function openAwsWorker(
-  { leaseMs }: Config,
+  config: Config,
   aws: AwsBackendConfig,
   { id, clock, faults, onTrouble }: AwsWorkerParts,
 ): Promise<WorkerBackend> {
   const clients = openAwsClients();
-  const { leases, queue, close } = openWorkerEnd(clients, aws, clock, onTrouble);
+  const { leases, queue, ...end } = openWorkerEnd(clients, aws, clock, onTrouble);
+  const results = await openResults(config, clock, 'anyone');
+  const close = async () => {
+    await end.close();
+    results.close();
+  };
   // A table that is not there would be noticed with batches in hand. A queue that is not there is waited for.
   await mustBeThere(clients, () => leases.workOrder('nobody')).catch(async (error: unknown) => {
     await close();
@@ -164,10 +180,12 @@ export async function openAwsWorker(
   });
   return {
     ...{ leases, queue, close },
-    store: openS3ResultStore({ ...clients, bucket: aws.bucket, clock }),
+    store: results.store,
+    hostPauses: new DynamoHostPauses({ ...clients, tableName: aws.tableName, clock }),
+    pausesEveryMs: PAUSES_EVERY_MS,
     source: receiveAndClaim({ id, queue, leases, clock, faults, onError: onTrouble }),
     heartbeatWith: { kind: 'aws', tableName: aws.tableName, queueUrls: aws.queueUrls },
-    settleEveryMs: awsPace(leaseMs).settleEveryMs,
+    settleEveryMs: awsPace(config.leaseMs).settleEveryMs,
   };
 }
 
@@ -205,7 +223,7 @@ const PATIENCE_MS = 15_000;
 /** Looks at everything on AWS that an engine needs; with `create`, makes what is missing first, and tells that too. */
 export async function examineAws(
   aws: AwsBackendConfig,
-  { create }: { readonly create: boolean },
+  { create, hasBucket }: { readonly create: boolean; readonly hasBucket: boolean },
 ): Promise<readonly Finding[]> {
   const clock = systemClock();
   const clients = openAwsClients();
@@ -214,9 +232,10 @@ export async function examineAws(
   void clock.sleep(PATIENCE_MS * (create ? 8 : 1), done.signal).then(() => late.abort());
   try {
     const parts = { clock, signal: late.signal };
-    const { made, problems } = create ? await provisionAws(clients, aws, parts) : { made: [], problems: [] };
+    const settings = { ...aws, bucket: hasBucket ? aws.bucket : null };
+    const { made, problems } = create ? await provisionAws(clients, settings, parts) : { made: [], problems: [] };
     const created = made.map((message): Finding => ({ name: 'Created', result: 'ok', message }));
-    return [...created, ...problems, ...(await inspectAws(clients, aws, parts))];
+    return [...created, ...problems, ...(await inspectAws(clients, settings, parts))];
   } finally {
     done.abort();
     clients.close();

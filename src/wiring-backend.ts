@@ -3,6 +3,7 @@ import type { EngineEvent } from './controller/events.ts';
 import type { JobFeedsSettings } from './controller/feed/job-feeds.ts';
 import type { Lane } from './domain/lane.ts';
 import type { Clock } from './ports/clock.ts';
+import type { HostPauses, WorkerHostPauses } from './ports/host-pauses.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { Ledger, WorkerLeases } from './ports/ledger.ts';
 import type { ResultLinks, ResultStore } from './ports/result-store.ts';
@@ -19,6 +20,7 @@ export interface Backend {
   /** Null where the bytes have no address of their own. */
   readonly links: ResultLinks | null;
   readonly queue: WorkQueue;
+  readonly hostPauses: HostPauses;
   /** Where the queue sets aside what nobody could carry out. */
   readonly deadLetters?: DeadLetters;
   /** Names this controller among those that may lead. */
@@ -53,6 +55,9 @@ export interface WorkerBackend {
   readonly leases: WorkerLeases;
   readonly queue: WorkerQueue;
   readonly source: WorkSource;
+  readonly hostPauses: WorkerHostPauses;
+  /** How often a worker tells and hears of paused hosts. */
+  readonly pausesEveryMs: number;
   /** Sent to the heartbeat's thread, which makes a connection of its own of it. */
   readonly heartbeatWith: HeartbeatArguments;
   readonly settleEveryMs: number;

@@ -23,5 +23,6 @@ export type {
   RetriedAnswer,
   SummaryAnswer,
 } from './controller/api/answers.ts';
+export type { HostAnswer, HostsAnswer, LiftedAnswer } from './controller/api/service-answers.ts';
 export { formatOfName } from './controller/read-items.ts';
 export type { Clock } from './ports/clock.ts';

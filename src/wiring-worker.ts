@@ -6,10 +6,12 @@ import { killFaults } from './adapters/system/kill-faults.ts';
 import type { Config } from './config.ts';
 import { describeError } from './controller/log-error.ts';
 import type { Lane } from './domain/lane.ts';
+import { placesOfAllJobs } from './domain/slot-share.ts';
 import { openWeb } from './egress/open-web.ts';
 import { withTidyMemory } from './egress/tidy-memory.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Faults } from './ports/faults.ts';
+import { StorageTrouble } from './ports/storage-trouble.ts';
 import { digest, egressSettings, findScrapers } from './wiring.ts';
 import { CHILD, type HeartbeatArguments, type WorkerBackend } from './wiring-backend.ts';
 import { connectEmbeddedHeartbeat, openEmbeddedWorker } from './wiring-embedded.ts';
@@ -17,11 +19,12 @@ import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from './worker/heartbeat.
 import { type HeartbeatConnection, runHeartbeatThread } from './worker/heartbeat-thread.ts';
 import { PoliteHostGate } from './worker/host-gate.ts';
 import { hasParent, onParentGone, tellParentReady } from './worker/parent.ts';
+import { SharedPauses } from './worker/shared-pauses.ts';
 import { Worker } from './worker/worker.ts';
 
 /**
  * A worker process: works until `stop` aborts. A child ends with the process that started it; one that was started by
- * itself waits for another controller when its own is gone.
+ * itself waits for another controller when its own is gone. Either waits for a result store that is not there.
  */
 export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, stop: AbortSignal): Promise<void> {
   onParentGone(() => process.exit(1));
@@ -41,16 +44,21 @@ export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, 
       await work({ config, lane, log, clock, onJoined }, stop);
       return;
     } catch (error) {
-      if (hasParent() || !(error instanceof OwnerGone)) throw error;
+      const isForStorage = error instanceof StorageTrouble;
+      if (!isForStorage && (hasParent() || !(error instanceof OwnerGone))) throw error;
       // Once, however long it takes.
-      if (!isWaiting) log.warn({ data_dir: config.dataDir, why: error.message }, 'waiting for a controller');
+      const what = isForStorage ? 'waiting for the storage' : 'waiting for a controller';
+      if (!isWaiting) log.warn({ data_dir: config.dataDir, why: error.message }, what);
       isWaiting = true;
-      await clock.sleep(ASK_AGAIN_MS, stop);
+      await clock.sleep(isForStorage ? LOOK_AGAIN_MS : ASK_AGAIN_MS, stop);
     }
   }
 }
 
 const ASK_AGAIN_MS = 500;
+
+/** Each look is a line in the log of the controller: a worker that joined and left. */
+const LOOK_AGAIN_MS = 5000;
 
 interface WorkParts {
   readonly config: Config;
@@ -70,14 +78,22 @@ async function work({ config, lane, log, clock, onJoined }: WorkParts, stop: Abo
   const heartbeat = startHeartbeatThread({
     entry: new URL('cli/heartbeat.ts', import.meta.url),
     connectWith: backend.heartbeatWith,
-    slots: config.slots,
+    slots: placesOfAllJobs(config.slots),
     leaseMs: config.leaseMs,
     hangLimitMs: DEFAULT_HANG_LIMIT_MS,
     clock,
     onTrouble: (error) => onTrouble('heartbeat', error),
   });
   const web = withTidyMemory(openWeb({ ...egressSettings(config), clock }), { collect: garbageCollector(), clock });
-  const gate = new PoliteHostGate({ clock, maxConcurrent: config.hostConcurrency, minDelayMs: config.hostDelayMs });
+  const pauses = new SharedPauses({
+    ...{ pauses: backend.hostPauses, everyMs: backend.pausesEveryMs, worker: id, clock, onError: onTrouble },
+  });
+  const gate = new PoliteHostGate({
+    clock,
+    maxConcurrent: config.hostConcurrency,
+    minDelayMs: config.hostDelayMs,
+    onHold: (...hold) => pauses.note(...hold),
+  });
   const worker = new Worker({
     ...backend,
     id,
@@ -98,9 +114,12 @@ async function work({ config, lane, log, clock, onJoined }: WorkParts, stop: Abo
   });
   tellParentReady(id);
   onJoined();
+  const ended = new AbortController();
+  void pauses.run(gate, ended.signal);
   try {
     await worker.run(stop);
   } finally {
+    ended.abort();
     await web.close();
     await backend.close();
   }

@@ -13,7 +13,6 @@ import { importItems } from './controller/intake.ts';
 import { logEvents, logProgress } from './controller/log-events.ts';
 import { type EmfParts, emfReporter, type StandingSource } from './controller/metrics/embedded-format.ts';
 import { formatOfName, readItems, UnreadableItems } from './controller/read-items.ts';
-import { resumeRemovals } from './controller/remove-job.ts';
 import { resultRows } from './controller/result-rows.ts';
 import { retryItems } from './controller/retry.ts';
 import { submitJob } from './controller/submit.ts';
@@ -22,6 +21,8 @@ import type { NewItem } from './domain/item.ts';
 import type { VerifyReport } from './domain/verify-report.ts';
 import { parseAddressRanges } from './egress/address-range.ts';
 import { AddressRules } from './egress/address-rules.ts';
+import { parseDnsServers } from './egress/dns-servers.ts';
+import { openNameLookup } from './egress/name-lookup.ts';
 import { parseRoutes } from './egress/routes.ts';
 import type { RetryFilter } from './ports/ledger.ts';
 import { catalogOf } from './scraping/catalog.ts';
@@ -40,8 +41,10 @@ const SHIPPED_SCRAPERS = fileURLToPath(new URL('../scrapers', import.meta.url));
 /**
  * For the C library's allocator: what was a large block goes back to the system when it is freed, always. By default it
  * learns from the first such blocks to keep them, and a worker that met a few large pages stays tens of megabytes larger.
+ * `bin/trawl` and the image set the same value for their own process; it is repeated for workers of a process that was
+ * started by other means.
  */
-const RETURN_LARGE_MEMORY = { MALLOC_MMAP_THRESHOLD_: String(256 * 1024) };
+const RETURN_LARGE_MEMORY = { MALLOC_MMAP_THRESHOLD_: '131072' };
 
 /** CloudWatch keeps a point a minute. */
 const NUMBERS_EVERY_MS = 60_000;
@@ -57,7 +60,7 @@ const { version: VERSION }: { version: string } = JSON.parse(
 const loadAws = () => import('./wiring-aws.ts');
 
 async function openBackend(config: Config, onTrouble: (where: string, error: unknown) => void): Promise<Backend> {
-  if (config.backend.kind === 'embedded') return openEmbeddedBackend(config);
+  if (config.backend.kind === 'embedded') return openEmbeddedBackend(config, onTrouble);
   return (await loadAws()).openAwsBackend(config, config.backend, onTrouble);
 }
 
@@ -68,10 +71,11 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   // A worker that could not read them would end, and so would the one in its place.
   egressSettings(config);
   const catalog = catalogOf(await findScrapers(config));
+  const { defaultScraper } = config;
   const events = new EventStream();
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const backend = await openBackend(config, onError);
-  const { clock, ledger, queue, store, links } = backend;
+  const { clock, ledger, queue, hostPauses, store, links } = backend;
   const faults = killFaults(config.faults, clock);
   const logs = [logEvents(events, log), logProgress(events, log, clock)];
   const controller = new Controller({ ...backend, faults, events, digest });
@@ -95,9 +99,8 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     config.metrics === 'emf' ? logNumbers(config, { events, clock, ledger, queue, controller: standing }) : null;
   // Behind our back: what a former process left of a large removal takes minutes.
   backend.sweep().catch((error: unknown) => onError('sweep', error));
-  resumeRemovals({ ledger, store, clock, digest, onError }).catch((error: unknown) => onError('removals', error));
   let pool: ReturnType<typeof startWorkerPool> | null = null;
-  let api: { close(graceMs: number): Promise<void> } | null = null;
+  let api: { drain(graceMs: number): Promise<void>; close(): Promise<void> } | null = null;
 
   return {
     clock,
@@ -105,7 +108,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     queue,
     store,
     events,
-    submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest }, request, null),
+    submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest, defaultScraper }, request, null),
     importItems: (jobId: string, chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>) =>
       importItems({ ledger, clock, faults }, jobId, chunks),
     retry: (jobId: string, filter: RetryFilter) => retryItems({ ledger, clock }, jobId, filter),
@@ -114,7 +117,21 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       // Not before: a worker process has no use for it.
       const { startApi } = await import('./controller/api/start-api.ts');
       const parts = {
-        ...{ ledger, store, links, queue, clock, faults, digest, catalog, events, version: VERSION, standing },
+        ...{
+          ledger,
+          store,
+          links,
+          queue,
+          hostPauses,
+          clock,
+          faults,
+          digest,
+          catalog,
+          defaultScraper,
+          events,
+          version: VERSION,
+          standing,
+        },
         feedSettings: backend.feedSettings,
         onStorageTrouble: (message: string) => controller.storageTrouble(message),
       };
@@ -129,7 +146,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
           count: config.workers,
           command: process.execPath,
           args: [...process.execArgv, fileURLToPath(new URL('cli/main.ts', import.meta.url)), 'worker'],
-          env: { ...toEnvironment(config), ...RETURN_LARGE_MEMORY },
+          env: { ...RETURN_LARGE_MEMORY, ...toEnvironment(config) },
           clock,
         });
         pool.onChange((change) => reception.heardOfChild(change));
@@ -137,12 +154,14 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       return { ...pool, ready: ready.promise };
     },
     async stop() {
-      await api?.close(API_GRACE_MS);
+      // It goes on answering, with 503, until all else has stopped: a client learns that it may come back in a moment.
+      await api?.drain(API_GRACE_MS);
       await controller.stop();
       // Workers give back or settle what they have, so the ledger must outlive them.
       await pool?.stop(config.drainGraceMs + 5000);
       await reception.close();
       await numbers?.close();
+      await api?.close();
       await backend.close();
       for (const endLog of logs) endLog();
     },
@@ -169,10 +188,11 @@ function workersReady(count: number) {
   };
 }
 
-export function egressSettings({ allowAddresses, routes }: Config) {
+export function egressSettings({ allowAddresses, routes, dnsServers }: Config) {
   return {
     rules: new AddressRules(setting('TRAWL_ALLOW_ADDRESSES', () => parseAddressRanges(allowAddresses))),
     routes: setting('TRAWL_ROUTES', () => parseRoutes(routes)),
+    dnsServers: setting('TRAWL_DNS_SERVERS', () => parseDnsServers(dnsServers)),
   };
 }
 
@@ -224,8 +244,8 @@ export function rowsOf({ ledger, store }: Pick<Engine, 'ledger' | 'store'>, jobI
 
 /** Checks a job by what lies in its results, in a data directory or a bucket, which somebody else may own. */
 export async function verifyResults(config: Config, jobId: string): Promise<VerifyReport> {
-  if (config.backend.kind === 'aws') {
-    const { store, close } = (await loadAws()).openBucketResults(config.backend);
+  if (config.results.kind === 's3') {
+    const { store, close } = (await import('./wiring-s3.ts')).openBucketResults(config.results.bucket, systemClock());
     return await verifyJob({ store, digest }, jobId).finally(close);
   }
   const store = await openFileResults(config);
@@ -235,16 +255,22 @@ export async function verifyResults(config: Config, jobId: string): Promise<Veri
 
 /** What can be said of the parts of an engine while it does not run, or somebody else runs it. */
 export function inspect(config: Config) {
+  const clock = systemClock();
   return {
-    clock: systemClock(),
+    clock,
+    /** Addresses of a name, asked for as workers do. */
+    async resolveName(name: string): Promise<unknown> {
+      const names = openNameLookup({ clock, servers: egressSettings(config).dnsServers });
+      return await names.lookup(name).finally(() => names.close());
+    },
     ledger: () => inspectLedger(config.dataDir),
-    aws: async (aws: AwsBackendConfig, how: { readonly create: boolean }) => (await loadAws()).examineAws(aws, how),
+    aws: async (aws: AwsBackendConfig, { create }: { readonly create: boolean }) =>
+      (await loadAws()).examineAws(aws, { create, hasBucket: config.results.kind === 's3' }),
     scrapers: async () => (await findScrapers(config)).check(),
     /** Null if workers can go by what the settings say of it. */
     egressProblem(): string | null {
       try {
-        parseAddressRanges(config.allowAddresses);
-        parseRoutes(config.routes);
+        egressSettings(config);
         return null;
       } catch (error) {
         return error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { type Config, ConfigError, EMBEDDED, loadConfig, toEnvironment } from '../src/config.ts';
+import { type Config, ConfigError, EMBEDDED, LOCAL_RESULTS, loadConfig, toEnvironment } from '../src/config.ts';
 
 test('without settings there are defaults, and the data directory is an absolute path', () => {
   const config = loadConfig({}, {});
@@ -86,4 +86,43 @@ test('a worker process on AWS comes to the same settings, and finds what the SDK
     [environment['AWS_REGION'], environment['AWS_ENDPOINT_URL_S3']],
     ['eu-west-1', 'http://127.0.0.1:1'],
   );
+});
+
+test('results are kept with the ledger unless something else is said, also by the older name', () => {
+  const aws = { TRAWL_BACKEND: 'aws', WEB_SCRAPER_QUEUE_URL: QUEUE };
+  const bucket = { WEB_SCRAPER_RESULTS_BUCKET: 'pages' };
+  const resultsOf = (environment: Readonly<Record<string, string>>) => loadConfig({}, environment).results;
+  assert.deepEqual(resultsOf({}), { kind: 'local' });
+  assert.deepEqual(resultsOf(aws), { kind: 's3', bucket: 'scrape-results' });
+  assert.deepEqual(resultsOf({ ...aws, ...bucket }), { kind: 's3', bucket: 'pages' });
+  assert.deepEqual(resultsOf({ ...aws, TRAWL_RESULTS: 'local' }), { kind: 'local' });
+  assert.deepEqual(resultsOf({ ...aws, USE_LOCAL_STORAGE: 'true' }), { kind: 'local' });
+  assert.deepEqual(resultsOf({ ...aws, USE_LOCAL_STORAGE: 'false' }), { kind: 's3', bucket: 'scrape-results' });
+  assert.deepEqual(resultsOf({ ...aws, TRAWL_RESULTS: 'local', USE_LOCAL_STORAGE: 'false' }), { kind: 'local' });
+  assert.deepEqual(resultsOf({ TRAWL_RESULTS: 's3', ...bucket }), { kind: 's3', bucket: 'pages' });
+  assert.deepEqual(resultsOf({ USE_LOCAL_STORAGE: 'false' }), { kind: 'local' });
+});
+
+test('settings that contradict each other about the results are refused by name', () => {
+  const refused = (environment: Readonly<Record<string, string>>, said: RegExp) =>
+    assert.throws(
+      () => loadConfig({}, environment),
+      (error) => error instanceof ConfigError && said.test(error.message),
+    );
+  refused({ TRAWL_RESULTS: 's3', USE_LOCAL_STORAGE: 'true' }, /TRAWL_RESULTS is s3 and USE_LOCAL_STORAGE is true/);
+  refused({ TRAWL_RESULTS: 'disk' }, /TRAWL_RESULTS: must be local or s3/);
+  refused({ USE_LOCAL_STORAGE: 'perhaps' }, /USE_LOCAL_STORAGE: must be true or false/);
+});
+
+test('a worker process keeps its results where its parent does', () => {
+  const queueUrls = { http: QUEUE, browser: `${QUEUE}-browser` };
+  const backend = { kind: 'aws', tableName: 't', bucket: 'b', queueUrls } as const;
+  const configs = [
+    loadConfig({ backend, results: LOCAL_RESULTS }, {}),
+    loadConfig({ backend }, { USE_LOCAL_STORAGE: 'true' }),
+    loadConfig({ results: { kind: 's3', bucket: 'pages' } }, {}),
+  ];
+  for (const config of configs) {
+    assert.deepEqual(loadConfig({}, toEnvironment(config, { USE_LOCAL_STORAGE: 'true' })), config);
+  }
 });

@@ -31,6 +31,7 @@ export async function startServe(
     pid,
     /** Lines of its log that tell of an error. */
     errors: errors as readonly string[],
+    ended,
     rssMb: () => memoryOf(pid)?.nowMb ?? 0,
     async stop() {
       child.kill('SIGTERM');

@@ -33,10 +33,14 @@ export function allowController(role: IRole, { table, bucket }: Storage, { lanes
   allow(role, ['s3:ListBucket', 's3:ListBucketMultipartUploads'], [bucket.bucketArn]);
 }
 
-/** A worker takes from its own lane and writes results. It cannot delete any: it runs code of scrapers. */
+/**
+ * A worker takes from its own lane and writes results. It cannot delete any: it runs code of scrapers. It sends to its own
+ * lane only to send a message anew that it had to pass over too often; what a message says is a hint, and no more.
+ */
 export function allowWorker(role: IRole, lane: Lane, { table, bucket }: Storage, { lanes }: Queues): void {
   allow(role, LEDGER, tableAndIndexes(table));
-  allow(role, ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'], [lanes[lane].work.queueArn]);
+  const queueRights = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'];
+  allow(role, queueRights, [lanes[lane].work.queueArn]);
   allow(role, WRITE_RESULTS, [bucket.arnForObjects('*')]);
   // Without it, S3 says of an object that is not there that it is forbidden.
   allow(role, ['s3:ListBucket'], [bucket.bucketArn]);

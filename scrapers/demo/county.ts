@@ -1,6 +1,7 @@
 import {
   defineHttpScraper,
   expect,
+  fail,
   type HttpClient,
   type Page,
   parseDate,
@@ -128,9 +129,10 @@ async function openSearch(http: HttpClient): Promise<Page> {
 /** The site searches by the beginning of a number, so that others may be in the list. */
 function linkTo(apn: string, list: Page): string {
   const rows = list.all('#searchResults tr.SearchResults', (row) => [row.text('td a'), row.attribute('td a', 'id')]);
+  if (rows.length === 0) throw list.missing('a row in #searchResults');
   const [, id] = rows.find(([found]) => found === apn) ?? [];
-  if (id === undefined) throw list.missing(`a row of ${apn} in #searchResults`);
-  return `#${id}`;
+  // The exact number would come first: a list of longer ones (006A for 006) says that there is no such parcel.
+  return id === undefined ? fail('no_results', `the site lists other parcels, and not ${apn} (${list.url})`) : `#${id}`;
 }
 
 function tablesOf(page: Reader) {

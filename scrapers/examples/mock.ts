@@ -4,11 +4,13 @@ import { definePlainScraper, z } from 'trawl/scraper';
 export default definePlainScraper({
   id: 'example-mock',
   name: 'Made-up property',
-  version: '1.0.0',
-  description: 'Makes up the data of a parcel from its number, always the same, without the web. For trying jobs out.',
-  input: z.looseObject({ apn: z.string().min(1).max(100) }),
+  version: '1.1.0',
+  description:
+    'Makes up the data of a parcel from its number, or from whatever else the input is: always the same, and without ' +
+    'the web. For trying jobs out.',
+  input: z.looseObject({ apn: z.string().min(1).max(100).optional() }),
   async scrape({ input }) {
-    const data = propertyOf(input.apn);
+    const data = propertyOf(input.apn ?? numberFor(input));
     const html = {
       kind: 'html',
       bytes: encode(pageOf(data)),
@@ -35,6 +37,13 @@ const OWNERS = [
 const STREETS = ['E CACTUS RD', 'N CENTRAL AVE', 'W SUNSET DR', 'S MISSION LN', 'W QUAIL RUN'];
 const CITIES = ['CEDAR FLATS', 'SAN LORENZO', 'PORT ALMA', 'RIO SECO'];
 const TAX_RATE_PERCENT = 11.2;
+
+/** A number like those of real parcels, which differs where the input does. */
+function numberFor(input: object): string {
+  const hash = createHash('sha256').update(JSON.stringify(input)).digest();
+  const digits = (at: number, count: number) => String(hash.readUInt16BE(at) % 10 ** count).padStart(count, '0');
+  return `${digits(0, 3)}-${digits(2, 2)}-${digits(4, 3)}`;
+}
 
 function propertyOf(apn: string) {
   const hash = createHash('sha256').update(apn).digest();

@@ -8,6 +8,7 @@ export default definePlainScraper({
   version: '1.0.0',
   description: 'Succeeds at once and keeps nothing. For measuring the engine.',
   input: z.unknown(),
+  metadata: false,
   async scrape() {
     return NOTHING;
   },

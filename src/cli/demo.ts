@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { type Config, EMBEDDED, loadConfig } from '../config.ts';
+import { type Config, EMBEDDED, LOCAL_RESULTS, loadConfig } from '../config.ts';
 import { finishedOf } from '../domain/counts.ts';
 import { policySchema } from '../domain/policy.ts';
 import { inspect, verifyResults } from '../wiring.ts';
@@ -46,7 +46,7 @@ interface Stage {
 }
 
 async function demo(options: { parcels: number; workers: number }): Promise<void> {
-  const base = loadConfig({ backend: EMBEDDED });
+  const base = loadConfig({ backend: EMBEDDED, results: LOCAL_RESULTS });
   const folder = join(base.dataDir, 'demo');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -56,6 +56,7 @@ async function demo(options: { parcels: number; workers: number }): Promise<void
   try {
     const config = loadConfig({
       backend: EMBEDDED,
+      results: LOCAL_RESULTS,
       workers: options.workers,
       logLevel: 'error',
       logTo: 'stderr',

@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises';
 import { existsSync, readFileSync } from 'node:fs';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -109,13 +108,11 @@ export async function checkScrapers(parts: Parts): Promise<Check[]> {
   }
 }
 
-export function checkEgress(parts: Parts, { allowAddresses, routes }: Config): Check[] {
+export function checkEgress(parts: Parts, { allowAddresses, routes, dnsServers }: Config): Check[] {
   const checks: Check[] = [];
   const wrong = parts.egressProblem();
   if (wrong !== null) {
-    checks.push(
-      problem('Egress', printable(wrong), 'repair TRAWL_ALLOW_ADDRESSES or TRAWL_ROUTES: workers cannot start'),
-    );
+    checks.push(problem('Egress', printable(wrong), 'repair that setting: workers cannot start'));
   }
   if (allowAddresses === '') checks.push(ok('Egress', 'private addresses are refused'));
   else {
@@ -127,6 +124,7 @@ export function checkEgress(parts: Parts, { allowAddresses, routes }: Config): C
       warning('Egress', `origins dialled elsewhere: ${printable(routes)}`, 'for tests only: unset TRAWL_ROUTES'),
     );
   }
+  if (dnsServers !== '') checks.push(ok('Egress', `names are looked up at ${printable(dnsServers)}`));
   return checks;
 }
 
@@ -152,11 +150,6 @@ export async function checkDns({ clock, resolve, deadlineMs }: DnsParts): Promis
   done.abort();
   if (first === 'found') return ok(name, `${PUBLIC_NAME} has an address`);
   return warning(name, first === 'late' ? `no answer within ${deadlineMs / 1000} s` : printable(first), advice);
-}
-
-/** The system's own way, as the engine asks too. */
-export function resolveBySystem(host: string): Promise<unknown> {
-  return lookup(host);
 }
 
 /** Sockets to targets, result files and what Node needs itself. */

@@ -15,7 +15,6 @@ import {
   checkScrapers,
   checkSettings,
   type Parts,
-  resolveBySystem,
 } from './doctor-checks.ts';
 import { EXIT } from './exit-codes.ts';
 import { formatItems, printable } from './format.ts';
@@ -48,7 +47,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const config = loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir });
   const settings = settingsInForce(config).map(hideSecret);
   const parts = inspect(config);
-  const dns = { clock: parts.clock, resolve: resolveBySystem, deadlineMs: DNS_DEADLINE_MS };
+  const dns = { clock: parts.clock, resolve: parts.resolveName, deadlineMs: DNS_DEADLINE_MS };
   const checks: Check[] = [
     checkNode(),
     ...checkSettings(settings),
@@ -72,7 +71,9 @@ async function checkBackend(parts: Parts, config: Config, { create, offline }: D
   const { backend, dataDir } = config;
   if (backend.kind === 'aws') {
     if (create && offline) throw new ConfigError('--create needs the network: leave --offline out');
-    return offline ? [] : [...(await parts.aws(backend, { create: create === true }))];
+    const found = offline ? [] : [...(await parts.aws(backend, { create: create === true }))];
+    const isLocal = config.results.kind === 'local';
+    return isLocal ? [...found, await checkDataDir(dataDir), await checkResults(dataDir)] : found;
   }
   if (create) {
     throw new ConfigError('--create is for TRAWL_BACKEND=aws: a data directory is made when it is needed');

@@ -8,7 +8,7 @@ import { type Client, type ClientOptions, talkToApi, withClientOptions } from '.
 import { type Column, tableText } from './client/table.ts';
 import { EXIT } from './exit-codes.ts';
 import { formatCount, formatItems, printable } from './format.ts';
-import { again, exitCodeOfJob, jobEndText } from './jobs/job-text.ts';
+import { again, exitCodeOfJob, itemsText, jobEndText } from './jobs/job-text.ts';
 import { watchJob } from './jobs/watch-job.ts';
 import { type Progress, RateWindow } from './progress.ts';
 import { ProgressDisplay } from './progress-display.ts';
@@ -37,7 +37,8 @@ export function addExtractCommand(program: Command): void {
 
 const HELP = `
 It makes a job of its own, shows which fields are different for how many items, and asks whether the new data shall
-stand in the place of the old. Items that the new parse cannot read keep their old data. Nothing is lost either way.
+stand in the place of the old. Items that the new parse cannot read stay as they are. Items that had failed, and whose
+stored page can be read now, become successes when the data are replaced. Nothing is lost either way.
 
 Exit codes: 0 done, 1 some items could not be read, 2 bad usage or no server, 3 the job failed, 130 interrupted.
 
@@ -136,7 +137,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'EXAMPLE', isFlexible: true },
 ];
 
-export function changesText({ compared, changed, failed, fields }: ChangesAnswer): string {
+export function changesText({ compared, changed, failed, recovered, fields }: ChangesAnswer): string {
   const rows = fields.map(({ field, items, added, removed, examples: [example] }) => [
     field,
     ...[items, added, removed].map(formatCount),
@@ -144,9 +145,10 @@ export function changesText({ compared, changed, failed, fields }: ChangesAnswer
   ]);
   const lost =
     failed > 0
-      ? ` ${formatItems(failed)} could not be read, and ${failed === 1 ? 'keeps its' : 'keep their'} old data.`
+      ? ` ${formatItems(failed)} could not be read, and ${failed === 1 ? 'stays as it is' : 'stay as they are'}.`
       : '';
-  const head = `${formatCount(changed)} of ${formatItems(compared)} would be different.${lost}\n`;
+  const won = recovered > 0 ? ` ${formatItems(recovered)} that had failed would become successes.` : '';
+  const head = `${formatCount(changed)} of ${formatItems(compared)} would be different.${won}${lost}\n`;
   return rows.length === 0 ? head : `${head}\n${tableText(COLUMNS, rows)}`;
 }
 
@@ -176,8 +178,29 @@ async function decide(client: Client, changes: ChangesAnswer, options: ExtractOp
   }
   // Said twice, it is done once.
   await api.post<JobStatusAnswer>(`${jobPath(newId)}/replace`, undefined, { isRepeatable: true });
-  note(`The data of ${old} are replaced.`);
+  const job = await untilReplaced(client, extracts);
+  note(`The data of ${old} are replaced: ${itemsText(job)}.`);
   return true;
+}
+
+/**
+ * The older job, when its failed items that could be read are successes, and its index tells of the new data: until then
+ * whoever verifies or copies the results finds some of both.
+ */
+async function untilReplaced({ api, note }: Client, jobId: string): Promise<JobAnswer> {
+  let delayMs = FIRST_DELAY_MS;
+  let isSaid = false;
+  for (;;) {
+    const job = await api.get<JobAnswer>(jobPath(jobId));
+    const isIndexed = job.results.ready || (job.status !== 'completed' && job.status !== 'cancelled');
+    // A server of an older version does not know the field, and recovers nothing.
+    if (!job.recovering && isIndexed) return job;
+    if (job.recovering && !isSaid) note('Failed items that can be read now are being made successes.');
+    isSaid = true;
+    await api.clock.sleep(delayMs, api.signal);
+    if (api.signal.aborted) throw new Interrupted('interrupted. The server goes on with it.');
+    delayMs = Math.min(delayMs * 2, LONGEST_DELAY_MS);
+  }
 }
 
 /** Anything but yes is no, and so is the end of the input. */

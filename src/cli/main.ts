@@ -23,6 +23,7 @@ const COMMANDS = new Map<string, () => Promise<(program: Command) => void>>([
   ['controller', serving],
   ['worker', async () => (await import('./work.ts')).addWorkerCommand],
   ['jobs', async () => (await import('./jobs/commands.ts')).addJobsCommands],
+  ['hosts', async () => (await import('./hosts/commands.ts')).addHostsCommands],
   ['extract', async () => (await import('./extract.ts')).addExtractCommand],
   ['verify', async () => (await import('./verify.ts')).addVerifyCommand],
   ['scrapers', async () => (await import('./scrapers/commands.ts')).addScrapersCommands],

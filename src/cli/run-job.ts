@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, ConfigError } from '../config.ts';
 import { finishedOf } from '../domain/counts.ts';
-import { isActive, type JobRecord } from '../domain/job.ts';
+import { isActive, type JobRecord, OPEN_MS } from '../domain/job.ts';
 import type { Policy } from '../domain/policy.ts';
 import { type Engine, openEngine, openLog } from '../wiring.ts';
 import { formatCount, printable } from './format.ts';
@@ -28,9 +28,6 @@ export interface RunRequest {
 }
 
 const MAX_BAD_LINES = 10;
-
-/** Long enough for the first lines of a list; each chunk of it extends the time. */
-const OPEN_WHILE_READING_MS = 60_000;
 
 /**
  * A job here and now. A new job is held until all of its items are in the ledger, so that a run which dies while it reads
@@ -143,7 +140,8 @@ class Run {
 
   async #keepOpen(): Promise<void> {
     const { ledger, clock } = this.#engine;
-    await ledger.addItems(this.#request.jobId, [], clock.now() + OPEN_WHILE_READING_MS, clock.now());
+    // Until the first lines of the list are read; each chunk of it extends the time.
+    await ledger.addItems(this.#request.jobId, [], clock.now() + OPEN_MS, clock.now());
   }
 
   /** Makes a job that was here before go on. */

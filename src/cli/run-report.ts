@@ -48,6 +48,7 @@ export function reportJson(report: RunReport) {
     job_id: job.jobId,
     scraper_id: job.scraperId,
     scraper_version: job.scraperVersion,
+    scraper_versions: job.manifest?.scraperVersions ?? null,
     status: job.status,
     interrupted: report.isInterrupted,
     exit_code: exitCodeOf(report),

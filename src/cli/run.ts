@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, ConfigError, EMBEDDED, loadConfig, settingsInForce } from '../config.ts';
+import { type Config, ConfigError, EMBEDDED, LOCAL_RESULTS, loadConfig, settingsInForce } from '../config.ts';
 import { safeSegment } from '../domain/artifact.ts';
 import { notYetAvailable, type Policy, policySchema } from '../domain/policy.ts';
 import { findScraper } from '../wiring.ts';
@@ -93,12 +93,13 @@ function nameOf(scraperId: string): string {
 
 function runConfig(scraperId: string, options: RunOptions): Config {
   const { out, workers, concurrency } = options;
-  const base = loadConfig({ backend: EMBEDDED });
+  const base = loadConfig({ backend: EMBEDDED, results: LOCAL_RESULTS });
   const isLevelChosen = settingsInForce(base).some(
     ({ name, from }) => name === 'TRAWL_LOG_LEVEL' && from !== 'default',
   );
   return loadConfig({
     backend: EMBEDDED,
+    results: LOCAL_RESULTS,
     dataDir: out ?? join(base.dataDir, 'run', nameOf(scraperId) + trialOf(options)),
     // More processes than items at the same time would only wait.
     workers: Math.min(workers ?? base.workers, concurrency ?? Number.POSITIVE_INFINITY),

@@ -78,8 +78,12 @@ async function serve(options: ServeOptions, how: 'with-workers' | 'alone'): Prom
   process.exit();
 }
 
-function placeOf({ backend, dataDir }: Config) {
-  return backend.kind === 'aws' ? { table: backend.tableName, bucket: backend.bucket } : { data_dir: dataDir };
+function placeOf({ backend, results, dataDir }: Config) {
+  return {
+    ...(backend.kind === 'aws' ? { table: backend.tableName } : {}),
+    ...(results.kind === 's3' ? { bucket: results.bucket } : {}),
+    ...(backend.kind === 'embedded' || results.kind === 'local' ? { data_dir: dataDir } : {}),
+  };
 }
 
 function accessOf({ apiKey }: Config): string {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, EMBEDDED, loadConfig } from '../config.ts';
+import { type Config, EMBEDDED, LOCAL_RESULTS, loadConfig } from '../config.ts';
 import type { VerifyReport } from '../domain/verify-report.ts';
 import { verifyResults } from '../wiring.ts';
 import { EXIT } from './exit-codes.ts';
@@ -31,7 +31,9 @@ Example:
 async function verify(jobId: string, options: { dataDir?: string; json?: boolean }): Promise<void> {
   const report = await findAndVerify(
     // A folder that is named is a folder, also where jobs are kept on AWS: a copy of a bucket, perhaps.
-    loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir, backend: EMBEDDED }),
+    loadConfig(
+      options.dataDir === undefined ? {} : { dataDir: options.dataDir, backend: EMBEDDED, results: LOCAL_RESULTS },
+    ),
     jobId,
     {
       alsoRuns: options.dataDir === undefined,
@@ -51,7 +53,7 @@ async function findAndVerify(
   const isName = /^[\w.~-]+$/.test(jobId) && !jobId.startsWith('.');
   if (report.kind === 'checked' || !alsoRuns || !isName) return report;
   const ofRun = await verifyResults(
-    { ...config, backend: EMBEDDED, dataDir: join(config.dataDir, 'run', jobId) },
+    { ...config, backend: EMBEDDED, results: LOCAL_RESULTS, dataDir: join(config.dataDir, 'run', jobId) },
     jobId,
   );
   return ofRun.kind === 'checked' ? ofRun : report;

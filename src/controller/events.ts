@@ -13,6 +13,8 @@ export type EngineEvent =
   /** Batches whose message was delivered again and again, and nobody took them up: they count as lost by a worker. */
   | { readonly kind: 'dead-letters'; readonly batches: number }
   | { readonly kind: 'manifest-written'; readonly jobId: string; readonly parts: number }
+  /** With all its results: its id is free. */
+  | { readonly kind: 'job-removed'; readonly jobId: string }
   | { readonly kind: 'worker-joined'; readonly worker: string }
   | { readonly kind: 'worker-left'; readonly worker: string; readonly reason: string; readonly abandoned: number }
   | { readonly kind: 'connection-trouble'; readonly worker: string | null; readonly reason: string }

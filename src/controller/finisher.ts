@@ -1,7 +1,8 @@
 import { type Digest, jobPrefix } from '../domain/artifact.ts';
 import { isFinal } from '../domain/item.ts';
-import { type JobRecord, needsManifest } from '../domain/job.ts';
+import { type JobEvent, type JobRecord, needsManifest } from '../domain/job.ts';
 import { jobMetadata, type PartHash } from '../domain/job-metadata.ts';
+import { isFinishing } from '../domain/job-round.ts';
 import {
   addPage,
   EMPTY_MANIFEST,
@@ -10,6 +11,7 @@ import {
   type ManifestPart,
   partName,
   renderPart,
+  versionCounts,
 } from '../domain/manifest.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
@@ -17,16 +19,18 @@ import type { Ledger } from '../ports/ledger.ts';
 import type { ResultStore } from '../ports/result-store.ts';
 import type { EventStream } from './events.ts';
 import { currentItems } from './extraction/current-items.ts';
+import { recoverItems } from './extraction/recover-items.ts';
+import type { ItemManifests } from './item-manifests.ts';
 
 /**
  * Writes the index of a finished job's results: parts as the items stream by, then the metadata that names them, then
- * one conditional write in the ledger. It may die anywhere and be done again, also by two controllers at once: the same
+ * one conditional write in the ledger, by which the job is completed: until then it reads as in progress. It may die anywhere and be done again, also by two controllers at once: the same
  * items and policy give the same bytes. A retry that reopens the job meanwhile, or data that are replaced, make the round
  * another one, and a new policy the revision: then this index is void.
  */
 export class Finisher {
   readonly #parts: FinisherParts;
-  readonly #busy = new Set<string>();
+  readonly #busy = new Map<string, Promise<unknown>>();
 
   constructor(parts: FinisherParts) {
     this.#parts = parts;
@@ -40,7 +44,8 @@ export class Finisher {
       if (!this.#parts.mayWork()) return written;
       const page = await this.#parts.ledger.activeJobs({ after, limit: 100 });
       for (const job of page.entries) {
-        if (needsManifest(job) && (await this.finish(job))) written += 1;
+        const ready = job.recovering ? await this.#recovered(job) : job;
+        if (ready !== null && needsManifest(ready) && (await this.finish(ready))) written += 1;
       }
       after = page.next;
     } while (after !== null);
@@ -50,17 +55,29 @@ export class Finisher {
   /** False if it was not to be done after all: begun already, reopened, read amiss, or we are to stop. */
   async finish(job: JobRecord): Promise<boolean> {
     if (this.#busy.has(job.jobId)) return false;
-    this.#busy.add(job.jobId);
+    const writing = this.#writeManifest(job);
+    this.#busy.set(job.jobId, writing);
     try {
-      return await this.#writeManifest(job);
+      return await writing;
     } finally {
       this.#busy.delete(job.jobId);
     }
   }
 
+  /** Resolves when nothing is being written for the job; for a job that is being deleted, nothing new begins after that. */
+  async whenDone(jobId: string): Promise<void> {
+    await this.#busy.get(jobId)?.catch(() => {});
+  }
+
+  /** Failed items that can be read become successes first, because the index tells of final items only. */
+  async #recovered(job: JobRecord): Promise<JobRecord | null> {
+    await recoverItems(this.#parts, job);
+    return await this.#parts.ledger.job(job.jobId);
+  }
+
   async #writeManifest(job: JobRecord): Promise<boolean> {
     const { ledger, faults, clock, events } = this.#parts;
-    await faults.at('after-complete-before-manifest');
+    await faults.at('after-finish-before-manifest');
     const items = currentItems(ledger, job);
     const hashes: PartHash[] = [];
     let fold = EMPTY_MANIFEST;
@@ -71,6 +88,8 @@ export class Finisher {
       if (!(await this.#isOurs(job))) return false;
       const unfinished = page.entries.find(({ status }) => !isFinal(status));
       if (unfinished !== undefined) return this.#readAmiss(job, `${unfinished.itemId} is ${unfinished.status}`);
+      // What was missed of them, before the job reads as completed.
+      if (!(await this.#parts.itemManifests.fill(job, page.entries))) return false;
       const added = addPage(fold, page.entries);
       fold = added.fold;
       if (!(await this.#putParts(job, added.parts, hashes))) return false;
@@ -86,8 +105,12 @@ export class Finisher {
     const metadata = jobMetadata(job, last.fold, hashes);
     const stored = await this.#putJson(job, 'job_metadata.json', `${JSON.stringify(metadata, null, 2)}\n`);
     await faults.at('after-manifest-before-record');
-    const manifest = { parts: last.fold.parts, metadataSha256: stored.sha256, writtenAt: clock.now() };
-    const event = { kind: 'manifest', round: job.round, policyRevision: job.policyRevision, manifest } as const;
+    const scraperVersions = versionCounts(last.fold, job.scraperVersion).map(([version]) => version);
+    const written = { metadataSha256: stored.sha256, writtenAt: clock.now() };
+    const manifest = { parts: last.fold.parts, scraperVersions, ...written };
+    const { round, policyRevision, incarnation } = job;
+    const kind = isFinishing(job) ? 'complete' : 'manifest';
+    const event: JobEvent = { kind, round, policyRevision, incarnation, manifest };
     const answer = await ledger.changeJob(job.jobId, event, clock.now());
     if (answer === 'missing' || 'refused' in answer) return false;
     events.publish({ kind: 'manifest-written', jobId: job.jobId, parts: hashes.length });
@@ -106,11 +129,14 @@ export class Finisher {
 
   /**
    * Whether this index is still wanted, and we are the one to write it. Asked before each write, because all rounds lie
-   * under the same keys: a former leader that wakes up late must not put an old index in the place of a newer one.
+   * under the same keys: a former leader that wakes up late must not put an old index in the place of a newer one. What
+   * it had sent before it fell asleep may still arrive then; so a leader that overtook another does not write at all
+   * before that is over (`handoverMs` of the controller), and an index that is recorded is not written over.
    */
   async #isOurs(job: JobRecord): Promise<boolean> {
     const current = await this.#parts.ledger.job(job.jobId);
     if (current === null || !needsManifest(current) || !this.#parts.mayWork()) return false;
+    if (current.incarnation !== job.incarnation) return false;
     return current.round === job.round && current.policyRevision === job.policyRevision;
   }
 
@@ -152,5 +178,6 @@ export interface FinisherParts {
   readonly faults: Faults;
   readonly events: EventStream;
   readonly digest: Digest;
+  readonly itemManifests: Pick<ItemManifests, 'fill'>;
   readonly mayWork: () => boolean;
 }

@@ -1,11 +1,13 @@
 import type { NewItem } from '../domain/item.ts';
-import type { JobRecord, JobStatus } from '../domain/job.ts';
+import { type JobRecord, OPEN_MS } from '../domain/job.ts';
+import type { JobStatus } from '../domain/job-steps.ts';
 import type { FieldProblem } from '../domain/schema-problems.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { AddAnswer, ItemBook, JobBook } from '../ports/ledger.ts';
 import { type BadLine, type ItemFormat, type ReadItem, readItems, UnreadableItems } from './read-items.ts';
 import type { CatalogScraper, ScraperCatalog } from './scraper-catalog.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export interface ImportParts {
   readonly ledger: Pick<ItemBook, 'addItems'>;
@@ -24,6 +26,10 @@ export interface IntakeCounts {
   readonly added: number;
   /** Items whose id the job had already. They were left alone. */
   readonly duplicates: number;
+  /** Duplicates whose input is not the one that the job has under that id. The job's was kept. */
+  readonly differing: number;
+  /** The ids of the first of them. */
+  readonly differingIds: readonly string[];
   readonly bad: number;
   /** The first of them. */
   readonly badLines: readonly BadLine[];
@@ -39,10 +45,9 @@ export type IntakeAnswer =
   | ({ readonly kind: 'unreadable'; readonly message: string } & IntakeCounts);
 
 const MAX_BAD_LINES = 100;
+const MAX_DIFFERING_IDS = 100;
 /** A schema may have much to say of an input, and quotes it. */
 const MAX_PROBLEM_LENGTH = 500;
-/** Long enough for a slow sender's next chunk, short enough that a sender which died does not hold the job up. */
-const OPEN_BETWEEN_CHUNKS_MS = 60_000;
 /** A slow sender's items go into the ledger this soon, whatever their number. */
 const HAND_OVER_AFTER_MS = 1000;
 
@@ -66,7 +71,7 @@ export async function takeInItems(
     return { kind: 'refused', because: `it reads the pages of ${job.extracts}, and no others` };
   const sum = new Sum();
   // Before a byte is read: what the job has may be done meanwhile, and it must not be over.
-  const opened = await ledger.addItems(jobId, [], clock.now() + OPEN_BETWEEN_CHUNKS_MS, clock.now());
+  const opened = await ledger.addItems(jobId, [], clock.now() + OPEN_MS, clock.now());
   if (opened.kind !== 'added') return sum.told(opened);
   const scraper = await usableScraper(parts.catalog, job.scraperId);
   try {
@@ -116,10 +121,11 @@ async function addChunks(
 ): Promise<Refused | null> {
   let committing: Promise<Refused | null> = Promise.resolve(null);
   const add = async (items: readonly NewItem[]): Promise<Refused | null> => {
-    const answer = await ledger.addItems(jobId, items, clock.now() + OPEN_BETWEEN_CHUNKS_MS, clock.now());
+    const answer = await ledger.addItems(jobId, items, clock.now() + OPEN_MS, clock.now());
     if (answer.kind !== 'added') return answer;
     sum.added += answer.added;
     sum.duplicates += answer.duplicates.length;
+    sum.differ(answer.differing.map((index) => items[index]?.itemId ?? ''));
     await faults.at('between-import-chunks');
     return null;
   };
@@ -149,6 +155,8 @@ type Refused = Exclude<AddAnswer, { kind: 'added' }>;
 class Sum {
   added = 0;
   duplicates = 0;
+  #differing = 0;
+  readonly #differingIds: string[] = [];
   #bad = 0;
   #received = 0;
   readonly #badLines: BadLine[] = [];
@@ -161,11 +169,18 @@ class Sum {
     }
   }
 
+  differ(itemIds: readonly string[]): void {
+    this.#differing += itemIds.length;
+    this.#differingIds.push(...itemIds.slice(0, MAX_DIFFERING_IDS - this.#differingIds.length));
+  }
+
   counts(): IntakeCounts {
     return {
       received: this.#received,
       added: this.added,
       duplicates: this.duplicates,
+      differing: this.#differing,
+      differingIds: this.#differingIds,
       bad: this.#bad,
       badLines: this.#badLines,
     };
@@ -229,31 +244,4 @@ async function usableScraper(catalog: Pick<ScraperCatalog, 'find'>, id: string):
   } catch {
     return null;
   }
-}
-
-/** The bytes, until `signal` aborts: then its reason is thrown, even if the sender is silent. */
-async function* untilAborted(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const source = bytes[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const next = await beforeAbort(source.next(), signal);
-      if (next.done === true) return;
-      yield next.value;
-    }
-  } finally {
-    // A source that is being waited for ends only when its wait does: nobody else shall wait for that.
-    const ended = source.return?.();
-    if (signal.aborted) ended?.catch(() => {});
-    else await ended;
-  }
-}
-
-function beforeAbort<T>(wait: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const abort = () => reject(signal.reason);
-  if (signal.aborted) abort();
-  else signal.addEventListener('abort', abort, { once: true });
-  // A listener per piece, and none left behind: a signal may live as long as the process.
-  wait.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  return promise;
 }

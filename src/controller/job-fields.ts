@@ -2,10 +2,15 @@ import { z } from 'zod';
 import { MAX_ITEM_ID_LENGTH } from './item-entry.ts';
 import { textProblem } from './storable.ts';
 
+/** Paths of their own under /jobs, now or soon: a job of that id could not be reached, or would hide them. */
+const RESERVED_JOB_IDS: ReadonlySet<string> = new Set(['bulk', 'plan']);
+
 /** What users call jobs and items, in whatever request: only what can be kept and handed out again as it came. */
-export const jobIdSchema = storable(z.string().min(1).max(200)).refine((id) => id !== '.' && id !== '..', {
-  error: 'must not be . or .., which no address can name',
-});
+export const jobIdSchema = storable(z.string().min(1).max(200))
+  .refine((id) => id !== '.' && id !== '..', { error: 'must not be . or .., which no address can name' })
+  .refine((id) => !RESERVED_JOB_IDS.has(id.toLowerCase()), {
+    error: ({ input }) => `${String(input)} is reserved: /jobs/${String(input)} is a path of the API`,
+  });
 export const itemIdSchema = storable(z.string().min(1).max(MAX_ITEM_ID_LENGTH));
 export const jobNameSchema = storable(z.string().max(500));
 /** They are kept with the job, in one row, and read whenever it is. */

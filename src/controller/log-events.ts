@@ -42,6 +42,9 @@ export function logEvents(events: EventStream, log: Logger): () => void {
       case 'manifest-written':
         log.info({ job_id: event.jobId, parts: event.parts }, 'results ready');
         return;
+      case 'job-removed':
+        log.info({ job_id: event.jobId }, 'job and results removed');
+        return;
       case 'reaped':
         log.warn({ leases: event.leases, queued: event.queued }, 'reaped');
         return;
@@ -63,14 +66,16 @@ export function logEvents(events: EventStream, log: Logger): () => void {
         return;
       case 'returned': {
         const { jobId, batchId, because, items } = event;
-        log.debug({ job_id: jobId, batch_id: batchId, because, items }, 'returned');
+        const fields = { job_id: jobId, batch_id: batchId, items };
+        if (typeof because === 'string') log.debug({ ...fields, because }, 'returned');
+        else log.error({ ...fields, error: withoutSecrets(because.error) }, 'returned after an error of our own');
       }
     }
   });
 }
 
 /** Of these there is one per chunk of an upload or of a retry, or another line tells the same. */
-const QUIET: readonly string[] = ['items', 'retry', 'manifest'];
+const QUIET: readonly string[] = ['items', 'retry', 'recover', 'finish', 'manifest'];
 
 function logJob({ job, because }: Extract<EngineEvent, { kind: 'job' }>, log: Logger): void {
   const level = QUIET.includes(because) ? 'debug' : because === 'trip' ? 'warn' : 'info';

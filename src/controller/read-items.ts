@@ -1,9 +1,9 @@
 import type { NewItem } from '../domain/item.ts';
 import { delimiterOf, fieldsOf } from './csv-records.ts';
 import { itemOfEntry } from './item-entry.ts';
+import { NOT_UTF8, parseJsonBytes } from './parse-json-bytes.ts';
 import { JsonArraySplitter, type RawEntry } from './split-json-array.ts';
 import { MAX_RECORD_BYTES, type RawRecord, RecordSplitter } from './split-records.ts';
-import { isNestedTooDeep, NESTED_TOO_DEEP } from './storable.ts';
 
 /**
  * Items out of a file or the body of a request, whatever their number, in memory for one chunk. A line that cannot be
@@ -197,7 +197,7 @@ function readEntry(entry: RawEntry): Read {
 }
 
 function readValue(bytes: Uint8Array, line: number): Read {
-  const parsed = jsonOf(bytes);
+  const parsed = parseJsonBytes(bytes);
   return 'problem' in parsed ? { line, problem: parsed.problem } : readOf(parsed.value, line, bytes.length);
 }
 
@@ -234,24 +234,6 @@ function lostIn(record: RawRecord): string {
 
 /** What a decoder puts in the place of bytes that are no UTF-8. */
 const REPLACED = '\uFFFD';
-const NOT_UTF8 = 'is not UTF-8: save the file in that encoding';
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
-
-function jsonOf(bytes: Uint8Array): { readonly value: unknown } | { readonly problem: string } {
-  if (isNestedTooDeep(bytes)) return { problem: NESTED_TOO_DEEP };
-  let text: string;
-  try {
-    text = strictUtf8.decode(bytes);
-  } catch {
-    return { problem: `it ${NOT_UTF8}` };
-  }
-  try {
-    return { value: JSON.parse(text) };
-  } catch (error) {
-    return { problem: `it is no JSON (${error instanceof Error ? error.message : String(error)})` };
-  }
-}
-
 function formatOfBytes(head: Uint8Array): ItemFormat {
   const first = head.find((byte) => byte > 0x20);
   if (first === 0x5b) return 'json';

@@ -1,84 +1,57 @@
-import { type Digest, jobPrefix } from '../domain/artifact.ts';
 import type { JobRecord } from '../domain/job.ts';
+import { OTHER_INCARNATION } from '../domain/job-removal.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Ledger, Page, PageRequest } from '../ports/ledger.ts';
-import type { ResultStore } from '../ports/result-store.ts';
-import { mayRemove } from './extraction/replace-results.ts';
+import type { JobBook } from '../ports/ledger.ts';
+import { whyInUse } from './job-in-use.ts';
 
 export type RemoveAnswer =
   | { readonly kind: 'removed' }
+  /** It takes longer than a caller waits for. Its id is taken until it is done, whatever becomes of this process. */
+  | { readonly kind: 'removing'; readonly job: JobRecord }
   | { readonly kind: 'missing' }
   | { readonly kind: 'refused'; readonly because: string };
 
 export interface RemoveParts {
-  readonly ledger: Ledger;
-  readonly store: ResultStore;
+  readonly ledger: Pick<JobBook, 'job' | 'jobs' | 'activeJobs' | 'changeJob'>;
   readonly clock: Clock;
-  readonly digest: Digest;
-  readonly onError: (where: string, error: unknown) => void;
 }
 
 /**
- * Deletes a job and its results. First it is marked, by a write that holds only while no worker is at it: from then on
- * nothing is done with it any more. Then its results go, and its id is free last, so that no other job of that id can meet
- * files of this one. Whoever dies in between leaves a marked job, which the next start deletes.
+ * Asks for a job to be deleted with its results, and waits a little for it. All that is done here is a mark, written only
+ * while no worker is at the job; the leader's `Remover` does the rest. So a second caller joins the first, wherever the
+ * two are, and a process that dies leaves nothing half done. The mark names the job that was there when the request came:
+ * a caller that was overtaken never deletes the next job of that id.
  */
-export async function removeJob(parts: RemoveParts, jobId: string): Promise<RemoveAnswer> {
-  const { ledger, clock } = parts;
+export async function removeJob({ ledger, clock }: RemoveParts, jobId: string): Promise<RemoveAnswer> {
   const job = await ledger.job(jobId);
   if (job === null) return { kind: 'missing' };
-  const guarded = (await mayRemove(job, ledger)) ?? (await readBy(ledger, jobId));
-  if (guarded !== null) return { kind: 'refused', because: guarded };
-  const marked = await ledger.changeJob(jobId, { kind: 'remove' }, clock.now());
-  if (marked === 'missing') return { kind: 'missing' };
-  if ('refused' in marked) return { kind: 'refused', because: marked.refused };
-  await carryOut(parts, jobId);
-  return { kind: 'removed' };
+  const inUse = job.removing ? null : await whyInUse(ledger, job);
+  if (inUse !== null) return { kind: 'refused', because: inUse };
+  const { incarnation } = job;
+  const marked = await ledger.changeJob(jobId, { kind: 'remove', incarnation }, clock.now());
+  if (marked === 'missing') return { kind: 'removed' };
+  if ('refused' in marked) {
+    const isGone = marked.refused === OTHER_INCARNATION.refused;
+    return isGone ? { kind: 'removed' } : { kind: 'refused', because: marked.refused };
+  }
+  return await untilGone({ ledger, clock }, marked);
 }
 
-/** Ends what a process that died had begun. */
-export async function resumeRemovals(parts: RemoveParts): Promise<void> {
-  let after: string | null = null;
-  do {
-    const page = await parts.ledger.activeJobs({ after, limit: 100 });
-    for (const { jobId, removing } of page.entries) if (removing) await carryOut(parts, jobId);
-    after = page.next;
-  } while (after !== null);
+async function untilGone({ ledger, clock }: RemoveParts, marked: JobRecord): Promise<RemoveAnswer> {
+  const { jobId, incarnation } = marked;
+  const until = clock.elapsed() + PATIENCE_MS;
+  for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    await clock.sleep(pauseMs);
+    const job = await ledger.job(jobId);
+    if (job?.incarnation !== incarnation) return { kind: 'removed' };
+    // Between our look and our mark another job came to need it.
+    if (!job.removing) return { kind: 'refused', because: (await whyInUse(ledger, job)) ?? KEPT };
+    if (clock.elapsed() >= until) return { kind: 'removing', job };
+  }
 }
 
-async function carryOut(parts: RemoveParts, jobId: string): Promise<void> {
-  await unlessLong(parts, parts.store.removeAll(jobPrefix(jobId, parts.digest)));
-  await parts.ledger.removeJob(jobId);
-}
-
-/** A re-extraction that is under way, or will go on when it is resumed, needs the pages. */
-async function readBy(ledger: Ledger, jobId: string): Promise<string | null> {
-  const active = (page: PageRequest) => ledger.activeJobs(page);
-  const paused = (page: PageRequest) => ledger.jobs({ status: 'paused', page });
-  const reader = (await extractionIn(active, jobId)) ?? (await extractionIn(paused, jobId));
-  return reader === null ? null : `the job ${reader} reads its pages: wait for it, or cancel it`;
-}
-
-async function extractionIn(
-  pageOf: (page: PageRequest) => Promise<Page<JobRecord>>,
-  source: string,
-): Promise<string | null> {
-  let after: string | null = null;
-  do {
-    const page = await pageOf({ after, limit: 100 });
-    const reader = page.entries.find(({ extracts }) => extracts === source);
-    if (reader !== undefined) return reader.jobId;
-    after = page.next;
-  } while (after !== null);
-  return null;
-}
-
-/** A million files take minutes, for which nobody waits: they are out of the way, and are removed behind our back. */
-async function unlessLong({ clock, onError }: RemoveParts, removal: Promise<number>): Promise<void> {
-  const done = new AbortController();
-  const removed = removal.then(() => 'removed' as const).finally(() => done.abort());
-  const first = await Promise.race([removed, clock.sleep(PATIENCE_MS, done.signal)]);
-  if (first !== 'removed') removed.catch((error: unknown) => onError('removal of results', error));
-}
+const KEPT = 'another job needed it at that moment: try again';
 
 const PATIENCE_MS = 2000;
+const FIRST_LOOK_MS = 5;
+const LONGEST_PAUSE_MS = 250;

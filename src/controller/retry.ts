@@ -1,3 +1,4 @@
+import { OPEN_MS } from '../domain/job.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ItemBook, RetryFilter } from '../ports/ledger.ts';
 
@@ -6,8 +7,6 @@ export type RetryAnswer =
   | { readonly kind: 'missing' }
   | { readonly kind: 'refused'; readonly because: string };
 
-/** Between two pages; whoever dies there leaves a job that goes on with what was reopened. */
-const OPEN_BETWEEN_PAGES_MS = 60_000;
 const PAGE = 1000;
 
 /** Opens failed items again, page by page, whatever their number; the job is not completed between two pages. */
@@ -19,7 +18,8 @@ export async function retryItems(
   let items = 0;
   let after: string | null = null;
   do {
-    const openUntil = clock.now() + OPEN_BETWEEN_PAGES_MS;
+    // A process that dies between two pages leaves a job that goes on with what was reopened.
+    const openUntil = clock.now() + OPEN_MS;
     const answer = await ledger.reopen(jobId, filter, { after, limit: PAGE }, openUntil, clock.now());
     if (!('kind' in answer)) return { kind: 'refused', because: answer.refused };
     if (answer.kind === 'missing') return answer;

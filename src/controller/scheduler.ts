@@ -88,8 +88,8 @@ export class Scheduler {
       case 'wait':
         this.#setAlarm(jobId, plan.until);
         return false;
-      case 'complete':
-        await ledger.changeJob(jobId, { kind: 'complete' }, clock.now());
+      case 'finish':
+        await ledger.changeJob(jobId, { kind: 'finish' }, clock.now());
         return false;
       case 'verdict':
         await this.#execute(jobId, plan.verdict);
@@ -108,7 +108,7 @@ export class Scheduler {
         return;
       case 'trip': {
         const evidence = await ledger.failureGroups(jobId, 3);
-        await ledger.changeJob(jobId, { kind: 'trip', trip: verdict.trip, evidence }, clock.now());
+        await ledger.changeJob(jobId, { kind: 'trip', evidence }, clock.now());
       }
     }
   }

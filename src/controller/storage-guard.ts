@@ -47,16 +47,10 @@ export class StorageGuard {
 
   /** Called on start, on trouble, and every second while there is some. Answers whether all is well. */
   async runOnce(): Promise<boolean> {
-    if (this.#trouble !== null) {
-      await this.#parts.makeRoom();
-      if (this.#parts.isLeading()) await this.#pauseRunningJobs(this.#trouble);
-    }
-    try {
-      await this.#parts.probe();
-    } catch (error) {
-      if (this.report(error) || this.#trouble !== null) return false;
-      throw error;
-    }
+    if (this.#trouble !== null) await this.#parts.makeRoom();
+    const isWell = await this.#probe();
+    if (this.#trouble !== null && this.#parts.isLeading()) await this.#pauseRunningJobs(this.#trouble);
+    if (!isWell) return false;
     // The trouble is over when those that were paused for it go on, not before: nobody else would resume them.
     if (!(await this.#resumePausedJobs())) return false;
     const wasTroubled = this.#trouble !== null;
@@ -66,6 +60,18 @@ export class StorageGuard {
       this.#parts.onRecovery();
     }
     return true;
+  }
+
+  async #probe(): Promise<boolean> {
+    try {
+      await this.#parts.probe();
+      return true;
+    } catch (error) {
+      // What the probe meets says more than a worker's report that something failed, and is what jobs are paused for.
+      if (this.#trouble !== null && error instanceof StorageTrouble) this.#trouble = error.message;
+      if (this.report(error) || this.#trouble !== null) return false;
+      throw error;
+    }
   }
 
   async #pauseRunningJobs(message: string): Promise<void> {

@@ -45,9 +45,22 @@ const partSchema = z.object({
 type Metadata = z.infer<typeof metadataSchema>;
 type Entry = z.infer<typeof entrySchema>;
 
+/** An index that was replaced while it was read is read again: it looks damaged, and is not. */
 export async function verifyJob(parts: VerifyParts, jobId: string): Promise<VerifyReport> {
   const key = `${jobPrefix(jobId, parts.digest)}job_metadata.json`;
-  const read = await readJson(parts.store, key);
+  for (let looks = 1; ; looks += 1) {
+    const read = await readJson(parts.store, key);
+    const report = await verifyIndex(parts, jobId, key, read);
+    if (report.kind === 'nothing' || report.problemCount === 0 || looks === MOST_LOOKS) return report;
+    const now = await readJson(parts.store, key);
+    if (read.kind === 'json' && now.kind === 'json' && now.sha256 === read.sha256) return report;
+    if (read.kind !== 'json' && now.kind !== 'json') return report;
+  }
+}
+
+const MOST_LOOKS = 3;
+
+async function verifyIndex(parts: VerifyParts, jobId: string, key: string, read: JsonRead): Promise<VerifyReport> {
   if (read.kind === 'missing') {
     return { kind: 'nothing', message: `there is no ${key}: no such job, or one that is not finished yet` };
   }

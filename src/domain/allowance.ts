@@ -1,5 +1,6 @@
 import type { Circuit, Tally } from './breaker.ts';
 import { type Counts, finishedOf, inFlightOf } from './counts.ts';
+import { latest } from './due.ts';
 import type { Policy } from './policy.ts';
 import type { Throttle } from './throttle.ts';
 
@@ -99,7 +100,7 @@ function pacing(policy: Policy, readyAt: number, now: number) {
   const burst = delay > 0 || rate === null ? 1 : Math.max(1, Math.ceil(rate * BURST_SECONDS));
   // A clock that was set back must not stop the job for as long. An item put `readyAt` one spacing ahead at the most, so
   // what lies further ahead than two is another time's; a smaller step back is waited out, because hurrying is worse.
-  const ready = readyAt > now + 2 * spacingMs ? now : readyAt;
+  const ready = readyAt > latest(now, spacingMs) ? now : readyAt;
   const from = Math.max(ready, now - (burst - 1) * spacingMs);
   const items = now < ready ? 0 : 1 + Math.floor((now - from) / spacingMs);
   return { items, spacingMs, from, nextAt: from + items * spacingMs };

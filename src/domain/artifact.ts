@@ -23,34 +23,58 @@ export type Digest = (text: string) => string;
 
 /**
  * The key of an item's artifact. The first attempt has the plain key that users expect; every later one gets a folder
- * of its own, so that a second delivery can never write over what an earlier one recorded.
+ * of its own, so that a second delivery can never write over what an earlier one recorded. `apart` names a further
+ * folder for an attempt whose key is taken: the ledger came back from a backup and counts deliveries again that the
+ * store has seen, or two ids differ only in case on a disk that ignores it.
  */
 export function artifactKey(
-  at: { readonly jobId: string; readonly itemId: string; readonly attempt: number },
+  at: { readonly jobId: string; readonly itemId: string; readonly attempt: number; readonly apart?: string },
   artifact: { readonly kind: ArtifactKind; readonly extension: string },
   digest: Digest,
 ): string {
-  const item = `${safeSegment(at.jobId, digest)}/items/${safeSegment(at.itemId, digest)}`;
-  const folder = at.attempt <= 1 ? item : `${item}/attempt-${at.attempt}`;
+  const item = `${jobPrefix(at.jobId, digest)}items/${itemSegment(at.itemId, digest)}`;
+  const isPlainKey = at.attempt <= 1 && at.apart === undefined;
+  const attempt = at.apart === undefined ? `attempt-${at.attempt}` : `attempt-${at.attempt}-${at.apart}`;
+  const folder = isPlainKey ? item : `${item}/${attempt}`;
   return `${folder}/${artifact.kind}.${/^[a-z0-9]{1,10}$/.test(artifact.extension) ? artifact.extension : 'bin'}`;
 }
 
+/** The `apart` of a key. The item is part of it, so that two items in one folder of such a disk do not meet again. */
+export function apartName(itemId: string, chosen: string, digest: Digest): string {
+  return digest(JSON.stringify([itemId, chosen])).slice(0, 16);
+}
+
+/**
+ * Everything of a job lies under it. Jobs are removed by prefix, so two jobs must never share one, on any disk: unlike
+ * an item's, the name of a job's folder has no upper case.
+ */
 export function jobPrefix(jobId: string, digest: Digest): string {
   return `${safeSegment(jobId, digest)}/`;
 }
 
-/** Names that a file system, a shell or a case-folding disk would read differently from us. */
-const PLAIN = /^[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?$/;
-const RESERVED_ON_WINDOWS = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/;
+/** Names that a file system, a shell or a browser would read differently from us. */
+const PLAIN = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/;
+const RESERVED_ON_WINDOWS = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
 /**
- * An id as one segment of a key: itself where it is plainly safe, otherwise a readable stem and a digest. `~` stands in
- * no plain id, so the two forms cannot meet; upper case and Unicode always take the second, so that ids which differ
- * only there do not meet on a disk that folds them. The digest is of the id as JSON, because half characters, which JSON
- * can carry, would all be hashed as the same one.
+ * An id as one segment of a key that meets no other, even on a disk that folds case: itself where it is plain and in
+ * lower case, otherwise a readable stem and a digest. `~` stands in no plain id, so the two forms cannot meet. The
+ * digest is of the id as JSON, because half characters, which JSON can carry, would all be hashed as the same one.
  */
 export function safeSegment(id: string, digest: Digest): string {
-  if (isPlain(id)) return id;
+  return isPlain(id) && id === id.toLowerCase() ? id : hashedSegment(id, digest);
+}
+
+/**
+ * An item's id as one segment: itself where it is plain, upper case included (`503-51-079A`). Two ids that differ only in
+ * case meet on a disk that folds it; then the second to be stored finds its key taken, and is kept apart.
+ */
+export function itemSegment(itemId: string, digest: Digest): string {
+  return isPlain(itemId) ? itemId : hashedSegment(itemId, digest);
+}
+
+/** A readable stem and a digest: a name that no other id has. */
+export function hashedSegment(id: string, digest: Digest): string {
   const stem = id
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
@@ -59,7 +83,7 @@ export function safeSegment(id: string, digest: Digest): string {
   return `${stem}~${digest(JSON.stringify(id)).slice(0, 32)}`;
 }
 
-const HASHED = /^[a-z0-9-]{0,40}~[0-9a-f]{32}$/;
+const HASHED = /^[a-z0-9-]{0,40}~[0-9a-f]{32}(?:\.json)?$/;
 
 /** Whether a key is a path of safe segments. A result store refuses any other: it may come from anywhere. */
 export function isSafeKey(key: string): boolean {

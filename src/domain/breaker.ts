@@ -1,6 +1,7 @@
+import { isDue } from './due.ts';
 import { FAILURES, type FailureType } from './failure.ts';
 import type { Outcome } from './outcome.ts';
-import type { BreakerPolicy } from './policy.ts';
+import { type BreakerPolicy, consecutiveFailureLimit } from './policy.ts';
 
 /**
  * The circuit breaker of a job. The ledger keeps a tally beside the counters, in the same transaction; these functions
@@ -61,7 +62,10 @@ export type Verdict =
 const STAY: Verdict = { kind: 'stay' };
 
 export function judge(circuit: Circuit, tally: Tally, policy: BreakerPolicy, now: number): Verdict {
-  if (circuit.state === 'open') return circuit.probeAt !== null && now >= circuit.probeAt ? { kind: 'probe' } : STAY;
+  if (circuit.state === 'open') {
+    const { probeAt, since } = circuit;
+    return probeAt !== null && isDue(probeAt, now, probeAt - since) ? { kind: 'probe' } : STAY;
+  }
   // Before the probe's own failure: a later probe would do no better.
   if (tally.stopper !== null) {
     return trip('stopper', `${tally.stopper}: no item can succeed until that is repaired`, tally);
@@ -75,8 +79,9 @@ function judgeProbe(tally: Tally): Verdict {
 }
 
 function judgeClosed(tally: Tally, policy: BreakerPolicy): Verdict {
-  if (tally.streak >= policy.consecutive_failures) {
-    return trip('streak', `${tally.streak} failures in a row (limit ${policy.consecutive_failures})`, tally);
+  const streakLimit = consecutiveFailureLimit(policy);
+  if (tally.streak >= streakLimit) {
+    return trip('streak', `${tally.streak} failures in a row (limit ${streakLimit})`, tally);
   }
   const share = tally.failed / tally.finished;
   if (tally.finished >= policy.min_requests && share >= policy.failure_threshold_percentage) {

@@ -34,3 +34,8 @@ export function inFlightOf(counts: Counts): number {
 export function finishedOf(counts: Counts): number {
   return counts.success + counts.failed + counts.skipped + counts.cancelled;
 }
+
+/** Items that an attempt ended, for good or not: all that are finished but the cancelled ones. */
+export function endedOf(counts: Counts): number {
+  return counts.success + counts.failed + counts.skipped;
+}

@@ -2,6 +2,7 @@ import { type Allowance, dispatchAllowance } from './allowance.ts';
 import { judge, type Verdict } from './breaker.ts';
 import { finishedOf, inFlightOf } from './counts.ts';
 import { isDispatchable, isExhausted, type JobRecord } from './job.ts';
+import { isFinishing } from './job-round.ts';
 import { adapt, type Throttle } from './throttle.ts';
 
 /** What is to be done for a job now. The ledger carries out `go`; the scheduler does the rest. */
@@ -10,15 +11,18 @@ export type DispatchPlan =
   /** Nothing may go out before `until`, or, if that is null, before something happens. */
   | { readonly kind: 'wait'; readonly until: number | null }
   | { readonly kind: 'verdict'; readonly verdict: Exclude<Verdict, { kind: 'stay' }> }
-  | { readonly kind: 'complete' };
+  | { readonly kind: 'finish' };
 
 const UNTIL_SOMETHING_HAPPENS: DispatchPlan = { kind: 'wait', until: null };
 
 export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number): DispatchPlan {
+  // Whatever it would be told is refused until it is gone, or is kept.
+  if (job.removing) return UNTIL_SOMETHING_HAPPENS;
   const isOver = finishedOf(job.counts) === job.counts.total && inFlightOf(job.counts) === 0;
-  // A job with nothing left is completed, not tripped: there is nothing that a breaker could still save.
+  // A job with nothing left is finished, not tripped: there is nothing that a breaker could still save.
   if (isOver && (job.status === 'in_progress' || job.status === 'paused')) {
-    if (isExhausted(job, now)) return { kind: 'complete' };
+    if (isFinishing(job)) return UNTIL_SOMETHING_HAPPENS;
+    if (isExhausted(job, now)) return { kind: 'finish' };
     return { kind: 'wait', until: job.openUntil > now ? job.openUntil : null };
   }
   if (job.status === 'paused') return planPaused(job, now);

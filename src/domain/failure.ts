@@ -32,7 +32,12 @@ export const FAILURES = {
   maintenance: rule('late', 'target', true, 'the site says so'),
   proxy_error: rule('new-proxy-session', 'proxy', false, 'the proxy, not the target'),
   proxy_config: rule('stops-the-job', 'config', false, 'credentials, policy, unknown city'),
-  structure_changed: rule('never', 'scraper', true, 'an expected element or field is missing'),
+  structure_changed: rule(
+    'never',
+    'scraper',
+    true,
+    'an expected element or field is missing, or the site no longer accepts such a request',
+  ),
   navigation_failed: rule('counted', 'target', true, "did not reach the target page, or reached another item's page"),
   no_results: rule('never', 'input', false, 'the site says there is no such property'),
   not_found: rule('never', 'input', false, '404/410'),

@@ -1,10 +1,11 @@
 import type { StoredArtifact } from './artifact.ts';
+import { canonicalJson } from './canonical-json.ts';
 import type { Failure } from './failure.ts';
 
 /**
  * The life of an item. It is `pending` until its batch is dispatched, `queued` while the batch waits for a worker,
  * `in_progress` while a worker has it. Success, skipped, failed and cancelled are final; only an explicit retry reopens
- * a failed item. An item that a worker holds is not cancelled under it: it ends by itself, or is cancelled when it
+ * a failed item, and only a re-extraction that could read its stored page makes it a success (`recover`). An item that a worker holds is not cancelled under it: it ends by itself, or is cancelled when it
  * comes back (see `release` and `expire` of a cancelled job in the ledger's contract).
  */
 export type ItemStatus = 'pending' | 'queued' | 'in_progress' | 'success' | 'failed' | 'skipped' | 'cancelled';
@@ -19,7 +20,8 @@ export type ItemEvent =
   | 'release'
   | 'expire'
   | 'cancel'
-  | 'retry';
+  | 'retry'
+  | 'recover';
 
 export const NEXT_ITEM_STATUS = {
   pending: { dispatch: 'queued', cancel: 'cancelled' },
@@ -27,7 +29,7 @@ export const NEXT_ITEM_STATUS = {
   in_progress: { succeed: 'success', skip: 'skipped', giveUp: 'failed', release: 'pending', expire: 'pending' },
   success: {},
   skipped: {},
-  failed: { retry: 'pending' },
+  failed: { retry: 'pending', recover: 'success' },
   cancelled: {},
 } as const satisfies Record<ItemStatus, Partial<Record<ItemEvent, ItemStatus>>>;
 
@@ -47,15 +49,30 @@ export interface NewItem {
   readonly source?: SourcePage;
 }
 
-/** Places of items whose id stands earlier in the list. */
-export function repeatedIds(items: readonly NewItem[]): number[] {
-  const seen = new Set<string>();
-  const indexes: number[] = [];
-  for (const [index, { itemId }] of items.entries()) {
-    if (seen.has(itemId)) indexes.push(index);
-    seen.add(itemId);
+/** An item of a list whose id was given before. */
+export interface RepeatedItem {
+  readonly index: number;
+  /** Place of the item that has this id already. */
+  readonly first: number;
+  /** Whether the two have different inputs: then they are not one item that was sent twice, but two under one id. */
+  readonly differs: boolean;
+}
+
+/** Items whose id occurs earlier in the list. */
+export function repeatedItems(items: readonly NewItem[]): RepeatedItem[] {
+  const seen = new Map<string, number>();
+  const repeated: RepeatedItem[] = [];
+  for (const [index, { itemId, input }] of items.entries()) {
+    const first = seen.get(itemId);
+    if (first === undefined) seen.set(itemId, index);
+    else repeated.push({ index, first, differs: !isSameInput(items[first]?.input ?? {}, input) });
   }
-  return indexes;
+  return repeated;
+}
+
+/** Whether two inputs say the same, in whatever order their fields are. */
+export function isSameInput(one: ItemInput, other: ItemInput): boolean {
+  return one === other || canonicalJson(one) === canonicalJson(other);
 }
 
 /** What a re-extraction reads instead of the web: what another job kept of the same item. */
@@ -69,7 +86,7 @@ export type ItemInput = Readonly<Record<string, unknown>>;
 
 /** How one delivery of an item ended. Tries inside it (the scraper's own retries) are counted, not listed. */
 export interface AttemptRecord {
-  /** 1, 2, 3 … over the whole life of the item; names the keys of its artifacts. */
+  /** Which delivery of the item it was: 1, 2, 3 … over its whole life. Names the keys of its artifacts. */
   readonly attempt: number;
   readonly tries: number;
   readonly startedAt: number;
@@ -82,6 +99,22 @@ export interface AttemptRecord {
   readonly scraperId?: string;
 }
 
+/** A failed item whose stored page a re-extraction could read. */
+export interface RecoveredItem {
+  readonly seq: number;
+  /** The attempt that failed and whose page was read. An item that has been tried again since is left as it is. */
+  readonly attempt: number;
+  /** What the item has from now on. */
+  readonly artifacts: readonly StoredArtifact[];
+  /** How the re-extraction read it. */
+  readonly reading: Omit<AttemptRecord, 'attempt' | 'end' | 'failure'>;
+}
+
+/** The recovery in the item's history: an attempt of its own, with the next number. */
+export function recoveryOf({ attempt, reading }: RecoveredItem): AttemptRecord {
+  return { ...reading, attempt: attempt + 1, end: 'success', failure: null };
+}
+
 export const MAX_VERSION_LENGTH = 100;
 
 /** The field, or none: what most items have in common with their job is not kept once more for each. */
@@ -90,6 +123,19 @@ export function otherVersion(
   job: { readonly scraperVersion: string },
 ): Pick<AttemptRecord, 'scraperVersion'> {
   return scraperVersion === undefined || scraperVersion === job.scraperVersion ? {} : { scraperVersion };
+}
+
+/**
+ * Attempts that came to an end. A delivery that was given back uncharged is none, although the keys of artifacts count
+ * it. Of an item with a longer history than is kept, those that are no longer listed are told by their deliveries.
+ */
+export function countAttempts({ attempts }: Pick<ItemRecord, 'attempts'>): number {
+  return attempts.length + unlistedAttempts({ attempts });
+}
+
+/** Attempts before the first that is listed. */
+export function unlistedAttempts({ attempts }: Pick<ItemRecord, 'attempts'>): number {
+  return attempts.length < MAX_HISTORY ? 0 : (attempts[0]?.attempt ?? 1) - 1;
 }
 
 /** What the ledger knows of an item. */
@@ -105,6 +151,7 @@ export interface ItemRecord {
   readonly deliveries: number;
   /** Attempts that came to an end, oldest first; the last one is what the status tells. At most MAX_HISTORY. */
   readonly attempts: readonly AttemptRecord[];
+  /** What the last attempt kept, of a failed one too; none while the item is not final. */
   readonly artifacts: readonly StoredArtifact[];
   /** Only of a re-extraction. */
   readonly source?: SourcePage;

@@ -1,6 +1,7 @@
 import { finishedOf } from './counts.ts';
 import type { JobRecord } from './job.ts';
-import type { ManifestFold, ManifestList } from './manifest.ts';
+import { isFinishing } from './job-round.ts';
+import { type ManifestFold, type ManifestList, versionCounts } from './manifest.ts';
 
 export interface PartHash {
   readonly list: ManifestList;
@@ -28,10 +29,13 @@ export function jobMetadata(job: JobRecord, fold: ManifestFold, hashes: readonly
   return {
     job_id: job.jobId,
     job_name: job.name,
-    status: job.status,
+    // It is completed when this is recorded.
+    status: isFinishing(job) ? 'completed' : job.status,
     round: job.round,
     scraper_id: job.scraperId,
+    // As the controller knew it when the job was made; what workers have run since is counted below.
     scraper_version: job.scraperVersion,
+    scraper_versions: Object.fromEntries(versionCounts(fold, job.scraperVersion)),
     labels: job.labels,
     extracts: job.extracts ?? null,
     replaced_by: job.replacedBy ?? null,

@@ -1,6 +1,7 @@
 import { tallyOutcome } from './breaker.ts';
 import { FAILURES } from './failure.ts';
-import { type JobRecord, NEXT_JOB_STATUS } from './job.ts';
+import type { JobRecord } from './job.ts';
+import { NEXT_JOB_STATUS } from './job-steps.ts';
 import type { Outcome } from './outcome.ts';
 import type { Throttle } from './throttle.ts';
 

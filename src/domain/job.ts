@@ -1,58 +1,18 @@
-import { type Circuit, CLOSED, EMPTY_TALLY, type Tally, type Trip } from './breaker.ts';
+import { type Circuit, CLOSED, EMPTY_TALLY, judge, type Tally, type Verdict } from './breaker.ts';
 import { type Counts, finishedOf, inFlightOf, NO_COUNTS, pendingOf } from './counts.ts';
+import { isDue } from './due.ts';
 import type { FailureGroup } from './failure-group.ts';
+import { applyRemoval, BEING_DELETED, isRemoval, OTHER_INCARNATION, type RemovalEvent } from './job-removal.ts';
+import { applyReplacement, type ReplacementEvent } from './job-replacement.ts';
+import { isFinishing, newRound } from './job-round.ts';
+import { type JobStatus, type JobStep, NEXT_JOB_STATUS } from './job-steps.ts';
 import type { Lane } from './lane.ts';
 import type { ManifestSummary } from './manifest.ts';
 import type { Policy } from './policy.ts';
+import type { Refusal } from './refusal.ts';
 import { FRESH_THROTTLE, type Throttle } from './throttle.ts';
 
-/**
- * The life of a job. `pending` until the first batch goes out; a held job waits there for `start`. `failed` is what a
- * tripped breaker makes of it: nothing is lost, and `resume` goes on. `completed` once every item is final; a retry of
- * failed items, or more items, open a new round. `cancelled` is for good.
- */
-export type JobStatus = 'pending' | 'in_progress' | 'paused' | 'completed' | 'failed' | 'cancelled';
-
-export const NEXT_JOB_STATUS = {
-  pending: { start: 'pending', add: 'pending', dispatch: 'in_progress', pause: 'paused', cancel: 'cancelled' },
-  in_progress: {
-    add: 'in_progress',
-    dispatch: 'in_progress',
-    pause: 'paused',
-    fail: 'failed',
-    cancel: 'cancelled',
-    complete: 'completed',
-    close: 'in_progress',
-    retry: 'in_progress',
-  },
-  paused: {
-    add: 'paused',
-    pause: 'paused',
-    resume: 'in_progress',
-    probe: 'in_progress',
-    cancel: 'cancelled',
-    complete: 'completed',
-    retry: 'paused',
-  },
-  failed: { add: 'failed', resume: 'in_progress', cancel: 'cancelled', retry: 'in_progress' },
-  completed: { add: 'in_progress', retry: 'in_progress' },
-  cancelled: {},
-} as const satisfies Record<JobStatus, Partial<Record<JobStep, JobStatus>>>;
-
-export type JobStep =
-  | 'start'
-  | 'add'
-  | 'dispatch'
-  | 'pause'
-  | 'resume'
-  | 'fail'
-  | 'probe'
-  | 'close'
-  | 'cancel'
-  | 'complete'
-  | 'retry';
-
-export const JOB_STATUSES = Object.keys(NEXT_JOB_STATUS) as JobStatus[];
+export type { Refusal } from './refusal.ts';
 
 /** Why a job is paused or failed, in words for its user and with what was seen. */
 export interface JobReason {
@@ -81,8 +41,14 @@ export interface NewJob {
 }
 
 export interface JobRecord extends NewJob {
+  /**
+   * Tells this job apart from every other that had or will have its id. Two of them may be created in the same
+   * millisecond, but no two have the same incarnation; the ledger assigns it.
+   */
+  readonly incarnation: string;
   readonly createdAt: number;
   readonly startedAt: number | null;
+  /** When its last item was final, or it failed or was cancelled; null while there is something left to do. */
   readonly finishedAt: number | null;
   readonly status: JobStatus;
   readonly reason: JobReason | null;
@@ -109,13 +75,21 @@ export interface JobRecord extends NewJob {
   readonly replacedBy?: string;
   /** … and the round of it whose data they are, where it is not the first. */
   readonly replacedRound?: number;
-  /** It is being deleted: nothing more is done with it, and its id is free when nothing of it is left. */
-  readonly removing?: true;
+  /** Items that failed, and whose pages that re-extraction could read, are being made successes. */
+  readonly recovering?: true;
+  /** Every re-extraction by which items became successes: their data are kept there, for as long as this job is. */
+  readonly recoveredFrom?: readonly string[];
+  /**
+   * It is being deleted: nothing more is done with it, and its id is free when nothing of it is left. `asked` until it is
+   * certain that no other job needs it, and until then it may still be kept; true once results may be gone.
+   */
+  readonly removing?: 'asked' | true;
 }
 
-export function newJobRecord(job: NewJob, total: number, now: number): JobRecord {
+export function newJobRecord(job: NewJob, total: number, now: number, incarnation: string): JobRecord {
   return {
     ...job,
+    incarnation,
     createdAt: now,
     startedAt: null,
     finishedAt: null,
@@ -142,25 +116,35 @@ export type JobEvent =
   | { readonly kind: 'pause'; readonly reason: JobReason }
   /** With `ifPausedFor`, only a job that is paused for that: a user may have paused it for another reason meanwhile. */
   | { readonly kind: 'resume'; readonly ifPausedFor?: JobReason['code'] }
-  | { readonly kind: 'trip'; readonly trip: Trip; readonly evidence: readonly FailureGroup[] }
+  /**
+   * What the breaker is to do. These carry no verdict: it is reached again from the record at that moment, because the
+   * one that led to the event may be from before a resume, and would trip the job a second time for the same failures.
+   */
+  | { readonly kind: 'trip'; readonly evidence: readonly FailureGroup[] }
   | { readonly kind: 'probe' }
   | { readonly kind: 'close-circuit' }
   | { readonly kind: 'cancel' }
-  | { readonly kind: 'complete' }
+  /** Every item is final: the index of the results is to be written. */
+  | { readonly kind: 'finish' }
+  /**
+   * The index of this round is written, and the job is over with it. With `policyRevision`, only while that is the job's:
+   * the index tells of the policy, too. The same of `incarnation`.
+   */
+  | {
+      readonly kind: 'complete';
+      readonly incarnation?: string;
+      readonly round: number;
+      readonly policyRevision?: number;
+      readonly manifest: ManifestSummary;
+    }
   /** With `ifRevision`, only while that is the job's: somebody else may have changed another field meanwhile. */
   | { readonly kind: 'policy'; readonly policy: Policy; readonly ifRevision?: number }
-  /** It is to be deleted. Workers must have let go of it. */
-  | { readonly kind: 'remove' }
-  /** The data of the re-extraction `by` stand for the job's own from now on, and the index is made anew. */
-  | {
-      readonly kind: 'replace-results';
-      readonly by: string;
-      readonly ofRound?: number;
-      readonly sourceCreatedAt?: number;
-    }
-  /** With `policyRevision`, only while that is the job's: the index tells of the policy, too. */
+  | RemovalEvent
+  | ReplacementEvent
+  /** The index of a job that was over without one: cancelled, or completed and indexed anew. Otherwise as `complete`. */
   | {
       readonly kind: 'manifest';
+      readonly incarnation?: string;
       readonly round: number;
       readonly policyRevision?: number;
       readonly manifest: ManifestSummary;
@@ -170,11 +154,6 @@ const CLOSED_AGAIN: Pick<JobRecord, 'circuit' | 'tally'> = { circuit: CLOSED, ta
 
 const TAKEN_UP_AGAIN: Partial<JobRecord> = { ...CLOSED_AGAIN, reason: null, finishedAt: null };
 
-/** What index there is, or is being written, is void: the next one is of another round. */
-function newRound(job: JobRecord): Pick<JobRecord, 'round' | 'manifest'> {
-  return { round: job.round + 1, manifest: null };
-}
-
 function isOpen(job: JobRecord): boolean {
   return job.circuit.state === 'open';
 }
@@ -182,20 +161,17 @@ function isOpen(job: JobRecord): boolean {
 /** Whoever hears this looks again, and says it again. */
 export const OTHER_REVISION: Refusal = { refused: 'the policy was changed meanwhile' };
 
-const BEING_DELETED: Refusal = { refused: 'the job is being deleted' };
-
-/** Said instead of a change, and not an error: the event came too late, twice, or does not fit the state. */
-export interface Refusal {
-  readonly refused: string;
-}
-
 export function isRefusal(result: JobRecord | Refusal): result is Refusal {
   return 'refused' in result;
 }
 
 export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
-  if (job.removing && event.kind !== 'remove') return BEING_DELETED;
+  if (job.removing && !isRemoval(event)) return BEING_DELETED;
   switch (event.kind) {
+    case 'remove':
+    case 'remove-for-good':
+    case 'keep':
+      return applyRemoval(job, event);
     case 'start':
       if (job.status === 'pending' && !job.held) return { refused: 'the job is started already' };
       return step(job, 'start', { held: false });
@@ -208,70 +184,86 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
         return { refused: `the job is not paused for ${event.ifPausedFor}` };
       }
       // Whoever resumes a held job that was paused means it to run.
-      return step(job, 'resume', { held: false, reason: null, finishedAt: null, ...(isOpen(job) ? CLOSED_AGAIN : {}) });
+      return step(job, 'resume', {
+        held: false,
+        reason: null,
+        finishedAt: isFinishing(job) ? job.finishedAt : null,
+        ...(isOpen(job) ? CLOSED_AGAIN : {}),
+      });
     case 'trip':
       return applyTrip(job, event, now);
     case 'probe':
       if (!isOpen(job)) return { refused: 'the circuit is not open' };
       // A user who paused the job meanwhile does not want it probed.
       if (job.reason?.code !== 'breaker') return { refused: 'it is not the breaker that holds the job' };
+      if (verdictOn(job, now).kind !== 'probe') return { refused: 'the cooldown is not over' };
       return step(job, 'probe', { reason: null, circuit: { state: 'probing', since: now }, tally: EMPTY_TALLY });
     case 'close-circuit':
       if (job.circuit.state !== 'probing') return { refused: 'the circuit is not probing' };
+      if (verdictOn(job, now).kind !== 'close') return { refused: 'no probe has succeeded' };
       return step(job, 'close', CLOSED_AGAIN);
     case 'cancel':
-      return step(job, 'cancel', { reason: null, finishedAt: now, ...cancelWaiting(job.counts) });
-    case 'complete':
+      // The index that is being written tells of a completed job.
+      return step(job, 'cancel', {
+        reason: null,
+        finishedAt: now,
+        ...(isFinishing(job) ? newRound(job) : {}),
+        ...cancelWaiting(job.counts),
+      });
+    case 'finish':
       if (!isExhausted(job, now)) return { refused: 'not every item is final' };
-      return step(job, 'complete', { reason: null, finishedAt: now });
+      return isFinishing(job) ? job : step(job, 'finish', { finishedAt: now });
+    case 'complete': {
+      const completed = step(job, 'complete', { reason: null, manifest: event.manifest });
+      if (isRefusal(completed)) return completed;
+      if (!isFinishing(job) || !hasNothingLeft(job)) return { refused: 'not every item is final' };
+      return whenIndexed(job, event, completed);
+    }
     case 'policy':
       if (job.status === 'cancelled') return { refused: 'the job is cancelled' };
       if ((event.ifRevision ?? job.policyRevision) !== job.policyRevision) return OTHER_REVISION;
       return { ...job, policy: event.policy, policyRevision: job.policyRevision + 1 };
-    case 'remove':
-      if (job.status === 'in_progress' || job.itemsInFlight > 0) return { refused: stillAtIt(job) };
-      return job.removing ? job : { ...job, removing: true };
     case 'replace-results':
-      return replaceResults(job, event);
+    case 'withdraw-results':
+    case 'recovered':
+      return applyReplacement(job, event);
     case 'manifest':
-      if (!needsManifest(job) || job.round !== event.round) return { refused: 'no manifest of that round is awaited' };
-      if ((event.policyRevision ?? job.policyRevision) !== job.policyRevision) {
-        return { refused: 'the policy has changed since the manifest was written' };
-      }
-      return { ...job, manifest: event.manifest };
+      if (isFinishing(job)) return { refused: 'the job is not over' };
+      return whenIndexed(job, event, { ...job, manifest: event.manifest });
   }
 }
 
-function stillAtIt({ status }: JobRecord): string {
-  if (status === 'in_progress') return 'the job is in progress: cancel it first, or pause it';
-  return `the job is ${status}, and workers are still at its last items: try again in a moment`;
+/** The index tells of one job, of a round and of the policy: it counts only while all three are the job's. */
+function whenIndexed(
+  job: JobRecord,
+  event: Extract<JobEvent, { kind: 'complete' | 'manifest' }>,
+  indexed: JobRecord,
+): JobRecord | Refusal {
+  if ((event.incarnation ?? job.incarnation) !== job.incarnation) return OTHER_INCARNATION;
+  if (!needsManifest(job) || job.round !== event.round) return { refused: 'no manifest of that round is awaited' };
+  if ((event.policyRevision ?? job.policyRevision) !== job.policyRevision) {
+    return { refused: 'the policy has changed since the manifest was written' };
+  }
+  return indexed;
 }
 
 function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, now: number): JobRecord | Refusal {
   if (isOpen(job)) return { refused: 'the circuit is open already' };
   // A user paused it meanwhile. The tally stays, so that it trips after the resume if there is still reason to.
   if (job.status !== 'in_progress') return { refused: `a job that is ${job.status} cannot trip` };
+  if (isFinishing(job)) return { refused: 'every item is final: there is nothing left to stop' };
+  const verdict = verdictOn(job, now);
+  if (verdict.kind !== 'trip') return { refused: 'nothing that the breaker has counted speaks against going on' };
   const { cooldown_seconds: cooldown, on_trip: onTrip } = job.policy.circuit_breaker;
-  const reason: JobReason = { code: 'breaker', message: event.trip.message, evidence: event.evidence };
-  const probeAt = cooldown === null || event.trip.cause === 'stopper' ? null : now + cooldown * 1000;
+  const reason: JobReason = { code: 'breaker', message: verdict.trip.message, evidence: event.evidence };
+  const probeAt = cooldown === null || verdict.trip.cause === 'stopper' ? null : now + cooldown * 1000;
   const circuit: Circuit = { state: 'open', since: now, probeAt };
   if (probeAt !== null || onTrip === 'pause') return step(job, 'pause', { reason, circuit });
   return step(job, 'fail', { reason, circuit, finishedAt: now });
 }
 
-/** Allowed at any time: whatever became of the job, its results are there. Said twice, it is done once. */
-function replaceResults(
-  job: JobRecord,
-  { by, ofRound = 1, sourceCreatedAt = job.createdAt }: Extract<JobEvent, { kind: 'replace-results' }>,
-): JobRecord | Refusal {
-  if (sourceCreatedAt !== job.createdAt)
-    return { refused: 'the job whose pages were read is gone: another has its id' };
-  if (by === job.jobId) return { refused: 'a job cannot stand for itself' };
-  const { replacedRound = 1, ...rest } = job;
-  if (job.replacedBy === by && replacedRound === ofRound) return job;
-  const isOver = job.status === 'completed' || job.status === 'cancelled';
-  const round = ofRound === 1 ? {} : { replacedRound: ofRound };
-  return { ...rest, replacedBy: by, ...round, ...(isOver ? newRound(job) : {}) };
+function verdictOn({ circuit, tally, policy }: JobRecord, now: number): Verdict {
+  return judge(circuit, tally, policy.circuit_breaker, now);
 }
 
 /**
@@ -296,23 +288,34 @@ export function isDispatchable(job: JobRecord): boolean {
   return (job.status === 'pending' && !job.held) || job.status === 'in_progress';
 }
 
+/**
+ * How long a job stays open for the next of the items that are on their way: long enough for a slow sender's next chunk,
+ * short enough that a sender which died does not hold the job up.
+ */
+export const OPEN_MS = 60_000;
+
 export function isExhausted(job: JobRecord, now: number): boolean {
-  return hasNothingLeft(job) && now >= job.openUntil;
+  return hasNothingLeft(job) && isDue(job.openUntil, now, OPEN_MS);
 }
 
 function hasNothingLeft({ counts }: JobRecord): boolean {
   return counts.total > 0 && finishedOf(counts) === counts.total && inFlightOf(counts) === 0;
 }
 
-/** A job whose items are all final and whose results have no index yet. */
+/** A job whose items are all final, and stay as they are, and whose results have no index yet. */
 export function needsManifest(job: JobRecord): boolean {
   const isOver = job.status === 'completed' || (job.status === 'cancelled' && job.counts.inProgress === 0);
-  return isOver && job.manifest === null && !job.removing;
+  return (isOver || isFinishing(job)) && job.manifest === null && !job.recovering && !job.removing;
+}
+
+/** There is something to do again in a job that had nothing left: what index there is, or is being written, is void. */
+export function whenBegunAgain(job: JobRecord): JobRecord {
+  return isFinishing(job) ? { ...job, finishedAt: null, ...newRound(job) } : job;
 }
 
 /** Whether the engine has something to do for the job. */
 export function isActive(job: JobRecord): boolean {
-  if (job.removing) return true;
+  if (job.removing || job.recovering) return true;
   if (job.status === 'pending' || job.status === 'in_progress' || needsManifest(job)) return true;
   if (job.status === 'paused')
     return hasNothingLeft(job) || (job.circuit.state === 'open' && job.circuit.probeAt !== null);
@@ -326,14 +329,15 @@ export function acceptsItems(job: JobRecord): job is AcceptingJob {
 export type AcceptingJob = JobRecord & { readonly status: Exclude<JobStatus, 'cancelled'> };
 
 /**
- * This many new items are in the job, and more may come until `openUntil`. A completed job begins a new round with the
- * first of them; if there was none, it is left as it is: the chunk that was its last one may have been sent twice.
+ * This many new items are in the job, and more may come until `openUntil`. A completed job, or one that is finishing,
+ * begins a new round with the first of them; if there was none, it is left as it is: the chunk that was its last one may
+ * have been sent twice.
  */
 export function whenItemsAdded(job: AcceptingJob, added: number, openUntil: number): JobRecord {
   const isCompleted = job.status === 'completed';
-  if (isCompleted && added === 0) return job;
+  if ((isCompleted || isFinishing(job)) && added === 0) return job;
   return {
-    ...job,
+    ...whenBegunAgain(job),
     ...(isCompleted ? { ...TAKEN_UP_AGAIN, ...newRound(job) } : {}),
     status: NEXT_JOB_STATUS[job.status].add,
     counts: { ...job.counts, total: job.counts.total + added },
@@ -341,11 +345,11 @@ export function whenItemsAdded(job: AcceptingJob, added: number, openUntil: numb
   };
 }
 
-/** Failed items were reopened. A finished job begins a new round; a circuit that was open is closed. */
+/** Failed items were reopened. A job with nothing left begins a new round; a circuit that was open is closed. */
 export function whenReopened(job: JobRecord, items: number): JobRecord | Refusal {
   if (job.removing) return BEING_DELETED;
   const isOver = job.status === 'completed' || job.status === 'failed';
-  return step(job, 'retry', {
+  return step(whenBegunAgain(job), 'retry', {
     counts: { ...job.counts, failed: job.counts.failed - items },
     ...(isOver ? TAKEN_UP_AGAIN : {}),
     ...(job.status === 'completed' ? newRound(job) : {}),

@@ -1,16 +1,20 @@
+import type { Admission } from './slot-share.ts';
+
 /**
  * The messages of one lane, in the memory of one process. A message is
  *
- *   waiting    in a line, first in first out, one message per batch: sending a batch that waits already adds nothing
+ *   waiting    in the line of its job, one message per batch: sending a batch that waits already adds nothing
  *   delivered  hidden until a time; then it goes to the end of the line, unless it was acknowledged before
+ *
+ * Jobs take turns, and within a job the first in is the first out.
  *
  * A receipt names one delivery and is good until the message is back in the line; one that is not is passed over without
  * a word. Time comes in as an argument, and every operation costs the same however many messages there are (the next to
  * wake is kept in a heap).
  */
-export class Mailbox<T extends { readonly batchId: string }> {
+export class Mailbox<T extends MailRef> {
   readonly #name: string;
-  readonly #line = new Line<T>();
+  readonly #lines = new JobLines<T>();
   readonly #inLine = new Set<string>();
   readonly #hidden = new Map<string, Hidden<T>>();
   #alarms: Alarm[] = [];
@@ -23,7 +27,7 @@ export class Mailbox<T extends { readonly batchId: string }> {
 
   /** As of the last `wake` or `take`. */
   get waiting(): number {
-    return this.#line.size;
+    return this.#lines.size;
   }
 
   get delivered(): number {
@@ -34,16 +38,18 @@ export class Mailbox<T extends { readonly batchId: string }> {
   put(ref: T): boolean {
     if (this.#inLine.has(ref.batchId)) return false;
     this.#inLine.add(ref.batchId);
-    this.#line.push(ref);
+    this.#lines.push(ref);
     return true;
   }
 
-  take(max: number, hideUntil: number, now: number): { readonly ref: T; readonly receipt: string }[] {
+  /** At most `max`, and only what there is room for. */
+  take(max: number, room: Admission, hideUntil: number, now: number): { readonly ref: T; readonly receipt: string }[] {
     this.wake(now);
     const taken: { readonly ref: T; readonly receipt: string }[] = [];
     while (taken.length < max) {
-      const ref = this.#line.shift();
+      const ref = this.#lines.next((jobId) => room.admits(jobId));
       if (ref === undefined) break;
+      room.enter(ref.jobId);
       this.#inLine.delete(ref.batchId);
       this.#deliveries += 1;
       const receipt = `${this.#name}#${this.#deliveries}`;
@@ -122,6 +128,11 @@ export class Mailbox<T extends { readonly batchId: string }> {
   }
 }
 
+interface MailRef {
+  readonly jobId: string;
+  readonly batchId: string;
+}
+
 interface Hidden<T> {
   readonly ref: T;
   until: number;
@@ -132,6 +143,40 @@ interface Hidden<T> {
 interface Alarm {
   readonly at: number;
   readonly receipt: string;
+}
+
+/** A line per job that has something waiting, in the order of their turns. */
+class JobLines<T extends MailRef> {
+  readonly #lines = new Map<string, Line<T>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(ref: T): void {
+    const line = this.#lines.get(ref.jobId) ?? new Line<T>();
+    if (line.size === 0) this.#lines.set(ref.jobId, line);
+    line.push(ref);
+    this.#size += 1;
+  }
+
+  /** Of the first job in turn that is admitted, whose next turn comes after all others. One that is not keeps its turn. */
+  next(admits: (jobId: string) => boolean): T | undefined {
+    for (const [jobId, line] of this.#lines) {
+      if (!admits(jobId)) continue;
+      const ref = line.shift();
+      this.#size -= 1;
+      const isAlone = this.#lines.size === 1;
+      if (line.size === 0) this.#lines.delete(jobId);
+      else if (!isAlone) {
+        this.#lines.delete(jobId);
+        this.#lines.set(jobId, line);
+      }
+      return ref;
+    }
+    return undefined;
+  }
 }
 
 /** First in, first out, without moving what is left at every step as `Array.shift` does. */

@@ -1,5 +1,5 @@
 import { type Failure, isRetryable } from './failure.ts';
-import type { FinalStatus, ItemRecord } from './item.ts';
+import { countAttempts, type FinalStatus, type ItemRecord } from './item.ts';
 
 /**
  * The index of a job's results, as a fold over its items in order: pages go in, finished parts come out, and what is
@@ -22,6 +22,8 @@ export interface ManifestPart {
 export interface ManifestSummary {
   readonly parts: Readonly<Record<ManifestList, number>>;
   readonly metadataSha256: string;
+  /** Versions of the scraper that were run; absent in a manifest of before they were noted. */
+  readonly scraperVersions?: readonly string[];
   readonly writtenAt: number;
 }
 
@@ -29,12 +31,15 @@ export interface ManifestFold {
   readonly open: Readonly<Record<ManifestList, readonly string[]>>;
   readonly parts: Readonly<Record<ManifestList, number>>;
   readonly seen: Readonly<Record<FinalStatus, number>>;
+  /** Items by the version that ended them; under null those of the version that the job was made with. */
+  readonly versions: ReadonlyMap<string | null, number>;
 }
 
 export const EMPTY_MANIFEST: ManifestFold = {
   open: { full: [], success: [], errors: [] },
   parts: { full: 0, success: 0, errors: 0 },
   seen: { success: 0, failed: 0, skipped: 0, cancelled: 0 },
+  versions: new Map(),
 };
 
 /** Takes a page of final items. An item that is not final is a bug of the caller, and says so. */
@@ -43,6 +48,7 @@ export function addPage(
   items: readonly ItemRecord[],
 ): { readonly fold: ManifestFold; readonly parts: readonly ManifestPart[] } {
   const seen = { ...fold.seen };
+  const versions = new Map(fold.versions);
   const added: Record<ManifestList, string[]> = { full: [], success: [], errors: [] };
   for (const item of items) {
     const { status } = item;
@@ -50,6 +56,7 @@ export function addPage(
       throw new Error(`manifest: item ${item.itemId} of job ${item.jobId} is ${status}, not final`);
     }
     seen[status] += 1;
+    countVersion(versions, item);
     const entry = manifestEntry(item);
     added.full.push(entry);
     if (status === 'success') added.success.push(entry);
@@ -68,7 +75,25 @@ export function addPage(
     }
     open[list] = entries;
   }
-  return { fold: { open, parts: numbers, seen }, parts };
+  return { fold: { open, parts: numbers, seen, versions }, parts };
+}
+
+/** Nobody releases more of them while one job runs; what is beyond is still told item by item. */
+const MAX_VERSIONS = 20;
+
+/** Of the job's own scraper: data that another one read anew name it in their entry. */
+function countVersion(versions: Map<string | null, number>, { attempts }: ItemRecord): void {
+  const last = attempts.at(-1);
+  // Without a try no scraper was run: there was none, or its worker died.
+  if (last === undefined || last.tries === 0 || last.scraperId !== undefined) return;
+  const version = last.scraperVersion ?? null;
+  if (versions.has(version) || versions.size < MAX_VERSIONS) versions.set(version, (versions.get(version) ?? 0) + 1);
+}
+
+/** How many items each version of the scraper ended, most first. */
+export function versionCounts(fold: ManifestFold, jobVersion: string): readonly (readonly [string, number])[] {
+  const counted = [...fold.versions].map(([version, items]) => [version ?? jobVersion, items] as const);
+  return counted.toSorted(([, one], [, other]) => other - one);
 }
 
 /** The unfinished parts. A list without items has one empty part, so that a reader always finds `part-0`. */
@@ -83,7 +108,7 @@ export function lastParts(fold: ManifestFold): {
     parts.push({ list, number: numbers[list], entries: fold.open[list] });
     numbers[list] += 1;
   }
-  return { fold: { open: EMPTY_MANIFEST.open, parts: numbers, seen: fold.seen }, parts };
+  return { fold: { open: EMPTY_MANIFEST.open, parts: numbers, seen: fold.seen, versions: fold.versions }, parts };
 }
 
 export function renderPart(jobId: string, part: ManifestPart): string {
@@ -103,7 +128,7 @@ export function manifestEntry(item: ItemRecord): string {
   return JSON.stringify({
     item_id: item.itemId,
     status: item.status,
-    attempts: item.attempts.length,
+    attempts: countAttempts(item),
     tries: last?.tries ?? 0,
     first_attempt_at: first ? new Date(first.startedAt).toISOString() : null,
     last_attempt_at: last ? new Date(last.startedAt).toISOString() : null,

@@ -5,4 +5,12 @@ import type { Failure } from './failure.ts';
 export type Outcome =
   | { readonly kind: 'scraped'; readonly artifacts: readonly StoredArtifact[] }
   | { readonly kind: 'skipped'; readonly reason: 'cached' | 'known-bad' }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+  /** `artifacts`: the page that was fetched and how, so that it can be read again once the scraper is repaired. */
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly artifacts?: readonly StoredArtifact[] };
+
+const NONE: readonly StoredArtifact[] = [];
+
+/** What was kept, however the attempt ended. */
+export function keptOf(outcome: Outcome): readonly StoredArtifact[] {
+  return outcome.kind === 'skipped' ? NONE : (outcome.artifacts ?? NONE);
+}

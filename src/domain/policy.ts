@@ -74,6 +74,12 @@ export const retriesSchema = z
       .default('exponential'),
     backoff_factor: z.number().finite().min(0).max(60).meta({ description: 'Seconds of the first wait.' }).default(1),
     max_backoff_seconds: seconds.meta({ description: 'The longest wait.' }).default(60),
+    max_retry_after_seconds: positiveSeconds
+      .meta({
+        description:
+          'The longest pause that one answer of a host may ask for (Retry-After), for all jobs; longer ones are cut to it.',
+      })
+      .default(3600),
   })
   .meta({ description: 'What happens after a failure that may pass.' });
 
@@ -99,8 +105,12 @@ export const circuitBreakerSchema = z
       .default(0.25),
     consecutive_failures: count
       .max(1_000_000)
-      .meta({ description: 'So many failures in a row stop the job, whatever the share.' })
-      .default(20),
+      .nullable()
+      .meta({
+        description:
+          'Consecutive failures that stop the job, regardless of the failure rate; null: 20, or min_requests if that is larger.',
+      })
+      .default(null),
     on_trip: z
       .enum(['fail', 'pause'])
       .meta({ description: 'What the job becomes when it is stopped. Either can be resumed.' })
@@ -112,6 +122,14 @@ export const circuitBreakerSchema = z
   })
   .meta({ description: 'When a job that is not going to work stops itself.' });
 
+/** Below `min_requests` nothing is known yet: a job that is to be watched for 1,000 items must not stop after 20. */
+const LEAST_STREAK = 20;
+
+/** Kept apart from the stored policy, so that the limit follows a later change of `min_requests`. */
+export function consecutiveFailureLimit({ consecutive_failures, min_requests }: BreakerPolicy): number {
+  return consecutive_failures ?? Math.max(LEAST_STREAK, min_requests);
+}
+
 export const resultsSchema = z
   .strictObject({
     keep_html: z
@@ -122,6 +140,16 @@ export const resultsSchema = z
       .enum(['never', 'on_failure', 'always'])
       .meta({ description: 'When a picture of the page is kept. Only never is available yet.' })
       .default('never'),
+    item_manifests: z
+      .boolean()
+      .nullable()
+      .meta({
+        description:
+          'Whether `manifests/items/{item_id}.json` is written as each item ends: its status and the keys of its files. ' +
+          'Null: for results in files, yes, except for items that succeeded and kept nothing; for S3, where it is one ' +
+          'PUT more per item, no.',
+      })
+      .default(null),
   })
   .meta({ description: 'What is kept.' });
 
@@ -160,3 +188,20 @@ export type RetryPolicy = Policy['retries'];
 export type BreakerPolicy = Policy['circuit_breaker'];
 
 export const DEFAULT_POLICY: Policy = policySchema.parse({});
+
+type Section = Exclude<keyof Policy, 'robots'>;
+
+/** A policy as an earlier version may have stored it: fields that it did not know yet have their defaults. */
+export type StoredPolicy = Pick<Policy, 'robots'> & { readonly [Name in Section]: Partial<Policy[Name]> };
+
+export function completePolicy(stored: StoredPolicy): Policy {
+  return {
+    throttling: { ...DEFAULT_POLICY.throttling, ...stored.throttling },
+    proxy: { ...DEFAULT_POLICY.proxy, ...stored.proxy },
+    retries: { ...DEFAULT_POLICY.retries, ...stored.retries },
+    timeouts: { ...DEFAULT_POLICY.timeouts, ...stored.timeouts },
+    circuit_breaker: { ...DEFAULT_POLICY.circuit_breaker, ...stored.circuit_breaker },
+    results: { ...DEFAULT_POLICY.results, ...stored.results },
+    robots: stored.robots,
+  };
+}

@@ -3,7 +3,6 @@ import {
   brotliDecompressSync,
   constants,
   createBrotliDecompress,
-  createGunzip,
   createInflate,
   createInflateRaw,
   createZstdDecompress,
@@ -13,7 +12,8 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 import { type Failure, failure } from '../domain/failure.ts';
-import { gunzipMembers } from './gzip-members.ts';
+import { GunzipStream } from './gunzip-stream.ts';
+import { gunzipMembers, TooManyMembers } from './gzip-members.ts';
 
 /**
  * Content codings undone, under limits that act while the bytes come out. A hundred bytes can stand for a hundred MiB, so
@@ -105,6 +105,7 @@ export function inflaters(codings: readonly Coding[]): Transform[] {
 }
 
 export function corrupt(codings: readonly Coding[], error: unknown): Failure {
+  if (error instanceof TooManyMembers) return failure('too_large', error.message);
   return failure('network_error', `the body is not whole, or not ${codings.join(' in ')} as it says`, { cause: error });
 }
 
@@ -125,7 +126,8 @@ function gunzip(bytes: Uint8Array, maxOutputLength: number): Uint8Array {
   try {
     return gunzipSync(bytes, { maxOutputLength, chunkSize: CHUNK_SIZE });
   } catch (error) {
-    if (codeOf(error) !== 'Z_DATA_ERROR') throw error;
+    // Other bytes after the last member look like a broken member or, if they are few, like one that is cut off.
+    if (codeOf(error) !== 'Z_DATA_ERROR' && codeOf(error) !== 'Z_BUF_ERROR') throw error;
     return gunzipMembers(bytes, maxOutputLength);
   }
 }
@@ -133,7 +135,7 @@ function gunzip(bytes: Uint8Array, maxOutputLength: number): Uint8Array {
 function inflater(coding: Coding): Transform {
   switch (coding) {
     case 'gzip':
-      return createGunzip({ chunkSize: CHUNK_SIZE });
+      return new GunzipStream({ chunkSize: CHUNK_SIZE });
     case 'deflate':
       return new EitherDeflate();
     case 'br':

@@ -7,6 +7,7 @@ import { DeadlineWatch } from './deadline-watch.ts';
 import { connectTo } from './dial.ts';
 import { type ExchangeEnd, exchange } from './exchange.ts';
 import { Leash } from './leash.ts';
+import { openNameLookup } from './name-lookup.ts';
 import { isRedirect, nextHop } from './redirects.ts';
 import { type Lookup, openResolver } from './resolver.ts';
 import type { Place, Routes } from './routes.ts';
@@ -18,7 +19,10 @@ export interface WebParts {
   readonly rules: AddressRules;
   readonly routes: Routes;
   readonly clock: Clock;
+  /** Instead of DNS. */
   readonly lookup?: Lookup;
+  /** `ip`, `ip:port` or `[ip]:port`; none for those of the system. */
+  readonly dnsServers?: readonly string[];
   /** Authorities to trust instead of the usual ones, in PEM. */
   readonly ca?: string;
   readonly pool?: PoolLimits;
@@ -29,8 +33,9 @@ export interface OpenWeb extends Web {
   close(): Promise<void>;
 }
 
-export function openWeb({ rules, routes, clock, lookup, ca, pool: poolLimits }: WebParts): OpenWeb {
-  const resolver = openResolver({ rules, clock, ...(lookup === undefined ? {} : { lookup }) });
+export function openWeb({ rules, routes, clock, lookup, dnsServers = [], ca, pool: poolLimits }: WebParts): OpenWeb {
+  const names = openNameLookup({ clock, servers: dnsServers });
+  const resolver = openResolver({ rules, clock, lookup: lookup ?? names.lookup });
   const pool = new ConnectionPool(poolLimits);
   const watch = new DeadlineWatch(clock);
   const underWay = new Set<Leash>();
@@ -58,6 +63,7 @@ export function openWeb({ rules, routes, clock, lookup, ca, pool: poolLimits }: 
       isClosed = true;
       for (const leash of underWay) leash.stop(CLOSED);
       watch.close();
+      names.close();
       await pool.close();
     },
   };

@@ -1,4 +1,3 @@
-import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { type Failure, failure } from '../domain/failure.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -25,12 +24,12 @@ export interface Resolver {
   resolve(hostname: string, signal: AbortSignal, timeoutMs: number): Promise<Resolved | ResolveFailed>;
 }
 
-/** All addresses of a name. Rejects as `node:dns` does, with a `code`. */
+/** All addresses of a name. Rejects as `node:dns` does, with a `code`: `ETIMEOUT` if no server answered. */
 export type Lookup = (hostname: string) => Promise<readonly { readonly address: string }[]>;
 
 export interface ResolverOptions {
   readonly rules: AddressRules;
-  readonly lookup?: Lookup;
+  readonly lookup: Lookup;
   readonly clock: Clock;
 }
 
@@ -38,23 +37,38 @@ export interface ResolverOptions {
 const REMEMBERED_MS = 10_000;
 const MAX_REMEMBERED = 1000;
 
-/** The system's lookup cannot be stopped. One that hangs for longer than this is not waited for by newcomers. */
+/** A lookup cannot be stopped. One that hangs for longer than this is not waited for by newcomers. */
 const MAX_SHARED_MS = 30_000;
 
+/**
+ * A name whose servers did not answer once is still asked for, since they may be back, but for this long nobody waits the
+ * whole deadline for it again: each wait occupies a worker slot.
+ */
+const HUNG_MS = 60_000;
+const HUNG_PATIENCE_MS = 1000;
+/** Before that it is only slow, and a job with little patience must not cost the others theirs. */
+const HUNG_AFTER_MS = 5000;
+
 interface Entry {
+  readonly askedAt: number;
   readonly answer: Promise<Resolved | ResolveFailed>;
   goodUntil: number;
 }
 
-export function openResolver({ rules, lookup = lookupAll, clock }: ResolverOptions): Resolver {
+export function openResolver({ rules, lookup, clock }: ResolverOptions): Resolver {
   // In flight or remembered, oldest first.
   const entries = new Map<string, Entry>();
+  // Names that did not answer in time, and until when that is remembered; oldest first.
+  const hung = new Map<string, number>();
 
   function ask(hostname: string): Promise<Resolved | ResolveFailed> {
     const known = entries.get(hostname);
     if (known !== undefined && clock.elapsed() < known.goodUntil) return known.answer;
     const entry: Entry = {
+      askedAt: clock.elapsed(),
       answer: lookUp(hostname, lookup, rules).then((answer) => {
+        if (answer.kind === 'failed' && answer.failure.type === 'timeout') rememberHung(hostname);
+        else hung.delete(hostname);
         if (entries.get(hostname) !== entry) return answer;
         entries.delete(hostname);
         // A lookup that failed is not remembered: the next try may do better.
@@ -66,13 +80,17 @@ export function openResolver({ rules, lookup = lookupAll, clock }: ResolverOptio
       }),
       goodUntil: clock.elapsed() + MAX_SHARED_MS,
     };
-    entries.delete(hostname);
-    entries.set(hostname, entry);
-    for (const oldest of entries.keys()) {
-      if (entries.size <= MAX_REMEMBERED) break;
-      entries.delete(oldest);
-    }
+    setNewest(entries, hostname, entry);
     return entry.answer;
+  }
+
+  function rememberHung(hostname: string): void {
+    setNewest(hung, hostname, clock.elapsed() + HUNG_MS);
+  }
+
+  function patienceFor(hostname: string, timeoutMs: number): number {
+    const isHung = clock.elapsed() < (hung.get(hostname) ?? 0);
+    return isHung ? Math.min(HUNG_PATIENCE_MS, timeoutMs) : timeoutMs;
   }
 
   return {
@@ -82,9 +100,12 @@ export function openResolver({ rules, lookup = lookupAll, clock }: ResolverOptio
       const over = new AbortController();
       const end = () => over.abort();
       signal.addEventListener('abort', end, { once: true });
-      const late = clock
-        .sleep(timeoutMs, over.signal)
-        .then((): ResolveFailed => failed('timeout', `the lookup of ${hostname} took longer than ${timeoutMs} ms`));
+      const patienceMs = patienceFor(hostname, timeoutMs);
+      const late = clock.sleep(patienceMs, over.signal).then((): ResolveFailed => {
+        const askedAt = entries.get(hostname)?.askedAt ?? clock.elapsed();
+        if (!over.signal.aborted && clock.elapsed() - askedAt >= HUNG_AFTER_MS) rememberHung(hostname);
+        return failed('timeout', `the lookup of ${hostname} took longer than ${patienceMs} ms`);
+      });
       try {
         const answer = await Promise.race([ask(hostname), late]);
         signal.throwIfAborted();
@@ -102,8 +123,10 @@ async function lookUp(hostname: string, lookup: Lookup, rules: AddressRules): Pr
   try {
     found = await lookup(hostname);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-    return failed('network_error', `the lookup of ${hostname} failed${code}`, error);
+    const code = error instanceof Error && 'code' in error ? String(error.code) : null;
+    if (code === 'ETIMEOUT') return failed('timeout', `no DNS server answered for ${hostname}`, error);
+    const shown = code === null ? '' : ` (${code})`;
+    return failed('network_error', `the lookup of ${hostname} failed${shown}`, error);
   }
   if (found.length === 0) return failed('network_error', `${hostname} has no address`);
   const texts = found.map(({ address }) => address);
@@ -127,8 +150,14 @@ function judged(hostname: string, texts: readonly string[], rules: AddressRules)
   return { kind: 'resolved', addresses };
 }
 
-function lookupAll(hostname: string): Promise<readonly { readonly address: string }[]> {
-  return systemLookup(hostname, { all: true, order: 'verbatim' });
+/** Added, or put last; the oldest make room for it. */
+function setNewest<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= MAX_REMEMBERED) break;
+    map.delete(oldest);
+  }
 }
 
 function failed(

@@ -12,10 +12,13 @@ export const FAULT_POINTS = [
   'after-settle-before-ack',
   'after-ack',
   'after-expire',
-  'after-complete-before-manifest',
+  'after-finish-before-manifest',
   'between-manifest-parts',
   'after-manifest-before-record',
   'between-import-chunks',
+  'between-recoveries',
+  'between-draft-chunks',
+  'after-draft-before-commit',
 ] as const;
 
 export type FaultPoint = (typeof FAULT_POINTS)[number];

@@ -6,11 +6,20 @@ export interface HostGate {
   /**
    * Waits for a turn at the host, then answers how to give it back; calling that twice is no harm. Rejects with the
    * signal's reason when it aborts first, and with HostHeld when the host is held for longer than `patienceMs`, now or
-   * while it waits: whoever waits here has a worker's slot. In either case no turn was taken.
+   * while it waits: the attempt decides what to do about a longer pause. In either case no turn was taken.
    */
   enter(host: string, patienceMs: number, signal: AbortSignal): Promise<() => void>;
-  /** The host asked us to go slower: nobody enters for that long. Shorter than what is in force already is ignored. */
-  hold(host: string, ms: number): void;
+  /**
+   * The host asked us to go slower, and why, in words: nobody enters for that long. Shorter than what is in force already
+   * is ignored.
+   */
+  hold(host: string, ms: number, why: string): void;
+}
+
+/** The gate as the worker sees it that lends it to its scrapers. */
+export interface WorkerGate extends HostGate {
+  /** Whether a caller who enters now gets its turn at once. */
+  isOpen(host: string): boolean;
 }
 
 /** The host asked to be left alone for longer than anybody should stand at its gate. */

@@ -2,15 +2,17 @@ import { excessOf } from '../domain/allowance.ts';
 import type { DispatchPlan } from '../domain/dispatch-plan.ts';
 import type { FailureType } from '../domain/failure.ts';
 import type { FailureGroup } from '../domain/failure-group.ts';
-import type { ItemInput, ItemRecord, ItemStatus, NewItem, SourcePage } from '../domain/item.ts';
-import {
-  isDispatchable,
-  type JobEvent,
-  type JobRecord,
-  type JobStatus,
-  type NewJob,
-  type Refusal,
-} from '../domain/job.ts';
+import type {
+  ItemInput,
+  ItemRecord,
+  ItemStatus,
+  NewItem,
+  RecoveredItem,
+  RepeatedItem,
+  SourcePage,
+} from '../domain/item.ts';
+import { isDispatchable, type JobEvent, type JobRecord, type NewJob, type Refusal } from '../domain/job.ts';
+import type { JobStatus } from '../domain/job-steps.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { BatchRef } from './work-queue.ts';
@@ -33,7 +35,7 @@ export type LedgerChange =
   | {
       readonly kind: 'job';
       readonly job: JobRecord;
-      readonly because: JobEvent['kind'] | 'created' | 'items' | 'retry';
+      readonly because: JobEvent['kind'] | 'created' | 'items' | 'retry' | 'recover';
     }
   | { readonly kind: 'dispatched'; readonly jobId: string; readonly batches: number; readonly items: number }
   | { readonly kind: 'claimed'; readonly jobId: string; readonly batches: number }
@@ -60,13 +62,19 @@ export interface SettledItem {
 export interface JobBook {
   /** The job and all these items, or nothing. `exists`: there is a job of that id, and it is left as it is. */
   createJob(job: NewJob, items: readonly NewItem[], now: number): Promise<CreateAnswer>;
+  /**
+   * Begins a job that has more items than fit into one step. A draft is seen nowhere and nothing of it runs until it is
+   * committed. Where the process that began it dies, the ledger removes what is left of it: when it is opened again, or,
+   * where others may still be at it, once nothing has been added for an hour.
+   */
+  draftJob(): Promise<JobDraft>;
   /** Null when there is no such job. */
   job(jobId: string): Promise<JobRecord | null>;
   /** Newest first. */
   jobs(query: { readonly status: JobStatus | null; readonly page: PageRequest }): Promise<Page<JobRecord>>;
   /**
    * Jobs that the engine has something to do for (`isActive`): pending, in progress, paused with nothing left or until a
-   * probe, cancelled with a worker still at it, or over and without a manifest. In an order that gives every one its
+   * probe, cancelled with a worker still at it, over and without a manifest, or with failed items to be recovered. In an order that gives every one its
    * turn, oldest first.
    */
   activeJobs(page: PageRequest): Promise<Page<JobRecord>>;
@@ -75,21 +83,46 @@ export interface JobBook {
    * `cancel` also takes back every queued batch and cuts each batch in progress down to its first unsettled item.
    */
   changeJob(jobId: string, event: JobEvent, now: number): Promise<JobRecord | Refusal | 'missing'>;
-  /** The job and all its items. False if there was none. Artifacts are the result store's. */
-  removeJob(jobId: string): Promise<boolean>;
+  /**
+   * Deletes the job and all its items, if it is the one that `incarnation` names and its removal is certain
+   * (`remove-for-good`); its id is free then. False otherwise, and nothing is changed: it is gone already, another job
+   * has its id, or it is not to be deleted. Artifacts are the result store's.
+   */
+  removeJob(jobId: string, incarnation: string): Promise<boolean>;
 }
 
 export type CreateAnswer =
   | { readonly kind: 'created'; readonly job: JobRecord }
   | { readonly kind: 'exists'; readonly job: JobRecord }
-  /** Indexes of items whose id stands earlier in the list. Nothing was made. */
-  | { readonly kind: 'duplicates'; readonly indexes: readonly number[] };
+  /** Items whose id occurs earlier in the list, and where. Nothing was made. */
+  | { readonly kind: 'duplicates'; readonly repeated: readonly RepeatedItem[] };
+
+/**
+ * A job in the making. It belongs to one caller, which makes one call at a time; after a call that threw, only `drop` is
+ * of use. A job that was committed takes the place in lists that it had when its draft was begun.
+ */
+export interface JobDraft {
+  /**
+   * Appends items. `place` is how many the draft has by now, so that a call that is repeated appends nothing twice. Items
+   * whose id the draft has already are left out and named, `first` being a place in the draft.
+   */
+  add(place: number, items: readonly NewItem[]): Promise<readonly RepeatedItem[]>;
+  /** Items by their places, from `first` on, at most `limit`; fewer if they are large, but one where there is one. */
+  items(first: number, limit: number): Promise<readonly NewItem[]>;
+  /**
+   * The job with all items of the draft, in one step, or nothing. `exists`: there is a job of that id, which is left as
+   * it is, and so is the draft.
+   */
+  commit(job: NewJob, now: number): Promise<Exclude<CreateAnswer, { kind: 'duplicates' }>>;
+  /** Removes the draft and its items, at once or soon. Does nothing to a job that was committed. May be repeated. */
+  drop(): Promise<void>;
+}
 
 /** Items: added in order, found by id, listed in pages, reopened on demand. */
 export interface ItemBook {
   /**
    * Adds the items whose id the job does not have yet; the others are left alone and named by index, so that the same
-   * chunk sent twice is added once. Sets how long the job is to wait for more before it may be completed. A completed
+   * chunk sent twice is added once. A duplicate with another input is named as such: the first input stays. Sets how long the job is to wait for more before it may be completed. A completed
    * job begins a new round with the first item added; one that failed keeps them until it is resumed.
    */
   addItems(jobId: string, items: readonly NewItem[], openUntil: number, now: number): Promise<AddAnswer>;
@@ -109,12 +142,24 @@ export interface ItemBook {
    * round with the first item reopened. Sets `openUntil`, so that the job is not completed between two pages.
    */
   reopen(jobId: string, filter: RetryFilter, page: PageRequest, openUntil: number, now: number): Promise<ReopenAnswer>;
+  /**
+   * Makes successes of failed items, while their results are being replaced by `by` (`whenRecovered`): each with these
+   * artifacts, and the reading as its last attempt. An item that is not failed, or was tried again after the attempt
+   * named, is left as it is. Of a long list only as many may be taken as go into one step, one at least: `taken`.
+   */
+  recover(jobId: string, by: string, items: readonly RecoveredItem[], now: number): Promise<RecoverAnswer>;
   /** The job's failures by type, pattern and page, commonest first. */
   failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]>;
 }
 
 export type AddAnswer =
-  | { readonly kind: 'added'; readonly added: number; readonly duplicates: readonly number[] }
+  | {
+      readonly kind: 'added';
+      readonly added: number;
+      readonly duplicates: readonly number[];
+      /** Those of the duplicates whose input is not the one that the job has under that id. */
+      readonly differing: readonly number[];
+    }
   | { readonly kind: 'missing' }
   /** The job is cancelled, and takes no more. */
   | { readonly kind: 'closed'; readonly status: JobStatus };
@@ -132,6 +177,12 @@ export interface RetryFilter {
 
 export type ReopenAnswer =
   | { readonly kind: 'reopened'; readonly items: number; readonly next: string | null }
+  | { readonly kind: 'missing' }
+  | Refusal;
+
+export type RecoverAnswer =
+  /** `items` of the first `taken` became successes. */
+  | { readonly kind: 'recovered'; readonly taken: number; readonly items: number }
   | { readonly kind: 'missing' }
   | Refusal;
 
@@ -168,19 +219,22 @@ export interface LeaseBook {
   workOrder(jobId: string): Promise<WorkOrder | null>;
   /** Marks which item of its batch a worker is about to begin. False when the lease is lost. */
   begin(token: string, seq: number): Promise<boolean>;
-  /** Extends leases. Answers the tokens that are lost, whose work need not go on. */
+  /**
+   * Extends leases; a renewal that arrives after a later one does not shorten them. Answers the tokens that are lost,
+   * whose work need not go on.
+   */
   renew(tokens: readonly string[], until: number): Promise<readonly string[]>;
   /**
    * Records how items ended: of several batches, or a part of one. One answer per part, in order. A batch ends with its
-   * last item. `recorded` is also the answer to a repetition of what was recorded before. `fenced`: the lease was lost,
+   * last item. What an attempt kept is listed with the item, whether it succeeded or failed. `recorded` is also the answer to a repetition of what was recorded before. `fenced`: the lease was lost,
    * and nothing was changed.
    */
   settle(parts: readonly SettlePart[], now: number): Promise<readonly SettleAnswer[]>;
   /**
    * A worker gives back what it has not done, and no attempt is charged. In a cancelled job the items are cancelled.
-   * False when the lease is lost.
+   * The cause is told with the change. False when the lease is lost.
    */
-  release(token: string, because: Extract<ReturnCause, 'drained' | 'storage'>, now: number): Promise<boolean>;
+  release(token: string, because: ReleaseCause, now: number): Promise<boolean>;
   /** Takes back batches whose message was not sent, or not delivered: their items are pending again. */
   recall(refs: readonly BatchRef[], now: number): Promise<number>;
   /**
@@ -188,12 +242,22 @@ export interface LeaseBook {
    * have been queued since before `queuedBefore`. The unsettled items of a lost lease get a strike, because one of them
    * may have killed the worker; of a suspect batch only the one that was marked as begun gets it. The third strike fails
    * an item as `poison`. The others are pending again.
+   *
+   * `readTimes` is called after a lease was read and before it is judged, for every batch anew where reading and writing
+   * are apart: a time from before would end leases that were granted after the clock was set back. Null ends the call.
    */
   expire(
-    now: number,
-    queuedBefore: number,
+    readTimes: () => DueTimes | null,
     limit: number,
   ): Promise<{ readonly leases: number; readonly queued: number }>;
+  /**
+   * Corrects times that lie further ahead than they can have been set, because a clock was set back: leases that end
+   * after `until` end then, and batches that were queued after `queuedAt` count as queued then. Answers how many of both.
+   * A lease that was only renewed to such a time may be left until it has been due once. A worker that lives renews its
+   * lease as before. `readLatest` is called as `readTimes` of `expire` is: a call that was long on its way would cut short
+   * leases that were granted since.
+   */
+  clampTimes(readLatest: () => LatestTimes | null): Promise<number>;
   /** A worker is known to be dead: its leases run out now. Answers how many. */
   abandon(worker: string, now: number): Promise<number>;
 }
@@ -201,13 +265,30 @@ export interface LeaseBook {
 /** What a worker needs of it: all that passes between a worker process and the owner of the ledger. */
 export type WorkerLeases = Pick<LeaseBook, 'claim' | 'workOrder' | 'begin' | 'renew' | 'settle' | 'release'>;
 
+/** By which times it is judged what is overdue. */
+export interface DueTimes {
+  /** Leases that end at or before it ran out. */
+  readonly now: number;
+  /** Batches queued before it have lost their message. */
+  readonly queuedBefore: number;
+}
+
+/** The furthest that times may lie ahead. */
+export interface LatestTimes {
+  readonly until: number;
+  readonly queuedAt: number;
+}
+
 export interface Dispatched {
   /** To be sent; empty unless the plan is `go`. */
   readonly refs: readonly BatchRef[];
   readonly plan: DispatchPlan;
 }
 
-export type ReturnCause = 'drained' | 'storage' | 'recalled' | 'expired' | 'lost';
+export type ReturnCause = ReleaseCause | 'recalled' | 'expired' | 'lost';
+
+/** Why a worker gives work back: it stops, it could not store results, or our own code failed. */
+export type ReleaseCause = 'drained' | 'storage' | { readonly error: string };
 
 export type ClaimAnswer = Lease | 'gone' | 'held';
 

@@ -8,7 +8,7 @@ export interface ResultStore {
   /**
    * `keep`: the first bytes under a key stay. A second put of the same content is no error and answers the same; a put
    * of other content fails with KeyTaken. `replace`: the last bytes win; a reader sees the old or the new ones, whole.
-   * Throws StorageTrouble when there is no room.
+   * Throws StorageTrouble when there is no room. Keys that differ only in case are two keys, or one: a disk may fold it.
    */
   put(key: string, body: Uint8Array | Draft, how: PutOptions): Promise<StoredBytes>;
   /**
@@ -26,12 +26,25 @@ export interface ResultStore {
    */
   open(key: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null>;
   /**
-   * Removes everything under a prefix that ends in `/`; answers how many keys there were. Nothing there is no error. It
-   * may take minutes; whoever cannot wait that long may leave it behind: what a process that died left of it is removed
-   * by the next.
+   * Removes everything under a prefix that ends in `/`, which may take minutes; answers how many keys there were. Nothing
+   * there is no error. Null if `watch` stopped it: then some keys may be left, and a second call removes them.
    */
-  removeAll(prefix: string): Promise<number>;
+  removeAll(prefix: string, watch?: RemovalWatch): Promise<number | null>;
 }
+
+/** For a removal that takes long, and that must not go on for ever. */
+export interface RemovalWatch {
+  /** Asked before every step that removes something: after a no, nothing more is removed. */
+  mayGoOn(): boolean;
+  /**
+   * Called once, as soon as no key is left under the prefix: from then on, what is put there stays. The bytes may still
+   * be on their way out, somewhere else; what a process that died left of them is removed by the next.
+   */
+  onClear(): void;
+}
+
+/** A removal that nobody watches. */
+export const UNWATCHED: RemovalWatch = { mayGoOn: () => true, onClear() {} };
 
 /** From `start` up to and without `end`, in bytes of the decoded body. */
 export interface ByteRange {
@@ -56,7 +69,9 @@ export interface Put extends PutOptions {
 
 /**
  * Bytes on their way into the store, of any size: a few are held in memory, many go where the adapter keeps what is
- * unfinished. A draft is put once, in the store that made it, as it is (`identity`), and is gone with that. One whose process died is swept up.
+ * unfinished. A draft is put once, in the store that made it, as it is (`identity`), and is gone with that. Only a `put`
+ * or `putAll` that fails with KeyTaken gives all its drafts back: they may be put under another key, or be discarded.
+ * One whose process died is swept up.
  */
 export interface Draft {
   /** Bytes so far. */
@@ -102,7 +117,10 @@ export interface LinkOptions {
   readonly contentType?: string;
 }
 
-/** Two different contents for one key: a bug, because the key of an artifact names its attempt. */
+/**
+ * Two different contents for one key. Rare, because the key of an artifact names its item and attempt: the ledger is
+ * younger than the store (a backup was restored), or two ids are one name on this disk.
+ */
 export class KeyTaken extends Error {
   constructor(key: string) {
     super(`other bytes lie under ${key} already`);

@@ -1,6 +1,6 @@
 import type { Lane } from '../domain/lane.ts';
 import type { ClaimAnswer } from './ledger.ts';
-import type { Delivery } from './work-queue.ts';
+import type { Delivery, ReceiverRoom } from './work-queue.ts';
 
 /**
  * Where a worker gets its work: the next messages of the queue, and for each what the ledger says to a claim of the batch
@@ -9,11 +9,11 @@ import type { Delivery } from './work-queue.ts';
  */
 export interface WorkSource {
   /**
-   * Waits for at least one message, for as long as it takes; resolves to [] when `signal` aborts. Batches are claimed
-   * for `leaseMs`, and their messages hidden for as long. What was claimed and could not be handed over is given back,
-   * or runs out.
+   * Waits for at least one message that there is room for, for as long as it takes; resolves to [] when `signal` aborts.
+   * Batches are claimed for `leaseMs`, and their messages hidden for as long. What was claimed and could not be handed
+   * over is given back, or runs out.
    */
-  take(lane: Lane, max: number, leaseMs: number, signal: AbortSignal): Promise<readonly Taken[]>;
+  take(lane: Lane, room: ReceiverRoom, leaseMs: number, signal: AbortSignal): Promise<readonly Taken[]>;
 }
 
 export interface Taken {

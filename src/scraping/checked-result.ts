@@ -1,6 +1,6 @@
 import { ARTIFACT_KINDS } from '../domain/artifact.ts';
 import { FAILURES, type FailureType, failure } from '../domain/failure.ts';
-import type { ProducedArtifact, ScrapeResult } from './scraper.ts';
+import type { ProducedArtifact, ScrapeFacts, ScrapeResult } from './scraper.ts';
 
 /**
  * What a scraper returned, if it is a result. Scrapers are other people's code, and not all of it is type-checked: one
@@ -9,8 +9,12 @@ import type { ProducedArtifact, ScrapeResult } from './scraper.ts';
 export function checkedResult(value: unknown): ScrapeResult {
   if (!isObject(value)) return noResult(`returned ${describe(value)}`);
   switch (value['kind']) {
-    case 'scraped':
-      return checkedArtifacts(value['artifacts']);
+    case 'scraped': {
+      const artifacts = checkedArtifacts(value['artifacts']);
+      return typeof artifacts === 'string'
+        ? noResult(artifacts)
+        : { kind: 'scraped', artifacts, ...checkedFacts(value['facts']) };
+    }
     case 'skipped': {
       const { reason } = value;
       return reason === 'cached' || reason === 'known-bad'
@@ -18,20 +22,24 @@ export function checkedResult(value: unknown): ScrapeResult {
         : noResult(`skipped the item for an unknown reason, ${describe(reason)}`);
     }
     case 'failed':
-      return checkedFailure(value['failure']);
+      return checkedFailure(value);
     default:
       return noResult(`returned an object of kind ${describe(value['kind'])}`);
   }
 }
 
-function checkedArtifacts(value: unknown): ScrapeResult {
-  if (!Array.isArray(value)) return noResult('returned no list of artifacts');
+/** The artifacts, or what is wrong with them. */
+function checkedArtifacts(value: unknown): readonly ProducedArtifact[] | string {
+  if (!Array.isArray(value)) return 'returned no list of artifacts';
   for (const artifact of value) {
-    if (!isArtifact(artifact)) return noResult('returned an artifact without a known kind, bytes, type or extension');
+    if (!isArtifact(artifact)) return 'returned an artifact without a known kind, bytes, type or extension';
   }
   const kinds = new Set(value.map(({ kind }) => kind));
-  if (kinds.size < value.length) return noResult('returned two artifacts of one kind');
-  return { kind: 'scraped', artifacts: value };
+  return kinds.size < value.length ? 'returned two artifacts of one kind' : value;
+}
+
+function checkedFacts(value: unknown): { readonly facts?: ScrapeFacts } {
+  return isObject(value) && !Array.isArray(value) ? { facts: value } : {};
 }
 
 function isArtifact(value: unknown): value is ProducedArtifact {
@@ -50,7 +58,7 @@ function isDraft(value: unknown): boolean {
 }
 
 /** Made anew, so that an over-long message is cut and nothing else travels along. */
-function checkedFailure(value: unknown): ScrapeResult {
+function checkedFailure({ failure: value, artifacts = [], facts }: Readonly<Record<string, unknown>>): ScrapeResult {
   if (!isObject(value) || !isFailureType(value['type']) || typeof value['message'] !== 'string') {
     return noResult('failed without a known type and a message');
   }
@@ -58,7 +66,14 @@ function checkedFailure(value: unknown): ScrapeResult {
   const hint = typeof retryAfterMs === 'number' && retryAfterMs >= 0 && retryAfterMs < Number.POSITIVE_INFINITY;
   const page = typeof value['page'] === 'string' ? value['page'] : null;
   const more = { cause: value['cause'], retryAfterMs: hint ? retryAfterMs : null, page };
-  return { kind: 'failed', failure: failure(value['type'], value['message'], more) };
+  // Why it failed must not be lost because something is wrong with what was to be kept of it.
+  const kept = checkedArtifacts(artifacts);
+  return {
+    kind: 'failed',
+    failure: failure(value['type'], value['message'], more),
+    ...(typeof kept === 'string' || kept.length === 0 ? {} : { artifacts: kept }),
+    ...checkedFacts(facts),
+  };
 }
 
 function isFailureType(value: unknown): value is FailureType {

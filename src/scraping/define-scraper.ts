@@ -19,9 +19,22 @@ export type WithInput<Given, Input extends z.ZodType> = Omit<Given, 'input'> & {
 
 /** A scraper that needs nothing but its input: for examples, tests and measurements. */
 export function definePlainScraper<Input extends z.ZodType>(
-  definition: ScraperFacts<Input> & { scrape(context: WithInput<ScrapeContext, Input>): Promise<ScrapeResult> },
+  definition: ScraperFacts<Input> & {
+    /** False for measurements: without a `metadata.json`, an item that keeps nothing costs no file at all. */
+    readonly metadata?: boolean;
+    scrape(context: WithInput<ScrapeContext, Input>): Promise<ScrapeResult>;
+  },
 ): Scraper {
-  return defineScraper({ ...definition, kind: 'plain', lane: 'http', hosts: [], output: null, extract: null });
+  const { metadata = true } = definition;
+  return defineScraper({
+    ...definition,
+    metadata,
+    kind: 'plain',
+    lane: 'http',
+    hosts: [],
+    output: null,
+    extract: null,
+  });
 }
 
 /** What all kinds have in common: the input is checked first, and a thrown failure becomes a result. */
@@ -31,6 +44,7 @@ export function defineScraper<Input extends z.ZodType>(
     readonly lane: Lane;
     readonly hosts: readonly string[];
     readonly output: z.ZodType | null;
+    readonly metadata: boolean;
     scrape(context: WithInput<ScrapeContext, Input>): Promise<ScrapeResult>;
     readonly extract: ((stored: WithInput<StoredInput, Input>) => ScrapeResult) | null;
   },

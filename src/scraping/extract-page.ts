@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { problemsOf, type WithInput } from './define-scraper.ts';
+import type { Reader } from './extract/reader.ts';
 import { StoredPage } from './extract/stored-page.ts';
 import { seenOn } from './http/page-fingerprint.ts';
 import { fail } from './scrape-failure.ts';
@@ -8,7 +9,7 @@ import type { ProducedArtifact, ScrapeResult, StoredInput } from './scraper.ts';
 /** What makes data of a page, and of nothing else. */
 export interface PageParser<Input extends z.ZodType> {
   readonly output: z.ZodType;
-  parse(stored: { readonly page: StoredPage; readonly input: z.output<Input> }): unknown;
+  parse(stored: { readonly page: Reader & { readonly body: string }; readonly input: z.output<Input> }): unknown;
 }
 
 /** Data of a page that was kept: nothing that could ask for another one comes in here. */
@@ -29,10 +30,10 @@ export function extractPage<Input extends z.ZodType>(
 /** The data as they are kept, if they are what the scraper says of them. */
 export function dataArtifact(output: z.ZodType, data: unknown): ProducedArtifact {
   const checked = output.safeParse(data);
-  return checked.success ? jsonArtifact('data', checked.data) : fail('invalid_output', problemsOf(checked.error));
+  return checked.success ? jsonArtifact(checked.data) : fail('invalid_output', problemsOf(checked.error));
 }
 
-export function jsonArtifact(kind: 'data' | 'metadata', value: unknown): ProducedArtifact {
+function jsonArtifact(value: unknown): ProducedArtifact {
   const bytes = Buffer.from(`${JSON.stringify(value) ?? 'null'}\n`);
-  return { kind, bytes, contentType: 'application/json', extension: 'json' };
+  return { kind: 'data', bytes, contentType: 'application/json', extension: 'json' };
 }

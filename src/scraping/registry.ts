@@ -93,6 +93,8 @@ export class ScraperRegistry {
   async #load(id: string, file: string): Promise<Scraper> {
     const scraper = await importOne(id, file);
     this.#ready.set(id, scraper);
+    // The file may have been changed since it was scanned: what is listed is what is run.
+    this.#entries.set(id, { kind: 'known', summary: summaryOf(scraper), file });
     return scraper;
   }
 }

@@ -21,6 +21,8 @@ export interface Scraper {
   readonly input: z.ZodType;
   /** Of its data. Null for one that extracts nothing. */
   readonly output: z.ZodType | null;
+  /** Whether each of its items gets a `metadata.json`, failed ones included. */
+  readonly metadata: boolean;
   /** Expected failures are returned. What is thrown is a bug, and is recorded as `unexpected`. */
   scrape(context: ScrapeContext): Promise<ScrapeResult>;
   /**
@@ -83,7 +85,16 @@ export interface ProducedArtifact {
   readonly extension: string;
 }
 
+/** What a scraper knows of how it came by an item (addresses, requests); it becomes part of `metadata.json`. */
+export type ScrapeFacts = Readonly<Record<string, unknown>>;
+
 export type ScrapeResult =
-  | { readonly kind: 'scraped'; readonly artifacts: readonly ProducedArtifact[] }
+  | { readonly kind: 'scraped'; readonly artifacts: readonly ProducedArtifact[]; readonly facts?: ScrapeFacts }
   | { readonly kind: 'skipped'; readonly reason: 'cached' | 'known-bad' }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+  /** `artifacts`: what was fetched before it failed, to be kept with the failed item. */
+  | {
+      readonly kind: 'failed';
+      readonly failure: Failure;
+      readonly artifacts?: readonly ProducedArtifact[];
+      readonly facts?: ScrapeFacts;
+    };

@@ -1,5 +1,5 @@
 import { afterAttempt } from '../domain/after-attempt.ts';
-import { artifactKey, type ContentEncoding, type Digest, type StoredArtifact } from '../domain/artifact.ts';
+import type { Digest, StoredArtifact } from '../domain/artifact.ts';
 import { failure } from '../domain/failure.ts';
 import { MAX_VERSION_LENGTH, type SourcePage } from '../domain/item.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -9,8 +9,11 @@ import type { LeasedItem, Settlement, WorkOrder } from '../ports/ledger.ts';
 import type { Draft, ResultStore } from '../ports/result-store.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { checkedResult } from '../scraping/checked-result.ts';
-import type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../scraping/scraper.ts';
+import type { ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../scraping/scraper.ts';
+import { thrownFailure } from '../scraping/thrown-failure.ts';
 import { extractStored } from './extract-stored.ts';
+import { type AttemptFacts, withMetadata } from './item-metadata.ts';
+import { keepArtifacts } from './keep-artifacts.ts';
 
 /**
  * One attempt at an item: try, and try again as the policy says, until there is an outcome or the item's time is over;
@@ -32,7 +35,8 @@ export async function runAttempt(
     const { result, tries } = await carryOut(parts, job, item, drafts, signal);
     if (result === 'aborted') return 'aborted';
     await faults.at('after-work-before-bytes');
-    const outcome = await keepBytes(parts, job.jobId, item, result);
+    const told = toldOf(job, item, result, { tries, startedAt, endedAt: clock.now() });
+    const outcome = await keepBytes(parts, job.jobId, item, told);
     const durationMs = elapsedSince(begunAt, clock);
     return { seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs, ...versionOf(job) };
   } finally {
@@ -50,6 +54,17 @@ export interface AttemptJob {
 /** Cut, because a settlement that is refused for a version of any length would be refused every time. */
 function versionOf({ scraper }: AttemptJob): Pick<Settlement, 'scraperVersion'> {
   return 'unusable' in scraper ? {} : { scraperVersion: scraper.version.slice(0, MAX_VERSION_LENGTH) };
+}
+
+/** A re-extraction adds data to an item whose metadata its own job has. */
+function toldOf(
+  { jobId, scraper }: AttemptJob,
+  { itemId, input, attempt, source }: LeasedItem,
+  result: ScrapeResult,
+  times: Pick<AttemptFacts, 'tries' | 'startedAt' | 'endedAt'>,
+): ScrapeResult {
+  if (result.kind === 'skipped' || source !== undefined || 'unusable' in scraper || !scraper.metadata) return result;
+  return withMetadata(result, { jobId, itemId, scraper, input, attempt, ...times });
 }
 
 /** One whose scraper can be run. */
@@ -176,49 +191,22 @@ async function workSafely(work: () => Promise<unknown>): Promise<ScrapeResult> {
     return checkedResult(await work());
   } catch (error) {
     if (error instanceof StorageTrouble) throw error;
-    const message = error instanceof Error ? `${error.message}${placeOf(error)}` : String(error);
-    return { kind: 'failed', failure: failure('unexpected', message, { cause: error }) };
+    return { kind: 'failed', failure: thrownFailure(error) };
   }
 }
-
-const OWN_SOURCES = new URL('..', import.meta.url).href;
-
-/** ` (county.ts:17)`: the line of the scraper that was being run when it went wrong, if the error tells. */
-function placeOf({ stack = '' }: Error): string {
-  for (const [, file = '', line] of stack.matchAll(/(file:\/\/[^\s()]+):(\d+):\d+/g)) {
-    if (file.startsWith(OWN_SOURCES) || file.includes('/node_modules/')) continue;
-    return ` (${file.slice(file.lastIndexOf('/') + 1)}:${line})`;
-  }
-  return '';
-}
-
-/** Text over this size is kept gzipped (SPEC §3); documents and pictures are compressed by their own format. */
-const GZIP_ABOVE_BYTES = 1024;
 
 async function keepBytes(parts: AttemptParts, jobId: string, item: LeasedItem, result: ScrapeResult): Promise<Outcome> {
-  if (result.kind !== 'scraped' || result.artifacts.length === 0)
-    return result.kind === 'scraped' ? NOTHING_KEPT : result;
-  const { store, digest } = parts;
+  if (result.kind === 'skipped') return result;
+  const { artifacts: produced = [] } = result;
+  if (produced.length === 0) return outcomeOf(result, []);
   const at = { jobId, itemId: item.itemId, attempt: item.attempt };
-  const puts = result.artifacts.map(({ kind, bytes, contentType, extension }) => ({
-    key: artifactKey(at, { kind, extension }, digest),
-    body: bytes,
-    contentType,
-    encoding: encodingOf(kind, bytes),
-    ifTaken: 'keep' as const,
-  }));
-  const stored = await store.putAll(puts);
-  const artifacts = stored.flatMap(({ key, size, sha256, encoding }, index): StoredArtifact[] => {
-    const made = result.artifacts[index];
-    return made === undefined ? [] : [{ kind: made.kind, key, size, sha256, encoding, contentType: made.contentType }];
-  });
-  return { kind: 'scraped', artifacts };
+  return outcomeOf(result, await keepArtifacts(parts, at, produced));
 }
 
-const NOTHING_KEPT: Outcome = { kind: 'scraped', artifacts: [] };
-
-function encodingOf(kind: ProducedArtifact['kind'], bytes: Uint8Array | Draft): ContentEncoding {
-  return kind === 'html' && bytes instanceof Uint8Array && bytes.length > GZIP_ABOVE_BYTES ? 'gzip' : 'identity';
+function outcomeOf(result: Exclude<ScrapeResult, { kind: 'skipped' }>, artifacts: readonly StoredArtifact[]): Outcome {
+  if (result.kind === 'scraped') return { kind: 'scraped', artifacts };
+  const { failure: why } = result;
+  return artifacts.length === 0 ? { kind: 'failed', failure: why } : { kind: 'failed', failure: why, artifacts };
 }
 
 /**

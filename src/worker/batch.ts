@@ -1,27 +1,23 @@
 import { FAILURES } from '../domain/failure.ts';
-import type { Lease, LeasedItem, Settlement, WorkerLeases, WorkOrder } from '../ports/ledger.ts';
+import { ownErrorFailure } from '../domain/own-error.ts';
+import type { Lease, LeasedItem, Settlement, WorkOrder } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
 import { type AttemptJob, type AttemptParts, runAttempt } from './attempt.ts';
-import type { Settler } from './settle.ts';
+import { type BatchEnd, type BatchEndParts, giveBack, type OwnTrouble, settleDone } from './batch-end.ts';
+import { BEATS_PER_LEASE, NotAnswered } from './heartbeat.ts';
 
-/** `over`: the ledger knows how every item ended, or has the rest back. `lost`: it is no longer ours to say. */
-export type BatchEnd = 'over' | 'lost';
-
-export interface BatchParts extends AttemptParts {
-  readonly leases: WorkerLeases;
+export interface BatchParts extends AttemptParts, BatchEndParts {
   readonly scrapers: Pick<ScraperRegistry, 'find'>;
-  readonly settler: Settler;
-  readonly settings: { readonly settleEveryMs: number };
+  readonly settings: { readonly settleEveryMs: number; readonly leaseMs: number };
   /** What the job wants now, or did some seconds ago; null when it is gone. */
   readonly latestOrder: (lease: Lease) => Promise<WorkOrder | null>;
-  /** Whether the batch was cut off because its lease is lost, and not because the worker stops. */
-  readonly isLost: (signal: AbortSignal) => boolean;
 }
 
 /**
  * Carries out the items of one lease, one after another. Items done but not yet settled when the batch is cut short are
- * settled before the rest is given back.
+ * settled before the rest is given back. It does not throw: an error of our own gives the rest back uncharged, because a
+ * lease that is left to run out counts against its items as if one of them had killed its worker.
  */
 export async function runBatch(parts: BatchParts, lease: Lease, signal: AbortSignal): Promise<BatchEnd> {
   const done: Settlement[] = [];
@@ -33,12 +29,15 @@ export async function runBatch(parts: BatchParts, lease: Lease, signal: AbortSig
     if (result === 'gone') return 'over';
     if (result === 'not-ours') return settleLast(parts, lease, done, signal);
     if (result === 'drained' || result === 'storage') return giveBack(parts, lease, done, result, signal);
+    if ('error' in result) return giveBack(parts, lease, done, result, signal);
 
     done.push(result);
     const isLast = index === lease.items.length - 1;
     const isDue = parts.clock.elapsed() - settledAt >= parts.settings.settleEveryMs;
     if (!isLast && !isDue && !isUrgent(result)) continue;
-    if ((await settle(parts, lease, done, signal)) === 'fenced') return 'lost';
+    const answer = await settleDone(parts, lease, done, signal);
+    if (answer === 'fenced') return 'lost';
+    if (answer !== 'recorded') return giveBack(parts, lease, [], answer, signal);
     settledAt = parts.clock.elapsed();
   }
   return 'over';
@@ -84,10 +83,13 @@ async function runItem(
   wanted: Wanted,
   item: LeasedItem,
   signal: AbortSignal,
-): Promise<Settlement | 'lost' | 'not-ours' | 'gone' | 'drained' | 'storage'> {
+): Promise<Settlement | OwnTrouble | 'lost' | 'not-ours' | 'gone' | 'drained' | 'storage'> {
   const isCut = () => (parts.isLost(signal) ? 'lost' : 'drained');
   if (signal.aborted) return isCut();
+  const startedAt = parts.clock.now();
+  const begunAt = parts.clock.elapsed();
   try {
+    if (item === lease.items[0] && !(await isStillOurs(parts, lease))) return 'lost';
     const order = await wanted.orderFor(item);
     if (order === 'gone') return 'gone';
     if (order === 'not-now') return 'drained';
@@ -98,8 +100,43 @@ async function runItem(
     return result === 'aborted' ? isCut() : result;
   } catch (error) {
     if (error instanceof StorageTrouble) return 'storage';
-    throw error;
+    if (parts.isLost(signal)) return 'lost';
+    parts.onError(`item ${item.itemId} of job ${lease.ref.jobId}`, error);
+    const next = parts.ownErrors.note(lease, item);
+    if (next.kind === 'give-back') return { error, delayMs: next.delayMs };
+    const outcome = { kind: 'failed', failure: ownErrorFailure(error) } as const;
+    const durationMs = Math.max(0, Math.round(parts.clock.elapsed() - begunAt));
+    return { seq: item.seq, attempt: item.attempt, outcome, tries: 1, startedAt, durationMs };
   }
+}
+
+/**
+ * A claim may have been long on its way, and most of its lease be over before any work is done; the first beat might
+ * then come too late. By the wall clock, as the lease itself.
+ */
+async function isStillOurs({ clock, leases, settings: { leaseMs } }: BatchParts, lease: Lease): Promise<boolean> {
+  if (lease.until - clock.now() >= FRESH_SHARE * leaseMs) return true;
+  const answered = new AbortController();
+  const deadlineMs = leaseMs / BEATS_PER_LEASE;
+  const late = clock.sleep(deadlineMs, answered.signal).then(() => null);
+  const renewed = leases.renew([lease.token], clock.now() + leaseMs);
+  const lost = await Promise.race([renewed, late]).finally(() => answered.abort(ANSWERED));
+  if (lost === null) throw new NotAnswered(deadlineMs);
+  return lost.length === 0;
+}
+
+/** An abort without a reason makes an exception with a stack trace, which is not read here. */
+const ANSWERED = 'answered';
+
+/** With less than this a beat that fails may be the last before the end. */
+const FRESH_SHARE = 0.75;
+
+/** The lease is lost, or its job was cancelled and the rest of the batch with it; then what was done still counts. */
+async function settleLast(parts: BatchParts, lease: Lease, done: Settlement[], signal: AbortSignal): Promise<BatchEnd> {
+  if (done.length === 0) return 'lost';
+  const answer = await settleDone(parts, lease, done, signal);
+  if (answer === 'fenced') return 'lost';
+  return answer === 'recorded' ? 'over' : giveBack(parts, lease, [], answer, signal);
 }
 
 /** A file that cannot be loaded, or two of one id, are no reason to lose the lease. */
@@ -110,46 +147,3 @@ async function findScraper(scrapers: Pick<ScraperRegistry, 'find'>, id: string):
     return { unusable: error instanceof Error ? error.message : String(error) };
   }
 }
-
-/** A worker that stops waits for room, too: what it leaves unsettled would count against its items. */
-async function settle(parts: BatchParts, lease: Lease, done: Settlement[], signal: AbortSignal) {
-  await parts.faults.at('after-bytes-before-settle');
-  const part = { token: lease.token, jobId: lease.ref.jobId, items: done.splice(0) };
-  for (;;) {
-    try {
-      return await parts.settler.settle(part, signal);
-    } catch (error) {
-      if (!(error instanceof StorageTrouble) || parts.isLost(signal)) throw error;
-    }
-  }
-}
-
-/** The lease is lost, or its job was cancelled and the rest of the batch with it; then what was done still counts. */
-async function settleLast(parts: BatchParts, lease: Lease, done: Settlement[], signal: AbortSignal): Promise<BatchEnd> {
-  if (done.length === 0) return 'lost';
-  return (await settle(parts, lease, done, signal)) === 'fenced' ? 'lost' : 'over';
-}
-
-/** Asked again for as long as the lease is ours: a lease left to run out would count against its items. */
-async function giveBack(
-  parts: BatchParts,
-  lease: Lease,
-  done: Settlement[],
-  because: 'drained' | 'storage',
-  signal: AbortSignal,
-): Promise<BatchEnd> {
-  const isSettled = done.length > 0;
-  if (isSettled && (await settle(parts, lease, done, signal)) === 'fenced') return 'lost';
-  for (;;) {
-    try {
-      const isReleased = await parts.leases.release(lease.token, because, parts.clock.now());
-      // What was settled may have been all that was left, because the others were cancelled with their job.
-      return isReleased || isSettled ? 'over' : 'lost';
-    } catch (error) {
-      if (!(error instanceof StorageTrouble) || parts.isLost(signal)) throw error;
-      await parts.clock.sleep(RELEASE_AGAIN_MS);
-    }
-  }
-}
-
-const RELEASE_AGAIN_MS = 500;

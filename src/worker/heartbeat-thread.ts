@@ -2,12 +2,11 @@ import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Clock } from '../ports/clock.ts';
 import {
-  BEATS_PER_LEASE,
   type BeatParts,
   beatOnce,
+  beatUntilStopped,
   type FromThread,
   lookEveryMs,
-  retryAfterMs,
   type ThreadData,
 } from './heartbeat.ts';
 import { LeaseTable } from './lease-table.ts';
@@ -29,33 +28,49 @@ export async function runHeartbeatThread(
   const { table: buffer, leaseMs, hangLimitMs, connectWith } = workerData as ThreadData;
   const table = new LeaseTable(buffer);
   const stop = new AbortController();
-  const link: { connection: HeartbeatConnection | null } = { connection: null };
+  const link: { connection: HeartbeatConnection | null; connecting: Promise<HeartbeatConnection> | null } = {
+    connection: null,
+    connecting: null,
+  };
+  const beats = {
+    async beat() {
+      const connection = await connected();
+      return beatOnce(table.read(), { ...connection, clock, leaseMs });
+    },
+    ...{ clock, leaseMs },
+    onLost: (lost: readonly string[]) => port.postMessage({ lost } satisfies FromThread),
+    onTrouble: (error: unknown) => port.postMessage({ trouble: String(error) } satisfies FromThread),
+    onSilence: hangUp,
+  };
   port.on('message', () => stop.abort());
-  await Promise.all([beatUntilStopped(), watchUntilStopped()]);
+  await Promise.all([beatUntilStopped(beats, stop.signal), watchUntilStopped()]);
+  await link.connecting?.catch(() => {});
   await link.connection?.close();
   port.close();
 
-  async function beatUntilStopped(): Promise<void> {
-    while (!stop.signal.aborted) {
-      let nextMs = leaseMs / BEATS_PER_LEASE;
-      try {
-        link.connection ??= await connectNow();
-        const lost = await beatOnce(table.read(), { ...link.connection, clock, leaseMs });
-        if (lost.length > 0) port.postMessage({ lost } satisfies FromThread);
-      } catch (error) {
-        if (!stop.signal.aborted) port.postMessage({ trouble: String(error) } satisfies FromThread);
-        nextMs = retryAfterMs(leaseMs);
-      }
-      await clock.sleep(nextMs, stop.signal);
-    }
+  /** One connection at a time, although a beat does not wait for the one before it. */
+  function connected(): Promise<HeartbeatConnection> {
+    if (link.connection !== null) return Promise.resolve(link.connection);
+    link.connecting ??= connectNow().finally(() => {
+      link.connecting = null;
+    });
+    return link.connecting;
   }
 
   async function connectNow(): Promise<HeartbeatConnection> {
     const made = await connect(connectWith, stop.signal);
+    link.connection = made;
     void made.closed.then(() => {
       if (link.connection === made) link.connection = null;
     });
     return made;
+  }
+
+  /** With it end the calls that wait for an answer: without that they would pile up. */
+  function hangUp(): void {
+    const silent = link.connection;
+    link.connection = null;
+    silent?.close().catch(beats.onTrouble);
   }
 
   async function watchUntilStopped(): Promise<void> {

@@ -6,13 +6,13 @@ import { type Held, LeaseTable } from './lease-table.ts';
 
 /**
  * Keeps what a worker holds: renews its leases and hides its messages again, four times in the life of a lease. It is
- * told what each slot holds, and tells which leases are lost.
+ * told what each place holds, and tells which leases are lost.
  */
 export interface Heartbeat {
   hold(slot: number, held: Held): void;
   drop(slot: number): void;
   /**
-   * Called with the token of a lease that was lost while a slot holds it. The news may be old: a batch whose end is
+   * Called with the token of a lease that was lost while a place holds it. The news may be old: a batch whose end is
    * being recorded at this moment is lost in this sense too.
    */
   onLost(listener: (token: string) => void): void;
@@ -43,12 +43,92 @@ export async function beatOnce(held: readonly Held[], parts: BeatParts): Promise
   );
 }
 
+/** The ledger did not say whether it renewed our leases. */
+export class NotAnswered extends Error {
+  constructor(withinMs: number) {
+    super(`a renewal of leases was not answered within ${withinMs} ms`);
+    this.name = 'NotAnswered';
+  }
+}
+
+export interface BeatLoopParts {
+  /** One beat, over whatever is held at that moment: answers the tokens that are lost. */
+  readonly beat: () => Promise<readonly string[]>;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  readonly onLost: (tokens: readonly string[]) => void;
+  readonly onTrouble: (error: unknown) => void;
+  /** No beat was answered for the life of a lease: whatever they went through is worth another try. */
+  readonly onSilence: () => void;
+}
+
+/**
+ * Beats until `signal` aborts. A beat has a quarter of a lease to be answered, then the next one goes out: a single
+ * answer that never comes would otherwise cost every lease of the process. A late answer still counts, and does no harm:
+ * a token that is lost stays lost, because no token is given twice, and a renewal never shortens a lease.
+ */
+export async function beatUntilStopped(parts: BeatLoopParts, signal: AbortSignal): Promise<void> {
+  const { clock, leaseMs, onTrouble } = parts;
+  const everyMs = leaseMs / BEATS_PER_LEASE;
+  let unanswered = 0;
+  while (!signal.aborted) {
+    const answer = await beatInTime(parts, everyMs, signal);
+    if (signal.aborted) return;
+    unanswered = answer === 'late' ? unanswered + 1 : 0;
+    if (answer === 'late') onTrouble(new NotAnswered(everyMs));
+    if (unanswered > 0 && unanswered % BEATS_PER_LEASE === 0) parts.onSilence();
+    if (answer !== 'late') await clock.sleep(answer === 'well' ? everyMs : retryAfterMs(leaseMs), signal);
+  }
+}
+
+async function beatInTime(
+  { beat, clock, onLost, onTrouble }: BeatLoopParts,
+  deadlineMs: number,
+  signal: AbortSignal,
+): Promise<'well' | 'failed' | 'late'> {
+  const over = new AbortController();
+  const end = () => over.abort(OVER);
+  signal.addEventListener('abort', end, { once: true });
+  const answered = beat().then(
+    (lost) => {
+      if (lost.length > 0) onLost(lost);
+      return 'well' as const;
+    },
+    (error: unknown) => {
+      // One that is late was reported when its time was over, and one that is cut off by the stop is expected.
+      if (!over.signal.aborted) onTrouble(error);
+      return 'failed' as const;
+    },
+  );
+  const late = clock.sleep(deadlineMs, over.signal).then(() => 'late' as const);
+  try {
+    return await Promise.race([answered, late]);
+  } finally {
+    end();
+    signal.removeEventListener('abort', end);
+  }
+}
+
+/** An abort without a reason makes an exception with a stack trace, which is not read here. */
+const OVER = 'the beat is over';
+
 /** In the same thread, and so only as punctual as that: for tests, the simulation, and scrapers known to be short. */
 export function inProcessHeartbeat(parts: BeatParts & { readonly onTrouble: (error: unknown) => void }): Heartbeat {
   const held = new Map<number, Held>();
   const listeners: ((token: string) => void)[] = [];
   const stop = new AbortController();
-  const running = beatUntilStopped();
+  const running = beatUntilStopped(
+    {
+      ...parts,
+      beat: () => beatOnce([...held.values()], parts),
+      onLost(tokens) {
+        const lost = new Set(tokens);
+        for (const { token } of held.values()) if (lost.has(token)) for (const tell of listeners) tell(token);
+      },
+      onSilence() {},
+    },
+    stop.signal,
+  );
   return {
     hold: (slot, what) => void held.set(slot, what),
     drop: (slot) => void held.delete(slot),
@@ -58,19 +138,6 @@ export function inProcessHeartbeat(parts: BeatParts & { readonly onTrouble: (err
       await running;
     },
   };
-
-  async function beatUntilStopped(): Promise<void> {
-    while (!stop.signal.aborted) {
-      await parts.clock.sleep(parts.leaseMs / BEATS_PER_LEASE, stop.signal);
-      if (stop.signal.aborted) return;
-      try {
-        const lost = new Set(await beatOnce([...held.values()], parts));
-        for (const { token } of held.values()) if (lost.has(token)) for (const tell of listeners) tell(token);
-      } catch (error) {
-        parts.onTrouble(error);
-      }
-    }
-  }
 }
 
 /**

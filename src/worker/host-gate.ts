@@ -1,11 +1,13 @@
 import { type HostState, isForgettable, type Politeness, waitToEnter } from '../domain/politeness.ts';
 import type { Clock } from '../ports/clock.ts';
-import { type HostGate, HostHeld } from '../ports/host-gate.ts';
+import { HostHeld, type WorkerGate } from '../ports/host-gate.ts';
 
 export interface HostGateSettings extends Partial<Politeness> {
   readonly clock: Clock;
   /** For hosts with wishes of their own, by `host` or `host:port`. */
   readonly hosts?: Readonly<Record<string, Partial<Politeness>>>;
+  /** Told of every hold, so that other processes may hear of it. */
+  readonly onHold?: (host: string, ms: number, why: string) => void;
 }
 
 /** Browsers open six connections to a host, and a county's site bears a few browsers. */
@@ -19,17 +21,19 @@ const DEFAULTS: Politeness = { maxConcurrent: 16, minDelayMs: 0 };
  *   waited at somebody waits, first come first served: until one leaves, or for a time, and then one timer is set
  *
  * Nothing is polled: the one who leaves lets the next in, and so does the timer. Times only ever move back, so that a
- * timer which is set is never too late.
+ * timer which is set is never too late; a pause that is lifted ends its timer.
  */
-export class PoliteHostGate implements HostGate {
+export class PoliteHostGate implements WorkerGate {
   readonly #clock: Clock;
+  readonly #onHold: (host: string, ms: number, why: string) => void;
   readonly #usual: Politeness;
   readonly #special = new Map<string, Politeness>();
   readonly #hosts = new Map<string, Host>();
   #sweepAt = SWEEP_FROM;
 
-  constructor({ clock, hosts = {}, ...usual }: HostGateSettings) {
+  constructor({ clock, hosts = {}, onHold = () => {}, ...usual }: HostGateSettings) {
     this.#clock = clock;
+    this.#onHold = onHold;
     this.#usual = { ...DEFAULTS, ...usual };
     for (const [host, wish] of Object.entries(hosts)) this.#special.set(host, { ...this.#usual, ...wish });
   }
@@ -75,12 +79,34 @@ export class PoliteHostGate implements HostGate {
     return promise;
   }
 
-  hold(name: string, ms: number): void {
+  isOpen(name: string): boolean {
+    const host = this.#hosts.get(name);
+    if (host === undefined) return true;
+    return host.waiting.size === 0 && waitToEnter(host, host.politeness, this.#clock.elapsed()) === 0;
+  }
+
+  hold(name: string, ms: number, why = 'the host asked us to wait'): void {
     // Also false for what is no number.
+    if (!(ms > 0)) return;
+    this.keepAway(name, ms);
+    this.#onHold(name, ms, why);
+  }
+
+  /** The same, for what another process was told. */
+  keepAway(name: string, ms: number): void {
     if (!(ms > 0)) return;
     const host = this.#host(name);
     host.heldUntil = Math.max(host.heldUntil, this.#clock.elapsed() + ms);
     for (const waiter of [...host.waiting]) if (waiter.patienceMs < ms) waiter.turnAway(ms);
+  }
+
+  /** The pause of the host was lifted: its time is over now. */
+  resume(name: string): void {
+    const host = this.#hosts.get(name);
+    if (host === undefined) return;
+    host.heldUntil = 0;
+    // Set for the end of the pause, as it was. Those who wait go in when it rings.
+    host.timer?.abort(LIFTED);
   }
 
   #admit(host: Host): () => void {
@@ -141,6 +167,7 @@ export class PoliteHostGate implements HostGate {
 
 /** Without a reason, an exception with a stack trace would be made of it. */
 const NOBODY_WAITS = 'nobody waits';
+const LIFTED = 'the pause was lifted';
 
 const SWEEP_FROM = 1000;
 

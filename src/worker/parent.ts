@@ -23,5 +23,6 @@ export function onParentGone(listener: () => void): void {
  * want of a good start, and it is known who is gone.
  */
 export function tellParentReady(worker: string): void {
-  process.send?.(worker);
+  // A parent that died this moment cannot be told; `onParentGone` hears of it.
+  process.send?.(worker, undefined, undefined, () => {});
 }

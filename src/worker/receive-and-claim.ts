@@ -17,9 +17,9 @@ export interface ReceiveAndClaimParts {
 export function receiveAndClaim(parts: ReceiveAndClaimParts): WorkSource {
   const { id, queue, leases, clock, faults, onError } = parts;
   return {
-    async take(lane, max, leaseMs, signal) {
+    async take(lane, room, leaseMs, signal) {
       const hideMs = Math.min(leaseMs, CLAIMED_WITHIN_MS);
-      const deliveries = await queue.receive(lane, max, hideMs, signal);
+      const deliveries = await queue.receive(lane, room, hideMs, signal);
       if (deliveries.length === 0) return [];
       await faults.at('after-receive-before-claim');
       if (signal.aborted) {

@@ -46,7 +46,7 @@ export class Settler {
       }
     } catch (error) {
       if (!(error instanceof StorageTrouble)) {
-        for (const { reject } of group) reject(error);
+        await this.#flushApart(group, error);
         return;
       }
       await this.#clock.sleep(RETRY_AFTER_TROUBLE_MS);
@@ -54,6 +54,12 @@ export class Settler {
       for (const { signal, reject } of group) if (signal.aborted) reject(error);
       if (patient.length > 0) await this.#flush(patient);
     }
+  }
+
+  /** One part that the ledger cannot take must not cost the others of its group. */
+  async #flushApart(group: readonly Waiting[], error: unknown): Promise<void> {
+    if (group.length > 1) await Promise.all(group.map((one) => this.#flush([one])));
+    else for (const { reject } of group) reject(error);
   }
 }
 

@@ -1,19 +1,25 @@
 import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { WorkerGate } from '../ports/host-gate.ts';
 import type { Lease, WorkerLeases, WorkOrder } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { Delivery, WorkerQueue } from '../ports/work-queue.ts';
 import type { Taken, WorkSource } from '../ports/work-source.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
+import type { ScrapeTools } from '../scraping/scraper.ts';
 import type { AttemptParts } from './attempt.ts';
-import { type BatchEnd, runBatch } from './batch.ts';
-import type { Heartbeat } from './heartbeat.ts';
+import { runBatch } from './batch.ts';
+import { BEATS_PER_LEASE, type Heartbeat } from './heartbeat.ts';
+import { OwnErrors } from './own-errors.ts';
+import { parkingGate } from './parking-gate.ts';
 import { Settler } from './settle.ts';
+import { type Place, Slots } from './slots.ts';
 
 /**
- * The loop of a worker: receive, claim, carry out, settle, acknowledge; as many batches at once as it has slots. It is
+ * The loop of a worker: receive, claim, carry out, settle, acknowledge; as many batches at once as it has slots, which
+ * the jobs share (`slots.ts`). It is
  *
- *   working    receives whenever a slot is free
+ *   working    receives whenever a slot is free, from jobs that have less than their share
  *   secluded   a batch that must run alone waits or runs: nothing is received until all else has ended, so that if the
  *              process dies, the guilty item is known
  *   draining   told to stop: receives nothing, finishes what it has within a grace, then releases the rest uncharged
@@ -21,9 +27,10 @@ import { Settler } from './settle.ts';
 export class Worker {
   readonly #parts: WorkerParts;
   readonly #settler: Settler;
-  readonly #freeSlots: number[];
+  readonly #ownErrors = new OwnErrors();
+  readonly #slots: Slots;
   readonly #running = new Map<string, { cut: AbortController; ended: Promise<void> }>();
-  readonly #secluded: { lease: Lease; delivery: Delivery; slot: number }[] = [];
+  readonly #secluded: { lease: Lease; delivery: Delivery; place: Place }[] = [];
   /** Leases that were taken up here, ended ones included: whatever asks for one again does not begin it twice. */
   #taken = new Set<string>();
   #takenBefore: ReadonlySet<string> = new Set();
@@ -34,7 +41,8 @@ export class Worker {
   constructor(parts: WorkerParts) {
     this.#parts = parts;
     this.#settler = new Settler(parts.leases, parts.clock);
-    this.#freeSlots = Array.from({ length: parts.settings.slots }, (_, index) => index);
+    this.#slots = new Slots(parts.settings.slots);
+    this.#slots.onMore(() => this.#tellChange());
     parts.heartbeat.onLost((token) => this.#running.get(token)?.cut.abort(LOST));
   }
 
@@ -56,7 +64,7 @@ export class Worker {
         await this.#runNextSecluded(stop);
         continue;
       }
-      if (this.#freeSlots.length === 0) {
+      if (!this.#slots.hasRoom) {
         await this.#change.promise;
         continue;
       }
@@ -64,17 +72,26 @@ export class Worker {
     }
   }
 
-  /** There is nobody to hand anything to: what it holds is somebody else's when its lease runs out. */
+  /**
+   * The queue or the ledger is gone. If it is only the queue, the ledger can still take back what is held here; a lease
+   * that is left to run out counts against its items. Asked once, and not waited for longer than a beat.
+   */
   async #letGo(): Promise<void> {
+    const { clock, leases, settings, heartbeat } = this.#parts;
+    const tokens = [...this.#running.keys(), ...this.#secluded.splice(0).map(({ lease }) => lease.token)];
     for (const { cut } of this.#running.values()) cut.abort(LOST);
+    const answered = new AbortController();
+    const released = Promise.allSettled(tokens.map((token) => leases.release(token, 'drained', clock.now())));
+    const late = clock.sleep(settings.leaseMs / BEATS_PER_LEASE, answered.signal);
+    await Promise.race([released, late]).finally(() => answered.abort(ANSWERED));
     await this.#allEnded();
-    await this.#parts.heartbeat.stop();
+    await heartbeat.stop();
   }
 
   async #take(stop: AbortSignal): Promise<readonly Taken[]> {
     const { source, settings, clock, onError } = this.#parts;
     try {
-      return await source.take(settings.lane, Math.min(this.#freeSlots.length, MOST_AT_ONCE), settings.leaseMs, stop);
+      return await source.take(settings.lane, this.#slots, settings.leaseMs, stop);
     } catch (error) {
       // A ledger without room cannot count a delivery. The messages come again when their time is over.
       if (!(error instanceof StorageTrouble)) throw error;
@@ -95,25 +112,24 @@ export class Worker {
   }
 
   /**
-   * A message may come twice, and whoever asks again for what it holds gets the same lease; the answer may even come
-   * when that batch has ended. One that failed is left to run out.
+   * A message may come twice, and a worker that asks again for what it holds gets the same lease; the answer may even
+   * come when that batch has ended.
    */
   #knows(token: string): boolean {
     return this.#taken.has(token) || this.#takenBefore.has(token) || this.#running.has(token);
   }
 
   #begin(lease: Lease, delivery: Delivery): void {
-    const slot = this.#freeSlots.pop();
-    if (slot === undefined) throw new Error('worker: more leases than slots');
+    const place = this.#slots.occupy(lease.ref.jobId);
     this.#remember(lease.token);
-    this.#parts.heartbeat.hold(slot, { token: lease.token, receipt: delivery.receipt });
-    if (lease.alone) this.#secluded.push({ lease, delivery, slot });
-    else this.#start(lease, delivery, slot);
+    this.#parts.heartbeat.hold(place.index, { token: lease.token, receipt: delivery.receipt });
+    if (lease.alone) this.#secluded.push({ lease, delivery, place });
+    else this.#start(lease, delivery, place);
   }
 
-  #start(lease: Lease, delivery: Delivery, slot: number): void {
+  #start(lease: Lease, delivery: Delivery, place: Place): void {
     const cut = new AbortController();
-    const ended = this.#carryOut(lease, delivery, slot, cut.signal);
+    const ended = this.#carryOut(lease, delivery, place, cut.signal);
     this.#running.set(lease.token, { cut, ended });
   }
 
@@ -121,14 +137,14 @@ export class Worker {
     while (this.#running.size > 0 && !stop.aborted) await this.#change.promise;
     if (stop.aborted) return;
     const next = this.#secluded.shift();
-    if (next) this.#start(next.lease, next.delivery, next.slot);
+    if (next) this.#start(next.lease, next.delivery, next.place);
     while (this.#running.size > 0 && !stop.aborted) await this.#change.promise;
   }
 
-  async #carryOut(lease: Lease, { receipt }: Delivery, slot: number, signal: AbortSignal): Promise<void> {
+  async #carryOut(lease: Lease, { receipt }: Delivery, place: Place, signal: AbortSignal): Promise<void> {
     const { queue, faults, heartbeat, onError } = this.#parts;
     try {
-      const end: BatchEnd = await runBatch(this.#batchParts(), lease, signal);
+      const end = await runBatch(this.#batchParts(place), lease, signal);
       // A lost lease is somebody else's by now, and so is its message.
       if (end !== 'lost') {
         await faults.at('after-settle-before-ack');
@@ -138,10 +154,9 @@ export class Worker {
     } catch (error) {
       onError(`batch ${lease.ref.batchId} of job ${lease.ref.jobId}`, error);
     } finally {
-      heartbeat.drop(slot);
+      heartbeat.drop(place.index);
       this.#running.delete(lease.token);
-      this.#freeSlots.push(slot);
-      this.#tellChange();
+      place.leave();
     }
   }
 
@@ -158,10 +173,13 @@ export class Worker {
     this.#change = Promise.withResolvers<void>();
   }
 
-  #batchParts() {
+  #batchParts(place: Place) {
+    const { tools } = this.#parts;
     return {
       ...this.#parts,
+      tools: { ...tools, gate: parkingGate(tools.gate, place) },
       settler: this.#settler,
+      ownErrors: this.#ownErrors,
       isLost: (signal: AbortSignal) => signal.reason === LOST,
       latestOrder: (lease: Lease) => this.#orderFor(lease),
     };
@@ -182,8 +200,8 @@ export class Worker {
 
   async #drain(): Promise<void> {
     const { clock, settings, leases, queue, heartbeat, onError } = this.#parts;
-    for (const { lease, delivery, slot } of this.#secluded.splice(0)) {
-      heartbeat.drop(slot);
+    for (const { lease, delivery, place } of this.#secluded.splice(0)) {
+      heartbeat.drop(place.index);
       await leases
         .release(lease.token, 'drained', clock.now())
         .then(() => queue.ack([delivery.receipt]))
@@ -205,8 +223,8 @@ export class Worker {
 const LOST = Symbol('the lease is lost');
 const STOPPED = Symbol('the worker stops');
 
-/** A claim is one step of the ledger, and whoever else wants something of it waits meanwhile. */
-const MOST_AT_ONCE = 32;
+/** An abort without a reason makes an exception with a stack trace, which is not read here. */
+const ANSWERED = 'answered';
 
 /** A pause is heard of within this time by whoever works through a batch. */
 const ORDER_IS_GOOD_MS = 5000;
@@ -219,7 +237,7 @@ const MAX_KNOWN_LEASES = 50_000;
 
 export interface WorkerSettings {
   readonly lane: Lane;
-  /** Batches carried out at the same time. */
+  /** Batches of one job carried out at the same time; all jobs together may have twice as many. */
   readonly slots: number;
   readonly leaseMs: number;
   readonly drainGraceMs: number;
@@ -230,6 +248,7 @@ export interface WorkerSettings {
 export interface WorkerParts extends AttemptParts {
   /** Names this process and this life of it: a restarted worker has another one. */
   readonly id: string;
+  readonly tools: ScrapeTools & { readonly gate: WorkerGate };
   readonly source: WorkSource;
   readonly queue: Pick<WorkerQueue, 'ack'>;
   readonly leases: WorkerLeases;

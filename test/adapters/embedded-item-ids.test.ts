@@ -36,11 +36,8 @@ function runsOf({ sql }: Database): number[] {
 
 /** What the filter and the tables together say. */
 function knownOf(ids: ItemIds, total: number, itemIds: readonly string[]): number[] {
-  return ids.known(
-    JOB,
-    total,
-    itemIds.map((itemId) => ({ itemId })),
-  );
+  const items = itemIds.map((itemId) => ({ itemId, input: {} }));
+  return ids.known(JOB, total, items).map(({ index }) => index);
 }
 
 test('every id is found at its place, and no other', (t) => {

@@ -5,14 +5,17 @@ import {
   allItems,
   change,
   checkBooks,
+  complete,
   givenJob,
   itemOf,
   jobOf,
+  MANIFEST,
+  refusal,
   runAll,
   takeOne,
   takeOut,
 } from '../contract/ledger/hands.ts';
-import { failedWith, NOW, partOf, SCRAPED, scrapedWith } from '../support/builders.ts';
+import { failedOn, failedWith, NOW, partOf, SCRAPED, scrapedWith } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { dataDirOf, openIn } from './embedded-support.ts';
 
@@ -45,6 +48,28 @@ test('after the machine went down, items whose bytes are not there are pending a
   assert.deepEqual([torn.status, torn.strikes, torn.attempts, torn.artifacts], ['pending', 0, [], []]);
   assert.equal(torn.deliveries, 1, 'the next attempt writes under keys of its own');
   assert.deepEqual((await jobOf(ledger, jobId)).counts.success, 2);
+  await checkBooks(ledger, jobId);
+});
+
+test('a failed item whose page is not there is pending again, and counts in no group of failures', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const jobId = await givenJob(first.ledger, { items: 2 });
+  const [a, b] = await takeOut(first.ledger, jobId);
+  assert.ok(a && b);
+  await first.ledger.settle([partOf(a, failedOn('a/html')), partOf(b, failedOn('b/html'))], NOW);
+  await complete(first.ledger, jobId);
+  first.crash();
+
+  const second = openIn(t, dataDir, { bootId: 'boot-2' });
+  assert.equal(await second.recoverAfterMachineCrash(async ({ key }) => key !== 'b/html'), 1);
+  const { ledger } = second;
+  const torn = await itemOf(ledger, jobId, 'p-1');
+  assert.deepEqual([torn.status, torn.deliveries, torn.attempts, torn.artifacts], ['pending', 1, [], []]);
+  const { status, counts } = await jobOf(ledger, jobId);
+  assert.deepEqual([status, counts.failed, counts.success], ['in_progress', 1, 0]);
+  const [group] = await ledger.failureGroups(jobId, 10);
+  assert.deepEqual([group?.count, group?.examples.map(({ itemId }) => itemId)], [1, ['p-0']]);
   await checkBooks(ledger, jobId);
 });
 
@@ -122,9 +147,7 @@ test('a finished job whose results are torn begins a new round', async (t) => {
   const first = openIn(t, dataDir);
   const jobId = await givenJob(first.ledger, { items: 2 });
   await runAll(first.ledger, jobId, scrapedWith('a'));
-  await change(first.ledger, jobId, { kind: 'complete' });
-  const manifest = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'x', writtenAt: NOW };
-  await change(first.ledger, jobId, { kind: 'manifest', round: 1, manifest });
+  await complete(first.ledger, jobId);
   first.crash();
 
   const second = openIn(t, dataDir, { bootId: 'boot-2' });
@@ -134,7 +157,24 @@ test('a finished job whose results are torn begins a new round', async (t) => {
   assert.deepEqual([job.status, job.round, job.manifest, job.finishedAt], ['in_progress', 2, null, null]);
   await checkBooks(ledger, jobId);
   await runAll(ledger, jobId);
-  assert.equal((await change(ledger, jobId, { kind: 'complete' })).counts.success, 2);
+  assert.equal((await complete(ledger, jobId)).counts.success, 2);
+});
+
+test('a job whose manifest is being written, and whose results are torn, begins a new round', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const jobId = await givenJob(first.ledger, { items: 2 });
+  await runAll(first.ledger, jobId, scrapedWith('a'));
+  await change(first.ledger, jobId, { kind: 'finish' });
+  first.crash();
+
+  const second = openIn(t, dataDir, { bootId: 'boot-2' });
+  assert.equal(await second.recoverAfterMachineCrash(async () => false), 2);
+  const job = await jobOf(second.ledger, jobId);
+  assert.deepEqual([job.status, job.round, job.finishedAt], ['in_progress', 2, null]);
+  await refusal(second.ledger, jobId, { kind: 'complete', round: 1, manifest: MANIFEST });
+  await runAll(second.ledger, jobId);
+  assert.equal((await complete(second.ledger, jobId)).counts.success, 2);
 });
 
 test('what is torn in a cancelled job is cancelled', async (t) => {

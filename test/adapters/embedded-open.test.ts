@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { MIGRATIONS, migrate } from '../../src/adapters/embedded/schema.ts';
-import { allItems, change, givenJob, jobOf, runAll, takeOne } from '../contract/ledger/hands.ts';
+import { allItems, change, complete, givenJob, jobOf, runAll, takeOne } from '../contract/ledger/hands.ts';
 import { failedWith, NOW, sourcePage } from '../support/builders.ts';
 import { dataDirOf, openIn } from './embedded-support.ts';
 
@@ -47,7 +47,7 @@ test('a ledger of the first version is read as it was, and takes what is new', a
   const first = openIn(t, dataDir);
   const jobId = await givenJob(first.ledger, { items: 3 });
   await runAll(first.ledger, jobId, failedWith('timeout', 'late'));
-  await change(first.ledger, jobId, { kind: 'complete' });
+  await complete(first.ledger, jobId);
   const before = { job: await jobOf(first.ledger, jobId), items: await allItems(first.ledger, jobId) };
   await first.close();
   const file = new DatabaseSync(join(dataDir, 'ledger.db'));
@@ -63,6 +63,18 @@ test('a ledger of the first version is read as it was, and takes what is new', a
   await ledger.addItems(jobId, [{ itemId: 'new', input: {}, source }], 0, NOW);
   assert.deepEqual((await takeOne(ledger, jobId)).items[0]?.source, source);
   assert.equal((await change(ledger, jobId, { kind: 'replace-results', by: 'x' })).replacedBy, 'x');
+});
+
+test('a job of an earlier version has the defaults of policy fields that came later', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const jobId = await givenJob(first.ledger, { policy: { retries: { max_retries: 7 } } });
+  await first.close();
+  const file = new DatabaseSync(join(dataDir, 'ledger.db'));
+  file.exec("UPDATE jobs SET document = json_remove(document, '$.policy.retries.max_retry_after_seconds')");
+  file.close();
+  const { policy } = await jobOf(openIn(t, dataDir).ledger, jobId);
+  assert.deepEqual([policy.retries.max_retries, policy.retries.max_retry_after_seconds], [7, 3600]);
 });
 
 test('a database of a newer version is refused with both versions and what to do, and left alone', async (t) => {
@@ -91,7 +103,10 @@ test('a directory that could not be opened is free for the next', async (t) => {
   const dataDir = dataDirOf(t);
   const file = join(dataDir, 'ledger.db');
   writeFileSync(file, 'this was never a database, however long one looks at it\n'.repeat(100));
-  assert.throws(() => openIn(t, dataDir), /ledger\.db cannot be read as a ledger .*move it away/);
+  assert.throws(
+    () => openIn(t, dataDir),
+    /ledger\.db is damaged, or not a ledger at all .*restore ledger\.db from a backup .*or move it away/,
+  );
   assert.match(readFileSync(file, 'utf8'), /never a database/);
   writeFileSync(file, '');
   const { ledger } = openIn(t, dataDir);

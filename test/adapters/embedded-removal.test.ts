@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { givenJob, itemOf, jobOf, runAll, takeOut } from '../contract/ledger/hands.ts';
+import { change, givenJob, itemOf, jobOf, runAll, takeOut } from '../contract/ledger/hands.ts';
 import { failedWith, NOW, newItems, newJob, partOf, scrapedWith } from '../support/builders.ts';
+import { deleteJob } from '../support/delete-job.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { dataDirOf, openIn } from './embedded-support.ts';
 
@@ -40,7 +41,7 @@ test('a removed job is gone at once, and its rows a few at a time after that', a
   await ledger.settle([partOf(one, failedWith('blocked')), partOf(two, scrapedWith('a'))], NOW);
   await ledger.release(three.token, 'drained', NOW);
 
-  assert.equal(await ledger.removeJob('job-1'), true);
+  assert.equal(await deleteJob(ledger, 'job-1'), true);
   assert.equal(await ledger.job('job-1'), null);
   assert.equal(await ledger.item('job-1', 'p-1'), null);
   assert.deepEqual(await ledger.items('job-1', { status: null, errorType: null }, { after: null, limit: 9 }), {
@@ -48,7 +49,7 @@ test('a removed job is gone at once, and its rows a few at a time after that', a
     next: null,
   });
   assert.deepEqual((await ledger.jobs({ status: null, page: { after: null, limit: 9 } })).entries, []);
-  assert.equal(await ledger.removeJob('job-1'), false);
+  assert.equal(await deleteJob(ledger, 'job-1'), false);
   assert.ok((rowsIn(dataDir)['items'] ?? 0) > 2000, 'not all at once');
 
   const steps: number[] = [];
@@ -70,7 +71,7 @@ test('a job of the same name can be made while the old one is being deleted, and
   await ledger.createJob(newJob(), newItems(9000), NOW);
   const [old] = await takeOut(ledger, 'job-1');
   assert.ok(old);
-  await ledger.removeJob('job-1');
+  await deleteJob(ledger, 'job-1');
   await givenJob(ledger, { items: 3, prefix: 'new' });
   assert.deepEqual(await ledger.settle([partOf(old)], NOW), ['fenced']);
   assert.equal(await ledger.item('job-1', 'p-0'), null);
@@ -85,7 +86,7 @@ test('a restart goes on with what was left to delete', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir, { sync });
   await first.ledger.createJob(newJob(), newItems(9000), NOW);
-  await first.ledger.removeJob('job-1');
+  await deleteJob(first.ledger, 'job-1');
   first.crash();
   assert.ok((rowsIn(dataDir)['items'] ?? 0) > 0);
 
@@ -94,4 +95,66 @@ test('a restart goes on with what was left to delete', async (t) => {
   assert.equal(await ledger.job('job-1'), null);
   await until(() => rowsIn(dataDir)['removals'] === 0, clock);
   assert.deepEqual(rowsIn(dataDir), NO_ROWS);
+});
+
+test('a mark that was taken back stays so after a restart, and the incarnation is the same', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir, { sync });
+  await first.ledger.createJob(newJob({ held: true }), newItems(1), NOW);
+  const before = await jobOf(first.ledger, 'job-1');
+  const { incarnation } = before;
+  await change(first.ledger, 'job-1', { kind: 'remove', incarnation });
+  await change(first.ledger, 'job-1', { kind: 'keep', incarnation });
+  first.crash();
+  const second = openIn(t, dataDir, { sync });
+  assert.deepEqual(await jobOf(second.ledger, 'job-1'), before);
+  await change(second.ledger, 'job-1', { kind: 'remove', incarnation });
+  await change(second.ledger, 'job-1', { kind: 'remove-for-good', incarnation });
+  second.crash();
+  const third = openIn(t, dataDir, { sync });
+  assert.equal((await jobOf(third.ledger, 'job-1')).removing, true);
+  assert.equal(await third.ledger.removeJob('job-1', incarnation), true);
+  await third.ledger.createJob(newJob(), [], NOW);
+  assert.notEqual((await jobOf(third.ledger, 'job-1')).incarnation, incarnation);
+});
+
+test('what is left of drafts is deleted when the ledger is opened again, and their numbers are not given twice', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir, { sync });
+  const dead = await first.ledger.draftJob();
+  await dead.add(0, newItems(2500));
+  const empty = await first.ledger.draftJob();
+  const made = await first.ledger.draftJob();
+  await made.add(0, newItems(3, { prefix: 'q' }));
+  await made.commit(newJob({ jobId: 'made' }), NOW);
+  await empty.add(0, []);
+  first.crash();
+  assert.ok((rowsIn(dataDir)['items'] ?? 0) > 2500);
+
+  const clock = new FakeClock();
+  const { ledger } = openIn(t, dataDir, { clock, sync });
+  await givenJob(ledger, { items: 2 });
+  await until(() => rowsIn(dataDir)['removals'] === 0, clock);
+  assert.equal(rowsIn(dataDir)['items'], 5);
+  assert.deepEqual(
+    (await ledger.jobs({ status: null, page: { after: null, limit: 9 } })).entries.map(({ jobId }) => jobId),
+    ['job-1', 'made'],
+  );
+  assert.equal((await itemOf(ledger, 'made', 'q-2')).seq, 2);
+  assert.equal((await itemOf(ledger, 'job-1', 'p-1')).seq, 1);
+});
+
+test('a draft that is dropped loses its rows while the ledger is open', async (t) => {
+  const dataDir = dataDirOf(t);
+  const clock = new FakeClock();
+  const { ledger } = openIn(t, dataDir, { clock, sync });
+  const draft = await ledger.draftJob();
+  await draft.add(0, newItems(5000));
+  const other = await ledger.draftJob();
+  await other.add(0, newItems(1));
+  await draft.drop();
+  await until(() => rowsIn(dataDir)['removals'] === 1, clock);
+  assert.equal(rowsIn(dataDir)['items'], 1);
+  assert.equal((await other.commit(newJob(), NOW)).kind, 'created');
+  assert.deepEqual(rowsIn(dataDir)['removals'], 0);
 });

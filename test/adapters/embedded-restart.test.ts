@@ -28,6 +28,7 @@ import {
   scrapedWith,
   sourcePage,
 } from '../support/builders.ts';
+import { dueBy } from '../support/due-by.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { dataDirOf, HeldDisk, openIn, stateOf } from './embedded-support.ts';
 
@@ -65,7 +66,7 @@ test('after a restart the ledger tells exactly what it told before', async (t) =
   assert.equal(await second.leadership.lead('second', NOW + 2000, NOW), false);
   assert.equal((await itemOf(second.ledger, jobId, 'more-4')).seq, 34);
   const again = await second.ledger.addItems(jobId, newItems(6, { prefix: 'more' }), 0, NOW);
-  assert.deepEqual(again, { kind: 'added', added: 1, duplicates: [0, 1, 2, 3, 4] });
+  assert.deepEqual(again, { kind: 'added', added: 1, duplicates: [0, 1, 2, 3, 4], differing: [] });
 });
 
 test('what only re-extractions have outlives a restart', async (t) => {
@@ -195,8 +196,8 @@ test('a worker that outlives the owner keeps its lease, if it is heard within th
 
   const { ledger } = openIn(t, dataDir, { leaseGraceMs: GRACE_MS });
   assert.deepEqual(await ledger.renew([heard.token], NOW + 60_000), []);
-  assert.equal((await ledger.expire(NOW + GRACE_MS - 1, NEVER_QUEUED_TOO_LONG, 10)).leases, 0);
-  assert.equal((await ledger.expire(NOW + GRACE_MS, NEVER_QUEUED_TOO_LONG, 10)).leases, 1);
+  assert.equal((await ledger.expire(dueBy(NOW + GRACE_MS - 1, NEVER_QUEUED_TOO_LONG), 10)).leases, 0);
+  assert.equal((await ledger.expire(dueBy(NOW + GRACE_MS, NEVER_QUEUED_TOO_LONG), 10)).leases, 1);
   assert.deepEqual(await ledger.settle([partOf(heard)], NOW), ['recorded']);
   assert.deepEqual(await ledger.settle([partOf(silent)], NOW), ['fenced']);
   // Its worker may have died with the owner: the item is not to blame.
@@ -233,7 +234,7 @@ test('a worker that was heard after the restart and then falls silent counts aga
 
   const { ledger } = openIn(t, dataDir);
   await ledger.renew([lease.token], NOW + 60_000);
-  await ledger.expire(NOW + 60_000, NEVER_QUEUED_TOO_LONG, 10);
+  await ledger.expire(dueBy(NOW + 60_000, NEVER_QUEUED_TOO_LONG), 10);
   assert.equal((await itemOf(ledger, jobId, 'p-0')).strikes, 1);
 });
 
@@ -245,7 +246,7 @@ test('a lease that would have run out sooner than the grace still does', async (
   first.crash();
 
   const { ledger } = openIn(t, dataDir, { clock: new FakeClock({ now: NOW }) });
-  assert.equal((await ledger.expire(NOW + 10, NEVER_QUEUED_TOO_LONG, 10)).leases, 1);
+  assert.equal((await ledger.expire(dueBy(NOW + 10, NEVER_QUEUED_TOO_LONG), 10)).leases, 1);
 });
 
 test('marks, strikes and histories outlive a restart in the middle of a batch', async (t) => {
@@ -263,7 +264,7 @@ test('marks, strikes and histories outlive a restart in the middle of a batch', 
     NOW,
   );
   await takeOut(first.ledger, jobId, { perBatch: 4 });
-  await first.ledger.expire(NOW + 60_000, NEVER_QUEUED_TOO_LONG, 10);
+  await first.ledger.expire(dueBy(NOW + 60_000, NEVER_QUEUED_TOO_LONG), 10);
   const [suspect] = await takeOut(first.ledger, jobId, { perBatch: 4 });
   assert.ok(suspect?.suspect);
   await first.ledger.settle([partOf(suspect, SCRAPED, suspect.items.slice(0, 1))], NOW);
@@ -274,7 +275,7 @@ test('marks, strikes and histories outlive a restart in the middle of a batch', 
   const { ledger } = openIn(t, dataDir);
   assert.deepEqual(await allItems(ledger, jobId), before);
   await ledger.renew([suspect.token], NOW + 60_000);
-  await ledger.expire(NOW + 60_000, NEVER_QUEUED_TOO_LONG, 10);
+  await ledger.expire(dueBy(NOW + 60_000, NEVER_QUEUED_TOO_LONG), 10);
   const items = await allItems(ledger, jobId);
   assert.deepEqual(
     items.map((item) => [item.status, item.strikes]),

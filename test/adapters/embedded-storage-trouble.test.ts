@@ -107,7 +107,7 @@ test('what a failed sync should have made durable is not acknowledged, and may b
   const before = await jobOf(ledger, jobId);
   assert.deepEqual(await ledger.settle([partOf(one, scrapedWith('a'))], NOW), ['recorded']);
   const again = await ledger.addItems(jobId, newItems(3, { prefix: 'more' }), 0, NOW);
-  assert.deepEqual(again, { kind: 'added', added: 0, duplicates: [0, 1, 2] });
+  assert.deepEqual(again, { kind: 'added', added: 0, duplicates: [0, 1, 2], differing: [] });
   assert.deepEqual(await jobOf(ledger, jobId), before);
   assert.equal(before.fenced, 0);
   await handle.probe();
@@ -158,7 +158,7 @@ test('while the log cannot be copied nothing is promised, and it is tried again 
   await assert.rejects(add('a'), /log in use/);
   await assert.rejects(add('b'), /log in use/);
   reader.close();
-  assert.deepEqual(await add('c'), { kind: 'added', added: 1, duplicates: [] });
+  assert.deepEqual(await add('c'), { kind: 'added', added: 1, duplicates: [], differing: [] });
 });
 
 test('a disk that stays sick fails every durable call, and none that is only applied', async (t) => {
@@ -225,7 +225,12 @@ test('a full disk takes nothing in halves, and goes on when there is room', asyn
 
   handle.limitSize(null);
   await handle.probe();
-  assert.deepEqual(await ledger.addItems(jobId, big, 0, NOW), { kind: 'added', added: 2000, duplicates: [] });
+  assert.deepEqual(await ledger.addItems(jobId, big, 0, NOW), {
+    kind: 'added',
+    added: 2000,
+    duplicates: [],
+    differing: [],
+  });
   assert.equal((await ledger.createJob(newJob({ jobId: 'job-2' }), big, NOW)).kind, 'created');
   assert.deepEqual(
     await ledger.settle(
@@ -255,7 +260,12 @@ test('what found room before the disk was full falls with its group, and can be 
     ['rejected', 'rejected'],
   );
   for (let seq = 0; seq < 60; seq += 1) assert.equal((await itemOf(ledger, jobId, `p-${seq}`)).seq, seq);
-  assert.deepEqual(await ledger.addItems(jobId, small, 0, NOW), { kind: 'added', added: 60, duplicates: [] });
+  assert.deepEqual(await ledger.addItems(jobId, small, 0, NOW), {
+    kind: 'added',
+    added: 60,
+    duplicates: [],
+    differing: [],
+  });
   assert.equal((await itemOf(ledger, jobId, 'small-59')).seq, 119);
   await checkBooks(ledger, jobId);
 });

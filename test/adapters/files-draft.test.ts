@@ -53,7 +53,9 @@ inRoom(
     await store.putAll([page, { ...KEEP, key: KEY, body: await drafted(room, 3) }]);
     assert.equal((await store.get(KEY))?.length, 600_000);
     await store.put('job/items/b/document.pdf', await drafted(room, 3), KEEP);
-    await assert.rejects(store.put(KEY, await drafted(room, 2), KEEP), KeyTaken);
+    const other = await drafted(room, 2);
+    await assert.rejects(store.put(KEY, other, KEEP), KeyTaken);
+    await store.put('job/items/a/attempt-2/document.pdf', other, KEEP);
     assert.deepEqual(await unfinished(root), []);
   },
   { linkSync: failing('EPERM') },
@@ -66,8 +68,10 @@ inRoom('a draft that nobody wants is gone from the disk', async (room) => {
   await draft.discard();
   await draft.discard();
   assert.deepEqual(await unfinished(root), []);
-  await assert.rejects(store.put(KEY, await drafted(room, 3), KEEP), KeyTaken);
-  await assert.rejects(store.putAll([{ ...KEEP, key: KEY, body: await drafted(room, 3) }]), KeyTaken);
+  const others = [await drafted(room, 3), await drafted(room, 3)] as const;
+  await assert.rejects(store.put(KEY, others[0], KEEP), KeyTaken);
+  await assert.rejects(store.putAll([{ ...KEEP, key: KEY, body: others[1] }]), KeyTaken);
+  for (const other of others) await other.discard();
   await assert.rejects(store.put('../x', await drafted(room, 3), KEEP));
   await assert.rejects(store.putAll([{ ...KEEP, key: '../x', body: await drafted(room, 3) }]));
   assert.deepEqual(await unfinished(root), []);

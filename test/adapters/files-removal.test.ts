@@ -129,7 +129,7 @@ for (const code of ['ENOSPC', 'EXDEV', 'EPERM', 'EMLINK']) {
     await putItems(room, 20);
     disk.renameSync = failing(code);
     assert.equal(await store.removeAll('job/'), 40);
-    assert.deepEqual(await readdir(root), ['.tmp']);
+    assert.deepEqual(await readdir(root), ['.store', '.tmp']);
     assert.deepEqual(await unfinished(root), []);
   });
 }
@@ -139,7 +139,7 @@ inRoom('on a disk without room for a folder a job is removed all the same', asyn
   await writeFile(join(root, 'job/a.html'), PAGE);
   disk.mkdirSync = failing('ENOSPC');
   assert.equal(await store.removeAll('job/'), 1);
-  assert.deepEqual(await readdir(root), []);
+  assert.deepEqual(await readdir(root), ['.store']);
 });
 
 inRoom('a disk that fails to move a job is storage trouble, and the job is still there', async (room) => {

@@ -117,7 +117,7 @@ for (const key of [
   'a/./b',
   'a\\b',
   'a\0b',
-  'A/b',
+  'A/NUL',
   '.tmp/x',
   'a/',
   'ä',
@@ -125,7 +125,7 @@ for (const key of [
   inRoom(`${JSON.stringify(key)} is refused as a key and nothing is written`, async ({ root, store }) => {
     await assert.rejects(store.put(key, HTML, KEEP), /safe segments/);
     await assert.rejects(store.get(key), /safe segments/);
-    assert.deepEqual(await readdir(root), []);
+    assert.deepEqual(await readdir(root), ['.store']);
   });
 }
 
@@ -281,6 +281,32 @@ inRoom('what a dead process left unfinished is swept up, and what is young is no
   assert.equal(await store.sweep(), 1);
   assert.deepEqual(await unfinished(root), ['young']);
   assert.notEqual(await store.get('job/a.html'), null);
+});
+
+inRoom('leftovers are swept again and again while the store is open', async ({ root, clock, store }) => {
+  await store.put('job/a.html', HTML, KEEP);
+  const stop = new AbortController();
+  const errors: unknown[] = [];
+  const sweeping = store.sweepEvery(60_000, stop.signal, (error) => errors.push(error));
+  for (const name of ['first', 'second']) {
+    await writeFile(join(root, '.tmp', name), 'half');
+    const longAgo = clock.now() / 1000 - 7200;
+    await utimes(join(root, '.tmp', name), longAgo, longAgo);
+    await clock.advance(60_000);
+    while ((await unfinished(root)).length > 0);
+  }
+  stop.abort();
+  await sweeping;
+  assert.deepEqual(errors, []);
+});
+
+inRoom('a clock that is set forward makes nothing old that is being written', async ({ root, clock, store }) => {
+  await store.put('job/a.html', HTML, KEEP);
+  await writeFile(join(root, '.tmp/young'), 'half');
+  clock.jump(3 * 3_600_000);
+  assert.equal(await store.sweep(), 0);
+  await clock.advance(2 * 3_600_000);
+  assert.equal(await store.sweep(), 1);
 });
 
 inRoom('a sweep of a store that nothing was put in finds nothing', async ({ store }) => {

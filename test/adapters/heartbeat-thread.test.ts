@@ -106,6 +106,27 @@ withOwner('a thread whose owner went away finds the next one', async (owner) => 
   await heartbeat.stop();
 });
 
+const unanswered: (() => void)[] = [];
+withOwner(
+  'a renewal that is never answered does not stop the thread; after a whole lease of them it connects again',
+  async (owner) => {
+    const troubles: string[] = [];
+    const heartbeat = startThread(owner, (error) => troubles.push(String(error)));
+    heartbeat.hold(0, { token: 'a', receipt: 'r' });
+    await owner.until(() => renewals(owner) >= 9);
+    assert.ok(troubles.some((trouble) => trouble.includes('not answered within')));
+    await heartbeat.stop();
+    // The owner does not close before it has answered.
+    for (const answer of unanswered) answer();
+  },
+  {
+    renew: async () => {
+      if (unanswered.length < 5) await new Promise<void>((answer) => unanswered.push(answer));
+      return [];
+    },
+  },
+);
+
 withOwner('a thread that is stopped says goodbye and asks no more', async (owner) => {
   const heartbeat = startThread(owner, assert.ifError);
   heartbeat.hold(0, { token: 'a', receipt: 'r' });

@@ -107,6 +107,58 @@ test('a beat that fails is told of, and the next one comes all the same', async 
   await heartbeat.stop();
 });
 
+test('a renewal that is never answered does not stop the beats, and all the others are heard', async () => {
+  const { clock, parts } = openBeat();
+  const asked: number[] = [];
+  const leases = {
+    renew: (): Promise<readonly string[]> => {
+      asked.push(clock.elapsed());
+      return asked.length === 1 ? new Promise(() => {}) : Promise.resolve(['token-a']);
+    },
+  };
+  const troubles: string[] = [];
+  const heartbeat = inProcessHeartbeat({ ...parts, leases, onTrouble: (error) => troubles.push(String(error)) });
+  const lost: string[] = [];
+  heartbeat.onLost((token) => lost.push(token));
+  heartbeat.hold(0, held('a'));
+  await clock.advance(LEASE_MS / 2 - 1);
+  assert.deepEqual([asked.length, lost], [1, []]);
+  await clock.advance(1);
+  assert.deepEqual([asked.length, lost], [2, ['token-a']]);
+  assert.deepEqual(troubles, [`NotAnswered: a renewal of leases was not answered within ${LEASE_MS / 4} ms`]);
+  await heartbeat.stop();
+  assert.equal(clock.sleepers, 0);
+});
+
+test('an answer that comes late still tells what is lost, and an error that comes late is not told again', async () => {
+  const { clock, parts } = openBeat();
+  const answers: ((lost: readonly string[]) => void)[] = [];
+  const failures: ((error: Error) => void)[] = [];
+  const leases = {
+    renew() {
+      const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+      answers.push(resolve);
+      failures.push(reject);
+      return promise;
+    },
+  };
+  const troubles: unknown[] = [];
+  const heartbeat = inProcessHeartbeat({ ...parts, leases, onTrouble: (error) => troubles.push(error) });
+  const lost: string[] = [];
+  heartbeat.onLost((token) => lost.push(token));
+  heartbeat.hold(0, held('a'));
+  heartbeat.hold(1, held('b'));
+  await clock.advance(LEASE_MS);
+  heartbeat.drop(1);
+  heartbeat.hold(1, held('c'));
+  answers[0]?.(['token-a', 'token-b']);
+  const told = troubles.length;
+  failures[1]?.(new Error('too late'));
+  await clock.advance(1);
+  assert.deepEqual([lost, troubles.length], [['token-a'], told], 'the slot of b has another lease by now');
+  await heartbeat.stop();
+});
+
 test('a table tells what its slots hold, and only that', () => {
   const table = LeaseTable.of(3);
   assert.deepEqual(table.read(), []);

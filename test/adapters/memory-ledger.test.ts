@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import type { Batch } from '../../src/adapters/memory/entries.ts';
 import { MemoryLedger, openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import type { JobEvent, JobRecord, Refusal } from '../../src/domain/job.ts';
+import { MANIFEST } from '../contract/ledger/hands.ts';
 import { NOW, newItems, newJob, partOf } from '../support/builders.ts';
+import { dueBy } from '../support/due-by.ts';
 
 /** The simulation plants bugs by overriding one step of the memory ledger. These are the steps that it relies on. */
 
@@ -14,7 +16,7 @@ async function withLateWorker(ledger: MemoryLedger) {
   const [lease] = await ledger.claim(dispatched?.refs ?? [], 'late', NOW + 1000, NOW);
   assert.ok(typeof lease === 'object');
   await ledger.renew([lease.token], NOW + 1000);
-  await ledger.expire(NOW + 1000, 0, 10);
+  await ledger.expire(dueBy(NOW + 1000, 0), 10);
   return lease;
 }
 
@@ -44,7 +46,12 @@ test('the guard of a job’s changes is one step: without it a job is completed 
   }
   const ledger = new Guardless();
   await withLateWorker(ledger);
-  assert.partialDeepStrictEqual(await ledger.changeJob('job-1', { kind: 'complete' }, NOW), { status: 'completed' });
+  assert.partialDeepStrictEqual(
+    await ledger.changeJob('job-1', { kind: 'complete', round: 1, manifest: MANIFEST }, NOW),
+    {
+      status: 'completed',
+    },
+  );
 });
 
 test('the count of deliveries is one step: without it a second attempt has the number of the first', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openMemoryQueue } from '../../src/adapters/memory/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { roomFor } from '../support/room.ts';
 
 const ref = { jobId: 'job-1', batchId: 'b-1', lane: 'http' } as const;
 
@@ -10,9 +11,9 @@ test('a queue that nobody waits at holds no timer', async () => {
   const queue = openMemoryQueue(clock);
   const stop = new AbortController();
   await queue.send([ref]);
-  await queue.receive('http', 1, 1000, stop.signal);
+  await queue.receive('http', roomFor(1), 1000, stop.signal);
   assert.equal(clock.sleepers, 0);
-  const waiting = queue.receive('http', 1, 1000, stop.signal);
+  const waiting = queue.receive('http', roomFor(1), 1000, stop.signal);
   await clock.turn();
   assert.equal(clock.sleepers, 1);
   stop.abort();
@@ -25,8 +26,8 @@ test('however many wait, one timer is enough', async () => {
   const queue = openMemoryQueue(clock);
   const stop = new AbortController();
   await queue.send([ref]);
-  await queue.receive('http', 1, 1000, stop.signal);
-  const waiting = [1, 2, 3].map(() => queue.receive('http', 1, 1000, stop.signal));
+  await queue.receive('http', roomFor(1), 1000, stop.signal);
+  const waiting = [1, 2, 3].map(() => queue.receive('http', roomFor(1), 1000, stop.signal));
   await clock.turn();
   assert.equal(clock.sleepers, 1);
   await clock.advance(1000);
@@ -40,7 +41,7 @@ test('two queues do not know each other’s receipts', async () => {
   const { signal } = new AbortController();
   await before.send([ref]);
   await after.send([ref]);
-  const [old] = await before.receive('http', 1, 1000, signal);
-  const [current] = await after.receive('http', 1, 1000, signal);
+  const [old] = await before.receive('http', roomFor(1), 1000, signal);
+  const [current] = await after.receive('http', roomFor(1), 1000, signal);
   assert.notEqual(old?.receipt, current?.receipt);
 });

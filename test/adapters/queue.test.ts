@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { openEmbeddedQueue } from '../../src/adapters/embedded/work-queue.ts';
 import type { Delivery } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { roomFor } from '../support/room.ts';
 import { batches } from './socket-owner.ts';
 
 const HIDE_MS = 10_000;
@@ -19,7 +20,7 @@ function idsOf(deliveries: readonly Delivery[]): string[] {
 
 test('whoever waits is served by the send itself, without a timer', async () => {
   const { clock, queue } = openQueue();
-  const waiting = queue.receive('http', 10, HIDE_MS, NEVER);
+  const waiting = queue.receive('http', roomFor(10), HIDE_MS, NEVER);
   assert.equal(clock.sleepers, 0);
   await queue.send(batches('a'));
   assert.deepEqual(idsOf(await waiting), ['a']);
@@ -27,7 +28,7 @@ test('whoever waits is served by the send itself, without a timer', async () => 
 
 test('several who wait share what comes, so that none idles while another has all', async () => {
   const { queue } = openQueue();
-  const waiting = [1, 2, 3].map(() => queue.receive('http', 100, HIDE_MS, NEVER));
+  const waiting = [1, 2, 3].map(() => queue.receive('http', roomFor(100), HIDE_MS, NEVER));
   await queue.send(batches('a', 'b', 'c', 'd', 'e', 'f', 'g'));
   assert.deepEqual((await Promise.all(waiting)).map(idsOf), [
     ['a', 'b', 'c'],
@@ -39,7 +40,7 @@ test('several who wait share what comes, so that none idles while another has al
 test('whoever came first is served first, and nobody is passed by one who comes later', async () => {
   const { queue } = openQueue();
   const served: string[] = [];
-  const receive = (name: string) => queue.receive('http', 1, HIDE_MS, NEVER).then(() => served.push(name));
+  const receive = (name: string) => queue.receive('http', roomFor(1), HIDE_MS, NEVER).then(() => served.push(name));
   const waiting = [receive('first'), receive('second'), receive('third')];
   await queue.send(batches('a', 'b'));
   await queue.send(batches('c'));
@@ -50,16 +51,16 @@ test('whoever came first is served first, and nobody is passed by one who comes 
 test('a timer runs only while somebody waits for something hidden', async () => {
   const { clock, queue } = openQueue();
   await queue.send(batches('a'));
-  const [delivery] = await queue.receive('http', 1, HIDE_MS, NEVER);
+  const [delivery] = await queue.receive('http', roomFor(1), HIDE_MS, NEVER);
   assert.equal(clock.sleepers, 0, 'nobody waits');
   const stop = new AbortController();
-  const waiting = queue.receive('http', 1, HIDE_MS, stop.signal);
+  const waiting = queue.receive('http', roomFor(1), HIDE_MS, stop.signal);
   assert.equal(clock.sleepers, 1);
   stop.abort();
   assert.deepEqual(await waiting, []);
   assert.equal(clock.sleepers, 0, 'nobody waits any more');
 
-  const served = queue.receive('http', 1, HIDE_MS, NEVER);
+  const served = queue.receive('http', roomFor(1), HIDE_MS, NEVER);
   assert.equal(clock.sleepers, 1);
   await queue.giveBack([delivery?.receipt ?? '']);
   await served;
@@ -69,7 +70,7 @@ test('a timer runs only while somebody waits for something hidden', async () => 
 test('a wall clock that jumps neither shows nor hides a message', async () => {
   const { clock, queue } = openQueue();
   await queue.send(batches('a'));
-  await queue.receive('http', 1, HIDE_MS, NEVER);
+  await queue.receive('http', roomFor(1), HIDE_MS, NEVER);
   clock.jump(10 * HIDE_MS);
   assert.equal((await queue.depth())[0]?.delivered, 1);
   clock.jump(-20 * HIDE_MS);
@@ -81,8 +82,8 @@ test('a receipt of an earlier life of the queue means nothing to the next one', 
   const clock = new FakeClock();
   const [old, young] = [openEmbeddedQueue(clock), openEmbeddedQueue(clock)];
   for (const queue of [old, young]) await queue.send(batches('a'));
-  const [delivery] = await old.receive('http', 1, HIDE_MS, NEVER);
-  await young.receive('http', 1, HIDE_MS, NEVER);
+  const [delivery] = await old.receive('http', roomFor(1), HIDE_MS, NEVER);
+  await young.receive('http', roomFor(1), HIDE_MS, NEVER);
   await young.ack([delivery?.receipt ?? '']);
   assert.equal((await young.depth())[0]?.delivered, 1);
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { encodeFrame, FrameReader } from '../../src/adapters/embedded/frame.ts';
+import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
 import { PROTOCOL_VERSION } from '../../src/adapters/embedded/protocol.ts';
 import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket-client.ts';
 import {
@@ -66,7 +67,14 @@ export class TestOwner {
       this.events.push(event);
       this.#tell();
     };
-    this.server = await serveWorkers({ ledger: noted, queue, socketPath, clock, onWorker });
+    this.server = await serveWorkers({
+      hostPauses: new EmbeddedHostPauses(),
+      ledger: noted,
+      queue,
+      socketPath,
+      clock,
+      onWorker,
+    });
   }
 
   worker(workerId = 'worker-1', role: 'main' | 'heartbeat' = 'main'): Promise<OwnerConnection> {

@@ -9,7 +9,9 @@ import fc from 'fast-check';
 import { encodeFrame, FrameReader, MAX_FRAME_BYTES, ProtocolError } from '../../src/adapters/embedded/frame.ts';
 import { HELLO_MS, PROTOCOL_VERSION } from '../../src/adapters/embedded/protocol.ts';
 import { connectToOwner, OwnerGone } from '../../src/adapters/embedded/socket-client.ts';
+import { roomForAnyJob } from '../../src/domain/slot-share.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { roomFor } from '../support/room.ts';
 import { batches, framesOf, helloOf, withOwner } from './socket-owner.ts';
 
 const HIDE_MS = 30_000;
@@ -108,7 +110,7 @@ withOwner(
   async (owner) => {
     const words = framesOf(
       helloOf('doomed'),
-      ['calls', [1, 'receive', 'http', 10, HIDE_MS], [2, 'begin', 'a', 1]],
+      ['calls', [1, 'receive', 'http', roomForAnyJob(10), HIDE_MS], [2, 'begin', 'a', 1]],
       ['calls', [3, 'claim', batches('a'), 9, 1]],
     );
     await owner.queue.send(batches('a', 'b'));
@@ -200,7 +202,11 @@ for (const [what, words] of Object.entries(OWNER_GARBAGE)) {
       words,
       async () => {
         const worker = await owner.worker();
-        const calls = [worker.leases.begin('a', 1), worker.queue.ack([]), worker.queue.receive('http', 1, 1, NEVER)];
+        const calls = [
+          worker.leases.begin('a', 1),
+          worker.queue.ack([]),
+          worker.queue.receive('http', roomFor(1), 1, NEVER),
+        ];
         for (const call of calls) await assert.rejects(call, OwnerGone);
         await worker.closed;
         await assert.rejects(worker.leases.begin('a', 1), OwnerGone);
@@ -246,7 +252,7 @@ test('when the owner is killed its workers know at once', { timeout: 20_000 }, a
     const parts = { socketPath, workerId: 'w', role: 'main', clock: new FakeClock() } as const;
     const worker = await connectToOwner({ ...parts, signal: NEVER });
     assert.equal(await worker.leases.begin('a', 1), true);
-    const refused = assert.rejects(worker.queue.receive('http', 1, 1, NEVER), OwnerGone);
+    const refused = assert.rejects(worker.queue.receive('http', roomFor(1), 1, NEVER), OwnerGone);
     child.kill('SIGKILL');
     await refused;
     await worker.closed;

@@ -7,9 +7,11 @@ import { FrameReader } from '../../src/adapters/embedded/frame.ts';
 import { PROTOCOL_VERSION } from '../../src/adapters/embedded/protocol.ts';
 import { OwnerGone, OwnerRefused } from '../../src/adapters/embedded/socket-client.ts';
 import type { ServeParts } from '../../src/adapters/embedded/socket-server.ts';
+import { roomForAnyJob } from '../../src/domain/slot-share.ts';
 import type { ClaimAnswer, SettlePart } from '../../src/ports/ledger.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
+import { roomFor } from '../support/room.ts';
 import { batches, framesOf, helloOf, withOwner } from './socket-owner.ts';
 
 const HIDE_MS = 30_000;
@@ -95,6 +97,21 @@ const BAD_SETTLEMENTS: Record<string, unknown> = {
   'a version that is none': [{ ...settlement(1), items: [{ ...settlement(1).items[0], scraperVersion: 2 }] }],
   'a version too long': [{ ...settlement(1), items: [{ ...settlement(1).items[0], scraperVersion: 'x'.repeat(101) }] }],
   'a version and more': [{ ...settlement(1), items: [{ ...settlement(1).items[0], scraperVersion: '2', extra: 1 }] }],
+  'a failed item with an artifact that is none': [
+    {
+      ...settlement(1),
+      items: [
+        {
+          ...settlement(1).items[0],
+          outcome: {
+            kind: 'failed',
+            failure: { type: 'blocked', message: '', cause: null, retryAfterMs: null },
+            artifacts: [{ kind: 'html' }],
+          },
+        },
+      ],
+    },
+  ],
   'an unknown failure': [
     {
       ...settlement(1),
@@ -151,6 +168,7 @@ withOwner('every kind of settlement that the engine makes passes', async (owner)
       { ...item, outcome: { kind: 'skipped', reason: 'cached' } },
       { ...item, scraperVersion: 'x'.repeat(100) },
       { ...item, outcome: { kind: 'failed', failure } },
+      { ...item, outcome: { kind: 'failed', failure, artifacts: [artifact] } },
       { ...item, outcome: { kind: 'failed', failure: { ...failure, cause: 'c', retryAfterMs: null } } },
     ],
   };
@@ -183,7 +201,7 @@ withOwner('what a dead worker had received goes to another at once, and its leas
   const other = await owner.worker('other');
   await owner.queue.send(batches('a', 'b'));
   await owner.until(() => owner.calls('claim').length === 2);
-  const waiting = other.queue.receive('http', 5, HIDE_MS, NEVER);
+  const waiting = other.queue.receive('http', roomFor(5), HIDE_MS, NEVER);
   child.kill('SIGKILL');
   const again = await waiting;
   assert.deepEqual(again.map(({ ref }) => ref.batchId).sort(), ['a', 'b']);
@@ -193,13 +211,13 @@ withOwner('what a dead worker had received goes to another at once, and its leas
 
 withOwner('a worker that dies while it waits for work stands in nobody’s way', async (owner) => {
   const stranger = await owner.stranger();
-  stranger.say(helloOf('worker-1'), ['calls', [1, 'receive', 'http', 1, HIDE_MS], [2, 'begin', 'a', 1]]);
+  stranger.say(helloOf('worker-1'), ['calls', [1, 'receive', 'http', roomForAnyJob(1), HIDE_MS], [2, 'begin', 'a', 1]]);
   await stranger.hears(2);
   stranger.socket.destroy();
   await owner.left();
   const other = await owner.worker('other');
   await owner.queue.send(batches('a'));
-  const [delivery] = await other.queue.receive('http', 1, HIDE_MS, NEVER);
+  const [delivery] = await other.queue.receive('http', roomFor(1), HIDE_MS, NEVER);
   assert.equal(delivery?.ref.batchId, 'a');
 });
 
@@ -211,20 +229,20 @@ function spawnWorker(socketPath: string, workerId: string): ChildProcess {
 withOwner('a worker that says goodbye is not taken for dead', async (owner) => {
   const worker = await owner.worker();
   await owner.queue.send(batches('a'));
-  await worker.queue.receive('http', 1, HIDE_MS, NEVER);
+  await worker.queue.receive('http', roomFor(1), HIDE_MS, NEVER);
   await worker.close();
   const left = await owner.left();
   assert.deepEqual([left.reason, left.abandoned], ['bye', 0]);
   assert.deepEqual(owner.calls('abandon'), []);
   const other = await owner.worker('other');
-  const [again] = await other.queue.receive('http', 1, HIDE_MS, NEVER);
+  const [again] = await other.queue.receive('http', roomFor(1), HIDE_MS, NEVER);
   assert.equal(again?.ref.batchId, 'a', 'what it forgot to give back is given back');
 });
 
 withOwner('what was acknowledged or given back is not given back a second time', async (owner) => {
   const stranger = await owner.stranger();
   await owner.queue.send(batches('a', 'b', 'c'));
-  stranger.say(helloOf('worker-1'), ['calls', [1, 'receive', 'http', 3, HIDE_MS]]);
+  stranger.say(helloOf('worker-1'), ['calls', [1, 'receive', 'http', roomForAnyJob(3), HIDE_MS]]);
   const [, replies] = await stranger.hears(2);
   const deliveries = ((replies as unknown[])[1] as [number, { receipt: string }[]])[1];
   const receipts = deliveries.map(({ receipt }) => receipt);
@@ -242,7 +260,7 @@ withOwner('a heartbeat can renew and nothing else, and its end is not the end of
   assert.deepEqual(await heartbeat.leases.renew(['a'], 5), []);
   await heartbeat.queue.extend(['r'], 5);
   await assert.rejects(heartbeat.leases.claim(batches('a'), 'worker-1', 1, 1), { name: 'BadCall' });
-  await assert.rejects(heartbeat.queue.receive('http', 1, 1, NEVER), { name: 'BadCall' });
+  await assert.rejects(heartbeat.queue.receive('http', roomFor(1), 1, NEVER), { name: 'BadCall' });
   await heartbeat.close();
   assert.equal(await worker.leases.begin('a', 1), true);
   assert.deepEqual(owner.calls('abandon'), []);
@@ -306,7 +324,7 @@ withOwner(
 
 withOwner('an owner that stops abandons nobody, and tells all', async (owner) => {
   const worker = await owner.worker();
-  const receiving = worker.queue.receive('http', 1, HIDE_MS, NEVER);
+  const receiving = worker.queue.receive('http', roomFor(1), HIDE_MS, NEVER);
   const refused = assert.rejects(receiving, OwnerGone);
   await owner.server?.close();
   await refused;
@@ -318,19 +336,19 @@ withOwner('an owner that stops abandons nobody, and tells all', async (owner) =>
 withOwner('a receiver that is told to stop has nothing, even if something was on its way', async (owner) => {
   const worker = await owner.worker();
   const stop = new AbortController();
-  const receiving = worker.queue.receive('http', 1, HIDE_MS, stop.signal);
+  const receiving = worker.queue.receive('http', roomFor(1), HIDE_MS, stop.signal);
   await worker.queue.ack([]);
   await owner.queue.send(batches('a'));
   stop.abort();
   assert.deepEqual(await receiving, []);
-  const [again] = await worker.queue.receive('http', 1, HIDE_MS, NEVER);
+  const [again] = await worker.queue.receive('http', roomFor(1), HIDE_MS, NEVER);
   assert.equal(again?.ref.batchId, 'a');
 });
 
 withOwner('a receiver that is told to stop stands in nobody’s way', async (owner) => {
   const worker = await owner.worker();
   const stop = new AbortController();
-  const receiving = worker.queue.receive('http', 1, HIDE_MS, stop.signal);
+  const receiving = worker.queue.receive('http', roomFor(1), HIDE_MS, stop.signal);
   await worker.queue.ack([]);
   stop.abort();
   await receiving;
@@ -362,7 +380,7 @@ withOwner(
   async (owner) => {
     const worker = await owner.worker();
     await owner.queue.send(batches('a', 'b'));
-    const taken = await worker.source.take('http', 5, HIDE_MS, NEVER);
+    const taken = await worker.source.take('http', roomFor(5), HIDE_MS, NEVER);
     assert.deepEqual(
       taken.map(({ delivery, answer }) => [delivery.ref.batchId, typeof answer === 'object' && answer.token]),
       [
@@ -381,7 +399,7 @@ withOwner(
   async (owner) => {
     const worker = await owner.worker();
     const stop = new AbortController();
-    const taking = worker.source.take('http', 1, HIDE_MS, stop.signal);
+    const taking = worker.source.take('http', roomFor(1), HIDE_MS, stop.signal);
     await worker.queue.ack([]);
     await owner.queue.send(batches('a'));
     stop.abort();

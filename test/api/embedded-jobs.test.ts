@@ -2,9 +2,11 @@ import { startService } from './service.ts';
 import { createCases } from './suite/create-cases.ts';
 import { jobCases } from './suite/job-cases.ts';
 import { openClient } from './suite/made-jobs.ts';
+import { removalCases } from './suite/removal-cases.ts';
 import { stateCases } from './suite/state-cases.ts';
 
 const client = await openClient(startService);
 createCases(client);
 jobCases(client);
+removalCases(client);
 await stateCases(client, startService);

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { openMemoryHostPauses } from '../../src/adapters/memory/host-pauses.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { ProblemAnswer } from '../../src/controller/api/answers.ts';
 import { startApi } from '../../src/controller/api/start-api.ts';
@@ -21,31 +24,44 @@ const SHIPPED = fileURLToPath(new URL('../../scrapers', import.meta.url));
 /** The API on an engine in this process, whose disk fails when it is told to. */
 async function startFragile() {
   const disk = { isFailing: false };
-  const engine = await openEngineHere(tempDataDir(), {
+  const dataDir = tempDataDir();
+  const engine = await openEngineHere(dataDir, {
     async sync() {
       if (disk.isFailing) throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' });
     },
   });
   const { ledger, store, queue, clock, events, controller, embedded } = engine;
   const parts = {
-    ...{ ledger, store, links: null, queue, clock, events, faults: NO_FAULTS, version: '0.0.0' },
+    ...{
+      ledger,
+      store,
+      links: null,
+      queue,
+      hostPauses: openMemoryHostPauses(),
+      clock,
+      events,
+      faults: NO_FAULTS,
+      version: '0.0.0',
+    },
     digest: (text: string) => hash('sha256', text),
     catalog: catalogOf(await loadScrapers([SHIPPED])),
+    defaultScraper: 'example-mock',
     standing: () => controller.standing(),
     onStorageTrouble: (message: string) => controller.storageTrouble(message),
   };
   const config = loadConfig({ port: 0, logLevel: 'silent' }, {});
-  const { url, close } = await startApi(parts, config, openLog(config));
+  const { url, drain, close } = await startApi(parts, config, openLog(config));
   const stop = async () => {
     disk.isFailing = false;
     embedded.limitSize(null);
-    await close(1000);
+    await drain(1000);
+    await close();
     await engine.stop();
   };
   after(stop);
   const recovered = () => nextEvent(engine, ({ kind }) => kind === 'storage-recovered');
   const client = await Client.of({ url, ask: (method, path, asked = {}) => ask(url + path, method, asked), stop });
-  return { client, disk, embedded, recovered };
+  return { client, disk, embedded, recovered, dataDir };
 }
 
 interface Ready {
@@ -92,6 +108,54 @@ test('while the disk fails nothing is taken, the service says so and is not read
   assert.ok(again.status === 200 || again.status === 201, again.text);
   assert.equal((await client.ended('promised')).summary.success, 3);
 });
+
+for (const [what, happen] of [
+  ['deleted', (dataDir: string) => rmSync(dataDir, { recursive: true })],
+  ['moved away', (dataDir: string) => renameSync(dataDir, `${dataDir}-away`)],
+  [
+    'overwritten',
+    (dataDir: string) => writeFileSync(join(dataDir, 'ledger.db'), new Uint8Array(100_000), { flag: 'r+' }),
+  ],
+] as const) {
+  test(`a ledger that is ${what} while the service runs: no job is taken, and it is not ready`, async () => {
+    const { client, dataDir } = await startFragile();
+    const json = { job_id: 'promised', scraper_id: 'example-noop', items: noopItems(3) };
+    await client.create({ ...json, job_id: 'before', hold: true });
+    happen(dataDir);
+    const { status, json: problem } = await client.ask('POST', '/jobs', { json });
+    const { code, detail } = problem as ProblemAnswer;
+    assert.deepEqual([status, code], [503, 'storage_trouble']);
+    assert.match(detail, /ledger\.db was .* by another program .* Stop Trawl, .* and start again\.$/);
+    const [answered, ready, storage] = await readiness(client);
+    assert.deepEqual([answered, ready, storage?.ok], [503, false, false]);
+    assert.match(storage?.message ?? '', /by another program/);
+    // What it had is still read.
+    assert.equal((await client.ask('GET', '/jobs/before')).status, 200);
+    assert.equal((await client.ask('POST', '/jobs/before/start')).status, 503);
+  });
+}
+
+test('while results/ is moved away the service is not ready, says so, and goes on by itself when it is back', async () => {
+  const { client, recovered, dataDir } = await startFragile();
+  const [root, away] = [join(dataDir, 'results'), join(dataDir, 'away')];
+  await client.create({ job_id: 'waits', scraper_id: 'example-slow', items: slowItems(30) });
+  renameSync(root, away);
+  const isWell = recovered();
+  while ((await readiness(client))[1]);
+  const [status, , storage] = await readiness(client);
+  assert.equal(status, 503);
+  assert.match(storage?.message ?? '', /results is missing: put it back|a worker could not store/);
+  renameSync(away, root);
+  await isWell;
+  assert.deepEqual(await readiness(client), WELL);
+  const { summary } = await client.ended('waits');
+  assert.deepEqual([summary.success, summary.failed], [30, 0]);
+});
+
+/** They keep bytes, and take long enough that something can happen meanwhile. */
+function slowItems(count: number) {
+  return noopItems(count).map((item) => ({ ...item, input: { ms: 20, bytes: 100 } }));
+}
 
 test('items for which there is no room are refused, and those sent again are taken once there is', async () => {
   const { client, embedded, recovered } = await startFragile();

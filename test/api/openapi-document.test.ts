@@ -139,6 +139,8 @@ test('headers are told: those that a request may have, and those that come with 
     parameters.filter((each) => each.in === 'header').map(({ name }) => `${operationId} ${name}`),
   );
   assert.deepEqual(taken.sort(), [
+    'addItems Content-Encoding',
+    'createJob Content-Encoding',
     'createJob Idempotency-Key',
     'downloadArtifact Accept-Encoding',
     'downloadArtifact If-None-Match',

@@ -136,6 +136,12 @@ test('Node, open files, processes and egress are judged by what they are', () =>
     checkEgress(inspect(config), config).map(({ result }) => result),
     ['problem', 'ok', 'warning'],
   );
+  const judged = (dnsServers: string) => {
+    const named = loadConfig({ dnsServers }, {});
+    return checkEgress(inspect(named), named).map(({ result, message }) => `${result}: ${message}`);
+  };
+  assert.deepEqual(judged('9.9.9.9'), ['ok: private addresses are refused', 'ok: names are looked up at 9.9.9.9']);
+  assert.match(judged('dns.google')[0] ?? '', /^problem: TRAWL_DNS_SERVERS: dns\.google is not a DNS server/);
 });
 
 test('the text has a line per check, its advice below it, and a sum', () => {

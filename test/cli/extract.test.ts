@@ -49,10 +49,7 @@ test('a newer parse over the pages of a job: what is different is shown, and the
 
   const seen = await run('extract', 'old', '--scraper', 'owners-again', '--job-id', 'new');
   assert.match(seen.stderr, /Job new reads 4 pages of old\./);
-  assert.match(
-    seen.stdout,
-    /^2 of 3 items would be different\. 1 item could not be read, and keeps its old data\.\n\n/,
-  );
+  assert.match(seen.stdout, /^2 of 3 items would be different\. 1 item could not be read, and stays as it is\.\n\n/);
   assert.match(seen.stdout, /FIELD {2}CHANGED .*\nowner {8}2 {6}0 {8}0 {2}1: "SMITH \/1" → "SMITH \/1 J"\n/);
   const command = 'trawl extract old --scraper owners-again --job-id new --replace';
   assert.ok(seen.stderr.endsWith(`The data of old are as they were. To replace them:\n  ${command}\n`), seen.stderr);
@@ -84,6 +81,7 @@ test('changes are told by field, with what was there before and after, however o
     state: 'complete',
     compared: 1200,
     total: 1200,
+    recovered: 0,
     replaced: false,
   } as const;
   const fields = [{ field: 'bills[].amount', items: 1000, added: 0, removed: 7, examples: [example] }];
@@ -93,5 +91,9 @@ test('changes are told by field, with what was there before and after, however o
   assert.equal(
     changesText({ ...changes, changed: 0, failed: 0, fields: [] }),
     '0 of 1,200 items would be different.\n',
+  );
+  assert.match(
+    changesText({ ...changes, changed: 300, recovered: 300, failed: 2, fields: [] }),
+    /^300 of 1,200 items would be different\. 300 items that had failed would become successes\. 2 items could not be read, and stay as they are\.\n$/,
   );
 });

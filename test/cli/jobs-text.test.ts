@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { type Column, statusStyle, tableText } from '../../src/cli/client/table.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
 import { formatTook, printable } from '../../src/cli/format.ts';
-import { command, exitCodeOfJob, jobEndText, jobText } from '../../src/cli/jobs/job-text.ts';
+import { command, deletedText, exitCodeOfJob, jobEndText, jobText } from '../../src/cli/jobs/job-text.ts';
 import { keyValues } from '../../src/cli/jobs/options.ts';
 import { resultsText } from '../../src/cli/jobs/results.ts';
 import { retriedText } from '../../src/cli/jobs/retry.ts';
@@ -24,7 +24,7 @@ function jobOf(changes: Partial<JobAnswer> = {}): JobAnswer {
     workers: { total: 10, completed: 10, in_flight: 0, limit: 3 },
     policy: policySchema.parse({}),
     breaker: { state: 'closed', since: null, probe_at: null, finished: 10, failed: 2, consecutive_failures: 0 },
-    results: { ready: true, parts: 1 },
+    results: { ready: true, scraper_versions: ['1.0.0'], parts: 1 },
     ...changes,
   } as JobAnswer;
 }
@@ -45,6 +45,14 @@ test('how a job stands is told with what to type next, for each of its states', 
   assert.deepEqual(steps({ status: 'paused' }), ['resume', 'retry']);
   assert.deepEqual(steps({ status: 'cancelled' }), []);
   assert.match(jobText(jobOf({ status: 'pending', held: true })), /^Job j: held until it is started\n/);
+});
+
+test('a job that is being deleted is told as such, and there is nothing to type next', () => {
+  const text = jobText(jobOf({ status: 'paused', removing: true }));
+  assert.match(stripVTControlCharacters(text), /^Job j: paused, being deleted\n/);
+  assert.doesNotMatch(text, /trawl jobs/);
+  assert.match(deletedText('j', false), /^Job j and its results are deleted/);
+  assert.match(deletedText('j', true), /^Job j is being deleted\. Its id can be used again when/);
 });
 
 test('nothing that a server says steers the terminal', () => {

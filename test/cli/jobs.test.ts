@@ -41,7 +41,7 @@ test('a list becomes a job that is watched to its end, and its results come back
   ]);
   const shown = JSON.parse(asJson.stdout);
   assert.deepEqual([shown.status, shown.labels, shown.summary.success], ['completed', { c: 'd=e' }, 40]);
-  assert.match(asText.stdout, /^Job a\/b: completed\n {2}scraper {3}example-mock 1\.0\.0\n/);
+  assert.match(asText.stdout, /^Job a\/b: completed\n {2}scraper {3}example-mock 1\.1\.0\n/);
   assert.match(listed.stdout, /^JOB .*\na\/b {2}completed {2}example-mock {2}100 % {5}40 {2}40 {7}0 /);
   assert.equal(watched.code, EXIT.done);
 
@@ -161,9 +161,10 @@ test('watching outlives a restart of the server, and Ctrl-C ends the watching on
   const list = writeLines(
     tempFolder(),
     'items.jsonl',
-    Array.from({ length: 60 }, (_, n) => ({ n, ms: 100 })),
+    Array.from({ length: 60 }, (_, n) => ({ n, ms: 500 })),
   );
-  const create = ['jobs', 'create', 'example-slow', '--items', list, '--job-id', 's', '--concurrency', '2'];
+  // One at a time, so that the job lasts until both commands have begun to watch it, also on a busy machine.
+  const create = ['jobs', 'create', 'example-slow', '--items', list, '--job-id', 's', '--concurrency', '1'];
   assert.equal((await trawl(create, env)).code, EXIT.done);
 
   const impatient = startTrawl(['jobs', 'watch', 's'], env);
@@ -179,6 +180,10 @@ test('watching outlives a restart of the server, and Ctrl-C ends the watching on
   await watching.shows(/Trying again; the job goes on/);
   await startService({ dataDir, port: Number(new URL(url).port) });
   await watching.shows(/Connected again/);
+  const execution_policy = { throttling: { max_concurrent_workers: 60 } };
+  const headers = { 'content-type': 'application/json' };
+  const faster = await fetch(`${url}/jobs/s`, { method: 'PATCH', headers, body: JSON.stringify({ execution_policy }) });
+  assert.equal(faster.status, 200, await faster.text());
   const { code, stdout } = await watching.ended;
   assert.match(stdout, /60 of 60 \(100 %\): 60 ok, 0 failed/);
   assert.equal(code, EXIT.done);

@@ -1,5 +1,6 @@
 import { after } from 'node:test';
 import { startDynamoLedgers } from './dynamo-ledgers.ts';
+import { hostPausesContract } from './host-pauses-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 
@@ -9,3 +10,4 @@ after(() => ledgers.stop());
 // Generated sequences are in aws-sequences.test.ts.
 ledgerContract('DynamoDB', ledgers.open, { runs: 0 });
 leadershipContract('DynamoDB', ledgers.open);
+hostPausesContract('DynamoDB', ledgers.open);

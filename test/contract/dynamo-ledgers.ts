@@ -1,4 +1,5 @@
 import { openAwsClients } from '../../src/adapters/aws/clients.ts';
+import { DynamoHostPauses } from '../../src/adapters/aws/host-pauses.ts';
 import { openDynamoLedger } from '../../src/adapters/aws/ledger.ts';
 import { provisionTable } from '../../src/adapters/aws/provision/table.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
@@ -20,7 +21,8 @@ export async function startDynamoLedgers() {
       tables += 1;
       const tableName = `ledger-${process.pid}-${tables}`;
       await provisionTable({ dynamo, tableName, clock, signal: new AbortController().signal });
-      return openDynamoLedger({ dynamo, tableName, clock, listen: false });
+      const hostPauses = new DynamoHostPauses({ dynamo, tableName, clock });
+      return { ...openDynamoLedger({ dynamo, tableName, clock, listen: false }), hostPauses };
     },
     async stop() {
       clients.close();

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
 import { openEmbeddedLedger } from '../../src/adapters/embedded/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { hostPausesContract } from './host-pauses-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 
@@ -22,3 +24,4 @@ async function openTemporary() {
 
 ledgerContract('embedded', openTemporary, { runs: 50 });
 leadershipContract('embedded', openTemporary);
+hostPausesContract('embedded', async () => ({ hostPauses: new EmbeddedHostPauses(), close() {} }));

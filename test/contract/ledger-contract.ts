@@ -1,13 +1,16 @@
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { cancelCases } from './ledger/cancel-cases.ts';
 import { changeCases } from './ledger/change-cases.ts';
+import { clampCases } from './ledger/clamp-cases.ts';
 import { dispatchCases } from './ledger/dispatch-cases.ts';
+import { draftCases } from './ledger/draft-cases.ts';
 import { extractionCases } from './ledger/extraction-cases.ts';
 import { itemCases } from './ledger/item-cases.ts';
 import { jobCases } from './ledger/job-cases.ts';
 import { leaseCases } from './ledger/lease-cases.ts';
 import { modelCases, type Sequences } from './ledger/model-cases.ts';
 import { poisonCases } from './ledger/poison-cases.ts';
+import { recoverCases } from './ledger/recover-cases.ts';
 import { removalCases } from './ledger/removal-cases.ts';
 import { retryCases } from './ledger/retry-cases.ts';
 import { settleCases } from './ledger/settle-cases.ts';
@@ -25,14 +28,17 @@ export function ledgerContract(
   suite(`ledger on ${name}`, open, options, (add) => {
     jobCases(add);
     itemCases(add);
+    draftCases(add);
     dispatchCases(add);
     leaseCases(add);
+    clampCases(add);
     settleCases(add);
     poisonCases(add);
     cancelCases(add);
     retryCases(add);
     changeCases(add);
     extractionCases(add);
+    recoverCases(add);
     removalCases(add);
     if (runs > 0) modelCases(add, open, { runs, commands });
   });

@@ -1,8 +1,11 @@
+import { openMemoryHostPauses } from '../../src/adapters/memory/host-pauses.ts';
 import { openMemoryLeadership } from '../../src/adapters/memory/leadership.ts';
 import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
 import { openMemoryQueue } from '../../src/adapters/memory/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { FoldingStore } from '../support/folding-store.ts';
+import { hostPausesContract } from './host-pauses-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 import { resultStoreContract } from './result-store-contract.ts';
@@ -12,7 +15,11 @@ const close = () => {};
 
 ledgerContract('memory', async () => ({ ledger: openMemoryLedger(), close }));
 resultStoreContract('memory', async () => ({ store: openMemoryResultStore(), close }));
+resultStoreContract('a disk that folds case', async () => {
+  return { store: new FoldingStore(openMemoryResultStore()), close };
+});
 leadershipContract('memory', async () => ({ leadership: openMemoryLeadership(), close }));
+hostPausesContract('memory', async () => ({ hostPauses: openMemoryHostPauses(), close }));
 workQueueContract('memory', async () => {
   const clock = new FakeClock();
   return { queue: openMemoryQueue(clock), advance: (ms) => clock.advance(ms), close };

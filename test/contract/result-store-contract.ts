@@ -65,6 +65,18 @@ export function resultStoreContract(
       for (const answer of answers) if (answer.status === 'rejected') assert.ok(answer.reason instanceof KeyTaken);
     });
 
+    add('keys that differ only in case are two keys, or one whose first bytes stay', async ({ store }) => {
+      const [upper, lower] = ['job-1/items/503-51-079A/data.json', 'job-1/items/503-51-079a/data.json'];
+      assert.equal((await store.put(upper, bytes('first'), KEEP)).key, upper);
+      const isApart = await store.put(lower, bytes('second'), KEEP).then(
+        ({ key }) => key === lower,
+        (error: unknown) => !(error instanceof KeyTaken),
+      );
+      assert.ok(same(await store.get(upper), bytes('first')));
+      assert.ok(same(await store.get(lower), bytes(isApart ? 'second' : 'first')));
+      assert.equal(await store.removeAll('job-1/'), isApart ? 2 : 1);
+    });
+
     add('many who put the same bytes at the same time all succeed', async ({ store }) => {
       const body = noise(100_000);
       const answers = await Promise.all(Array.from({ length: 8 }, () => store.put(KEY, body, KEEP)));
@@ -109,6 +121,36 @@ export function resultStoreContract(
       assert.equal(await store.removeAll('job-1/'), 0);
       assert.equal(await store.removeAll('nobody/'), 0);
       await store.put('job-1/a.json', bytes('other'), KEEP);
+    });
+
+    add('a removal that is stopped removes nothing more, and the next one ends it', async ({ store }) => {
+      const keys = Array.from({ length: 7 }, (_, index) => `job-1/items/p-${index}/data.json`);
+      for (const key of keys) await store.put(key, bytes(key), KEEP);
+      let clears = 0;
+      const onClear = () => {
+        clears += 1;
+      };
+      assert.equal(await store.removeAll('job-1/', { mayGoOn: () => false, onClear }), null);
+      for (const key of keys) assert.ok(same(await store.get(key), bytes(key)));
+      assert.equal(clears, 0);
+      assert.equal(await store.removeAll('job-1/', { mayGoOn: () => true, onClear }), 7);
+      assert.equal(clears, 1);
+    });
+
+    add('a removal says when no key is left, and what is put from then on stays', async ({ store }) => {
+      const keys = ['job-1/a.json', 'job-1/items/p-0/data.json'];
+      for (const key of keys) await store.put(key, bytes('old'), KEEP);
+      const seen: Promise<unknown>[] = [];
+      const onClear = () => {
+        for (const key of keys) seen.push(store.put(key, bytes('new'), KEEP));
+      };
+      await store.removeAll('job-1/', { mayGoOn: () => true, onClear });
+      assert.equal(seen.length, keys.length);
+      await Promise.all(seen);
+      for (const key of keys) assert.ok(same(await store.get(key), bytes('new')));
+      let clears = 0;
+      await store.removeAll('nobody/', { mayGoOn: () => true, onClear: () => clears++ });
+      assert.equal(clears, 1, 'also where there was nothing');
     });
 
     add('what is put together is read back one by one, and answered in order', async ({ store }) => {
@@ -235,18 +277,40 @@ export function resultStoreContract(
       for (const pieces of Object.values(DRAFTS)) {
         const put = await drafted(store, pieces);
         await store.put(KEY, put, REPLACE);
-        const taken = await drafted(store, pieces);
-        await store.put('job-1/other.pdf', bytes('other'), REPLACE);
-        await assert.rejects(store.put('job-1/other.pdf', taken, KEEP), KeyTaken);
         const discarded = await drafted(store, pieces);
         await discarded.discard();
-        for (const draft of [put, taken, discarded]) {
+        for (const draft of [put, discarded]) {
           await assert.rejects(draft.write(bytes('x')), /already/);
           await assert.rejects(store.put('job-1/more.pdf', draft, KEEP), /already/);
           await draft.discard();
         }
         assert.ok(same(await store.get(KEY), Buffer.concat(pieces)));
         assert.equal(await store.get('job-1/more.pdf'), null);
+      }
+    });
+
+    add('drafts whose put met a taken key are put under another, or discarded', async ({ store }) => {
+      await store.put('job-1/taken/data.json', bytes('other'), KEEP);
+      for (const [name, pieces] of Object.entries(DRAFTS)) {
+        const [whole, draft] = [Buffer.concat(pieces), await drafted(store, pieces)];
+        await store.put(`job-1/taken/${name}.pdf`, bytes('another document'), KEEP);
+        await assert.rejects(store.put(`job-1/taken/${name}.pdf`, draft, KEEP), KeyTaken, name);
+        await assert.rejects(draft.write(bytes('x')), /already/);
+        // Here the draft itself has found a place when the put fails.
+        const puts = (folder: string) => [
+          { ...item('', ''), key: `${folder}/${name}-new.pdf`, body: draft },
+          { ...item('', '{}'), key: `${folder}/data.json` },
+        ];
+        await assert.rejects(store.putAll(puts('job-1/taken')), KeyTaken, name);
+        const [stored] = await store.putAll(puts(`job-1/free-${name}`));
+        assert.equal(stored?.sha256, sha256(whole), name);
+        assert.ok(same(await store.get(`job-1/free-${name}/${name}-new.pdf`), whole), name);
+        await assert.rejects(store.put('job-1/more.pdf', draft, KEEP), /already/);
+
+        const unwanted = await drafted(store, pieces);
+        await assert.rejects(store.put(`job-1/taken/${name}.pdf`, unwanted, KEEP), KeyTaken, name);
+        await unwanted.discard();
+        await assert.rejects(store.put('job-1/more.pdf', unwanted, KEEP), /already/);
       }
     });
 
@@ -257,8 +321,8 @@ export function resultStoreContract(
     });
 
     add('a key that is no path of safe segments is refused', async ({ store }) => {
-      const unsafe = ['', '/', '/a', 'a/', 'a//b', '.', '..', '../a', 'a/../b', 'a/./b', '.a', 'a\\b', 'a b', 'A', 'ä'];
-      unsafe.push('a\0b', 'c:a', 'nul', 'a/con.html', 'a\n', '%2e%2e/a', `${'x'.repeat(101)}`);
+      const unsafe = ['', '/', '/a', 'a/', 'a//b', '.', '..', '../a', 'a/../b', 'a/./b', '.a', 'a\\b', 'a b', 'ä'];
+      unsafe.push('a\0b', 'c:a', 'nul', 'NUL', 'a/con.html', 'a/Con.html', 'a\n', '%2e%2e/a', `${'x'.repeat(101)}`);
       for (const key of unsafe) {
         await assert.rejects(store.put(key, bytes('x'), KEEP), `put ${JSON.stringify(key)}`);
         await assert.rejects(store.get(key), `get ${JSON.stringify(key)}`);

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
 import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket-client.ts';
 import { serveWorkers } from '../../src/adapters/embedded/socket-server.ts';
 import { openEmbeddedQueue } from '../../src/adapters/embedded/work-queue.ts';
@@ -8,6 +9,7 @@ import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { WorkQueue } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { hostPausesContract } from './host-pauses-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 import { workQueueContract } from './work-queue-contract.ts';
 
@@ -17,13 +19,15 @@ async function openOwner() {
   const clock = new FakeClock();
   const ledger = openMemoryLedger();
   const queue = openEmbeddedQueue(clock);
+  const hostPauses = new EmbeddedHostPauses();
   const socketPath = join(folder, 'trawl.sock');
-  const server = await serveWorkers({ ledger, queue, socketPath, clock, onWorker() {} });
+  const server = await serveWorkers({ ledger, queue, hostPauses, socketPath, clock, onWorker() {} });
   const workers = new Map<string, Promise<OwnerConnection>>();
   return {
     clock,
     ledger,
     queue,
+    hostPauses,
     worker(workerId: string): Promise<OwnerConnection> {
       const { signal } = new AbortController();
       const known = workers.get(workerId) ?? connectToOwner({ socketPath, workerId, role: 'main', clock, signal });
@@ -93,5 +97,17 @@ workQueueContract('embedded over a socket', async () => {
       await connection.close();
       await owner.close();
     },
+  };
+});
+
+hostPausesContract('embedded over a socket', async () => {
+  const owner = await openOwner();
+  return {
+    hostPauses: {
+      pause: async (report, worker, now) => (await owner.worker(worker)).hostPauses.pause(report, worker, now),
+      inForce: async (now) => (await owner.worker('anybody')).hostPauses.inForce(now),
+      lift: (host, now) => owner.hostPauses.lift(host, now),
+    },
+    close: owner.close,
   };
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Lane } from '../../src/domain/lane.ts';
+import { type Room, roomForAnyJob } from '../../src/domain/slot-share.ts';
 import type { BatchRef, Delivery, WorkQueue } from '../../src/ports/work-queue.ts';
+import { ChangingRoom, roomFor } from '../support/room.ts';
 import { type Opened, type SuiteOptions, suite } from './suite.ts';
 
 export interface QueueParts {
@@ -33,6 +35,38 @@ export function workQueueContract(
       assert.deepEqual(idsOf(await take(queue, { max: 10 })), ['a', 'b', 'c']);
     });
 
+    add('jobs take turns: one that has little to do does not wait for one that has much', async ({ queue }) => {
+      await queue.send([...refs('a', 'b', 'c', 'd'), ...refsOf('job-2', 'x', 'y')]);
+      assert.deepEqual(idsOf(await take(queue, { max: 4 })), ['a', 'x', 'b', 'y']);
+    });
+
+    add(
+      'what a receiver has no room for is left to others, and what it has room for comes',
+      async ({ queue, advance }) => {
+        await queue.send([...refs('a', 'b'), ...refsOf('job-2', 'x')]);
+        const room = new ChangingRoom(roomWithout('job-1'));
+        assert.deepEqual(idsOf(await queue.receive('http', room, HIDE_MS, new AbortController().signal)), ['x']);
+        // As long as a queue that cannot choose may keep what it had to pass over.
+        await advance(HIDE_MS - 1000);
+        assert.deepEqual(idsOf(await take(queue, { max: 10 })).sort(), ['a', 'b']);
+      },
+    );
+
+    add('a receiver whose room grows while it waits gets what it had none for', async ({ queue, advance }) => {
+      await queue.send(refs('a'));
+      const room = new ChangingRoom(roomWithout('job-1'));
+      let isThere = false;
+      const waiting = queue.receive('http', room, HIDE_MS, new AbortController().signal).then((deliveries) => {
+        isThere = true;
+        return deliveries;
+      });
+      await advance(100);
+      assert.equal(isThere, false);
+      room.change(roomForAnyJob(10));
+      assert.deepEqual(idsOf(await waiting), ['a']);
+      assert.deepEqual(await look(queue), []);
+    });
+
     add('a receiver gets no more than it asked for', async ({ queue }) => {
       await queue.send(refs('a', 'b', 'c'));
       assert.equal((await take(queue, { max: 2 })).length, 2);
@@ -54,7 +88,7 @@ export function workQueueContract(
 
     add('of several who wait each message goes to one', async ({ queue }) => {
       const stop = new AbortController();
-      const waiting = [1, 2, 3].map(() => queue.receive('http', 1, HIDE_MS, stop.signal));
+      const waiting = [1, 2, 3].map(() => queue.receive('http', roomFor(1), HIDE_MS, stop.signal));
       await queue.send(refs('a', 'b'));
       await Promise.all([Promise.race(waiting), queue.depth()]);
       await queue.send(refs('c'));
@@ -64,12 +98,12 @@ export function workQueueContract(
 
     add('a receiver that is told to stop gets nothing, and takes nothing with it', async ({ queue, advance }) => {
       const stop = new AbortController();
-      const waiting = queue.receive('http', 1, HIDE_MS, stop.signal);
+      const waiting = queue.receive('http', roomFor(1), HIDE_MS, stop.signal);
       await advance(1);
       stop.abort();
       assert.deepEqual(await waiting, []);
       await queue.send(refs('a'));
-      assert.deepEqual(await queue.receive('http', 1, HIDE_MS, stop.signal), []);
+      assert.deepEqual(await queue.receive('http', roomFor(1), HIDE_MS, stop.signal), []);
       assert.deepEqual(idsOf(await take(queue)), ['a']);
     });
 
@@ -276,6 +310,15 @@ async function playMoves({ queue, advance }: QueueParts, moves: readonly Move[])
   assert.deepEqual(idsOf(left).sort(), [...open].sort());
 }
 
+/** Has room for any job but one. */
+function roomWithout(jobId: string): Room {
+  return { most: 10, freeSlots: 4, freePlaces: 10, jobs: [[jobId, 4, 4]] };
+}
+
+function refsOf(jobId: string, ...batchIds: readonly string[]): BatchRef[] {
+  return batchIds.map((batchId) => ({ jobId, batchId, lane: 'http' }));
+}
+
 function refs(...names: readonly (string | Lane)[]): BatchRef[] {
   const lane: Lane = names.includes('browser') ? 'browser' : 'http';
   const ids = names.filter((name) => name !== 'browser');
@@ -287,13 +330,13 @@ function take(
   queue: WorkQueue,
   { lane = 'http', max = 1, hideMs = HIDE_MS }: { lane?: Lane; max?: number; hideMs?: number } = {},
 ): Promise<readonly Delivery[]> {
-  return queue.receive(lane, max, hideMs, new AbortController().signal);
+  return queue.receive(lane, roomFor(max), hideMs, new AbortController().signal);
 }
 
 /** Looks whether there is something, and does not wait for it. */
 async function look(queue: WorkQueue): Promise<string[]> {
   const stop = new AbortController();
-  const looking = queue.receive('http', 10, HIDE_MS, stop.signal);
+  const looking = queue.receive('http', roomFor(10), HIDE_MS, stop.signal);
   await queue.depth();
   stop.abort();
   return idsOf(await looking);

@@ -15,7 +15,9 @@ import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
 import { startSqsInTime } from '../support/aws/sqs-in-time.ts';
 import { newItems, newJob, partOf } from '../support/builders.ts';
+import { dueBy } from '../support/due-by.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { roomFor } from '../support/room.ts';
 
 const MAX_RECEIVES = 2;
 const LEASE_MS = 30_000;
@@ -60,7 +62,7 @@ async function setUp({ mayWork = true, claim }: { mayWork?: boolean; claim?: Lea
     assert.equal((await clients.sqs.send(command)).Messages, undefined, 'it is given up');
   }
 
-  const reap = () => ledger.expire(clock.now(), 0, 100);
+  const reap = () => ledger.expire(dueBy(clock.now(), 0), 100);
 
   async function claimNow(ref: BatchRef): Promise<Lease> {
     const [lease] = await ledger.claim([ref], 'worker-1', clock.now() + LEASE_MS, clock.now());
@@ -94,7 +96,7 @@ test('an item that is found among the dead three times ends as poison, and its n
   );
 
   const ref = await dispatch();
-  const [delivery] = await queue.receive('http', 10, LEASE_MS, new AbortController().signal);
+  const [delivery] = await queue.receive('http', roomFor(10), LEASE_MS, new AbortController().signal);
   assert.deepEqual(delivery?.ref, ref);
   const lease = await claimNow(ref);
   assert.deepEqual(await ledger.settle([partOf(lease)], clock.now()), ['recorded']);
@@ -190,6 +192,8 @@ test('a controller that leads looks for dead letters, and its reaper does the re
     settings: {
       ...{ leaseMs: LEASE_MS, lostAfterMs: 600_000, leadMs: 20_000, reapMs: 1000, pollMs: 1000, probeMs: 1000 },
       itemsPerBatch: 3,
+      handoverMs: 0,
+      itemManifests: false,
     },
   });
   controller.start();

@@ -6,9 +6,10 @@ import { EventStream } from '../../src/controller/events.ts';
 import { type EmfParts, emfLine, emfReporter } from '../../src/controller/metrics/embedded-format.ts';
 import { FAILURE_TYPES } from '../../src/domain/failure.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
-import { TRIP } from '../domain/builders.ts';
-import { NOW, newItems, newJob } from '../support/builders.ts';
+import { failedWith, TRIP } from '../domain/builders.ts';
+import { NOW, newItems, newJob, partOf } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { roomFor } from '../support/room.ts';
 
 const MINUTE = 60_000;
 
@@ -210,8 +211,11 @@ test('what the engine did and suffered is counted', async () => {
 test('a breaker that trips in the ledger is told', async () => {
   const { clock, ledger, take } = setUp();
   await ledger.createJob(newJob(), newItems(3), NOW);
-  await ledger.dispatch('job-1', 1, NOW);
-  await ledger.changeJob('job-1', { kind: 'trip', trip: TRIP, evidence: [] }, NOW);
+  const { refs } = (await ledger.dispatch('job-1', 1, NOW)) ?? { refs: [] };
+  const [lease] = await ledger.claim(refs, 'worker', NOW + 1000, NOW);
+  assert.ok(typeof lease === 'object');
+  await ledger.settle([partOf(lease, failedWith('proxy_config'))], NOW);
+  await ledger.changeJob('job-1', TRIP, NOW);
   await clock.advance(MINUTE);
   assert.equal(take().find((line) => line['BreakerTrips'])?.['BreakerTrips'], 1);
 });
@@ -223,7 +227,7 @@ test('jobs in progress and what waits in each lane are told as they stand', asyn
   const sent = await ledger.dispatch('job-1', 1, NOW);
   assert.ok(sent && sent.refs.length > 0);
   await queue.send(sent.refs);
-  await queue.receive('http', 1, MINUTE * 10, AbortSignal.abort());
+  await queue.receive('http', roomFor(1), MINUTE * 10, AbortSignal.abort());
   await clock.turn();
   take();
   await clock.advance(MINUTE);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allItems, change, jobOf } from '../contract/ledger/hands.ts';
-import { failedWith, SCRAPED } from '../support/builders.ts';
+import { failedOn, failedWith, SCRAPED, SKIPPED, scrapedWith } from '../support/builders.ts';
+import { deleteJob } from '../support/delete-job.ts';
 import { onlyNamed, openDesk, pageOf } from './extraction-support.ts';
 
 test('a re-extraction is a job of the pages that an older one kept, and starts when all of them are in it', async (t) => {
@@ -18,7 +19,7 @@ test('a re-extraction is a job of the pages that an older one kept, and starts w
   const answer = await begin({ job_name: 'again', max_concurrent_workers: 7, labels: { why: 'owner' } });
   assert.ok(answer.kind === 'begun', JSON.stringify(answer));
   const { job } = answer;
-  assert.deepEqual([answer.withoutPage, answer.isNew], [1, true]);
+  assert.deepEqual([answer.withoutPage, answer.isNew], [2, true]);
   assert.deepEqual(
     [job.jobId, job.name, job.extracts, job.scraperId, job.scraperVersion, job.held, job.labels, job.counts.total],
     ['new', 'again', 'old', 'demo', '2.0.0', false, { why: 'owner' }, 4],
@@ -42,6 +43,26 @@ test('a re-extraction is a job of the pages that an older one kept, and starts w
   );
 });
 
+test('failed items that have a page are read, too, in the order of the job', async (t) => {
+  const { givenJob, begin, ledger } = await openDesk(t);
+  await givenJob(2500, ({ itemId, seq }) => {
+    if (seq % 5 === 0) return failedOn(`old/items/${itemId}/html.html`);
+    return seq % 5 === 1 ? failedWith('timeout') : scrapedWith(`old/items/${itemId}/html.html`);
+  });
+  const answer = await begin();
+  assert.ok(answer.kind === 'begun');
+  assert.deepEqual([answer.job.counts.total, answer.withoutPage], [2000, 500]);
+  const items = await allItems(ledger, 'new', {}, 1000);
+  const expected = Array.from({ length: 2500 }, (_, seq) => seq).filter((seq) => seq % 5 !== 1);
+  assert.deepEqual(
+    items.map(({ itemId, source }) => [itemId, source?.html.key]),
+    expected.map((seq) => [`p-${seq}`, `old/items/p-${seq}/html.html`]),
+  );
+  const again = await begin();
+  assert.ok(again.kind === 'begun' && !again.isNew);
+  assert.equal(again.withoutPage, 500);
+});
+
 test('without an id of its own a job gets one, and a page without metadata is read all the same', async (t) => {
   const { givenJob, begin, ledger, jobs } = await openDesk(t);
   await givenJob(1, ({ itemId }) => ({ html: itemId }));
@@ -60,7 +81,7 @@ test('what cannot be read is said, and no job is left behind', async (t) => {
     if (answer.kind === 'bad') return answer.problems.map(({ path, message: text }) => `${path}: ${text}`).join();
     return answer.kind === 'nothing' ? answer.message : answer.kind;
   };
-  assert.equal(await message(), 'none of the 2 successful items of old kept its page (results.keep_html)');
+  assert.equal(await message(), 'none of the 2 finished items of old has a stored page (results.keep_html)');
   assert.equal(await message({ scraper_id: 'nobody' }), 'scraper_id: there is no scraper nobody');
   assert.equal(await message({ scraper_id: 'broken' }), 'scraper_id: broken.ts cannot be loaded');
   assert.equal(
@@ -70,14 +91,16 @@ test('what cannot be read is said, and no job is left behind', async (t) => {
   assert.deepEqual(await jobs(), ['old']);
 });
 
-test('a job without a success, one that still runs and one that is a re-extraction itself have nothing to read', async (t) => {
+test('a job that kept no page, one that still runs and one that is a re-extraction itself have nothing to read', async (t) => {
   const { givenJob, begin, carryOut, jobs } = await openDesk(t);
   const from = async (jobId: string) => {
     const answer = await begin({ job_id: 'other' }, { from: jobId });
     return answer.kind === 'nothing' ? answer.message : answer.kind;
   };
   await givenJob(1, () => failedWith('not_found'), { jobId: 'failed' });
-  assert.match(await from('failed'), /^the job failed has no successful items/);
+  assert.match(await from('failed'), /^none of the 1 finished items of failed has a stored page/);
+  await givenJob(1, () => SKIPPED, { jobId: 'skipped' });
+  assert.match(await from('skipped'), /^no item of the job skipped has succeeded or failed/);
   await givenJob(0, pageOf, { jobId: 'fresh' });
   assert.match(await from('fresh'), /^the job fresh still runs/);
   await givenJob(1, pageOf);
@@ -154,7 +177,7 @@ test('a job that was cancelled while it was made stays so', async (t) => {
 test('an older job that is deleted meanwhile takes the new one with it', async (t) => {
   const { givenJob, begin, ledger, jobs } = await openDesk(t);
   await givenJob(10, pageOf);
-  const deletes = { at: async () => void (await ledger.removeJob('old')) };
+  const deletes = { at: async () => void (await deleteJob(ledger, 'old')) };
   assert.deepEqual(await begin({}, { faults: deletes }), { kind: 'missing' });
   assert.deepEqual(await jobs(), []);
 });

@@ -6,6 +6,7 @@ import { ChangeBook } from '../../src/controller/extraction/changes.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
 import { jobOf, reopenAll } from '../contract/ledger/hands.ts';
 import { failedWith } from '../support/builders.ts';
+import { deleteJob } from '../support/delete-job.ts';
 import { openDesk, pageOf } from './extraction-support.ts';
 
 async function openBook(t: TestContext) {
@@ -202,7 +203,7 @@ test('without the older job there is nothing to compare with; an error is told, 
   isFull = false;
   assert.equal((await complete(book)).compared, 1);
   await store.removeAll('new/');
-  await ledger.removeJob('old');
+  await deleteJob(ledger, 'old');
   assert.partialDeepStrictEqual(await ask(book), { state: 'complete', compared: 0, total: 1 });
   await book.close();
 });

@@ -8,12 +8,13 @@ import { beginExtraction, type ExtractionAnswer } from '../../src/controller/ext
 import { replaceResults } from '../../src/controller/extraction/replace-results.ts';
 import type { CatalogScraper } from '../../src/controller/scraper-catalog.ts';
 import { type ArtifactKind, artifactKey, type StoredArtifact } from '../../src/domain/artifact.ts';
+import type { Failure } from '../../src/domain/failure.ts';
 import type { NewJob } from '../../src/domain/job.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { type Faults, NO_FAULTS } from '../../src/ports/faults.ts';
 import type { LeasedItem, Settlement, SettlePart } from '../../src/ports/ledger.ts';
 import { dataDirOf, openIn } from '../adapters/embedded-support.ts';
-import { change, jobOf, takeOut } from '../contract/ledger/hands.ts';
+import { complete, jobOf, takeOut } from '../contract/ledger/hands.ts';
 import { newItems, newJob, settlement, storedArtifact } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
@@ -21,6 +22,11 @@ export const digest = (text: string) => hash('sha256', text);
 
 /** What an attempt kept of an item: a value as JSON, or the text of a page. */
 export type Kept = Partial<Record<ArtifactKind, unknown>>;
+
+/** With a failure, what was kept is that of a failed item. */
+export interface Failing {
+  readonly failure?: Failure;
+}
 
 /** A real ledger and real files, and workers whose hands the test is. */
 export async function openDesk(t: TestContext) {
@@ -40,7 +46,8 @@ export async function openDesk(t: TestContext) {
   };
   const parts = { ledger, store, clock, digest, catalog, faults: NO_FAULTS };
 
-  const keep = async (jobId: string, { itemId, attempt }: LeasedItem, kept: Kept): Promise<Outcome> => {
+  const keepAll = async (jobId: string, { itemId, attempt }: LeasedItem, done: Kept & Failing): Promise<Outcome> => {
+    const { failure, ...kept } = done;
     const artifacts: StoredArtifact[] = [];
     for (const [kind, value] of Object.entries(kept) as [ArtifactKind, unknown][]) {
       const extension = kind === 'html' ? 'html' : 'json';
@@ -49,13 +56,13 @@ export async function openDesk(t: TestContext) {
       const bytes = Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
       artifacts.push({ kind, contentType: how.contentType, ...(await store.put(key, bytes, how)) });
     }
-    return { kind: 'scraped', artifacts };
+    return failure === undefined ? { kind: 'scraped', artifacts } : { kind: 'failed', failure, artifacts };
   };
 
   /** Carries out all that is pending of a job; `work` gives what is kept of an item, or how it failed. By this version, or one that is not known. */
   const carryOut = async (
     jobId: string,
-    work: (item: LeasedItem) => Kept | Outcome,
+    work: (item: LeasedItem) => (Kept & Failing) | Outcome,
     scraperVersion?: string,
   ): Promise<void> => {
     const version = scraperVersion === undefined ? {} : { scraperVersion };
@@ -67,7 +74,7 @@ export async function openDesk(t: TestContext) {
         const ends: Settlement[] = [];
         for (const item of items) {
           const done = work(item);
-          const outcome = 'kind' in done ? (done as Outcome) : await keep(jobId, item, done as Kept);
+          const outcome = 'kind' in done ? (done as Outcome) : await keepAll(jobId, item, done as Kept & Failing);
           ends.push({ ...settlement(item, outcome), ...version });
         }
         settled.push({ token, jobId, items: ends });
@@ -75,7 +82,7 @@ export async function openDesk(t: TestContext) {
       const answers = await ledger.settle(settled, clock.now());
       assert.ok(answers.every((answer) => answer === 'recorded'));
     }
-    await change(ledger, jobId, { kind: 'complete' }, clock.now());
+    await complete(ledger, jobId, clock.now());
   };
 
   return {
@@ -85,7 +92,7 @@ export async function openDesk(t: TestContext) {
     /** A finished job of `p-0`, `p-1` … */
     async givenJob(
       count: number,
-      work: (item: LeasedItem) => Kept | Outcome,
+      work: (item: LeasedItem) => (Kept & Failing) | Outcome,
       job: Partial<Omit<NewJob, 'policy'>> = {},
     ) {
       const made = newJob({ jobId: 'old', ...job });

@@ -8,18 +8,29 @@ import { JobFeeds, type JobFeedsParts } from '../../src/controller/feed/job-feed
 import { RateBook } from '../../src/controller/feed/rate-book.ts';
 import type { JobEvent } from '../../src/domain/job.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import type { SettledItem } from '../../src/ports/ledger.ts';
-import { BY_USER, MANIFEST, TRIP } from '../domain/builders.ts';
+import type { LedgerChange, SettledItem } from '../../src/ports/ledger.ts';
+import { BY_USER, failedWith, MANIFEST, TRIP } from '../domain/builders.ts';
 import { newItems, newJob, partOf, SCRAPED } from '../support/builders.ts';
+import { deleteJob } from '../support/delete-job.ts';
+import { dueBy } from '../support/due-by.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 const JOB = 'job-1';
+
+/** After this one the breaker trips, whatever the policy. */
+const STOPPER = failedWith('proxy_config');
 
 async function setUp({ items = 10, settings = {} as JobFeedsParts['settings'] } = {}) {
   const clock = new FakeClock();
   const ledger = new MemoryLedger();
   const events = new EventStream();
-  ledger.subscribe((change) => events.publish(change));
+  // News of what a worker on another machine settled: they come after the counters show it, or never.
+  const late: LedgerChange[] = [];
+  let isElsewhere = false;
+  ledger.subscribe((change) => {
+    if (isElsewhere && change.kind === 'settled') late.push(change);
+    else events.publish(change);
+  });
   const reads: string[] = [];
   const counting = {
     job(jobId: string) {
@@ -46,9 +57,30 @@ async function setUp({ items = 10, settings = {} as JobFeedsParts['settings'] } 
     }
     await ledger.recall(refs.slice(count), clock.now());
   };
+  const settleElsewhere = async (count: number) => {
+    isElsewhere = true;
+    await settle(count);
+    isElsewhere = false;
+    return () => {
+      for (const change of late.splice(0)) events.publish(change);
+    };
+  };
   const publishSettled = (...items: Partial<SettledItem>[]) =>
     events.publish({ kind: 'settled', jobId: JOB, items: items.map(settledItem) });
-  return { clock, ledger, events, rates, feeds, open, reads, problems, change, settle, publishSettled };
+  return {
+    clock,
+    ledger,
+    events,
+    rates,
+    feeds,
+    open,
+    reads,
+    problems,
+    change,
+    settle,
+    settleElsewhere,
+    publishSettled,
+  };
 }
 
 function settledItem(item: Partial<SettledItem> = {}, seq = 0): SettledItem {
@@ -233,11 +265,11 @@ test('the stream of a job ends when its results are ready, and says so', async (
   const { feeds, clock, settle, change, events } = await setUp({ items: 1 });
   const client = await connect(feeds, clock);
   await settle(1);
-  await change({ kind: 'complete' });
+  await change({ kind: 'finish' });
   await clock.advance(1000);
-  assert.equal(client.last('status')['status'], 'completed');
+  assert.equal(client.last('status')['status'], 'in_progress');
   assert.equal(client.isEnded, false);
-  await change({ kind: 'manifest', round: 1, manifest: MANIFEST });
+  await change({ kind: 'complete', round: 1, manifest: MANIFEST });
   events.publish({ kind: 'manifest-written', jobId: JOB, parts: 3 });
   await client.done;
   assert.deepEqual([client.kinds.at(-1), client.last('end')['status']], ['end', 'completed']);
@@ -253,16 +285,75 @@ test('the stream of a job ends when its results are ready, and says so', async (
   assert.equal(feeds.watchers, 0);
 });
 
+test('the end waits for outcomes that are counted and whose news are still on the way', async () => {
+  const { feeds, clock, settleElsewhere, change } = await setUp({ items: 3 });
+  const client = await connect(feeds, clock);
+  const tellLate = await settleElsewhere(3);
+  await change({ kind: 'finish' });
+  await change({ kind: 'complete', round: 1, manifest: MANIFEST });
+  await clock.advance(1000);
+  assert.deepEqual([client.kinds.includes('end'), client.isEnded], [false, false]);
+  // A watcher that comes meanwhile is not sent away, and misses nothing either.
+  const other = await connect(feeds, clock, client.lastId);
+  tellLate();
+  await clock.turn();
+  await Promise.all([client.done, other.done]);
+  for (const { heard } of [client, other]) {
+    assert.deepEqual(
+      heard.flatMap(({ data }) => ((data['outcomes'] ?? []) as { item_id: string }[]).map(({ item_id }) => item_id)),
+      ['p-0', 'p-1', 'p-2'],
+    );
+    assert.equal(heard.at(-1)?.kind, 'end');
+  }
+});
+
+test('outcomes whose news are lost hold the end back for three seconds, and are counted as left out', async () => {
+  const { feeds, clock, settleElsewhere, change } = await setUp({ items: 3 });
+  const client = await connect(feeds, clock);
+  await settleElsewhere(3);
+  await change({ kind: 'finish' });
+  await change({ kind: 'complete', round: 1, manifest: MANIFEST });
+  await clock.advance(2900);
+  assert.equal(client.isEnded, false);
+  await clock.advance(200);
+  await client.done;
+  assert.deepEqual(client.last('items'), { job_id: JOB, outcomes: [], omitted: 3 });
+  assert.equal(client.last('end')['status'], 'completed');
+});
+
+test('a job that is retried and ends again does not wait for outcomes of the first time', async () => {
+  const { feeds, clock, ledger, settle, change } = await setUp({ items: 2 });
+  const client = await connect(feeds, clock);
+  await settle(2, failedWith('blocked'));
+  await change({ kind: 'finish' });
+  await change({ kind: 'complete', round: 1, manifest: MANIFEST });
+  await clock.advance(500);
+  await client.done;
+  const everything = { errorType: null, itemIds: null, preview: false };
+  await ledger.reopen(JOB, everything, { after: null, limit: 10 }, clock.now(), clock.now());
+  const again = await connect(feeds, clock, client.lastId);
+  await clock.advance(500);
+  await settle(2);
+  await change({ kind: 'finish' });
+  await change({ kind: 'complete', round: 2, manifest: MANIFEST });
+  await clock.advance(500);
+  await again.done;
+  assert.equal(again.kinds.at(-1), 'end');
+});
+
 test('a job that failed is over when no worker is at it any more, without results', async () => {
   const { feeds, clock, ledger, settle, change } = await setUp();
   await settle(1);
   const { refs } = (await ledger.dispatch(JOB, 1, clock.now())) ?? { refs: [] };
+  const [lease] = await ledger.claim(refs, 'worker', clock.now() + 60_000, clock.now());
+  assert.ok(typeof lease === 'object');
+  await ledger.settle([partOf(lease, STOPPER)], clock.now());
   const client = await connect(feeds, clock);
-  await change({ kind: 'trip', trip: TRIP, evidence: [] });
+  await change(TRIP);
   await clock.advance(500);
   assert.equal(client.last('status')['status'], 'failed');
   assert.equal(client.isEnded, false);
-  await ledger.recall(refs, clock.now());
+  await ledger.expire(dueBy(clock.now() + 60_000, 0), 100);
   await clock.advance(500);
   await client.done;
   assert.deepEqual([client.last('end')['status'], client.last('end')['results_ready']], ['failed', false]);
@@ -270,8 +361,8 @@ test('a job that failed is over when no worker is at it any more, without result
 
 test('a job that is opened again is watched again', async () => {
   const { feeds, clock, settle, change } = await setUp();
-  await settle(1);
-  await change({ kind: 'trip', trip: TRIP, evidence: [] });
+  await settle(1, STOPPER);
+  await change(TRIP);
   const first = await connect(feeds, clock);
   assert.equal(first.kinds.at(-1), 'end');
   await change({ kind: 'resume' });
@@ -283,11 +374,11 @@ test('a job that is opened again is watched again', async () => {
 });
 
 test('watchers of a job that is deleted are told that it is gone', async () => {
-  const { feeds, clock, ledger } = await setUp();
+  const { feeds, clock, ledger, events } = await setUp();
   const client = await connect(feeds, clock);
   await clock.advance(1000);
-  await ledger.removeJob(JOB);
-  feeds.removed(JOB);
+  await deleteJob(ledger, JOB);
+  events.publish({ kind: 'job-removed', jobId: JOB });
   await client.done;
   assert.deepEqual([client.kinds.at(-1), client.last('gone')], ['gone', { job_id: JOB }]);
   assert.equal(await feeds.watch(JOB, null, new AbortController().signal), 'missing');
@@ -299,7 +390,7 @@ test('what nobody told of is found by looking now and then: a job deleted, or ma
     const { feeds, clock, ledger } = await setUp();
     const client = await connect(feeds, clock);
     await clock.advance(1000);
-    await ledger.removeJob(JOB);
+    await deleteJob(ledger, JOB);
     if (isMadeAnew) await ledger.createJob(newJob(), newItems(1), clock.now());
     await clock.advance(6000);
     assert.deepEqual([client.kinds.at(-1), client.isEnded], ['gone', true]);

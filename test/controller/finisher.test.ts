@@ -12,6 +12,7 @@ import type { ItemFilter, Page, PageRequest } from '../../src/ports/ledger.ts';
 import { change, givenJob, jobOf, runAll } from '../contract/ledger/hands.ts';
 import { failedWith, NOW } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 
 const digest = (text: string) => hash('sha256', text);
 
@@ -38,14 +39,23 @@ async function given(tear: (entries: readonly ItemRecord[]) => readonly ItemReco
   for (const jobId of ['torn', 'other']) {
     await givenJob(ledger, { jobId, items: 10 });
     await runAll(ledger, jobId, jobId === 'torn' ? failedWith('blocked') : undefined);
-    await change(ledger, jobId, { kind: 'complete' });
+    await change(ledger, jobId, { kind: 'finish' });
   }
   const store = new MemoryResultStore();
   const events = new EventStream();
   const heard: EngineEvent[] = [];
   events.subscribe((event) => heard.push(event));
   const clock = new FakeClock({ now: NOW });
-  const finisher = new Finisher({ ledger, store, clock, faults: NO_FAULTS, events, digest, mayWork: () => true });
+  const finisher = new Finisher({
+    ledger,
+    store,
+    clock,
+    faults: NO_FAULTS,
+    events,
+    digest,
+    itemManifests: NO_ITEM_MANIFESTS,
+    mayWork: () => true,
+  });
   return { ledger, store, finisher, heard };
 }
 
@@ -91,3 +101,71 @@ for (const { what, tear, said } of AMISS) {
     assert.equal(heard.filter(({ kind }) => kind === 'engine-error').length, 1);
   });
 }
+
+test('a job reads as completed when its manifests can be read, and at no moment before', async () => {
+  const { ledger, store, ...parts } = await given((entries) => entries);
+  const seen: string[] = [];
+  const faults = {
+    async at(point: string) {
+      seen.push(`${point}: ${(await jobOf(ledger, 'other')).status}`);
+    },
+  };
+  const clock = new FakeClock({ now: NOW });
+  const events = new EventStream();
+  events.subscribe((event) => seen.push(event.kind));
+  ledger.subscribe((change) => {
+    if (change.kind === 'job') seen.push(`${change.because}: ${change.job.status}`);
+  });
+  const finisher = new Finisher({
+    ...parts,
+    ledger,
+    store,
+    clock,
+    faults,
+    events,
+    digest,
+    itemManifests: NO_ITEM_MANIFESTS,
+    mayWork: () => true,
+  });
+  assert.ok(await finisher.finish(await jobOf(ledger, 'other')));
+  assert.deepEqual(seen, [
+    'after-finish-before-manifest: in_progress',
+    ...Array<string>(3).fill('between-manifest-parts: in_progress'),
+    'after-manifest-before-record: in_progress',
+    'complete: completed',
+    'manifest-written',
+  ]);
+  const metadata = JSON.parse(Buffer.from((await store.get('other/job_metadata.json')) ?? []).toString());
+  assert.equal(metadata.status, 'completed');
+  assert.equal(metadata.finished_at, new Date(NOW).toISOString());
+});
+
+test('a controller that died while it wrote the manifest is made up for by the next', async () => {
+  const { ledger, store, finisher } = await given((entries) => entries);
+  const died = new Finisher({
+    ...{
+      ledger,
+      store,
+      clock: new FakeClock({ now: NOW }),
+      events: new EventStream(),
+      digest,
+      itemManifests: NO_ITEM_MANIFESTS,
+      mayWork: () => true,
+    },
+    faults: {
+      async at(point) {
+        if (point === 'after-manifest-before-record') throw new Error('killed');
+      },
+    },
+  });
+  await assert.rejects(died.runOnce(), /killed/);
+  assert.deepEqual(
+    [(await jobOf(ledger, 'torn')).status, (await jobOf(ledger, 'other')).status],
+    [...['in_progress', 'in_progress']],
+  );
+  assert.equal(await finisher.runOnce(), 2);
+  assert.deepEqual(
+    [(await jobOf(ledger, 'torn')).status, (await jobOf(ledger, 'other')).status],
+    [...['completed', 'completed']],
+  );
+});

@@ -22,5 +22,6 @@ export function scrapers() {
 }
 
 export function deskWith(ledger: Ledger) {
-  return { ledger, clock: new FakeClock(), catalog: scrapers(), digest: (text: string) => hash('sha256', text) };
+  const digest = (text: string) => hash('sha256', text);
+  return { ledger, clock: new FakeClock(), catalog: scrapers(), digest, defaultScraper: 'any' };
 }

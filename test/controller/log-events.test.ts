@@ -35,6 +35,17 @@ function items(count: number, errorType: SettledItem['errorType'] = null): Ledge
   return { kind: 'settled', jobId: 'job-1', items: Array.from({ length: count }, () => item) };
 }
 
+test('work that came back after an error of our own is told as an error, without what looks like a secret', () => {
+  const { events, log, lines } = setUp();
+  logEvents(events, log);
+  const because = { error: 'TypeError: cannot reach http://me:hunter2@proxy/' };
+  events.publish({ kind: 'returned', jobId: 'job-1', batchId: 'b1', because, items: 3 });
+  assert.partialDeepStrictEqual(lines().at(-1), {
+    ...{ level: 50, msg: 'returned after an error of our own', job_id: 'job-1', batch_id: 'b1', items: 3 },
+    error: 'TypeError: cannot reach http://***@proxy/',
+  });
+});
+
 test('each event has a line of the level that its reader needs, with the ids of what it tells of', () => {
   const { events, log, lines } = setUp();
   logEvents(events, log);

@@ -10,8 +10,8 @@ import { EventStream } from '../../src/controller/events.ts';
 import { type MetricsParts, openMetrics } from '../../src/controller/metrics.ts';
 import { FAILURE_TYPES } from '../../src/domain/failure.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
-import { BY_USER, TRIP } from '../domain/builders.ts';
-import { NOW, newItems, newJob } from '../support/builders.ts';
+import { BY_USER, failedWith, TRIP } from '../domain/builders.ts';
+import { NOW, newItems, newJob, partOf } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { promtool } from '../support/promtool.ts';
 
@@ -125,10 +125,15 @@ test('the engine’s events are counted, and its states shown', async () => {
 test('active jobs, their items in flight, open circuits and the queue are read when somebody asks', async () => {
   const { metrics, ledger, queue } = setUp();
   await ledger.createJob(newJob({ jobId: 'held', held: true }), newItems(5), NOW);
-  await ledger.createJob(newJob({ policy: { circuit_breaker: { cooldown_seconds: 60 } } }), newItems(8), NOW);
+  await ledger.createJob(
+    newJob({ policy: { circuit_breaker: { cooldown_seconds: 60, consecutive_failures: 1 } } }),
+    newItems(8),
+    NOW,
+  );
   const { refs } = (await ledger.dispatch('job-1', 2, NOW)) ?? { refs: [] };
   await queue.send(refs);
-  await ledger.claim(refs.slice(0, 1), 'worker', NOW + 1000, NOW);
+  const [lease] = await ledger.claim(refs.slice(0, 1), 'worker', NOW + 1000, NOW);
+  assert.ok(typeof lease === 'object');
   const running = await metrics.render();
   assert.equal(sampleOf(running, 'trawl_active_jobs{status="pending"}'), 1);
   assert.equal(sampleOf(running, 'trawl_active_jobs{status="in_progress"}'), 1);
@@ -139,7 +144,8 @@ test('active jobs, their items in flight, open circuits and the queue are read w
   assert.equal(sampleOf(running, 'trawl_active_jobs_broken{circuit="open"}'), 0);
   assert.equal(sampleOf(running, 'trawl_active_jobs_all_counted'), 1);
 
-  await ledger.changeJob('job-1', { kind: 'trip', trip: TRIP, evidence: [] }, NOW);
+  await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
+  await ledger.changeJob('job-1', TRIP, NOW);
   await ledger.changeJob('held', { kind: 'pause', reason: BY_USER }, NOW);
   const tripped = await metrics.render();
   assert.equal(sampleOf(tripped, 'trawl_breaker_trips_total'), 1);

@@ -4,16 +4,18 @@ import { itemDetailSchema } from '../../src/controller/api/answers.ts';
 import { presentItemDetail } from '../../src/controller/api/present-item.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { AttemptRecord } from '../../src/domain/item.ts';
+import { manifestEntry } from '../../src/domain/manifest.ts';
 import { itemOf, jobOf } from '../domain/builders.ts';
 
 const JOB = jobOf({}, { scraperId: 'demo', scraperVersion: '1.0.0' });
 
+function ended(attempt: Partial<AttemptRecord>): AttemptRecord {
+  return { attempt: 1, tries: 1, startedAt: 0, durationMs: 1, end: 'success', failure: null, ...attempt };
+}
+
 function detail(...attempts: readonly Partial<AttemptRecord>[]) {
-  const ended = attempts.map((attempt, index) => ({
-    ...({ attempt: index + 1, tries: 1, startedAt: 0, durationMs: 1, end: 'success', failure: null } as const),
-    ...attempt,
-  }));
-  return itemDetailSchema.strict().parse(presentItemDetail(itemOf({ status: 'success', attempts: ended }), JOB));
+  const all = attempts.map((attempt, index) => ended({ attempt: index + 1, ...attempt }));
+  return itemDetailSchema.strict().parse(presentItemDetail(itemOf({ status: 'success', attempts: all }), JOB));
 }
 
 test('an item tells the version that was run last, and that of the job while there is nothing else to tell', () => {
@@ -40,4 +42,21 @@ test('data that another scraper read are told to be of that one', () => {
   const { scraper_id: id, scraper_version: version } = detail({ scraperId: 'demo-again', scraperVersion: '2.0.0' });
   assert.deepEqual([id, version], ['demo-again', '2.0.0']);
   assert.equal(detail({}).scraper_id, 'demo');
+});
+
+test('a delivery that was given back uncharged is no attempt, though keys and deliveries count it', () => {
+  const shown = detail({ attempt: 2 });
+  assert.equal(shown.attempts, 1);
+  assert.deepEqual(
+    shown.history.map(({ attempt, delivery }) => [attempt, delivery]),
+    [[1, 2]],
+  );
+  assert.equal(JSON.parse(manifestEntry(itemOf({ status: 'success', attempts: [ended({ attempt: 2 })] }))).attempts, 1);
+});
+
+test('attempts that are no longer listed still count', () => {
+  const listed = Array.from({ length: 10 }, (_, index) => ({ attempt: index + 4 }));
+  const shown = detail(...listed);
+  assert.equal(shown.attempts, 13);
+  assert.deepEqual([shown.history[0]?.attempt, shown.history.at(-1)?.attempt], [4, 13]);
 });

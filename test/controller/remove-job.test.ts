@@ -7,7 +7,10 @@ import { type TestContext, test } from 'node:test';
 import { openEmbeddedLedger } from '../../src/adapters/embedded/ledger.ts';
 import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
-import { removeJob, resumeRemovals } from '../../src/controller/remove-job.ts';
+import { EventStream } from '../../src/controller/events.ts';
+import { removeJob } from '../../src/controller/remove-job.ts';
+import { Remover } from '../../src/controller/remover.ts';
+import { jobOf } from '../contract/ledger/hands.ts';
 import { NOW, newItems, newJob } from '../support/builders.ts';
 
 async function openRoom(t: TestContext) {
@@ -19,12 +22,28 @@ async function openRoom(t: TestContext) {
     await close();
     rmSync(dataDir, { recursive: true, force: true });
   });
-  const digest = (text: string) => hash('sha256', text);
-  const onError = (where: string, error: unknown) => assert.fail(`${where}: ${String(error)}`);
-  const parts = { ledger, store, clock, digest, onError };
+  const events = new EventStream();
+  events.subscribe((event) => {
+    if (event.kind === 'engine-error') assert.fail(`${event.where}: ${String(event.error)}`);
+  });
+  const remover = new Remover({
+    ...{ ledger, store, clock, events },
+    digest: (text) => hash('sha256', text),
+    leadTerm: () => 1,
+    whenWritten: async () => {},
+    again() {},
+  });
+  const removeMarked = async () => {
+    await remover.runOnce();
+    await remover.whenIdle();
+  };
+  const unsubscribe = ledger.subscribe((change) => {
+    if (change.kind === 'job' && change.because === 'remove') void removeMarked();
+  });
+  const parts = { ledger, clock };
   const keep = (key: string) =>
     store.put(key, Buffer.from('kept'), { contentType: 'text/plain', encoding: 'identity', ifTaken: 'keep' });
-  return { parts, ledger, store, keep };
+  return { parts, ledger, store, keep, removeMarked, unsubscribe };
 }
 
 test('a job is deleted with its results, and its id is free then', async (t) => {
@@ -39,13 +58,34 @@ test('a job is deleted with its results, and its id is free then', async (t) => 
   assert.deepEqual(await removeJob(parts, 'job-1'), { kind: 'missing' });
 });
 
+test('a deletion that is overtaken by another, and by the next job of that id, leaves that job alone', async (t) => {
+  const { parts, ledger } = await openRoom(t);
+  await ledger.createJob(newJob({ held: true }), newItems(2), NOW);
+  const overtaken = {
+    job: (jobId: string) => ledger.job(jobId),
+    jobs: ledger.jobs.bind(ledger),
+    activeJobs: ledger.activeJobs.bind(ledger),
+    // Between its look and its mark.
+    async changeJob(...args: Parameters<typeof ledger.changeJob>) {
+      assert.deepEqual(await removeJob(parts, 'job-1'), { kind: 'removed' });
+      await ledger.createJob(newJob({ held: true }), newItems(3), NOW);
+      return ledger.changeJob(...args);
+    },
+  };
+  assert.deepEqual(await removeJob({ ...parts, ledger: overtaken }, 'job-1'), { kind: 'removed' });
+  const { counts, removing } = await jobOf(ledger, 'job-1');
+  assert.deepEqual([counts.total, removing], [3, undefined]);
+});
+
 test('a deletion that a process began and did not end is ended by the next', async (t) => {
-  const { parts, ledger, store, keep } = await openRoom(t);
+  const { ledger, store, keep, removeMarked, unsubscribe } = await openRoom(t);
+  unsubscribe();
   await ledger.createJob(newJob({ held: true }), newItems(2), NOW);
   await ledger.createJob(newJob({ jobId: 'other', held: true }), newItems(2), NOW);
   await keep('job-1/items/p-0/data.json');
-  await ledger.changeJob('job-1', { kind: 'remove' }, NOW);
-  await resumeRemovals(parts);
+  const { incarnation } = await jobOf(ledger, 'job-1');
+  await ledger.changeJob('job-1', { kind: 'remove', incarnation }, NOW);
+  await removeMarked();
   assert.equal(await ledger.job('job-1'), null);
   assert.equal(await store.get('job-1/items/p-0/data.json'), null);
   assert.notEqual(await ledger.job('other'), null);

@@ -12,6 +12,7 @@ import type { JobRecord } from '../../src/domain/job.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { failedWith, NOW, newItems, newJob, partOf, SCRAPED, SKIPPED } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 
 const digest = (text: string) => hash('sha256', text);
 
@@ -41,9 +42,16 @@ async function jobOf(items: number) {
       }
     },
     async finish() {
-      await ledger.changeJob('job-1', { kind: 'complete' }, NOW);
+      await ledger.changeJob('job-1', { kind: 'finish' }, NOW);
       const finisher = new Finisher({
-        ...{ ...parts, clock, faults: NO_FAULTS, events: new EventStream(), mayWork: () => true },
+        ...{
+          ...parts,
+          clock,
+          faults: NO_FAULTS,
+          events: new EventStream(),
+          itemManifests: NO_ITEM_MANIFESTS,
+          mayWork: () => true,
+        },
       });
       assert.equal(await finisher.finish(await job()), true);
     },

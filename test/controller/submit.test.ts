@@ -84,22 +84,23 @@ test('a hundred problems are listed, and then how many more there are', async ()
   assert.deepEqual(problems[100], { path: '', message: 'and 42 more problems' });
 });
 
-test('more items than a request may hold are told where to go', async () => {
+test('more items than are made in one step are not', async () => {
   const items = Array.from({ length: MAX_INLINE_ITEMS + 1 }, (_, index) => ({ input: { index } }));
   const problems = await problemsOf({ scraper_id: 'any', items });
   assert.deepEqual(
     problems.map(({ path }) => path),
     ['items'],
   );
-  assert.match(problems[0]?.message ?? '', /POST \/jobs\/\{id\}\/items/);
+  assert.match(problems[0]?.message ?? '', /not made in one step/);
   const { submit } = desk();
   assert.equal((await submit({ scraper_id: 'any', items: items.slice(1) })).kind, 'created');
 });
 
-test('an item id that stands twice is named by its place, and nothing is made', async () => {
-  const items = ['a', 'b', 'a'].map((item_id) => ({ item_id, input: {} }));
+test('an item id that is given twice is named with both places, and whether the inputs differ', async () => {
+  const items = ['a', 'b', 'a', 'b'].map((item_id, n) => ({ item_id, input: item_id === 'a' ? {} : { n } }));
   assert.deepEqual(await problemsOf({ scraper_id: 'any', items }), [
-    { path: 'items.2.item_id', message: 'a stands earlier in the list' },
+    { path: 'items.2.item_id', message: 'a was given before, with the same input: see items.0' },
+    { path: 'items.3.item_id', message: 'b was given before, with a different input: see items.1' },
   ]);
 });
 
@@ -214,6 +215,34 @@ test('with a key and a job_id the id is the user’s', async () => {
   assert.equal((await submit({ ...request, hold: true }, 'k')).kind, 'key-reused');
   assert.equal((await submit(request)).kind, 'exists');
 });
+
+test('a job that names no scraper runs the default one, and the answer says so', async () => {
+  const { submit } = desk();
+  const request = { job_id: 'mine', items: [{ input: { anything: 1 } }] };
+  const made = await submit(request, 'k');
+  assert.ok(made.kind === 'created');
+  assert.equal(made.job.scraperId, 'any');
+  const warnings = [{ path: 'scraper_id', message: 'not given: the default scraper any is used' }];
+  assert.deepEqual(made.warnings, warnings);
+  const again = await submit(request, 'k');
+  assert.deepEqual(again.kind === 'replayed' && again.warnings, warnings, 'a repetition is answered as the first was');
+  const named = await submit({ scraper_id: 'any' });
+  assert.deepEqual(named.kind === 'created' && named.warnings, []);
+});
+
+test('a default scraper that is not there is named together with its setting', async () => {
+  const parts = { ...deskWith(openMemoryLedger()), defaultScraper: 'missing' };
+  const answer = await submitJob(parts, {}, null);
+  const message = 'there is no scraper missing (the default scraper: see TRAWL_DEFAULT_SCRAPER)';
+  assert.deepEqual(answer.kind === 'bad' && answer.problems, [{ path: 'scraper_id', message }]);
+});
+
+for (const id of ['bulk', 'BULK', 'plan']) {
+  test(`no job can be called ${id}: that is a path of the API`, async () => {
+    const problems = await problemsOf({ job_id: id, scraper_id: 'any' });
+    assert.deepEqual(problems, [{ path: 'job_id', message: `${id} is reserved: /jobs/${id} is a path of the API` }]);
+  });
+}
 
 test('a request is known again though its scraper is gone meanwhile', async () => {
   const parts = deskWith(openMemoryLedger());

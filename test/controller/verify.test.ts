@@ -75,6 +75,19 @@ test('results as the engine leaves them have no problem, and all of them was loo
   assert.deepEqual(report.checked, { parts: 3 + 3 + 1, items: 2500, artifacts: 2250, bytes });
 });
 
+test('an index that is replaced while it is read is read again, and is not taken for damaged', async () => {
+  const [before, after] = [resultsOf({ items: itemsOf(20) }), resultsOf({ items: itemsOf(40) })];
+  let files = before;
+  const get = async (key: string) => {
+    const bytes = files.get(key) ?? null;
+    if (key.endsWith('job_metadata.json')) files = after;
+    return bytes;
+  };
+  const report = await verifyJob({ store: { get }, digest: sha256 }, JOB_ID);
+  assert.ok(report.kind === 'checked');
+  assert.deepEqual([report.problems, report.counts.total], [[], 40]);
+});
+
 test('a job that is not there, or not finished, cannot be checked', async () => {
   assert.equal((await verify(resultsOf(), 'job-2')).kind, 'nothing');
 });

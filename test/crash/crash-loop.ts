@@ -23,7 +23,7 @@ export interface CrashOptions {
 /** Points that a life passes a few times, not for every item. */
 const RARE_POINTS: ReadonlySet<FaultPoint> = new Set([
   'after-expire',
-  'after-complete-before-manifest',
+  'after-finish-before-manifest',
   'between-manifest-parts',
   'after-manifest-before-record',
   'between-import-chunks',

@@ -49,12 +49,13 @@ export async function sumUp(
           if (type === 'poison') sums.poison += 1;
           else problems.push(`${jobId}/${item.itemId} failed: ${type}`);
         }
-        if (item.status === 'success' && item.artifacts.length !== 1) {
-          problems.push(`${jobId}/${item.itemId} has ${item.artifacts.length} artifacts`);
+        const kinds = item.artifacts.map(({ kind }) => kind).sort();
+        if (item.status === 'success' && kinds.join() !== 'html,metadata') {
+          problems.push(`${jobId}/${item.itemId} has the artifacts ${kinds.join()}`);
         }
         for (const artifact of item.artifacts) {
           sums.artifacts += 1;
-          if (!(await storage.store.check(artifact))) sums.corrupt += 1;
+          if (!(await storage.check(artifact))) sums.corrupt += 1;
         }
       }
       for (let number = 0; number < itemsPerJob; number += 1) if (!seen.has(`item-${number}`)) sums.lost += 1;

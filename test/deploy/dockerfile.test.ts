@@ -105,6 +105,13 @@ test('what the pages call an install for production is what the images do', () =
   }
 });
 
+test('the allocator has one setting: in the image, in bin/trawl and for worker processes', () => {
+  for (const path of ['deploy/aws/Dockerfile', 'bin/trawl', 'src/wiring.ts']) {
+    const values = [...read(path).matchAll(/MALLOC_MMAP_THRESHOLD_\W+(\w.*?)\W/g)].map(([, value]) => value);
+    assert.deepEqual(values, ['131072'], path);
+  }
+});
+
 test('what is copied exists, and is let through to Docker, and nothing else is', () => {
   const sources = [...new Set(['packages', 'http', 'browser'].flatMap(copies).flatMap((each) => each.sources))];
   for (const source of sources) assert.ok(existsSync(join(PROJECT, source)), source);

@@ -56,7 +56,7 @@ test('no role may do all of anything, and to everything only what has no name', 
   }
 });
 
-test('a worker takes from its own lane only, sends nothing, and deletes no results', () => {
+test('a worker takes from and sends to its own lane only, and deletes no results', () => {
   for (const lane of LANES) {
     const grants = grantsOf(`Workers${lane}TaskTaskRole`);
     assert.deepEqual(
@@ -69,6 +69,7 @@ test('a worker takes from its own lane only, sends nothing, and deletes no resul
         `sqs:ChangeMessageVisibility Queues${lane}`,
         `sqs:DeleteMessage Queues${lane}`,
         `sqs:ReceiveMessage Queues${lane}`,
+        `sqs:SendMessage Queues${lane}`,
       ],
     );
   }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { loadConfig } from '../../src/config.ts';
 import { PROBLEMS } from '../../src/controller/api/problem.ts';
 import { DEFAULT_FEED_SETTINGS } from '../../src/controller/feed/job-feeds.ts';
 import { MAX_ITEM_ID_LENGTH } from '../../src/controller/item-entry.ts';
-import { MAX_INLINE_ITEMS } from '../../src/controller/submit.ts';
 import { ITEMS_PER_PART } from '../../src/domain/manifest.ts';
 import { blocksOf, isShown, openGuide } from './guide.ts';
 
@@ -60,7 +60,8 @@ test('the table of errors has every code, with its status', () => {
 test('the limits that the guide names are those of the code', () => {
   const section = GUIDE.slice(GUIDE.indexOf('## Limits'), GUIDE.indexOf('## Every path'));
   const limit = (what: string) => section.split('\n').find((line) => line.startsWith(`| ${what} |`)) ?? '';
-  assert.match(limit('items in `POST /jobs`'), new RegExp(`\\| ${MAX_INLINE_ITEMS.toLocaleString('en')},`));
+  const { maxBodyBytes } = loadConfig({}, {});
+  assert.match(limit('`POST /jobs`'), new RegExp(`\\| ${maxBodyBytes / 2 ** 30} GiB `));
   assert.match(limit('`item_id`'), new RegExp(`\\| ${MAX_ITEM_ID_LENGTH.toLocaleString('en')} `));
   assert.match(limit('items in a part of the results'), new RegExp(`\\| ${ITEMS_PER_PART.toLocaleString('en')} `));
   const watchers = DEFAULT_FEED_SETTINGS.maxWatchers.toLocaleString('en');

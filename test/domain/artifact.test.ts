@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { posix } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ARTIFACT_KINDS, artifactKey, isSafeKey, jobPrefix, safeSegment } from '../../src/domain/artifact.ts';
+import {
+  ARTIFACT_KINDS,
+  apartName,
+  artifactKey,
+  hashedSegment,
+  isSafeKey,
+  itemSegment,
+  jobPrefix,
+  safeSegment,
+} from '../../src/domain/artifact.ts';
 import { anyText, sha256 } from './builders.ts';
 
 const at = { jobId: 'job-1', itemId: '101-01-001', attempt: 1 };
@@ -24,6 +33,40 @@ test('the first attempt has the key that users expect', () => {
 test('every later attempt has a folder of its own', () => {
   assert.equal(keyOf({ attempt: 2 }), 'job-1/items/101-01-001/attempt-2/html.html');
   assert.notEqual(keyOf({ attempt: 2 }), keyOf({ attempt: 3 }));
+});
+
+test('an attempt whose key is taken gets a folder that no other can have', () => {
+  const apart = apartName('101-01-001', 'chosen', sha256);
+  assert.match(apart, /^[0-9a-f]{16}$/);
+  assert.equal(
+    artifactKey({ ...at, apart }, { kind: 'html', extension: 'html' }, sha256),
+    `job-1/items/101-01-001/attempt-1-${apart}/html.html`,
+  );
+  // Also of two items that share a folder on a disk that folds case, whatever is chosen for them.
+  assert.notEqual(apartName('503-51-079A', 'chosen', sha256), apartName('503-51-079a', 'chosen', sha256));
+  assert.notEqual(apartName('101-01-001', 'chosen', sha256), apartName('101-01-001', 'another', sha256));
+});
+
+test('an item keeps its name if that is safe, upper case included', () => {
+  for (const id of ['503-51-079A', 'Parcel_7', 'A', 'APN.12-B', 'x'.repeat(100)]) {
+    assert.equal(itemSegment(id, sha256), id);
+    assert.equal(keyOf({ itemId: id }), `job-1/items/${id}/html.html`);
+  }
+});
+
+test('an item whose name is not safe gets a stem and a digest, in whatever case it is written', () => {
+  const reserved = ['CON', 'Nul.txt', 'com1', 'LPT9.log', 'aux', 'Prn'];
+  for (const id of ['', '..', 'A/B', 'A.', '.A', 'A..B', 'A B', 'É', 'X'.repeat(101), 'A~B', ...reserved]) {
+    const segment = itemSegment(id, sha256);
+    assert.match(segment, /^[a-z0-9-]{0,40}~[0-9a-f]{32}$/, JSON.stringify(id));
+    assert.equal(segment, hashedSegment(id, sha256));
+    assert.equal(segment, safeSegment(id, sha256), 'the name that it always had');
+  }
+});
+
+test('the folder of a job has the name that it always had: jobs that differ in case never share one', () => {
+  assert.match(jobPrefix('County-A', sha256), /^county-a~[0-9a-f]{32}\/$/);
+  assert.notEqual(jobPrefix('County-A', sha256), jobPrefix('county-a', sha256));
 });
 
 test('an extension that could do harm is replaced', () => {
@@ -75,6 +118,8 @@ test('a key is safe if every segment of it is', () => {
     'job-1/job_metadata.json',
     hashed,
     `a/${hashed.slice(40)}`,
+    'job-1/items/503-51-079A/html.html',
+    `job-1/manifests/items/${hashed}.json`,
   ];
   for (const key of safe) assert.ok(isSafeKey(key), key);
   const unsafe = [
@@ -87,7 +132,7 @@ test('a key is safe if every segment of it is', () => {
     'a/../b',
     './a',
     'a/.',
-    'A/b',
+    'A/NUL',
     'a b',
     'a\\b',
     'a/con',
@@ -95,7 +140,14 @@ test('a key is safe if every segment of it is', () => {
     'é',
     'a~b',
   ];
-  const notHashed = [`a${hashed}`, `${hashed}0`, hashed.slice(0, -1), `${hashed.slice(0, -1)}g`, `A${hashed.slice(1)}`];
+  const notHashed = [
+    `a${hashed}`,
+    `${hashed}0`,
+    hashed.slice(0, -1),
+    `${hashed.slice(0, -1)}g`,
+    `A${hashed.slice(1)}`,
+    `${hashed}.exe`,
+  ];
   for (const key of [...unsafe, ...notHashed]) assert.ok(!isSafeKey(key), JSON.stringify(key));
 });
 
@@ -120,6 +172,19 @@ test('two different ids never have the same segment, not even on a disk that fol
   );
 });
 
+test('two different items never have the same segment, and on a disk that folds case only if that is all that differs', () => {
+  fc.assert(
+    fc.property(trickyId, trickyId, (one, other) => {
+      fc.pre(one !== other);
+      const [first, second] = [itemSegment(one, sha256), itemSegment(other, sha256)];
+      assert.notEqual(first, second);
+      const fold = (text: string) => text.normalize('NFKC').toLowerCase();
+      if (fold(first) === fold(second)) assert.deepEqual([first, second], [one, other]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
 test('no id makes a key that leaves its folder, and every segment is short and plain', () => {
   fc.assert(
     fc.property(
@@ -135,7 +200,7 @@ test('no id makes a key that leaves its folder, and every segment is short and p
         assert.ok(key.startsWith(`${jobPrefix(jobId, sha256)}items/`));
         const segments = key.split('/');
         assert.equal(segments.length, attempt === 1 ? 4 : 5);
-        for (const segment of segments) assert.match(segment, /^[a-z0-9~][a-z0-9._~-]{0,99}$/);
+        for (const segment of segments) assert.match(segment, /^[A-Za-z0-9~][A-Za-z0-9._~-]{0,99}$/);
       },
     ),
     { numRuns: 500 },

@@ -48,13 +48,26 @@ test('by default fifty items must have finished and a quarter of them failed', (
   assert.equal(mixed(25, 75), 'trip'); // 25 % of 100: reached is enough
 });
 
-test('by default twenty failures in a row trip it before fifty have finished', () => {
-  assert.equal(judge(CLOSED, tallyOf(times(19, TIMEOUT)), policyOf(), NOW).kind, 'stay');
-  const verdict = judge(CLOSED, tallyOf(times(20, TIMEOUT)), policyOf(), NOW);
-  assert.deepEqual(verdict, {
-    kind: 'trip',
-    trip: { cause: 'streak', message: '20 failures in a row (limit 20)', tally: tallyOf(times(20, TIMEOUT)) },
+for (const [minRequests, limit] of [
+  [5, 20],
+  [20, 20],
+  [50, 50],
+  [1000, 1000],
+] as const) {
+  test(`by default ${limit} failures in a row stop a job with min_requests ${minRequests}, and one fewer do not`, () => {
+    // A share that is never reached: only the streak can trip it. One success makes it less than all.
+    const policy = policyOf({ min_requests: minRequests, failure_threshold_percentage: 1 });
+    const failing = (count: number) => tallyOf([SCRAPED, ...times(count, TIMEOUT)]);
+    assert.equal(judge(CLOSED, failing(limit - 1), policy, NOW).kind, 'stay');
+    const tally = failing(limit);
+    const message = `${limit} failures in a row (limit ${limit})`;
+    assert.deepEqual(judge(CLOSED, tally, policy, NOW), { kind: 'trip', trip: { cause: 'streak', message, tally } });
   });
+}
+
+test('a limit of consecutive failures that the user set counts, however large min_requests is', () => {
+  const policy = policyOf({ min_requests: 1000, consecutive_failures: 3 });
+  assert.equal(judge(CLOSED, tallyOf(times(3, TIMEOUT)), policy, NOW).kind, 'trip');
 });
 
 test('the message says how many failed and what the limit was', () => {
@@ -103,7 +116,7 @@ const anyPolicy: fc.Arbitrary<BreakerPolicy> = fc
       fc.constantFrom(0.1, 0.2, 0.25, 0.5, 0.8, 1),
       fc.double({ min: 0.01, max: 1, noNaN: true }),
     ),
-    consecutive_failures: fc.integer({ min: 1, max: 10 }),
+    consecutive_failures: fc.option(fc.integer({ min: 1, max: 10 })),
   })
   .map(policyOf);
 
@@ -120,7 +133,8 @@ function shouldTrip(outcomes: readonly Outcome[], policy: BreakerPolicy): boolea
   if (kinds.includes('stop')) return true;
   const bad = kinds.filter((kind) => kind === 'bad').length;
   const lastOk = kinds.lastIndexOf('ok');
-  if (kinds.length - 1 - lastOk >= policy.consecutive_failures) return true;
+  const streakLimit = policy.consecutive_failures ?? Math.max(20, policy.min_requests);
+  if (kinds.length - 1 - lastOk >= streakLimit) return true;
   return kinds.length >= policy.min_requests && bad / kinds.length >= policy.failure_threshold_percentage;
 }
 

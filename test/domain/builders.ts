@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
-import { EMPTY_TALLY, type Trip } from '../../src/domain/breaker.ts';
+import { EMPTY_TALLY, type Tally } from '../../src/domain/breaker.ts';
 import { FAILURE_TYPES, type FailureType, failure } from '../../src/domain/failure.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
-import { type JobReason, type JobRecord, newJobRecord } from '../../src/domain/job.ts';
+import { type JobEvent, type JobReason, type JobRecord, newJobRecord } from '../../src/domain/job.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { type Policy, policySchema } from '../../src/domain/policy.ts';
 
@@ -36,6 +36,7 @@ export function jobOf(sections: Sections = {}, changes: Partial<JobRecord> & { t
     },
     total,
     NOW,
+    'incarnation-1',
   );
   return { ...job, ...rest };
 }
@@ -65,11 +66,9 @@ export function failedWith(type: FailureType, message = `it was ${type}`): Outco
 export const BY_USER: JobReason = { code: 'user', message: 'paused by the user', evidence: [] };
 export const BY_STORAGE: JobReason = { code: 'storage', message: 'no room', evidence: [] };
 export const BY_BREAKER: JobReason = { code: 'breaker', message: '5 of 5 failed', evidence: [] };
-export const TRIP: Trip = {
-  cause: 'share',
-  message: '5 of 5 failed',
-  tally: { ...EMPTY_TALLY, finished: 5, failed: 5 },
-};
+/** More failures in a row than any default allows, and the event that follows from them. */
+export const FALLEN: Tally = { ...EMPTY_TALLY, finished: 60, failed: 60, streak: 60 };
+export const TRIP: JobEvent = { kind: 'trip', evidence: [] };
 export const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
 
 export function storedArtifact(key: string): StoredArtifact {

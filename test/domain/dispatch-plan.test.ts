@@ -6,7 +6,7 @@ import { planDispatch } from '../../src/domain/dispatch-plan.ts';
 import { applyJobEvent, isRefusal, type JobReason, type JobRecord } from '../../src/domain/job.ts';
 import { whenClaimed, whenDispatched, whenSettled } from '../../src/domain/job-progress.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import { failedWith, jobOf, NOW, SCRAPED } from './builders.ts';
+import { failedWith, jobOf, MANIFEST, NOW, SCRAPED } from './builders.ts';
 
 const DONE = { ...NO_COUNTS, total: 3, success: 3 };
 const BROKEN = { ...EMPTY_TALLY, finished: 50, failed: 50, streak: 50 };
@@ -35,15 +35,18 @@ function runToStandstill(job: JobRecord, outcomeOf: (index: number) => Outcome):
         attempted += 1;
         break;
       }
-      case 'complete': {
-        const completed = applyJobEvent(job, { kind: 'complete' }, NOW);
+      case 'finish': {
+        const finishing = applyJobEvent(job, { kind: 'finish' }, NOW);
+        assert.ok(!isRefusal(finishing));
+        const index = { kind: 'complete', round: job.round, manifest: MANIFEST } as const;
+        const completed = applyJobEvent(finishing, index, NOW);
         assert.ok(!isRefusal(completed));
         job = completed;
         break;
       }
       case 'verdict': {
         assert.ok(plan.verdict.kind === 'trip');
-        const after = applyJobEvent(job, { kind: 'trip', trip: plan.verdict.trip, evidence: [] }, NOW);
+        const after = applyJobEvent(job, { kind: 'trip', evidence: [] }, NOW);
         assert.ok(!isRefusal(after));
         job = after;
       }
@@ -121,19 +124,26 @@ test('a job without items waits for some', () => {
 });
 
 test('a job with nothing left is completed, even while it is paused', () => {
-  assert.deepEqual(planDispatch(running({ counts: DONE }), 1, NOW), { kind: 'complete' });
+  assert.deepEqual(planDispatch(running({ counts: DONE }), 1, NOW), { kind: 'finish' });
   const paused = jobOf({}, { status: 'paused', reason: BY_USER, counts: DONE });
-  assert.deepEqual(planDispatch(paused, 1, NOW), { kind: 'complete' });
+  assert.deepEqual(planDispatch(paused, 1, NOW), { kind: 'finish' });
+});
+
+test('a job whose index is being written waits for it', () => {
+  for (const status of ['in_progress', 'paused'] as const) {
+    const job = jobOf({}, { status, counts: DONE, finishedAt: NOW });
+    assert.deepEqual(planDispatch(job, 1, NOW + 500), { kind: 'wait', until: null });
+  }
 });
 
 test('a job with nothing left is completed rather than tripped', () => {
-  assert.deepEqual(planDispatch(running({ counts: DONE, tally: BROKEN }), 1, NOW), { kind: 'complete' });
+  assert.deepEqual(planDispatch(running({ counts: DONE, tally: BROKEN }), 1, NOW), { kind: 'finish' });
 });
 
 test('a job that may still get items is not completed before their time is over', () => {
   const job = running({ counts: DONE, openUntil: NOW + 500 });
   assert.deepEqual(planDispatch(job, 1, NOW), { kind: 'wait', until: NOW + 500 });
-  assert.deepEqual(planDispatch(job, 1, NOW + 500), { kind: 'complete' });
+  assert.deepEqual(planDispatch(job, 1, NOW + 500), { kind: 'finish' });
 });
 
 test('a job whose last items are in flight waits for them', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_COUNTS } from '../../src/domain/counts.ts';
 import { jobMetadata } from '../../src/domain/job-metadata.ts';
-import { addPage, EMPTY_MANIFEST, lastParts } from '../../src/domain/manifest.ts';
+import { addPage, EMPTY_MANIFEST, lastParts, versionCounts } from '../../src/domain/manifest.ts';
 import { itemOf, jobOf, NOW } from './builders.ts';
 
 const ITEMS = [itemOf({ itemId: 'a' }), itemOf({ itemId: 'b', status: 'failed' })];
@@ -42,4 +42,27 @@ test('it is not made of items that do not add up to the counters', () => {
   for (const counts of wrong) {
     assert.throws(() => jobMetadata({ ...JOB, counts }, FOLD, []), /^Error: manifest of job job-1: items add up to/);
   }
+});
+
+test('the versions that were run are counted, whatever the controller knew when the job was made', () => {
+  const ran = (version?: string, more: object = {}) =>
+    itemOf({
+      status: 'success',
+      attempts: [
+        {
+          ...{ attempt: 1, tries: 1, startedAt: NOW, durationMs: 1, end: 'success', failure: null },
+          ...(version === undefined ? {} : { scraperVersion: version }),
+          ...more,
+        },
+      ],
+    });
+  const items = [ran(), ran('2.0.0'), ran('2.0.0'), ran('9', { scraperId: 'another' }), ran('3', { tries: 0 })];
+  const { fold } = addPage(EMPTY_MANIFEST, items);
+  assert.deepEqual(versionCounts(fold, '1.0.0'), [
+    ['2.0.0', 2],
+    ['1.0.0', 1],
+  ]);
+  const counts = { ...NO_COUNTS, total: 5, success: 5 };
+  const job = jobOf({}, { status: 'completed', counts, scraperVersion: '1.0.0' });
+  assert.deepEqual(jobMetadata(job, fold, []).scraper_versions, { '2.0.0': 2, '1.0.0': 1 });
 });

@@ -1,23 +1,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Circuit, CLOSED } from '../../src/domain/breaker.ts';
+import { type Circuit, CLOSED, EMPTY_TALLY, type Tally } from '../../src/domain/breaker.ts';
 import { finishedOf, inFlightOf, pendingOf } from '../../src/domain/counts.ts';
 import { planDispatch } from '../../src/domain/dispatch-plan.ts';
 import {
   applyJobEvent,
   isActive,
   isRefusal,
-  JOB_STATUSES,
   type JobEvent,
   type JobRecord,
-  type JobStatus,
-  type JobStep,
-  NEXT_JOB_STATUS,
   needsManifest,
 } from '../../src/domain/job.ts';
 import { finalStatusOf, whenSettled } from '../../src/domain/job-progress.ts';
-import { anyOutcome, BY_BREAKER, BY_STORAGE, BY_USER, jobOf, MANIFEST, NOW, policyOf, TRIP } from './builders.ts';
+import { JOB_STATUSES, type JobStatus, type JobStep, NEXT_JOB_STATUS } from '../../src/domain/job-steps.ts';
+import {
+  anyOutcome,
+  BY_BREAKER,
+  BY_STORAGE,
+  BY_USER,
+  FALLEN,
+  jobOf,
+  MANIFEST,
+  NOW,
+  policyOf,
+  TRIP,
+} from './builders.ts';
 
 /** What holds for every job, in whatever state, and every event. Examples are in job.test.ts. */
 
@@ -48,6 +56,10 @@ const anyJob: fc.Arbitrary<JobRecord> = fc
       ...{ queued: fc.nat(3), inProgress: fc.nat(3), success: fc.nat(5), failed: fc.nat(5), skipped: fc.nat(5) },
       ...{ cancelled: fc.nat(5) },
     }),
+    tally: fc.constantFrom<Tally>(EMPTY_TALLY, { ...EMPTY_TALLY, finished: 1 }, FALLEN, {
+      ...FALLEN,
+      stopper: 'proxy_config',
+    }),
     behind: fc.nat(5),
     waiting: fc.oneof(fc.constant(0), fc.nat(10)),
   })
@@ -64,16 +76,21 @@ const anyEvent: fc.Arbitrary<JobEvent> = fc.oneof(
     { kind: 'pause', reason: BY_USER },
     { kind: 'pause', reason: BY_STORAGE },
     { kind: 'resume' },
-    { kind: 'trip', trip: TRIP, evidence: [] },
-    { kind: 'trip', trip: { ...TRIP, cause: 'stopper' }, evidence: [] },
+    TRIP,
     { kind: 'probe' },
     { kind: 'close-circuit' },
     { kind: 'cancel' },
-    { kind: 'complete' },
+    { kind: 'finish' },
+    { kind: 'complete', round: 1, manifest: MANIFEST },
     { kind: 'policy', policy: policyOf() },
     { kind: 'manifest', round: 1, manifest: MANIFEST },
     { kind: 'manifest', round: 2, manifest: MANIFEST },
     { kind: 'replace-results', by: 'x' },
+    { kind: 'withdraw-results', by: { by: 'x', round: 1 }, insteadOf: null },
+    { kind: 'remove', incarnation: 'incarnation-1' },
+    { kind: 'remove-for-good', incarnation: 'incarnation-1' },
+    { kind: 'keep', incarnation: 'incarnation-1' },
+    { kind: 'recovered', by: 'x' },
   ),
 );
 
@@ -105,8 +122,8 @@ test('every change of status is one the table has, and a final one is left only 
   const stepsOf: Readonly<Record<JobEvent['kind'], readonly JobStep[]>> = {
     ...{ start: ['start'], pause: ['pause'], resume: ['resume'], trip: ['fail', 'pause'], probe: ['probe'] },
     ...{ 'close-circuit': ['close'], cancel: ['cancel'], complete: ['complete'], policy: [], manifest: [] },
-    'replace-results': [],
-    remove: [],
+    ...{ finish: ['finish'], 'replace-results': [], 'withdraw-results': [], recovered: [] },
+    ...{ remove: [], 'remove-for-good': [], keep: [] },
   };
   fc.assert(
     fc.property(anyJob, anyEvent, (job, event) => {
@@ -159,6 +176,27 @@ test('whoever looks at the active jobs misses none that there is something to do
       if (!isIdle || needsManifest(job)) assert.ok(isActive(job), JSON.stringify(plan));
     }),
     { numRuns: 1000 },
+  );
+});
+
+const isPausedByBreaker = ({ status, reason }: JobRecord) => status === 'paused' && reason?.code === 'breaker';
+
+test('what is planned for a job is never refused: a scheduler that asks again at once would not come to an end', () => {
+  const anyRemoval = fc.constantFrom({}, { removing: 'asked' } as const, { removing: true } as const);
+  fc.assert(
+    fc.property(anyJob, anyRemoval, (job, removal) => {
+      // An open circuit is the breaker's pause, or its end of the job; and a job that has not begun has seen nothing.
+      fc.pre(job.status !== 'pending');
+      fc.pre(job.circuit.state !== 'open' || job.status === 'failed' || isPausedByBreaker(job));
+      const planned: JobRecord = { ...job, ...removal };
+      const plan = planDispatch(planned, 1, NOW);
+      if (plan.kind !== 'verdict' && plan.kind !== 'finish') return;
+      const events = { probe: { kind: 'probe' }, close: { kind: 'close-circuit' }, trip: TRIP } as const;
+      const event: JobEvent = plan.kind === 'finish' ? { kind: 'finish' } : events[plan.verdict.kind];
+      const after = applyJobEvent(planned, event, NOW);
+      assert.ok(!isRefusal(after), `${event.kind}: ${JSON.stringify(after)}`);
+    }),
+    { numRuns: 2000 },
   );
 });
 

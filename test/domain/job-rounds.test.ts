@@ -7,14 +7,14 @@ import {
   applyJobEvent,
   isActive,
   isRefusal,
-  JOB_STATUSES,
   type JobEvent,
   type JobRecord,
   needsManifest,
   type Refusal,
   whenItemsAdded,
 } from '../../src/domain/job.ts';
-import { BY_USER, jobOf, MANIFEST, NOW, TRIP } from './builders.ts';
+import { JOB_STATUSES } from '../../src/domain/job-steps.ts';
+import { BY_USER, FALLEN, jobOf, MANIFEST, NOW } from './builders.ts';
 
 /** How a job that is over is taken up again, and how its results are indexed anew. */
 
@@ -44,7 +44,8 @@ test('items are taken by every job but a cancelled one', () => {
 
 test('items that are added to a job that is not over change its total and how long it waits, and nothing else', () => {
   for (const status of ['pending', 'in_progress', 'paused', 'failed'] as const) {
-    const job = jobOf({}, { status, reason: BY_USER, circuit: OPEN, tally: TRIP.tally, finishedAt: NOW, total: 3 });
+    const finishedAt = status === 'failed' ? NOW : null;
+    const job = jobOf({}, { status, reason: BY_USER, circuit: OPEN, tally: FALLEN, finishedAt, total: 3 });
     const expected = { ...job, counts: { ...job.counts, total: 5 }, openUntil: NOW + 9 };
     assert.deepEqual(added(job, 2, NOW + 9), expected, status);
     assert.deepEqual(added(job, 0, NOW + 9), { ...job, openUntil: NOW + 9 }, status);
@@ -53,7 +54,7 @@ test('items that are added to a job that is not over change its total and how lo
 
 test('a completed job begins a new round with the first item that is added, as if it had never failed', () => {
   const counts = { ...NO_COUNTS, total: 3, success: 2, failed: 1 };
-  const over = { counts, manifest: MANIFEST, finishedAt: NOW, startedAt: NOW - 5, tally: TRIP.tally, circuit: OPEN };
+  const over = { counts, manifest: MANIFEST, finishedAt: NOW, startedAt: NOW - 5, tally: FALLEN, circuit: OPEN };
   const job = jobOf({}, { status: 'completed', reason: BY_USER, round: 4, replacedBy: 'x', ...over });
   const next = added(job, 2, NOW + 9);
   assert.deepEqual([next.status, next.round, next.manifest], ['in_progress', 5, null]);
@@ -69,7 +70,8 @@ test('a completed job to which nothing was added is the same as before', () => {
 
 test('a job whose results are replaced stays what it is, and one that is over awaits a new index', () => {
   for (const status of JOB_STATUSES) {
-    const job = jobOf({}, { status, round: 3, manifest: MANIFEST, finishedAt: NOW, reason: BY_USER });
+    const finishedAt = ['failed', 'completed', 'cancelled'].includes(status) ? NOW : null;
+    const job = jobOf({}, { status, round: 3, manifest: MANIFEST, finishedAt, reason: BY_USER });
     const next = changed(job, { kind: 'replace-results', by: 'x' });
     const isOver = status === 'completed' || status === 'cancelled';
     assert.deepEqual(next, { ...job, replacedBy: 'x', ...(isOver ? { round: 4, manifest: null } : {}) }, status);
@@ -101,4 +103,21 @@ test('a job cannot stand for itself, and a later round of its re-extraction can 
   assert.equal(changed(second, { kind: 'replace-results', by: 'x', ofRound: 2 }), second);
   const other = changed(second, { kind: 'replace-results', by: 'y', ofRound: 1 });
   assert.deepEqual([other.replacedBy, other.replacedRound, other.round], ['y', undefined, 4]);
+});
+
+test('results that are withdrawn leave what stood there before, and only if they still stand there', () => {
+  const [x, y] = [
+    { by: 'x', round: 1 },
+    { by: 'y', round: 2 },
+  ];
+  const own = jobOf({}, { status: 'completed' });
+  const byX = changed(own, { kind: 'replace-results', by: 'x', insteadOf: null });
+  const withdrawn = changed(byX, { kind: 'withdraw-results', by: x, insteadOf: null });
+  assert.deepEqual(withdrawn, { ...own, round: 3, manifest: null });
+  const byY = changed(byX, { kind: 'replace-results', by: 'y', ofRound: 2, insteadOf: x });
+  assert.equal(changed(byY, { kind: 'withdraw-results', by: x, insteadOf: null }), byY, 'others stand there by now');
+  const backToX = changed(byY, { kind: 'withdraw-results', by: y, insteadOf: x });
+  assert.deepEqual([backToX.replacedBy, backToX.replacedRound], ['x', undefined]);
+  const late = applyJobEvent(byY, { kind: 'replace-results', by: 'z', insteadOf: x }, NOW);
+  assert.match(refusedBecause(late) ?? '', /put in place at the same moment/);
 });

@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Circuit, CLOSED, EMPTY_TALLY } from '../../src/domain/breaker.ts';
+import { type Circuit, CLOSED, EMPTY_TALLY, type Tally } from '../../src/domain/breaker.ts';
 import { NO_COUNTS, pendingOf } from '../../src/domain/counts.ts';
 import {
+  acceptsItems,
   applyJobEvent,
   isActive,
   isDispatchable,
   isExhausted,
   isRefusal,
-  JOB_STATUSES,
   type JobEvent,
   type JobRecord,
-  type JobStatus,
-  type JobStep,
-  NEXT_JOB_STATUS,
   needsManifest,
   newJobRecord,
   type Refusal,
+  whenItemsAdded,
   whenReopened,
 } from '../../src/domain/job.ts';
 import {
@@ -26,11 +24,26 @@ import {
   whenReturned,
   whenSettled,
 } from '../../src/domain/job-progress.ts';
+import { isFinishing } from '../../src/domain/job-round.ts';
+import { JOB_STATUSES, type JobStatus, type JobStep, NEXT_JOB_STATUS } from '../../src/domain/job-steps.ts';
 import { FRESH_THROTTLE } from '../../src/domain/throttle.ts';
-import { BY_STORAGE, BY_USER, failedWith, jobOf, MANIFEST, NOW, policyOf, SCRAPED, SKIPPED, TRIP } from './builders.ts';
+import {
+  BY_STORAGE,
+  BY_USER,
+  FALLEN,
+  failedWith,
+  jobOf,
+  MANIFEST,
+  NOW,
+  policyOf,
+  SCRAPED,
+  SKIPPED,
+  TRIP,
+} from './builders.ts';
 
 const STEPS: readonly JobStep[] = [
-  ...(['start', 'dispatch', 'pause', 'resume', 'fail', 'probe', 'close', 'cancel', 'complete', 'retry'] as const),
+  ...(['start', 'dispatch', 'pause', 'resume', 'fail', 'probe', 'close', 'cancel', 'finish'] as const),
+  ...(['complete', 'retry'] as const),
 ];
 
 /** Every step that exists, written out a second time: all others must be refused. */
@@ -38,11 +51,11 @@ const TABLE: Readonly<Record<JobStatus, Partial<Record<JobStep, JobStatus>>>> = 
   pending: { start: 'pending', dispatch: 'in_progress', pause: 'paused', cancel: 'cancelled' },
   in_progress: {
     ...{ dispatch: 'in_progress', pause: 'paused', fail: 'failed', cancel: 'cancelled', complete: 'completed' },
-    ...{ close: 'in_progress', retry: 'in_progress' },
+    ...{ close: 'in_progress', retry: 'in_progress', finish: 'in_progress' },
   },
   paused: {
     ...{ pause: 'paused', resume: 'in_progress', probe: 'in_progress', cancel: 'cancelled', complete: 'completed' },
-    ...{ retry: 'paused' },
+    ...{ retry: 'paused', finish: 'paused' },
   },
   failed: { resume: 'in_progress', cancel: 'cancelled', retry: 'in_progress' },
   completed: { retry: 'in_progress' },
@@ -55,12 +68,20 @@ function changed(job: JobRecord, event: JobEvent, now = NOW): JobRecord {
   return result;
 }
 
+const INDEXED = { kind: 'complete', round: 1, manifest: MANIFEST } as const;
+
+/** A job whose items are all final, and whose index is being written. */
+function finishing(fields: Partial<JobRecord> = {}): JobRecord {
+  const counts = { ...NO_COUNTS, total: 1, success: 1 };
+  return changed(jobOf({}, { status: 'in_progress', counts, ...fields }), { kind: 'finish' });
+}
+
 function refusedBecause(result: JobRecord | Refusal): string | null {
   return isRefusal(result) ? result.refused : null;
 }
 
-const tripped = (breaker: Parameters<typeof policyOf>[0] = {}, trip = TRIP): JobRecord =>
-  changed(jobOf(breaker, { status: 'in_progress' }), { kind: 'trip', trip, evidence: [] });
+const tripped = (breaker: Parameters<typeof policyOf>[0] = {}, tally: Tally = FALLEN): JobRecord =>
+  changed(jobOf(breaker, { status: 'in_progress', tally }), TRIP);
 
 for (const status of JOB_STATUSES) {
   for (const name of STEPS) {
@@ -82,7 +103,7 @@ test('a new job is pending, with all its items, and has dispatched nothing', () 
 });
 
 test('a held job waits for start, and start counts once', () => {
-  const held = newJobRecord({ ...jobOf(), held: true }, 5, NOW);
+  const held = newJobRecord({ ...jobOf(), held: true }, 5, NOW, 'incarnation-1');
   assert.equal(isDispatchable(held), false);
   const started = changed(held, { kind: 'start' });
   assert.equal(isDispatchable(started), true);
@@ -121,9 +142,10 @@ test('a job that was paused while its last items were out is not forgotten: it i
 
 test('a tripped breaker fails the job by default, with the reason and the evidence', () => {
   const evidence = [{ type: 'timeout', pattern: 'no answer', page: null, count: 5, examples: [] }] as const;
-  const job = changed(jobOf({}, { status: 'in_progress' }), { kind: 'trip', trip: TRIP, evidence });
+  const sick = jobOf({ circuit_breaker: { consecutive_failures: 60 } }, { status: 'in_progress', tally: FALLEN });
+  const job = changed(sick, { kind: 'trip', evidence });
   assert.equal(job.status, 'failed');
-  assert.deepEqual(job.reason, { code: 'breaker', message: '5 of 5 failed', evidence });
+  assert.deepEqual(job.reason, { code: 'breaker', message: '60 failures in a row (limit 60)', evidence });
   assert.deepEqual(job.circuit, { state: 'open', since: NOW, probeAt: null });
   assert.equal(job.finishedAt, NOW);
 });
@@ -141,24 +163,21 @@ test('with a cooldown the job pauses whatever on_trip says, and knows when to pr
 });
 
 test('what no probe can repair is not probed, cooldown or not', () => {
-  const job = tripped({ circuit_breaker: { cooldown_seconds: 30 } }, { ...TRIP, cause: 'stopper' });
+  const job = tripped({ circuit_breaker: { cooldown_seconds: 30 } }, { ...FALLEN, stopper: 'proxy_config' });
   assert.equal(job.status, 'failed');
   assert.deepEqual(job.circuit, { state: 'open', since: NOW, probeAt: null });
 });
 
 test('a circuit that is open does not trip again', () => {
-  const again = applyJobEvent(
-    { ...tripped(), status: 'in_progress' },
-    { kind: 'trip', trip: TRIP, evidence: [] },
-    NOW + 1,
-  );
+  const again = applyJobEvent({ ...tripped(), status: 'in_progress' }, TRIP, NOW + 1);
   assert.equal(refusedBecause(again), 'the circuit is open already');
 });
 
 test('a trip that comes after the user paused the job does not take the pause over: it would end by itself', () => {
   const policy = { circuit_breaker: { cooldown_seconds: 30 } };
-  const paused = changed(jobOf(policy, { status: 'in_progress' }), { kind: 'pause', reason: BY_USER });
-  const late = applyJobEvent(paused, { kind: 'trip', trip: TRIP, evidence: [] }, NOW);
+  const sick = jobOf(policy, { status: 'in_progress', tally: FALLEN });
+  const paused = changed(sick, { kind: 'pause', reason: BY_USER });
+  const late = applyJobEvent(paused, TRIP, NOW);
   assert.equal(refusedBecause(late), 'a job that is paused cannot trip');
 });
 
@@ -187,8 +206,7 @@ test('when there is room again, what waited for it goes on, and nothing that a u
 
 test('resume closes an open circuit, forgets its tally and goes on', () => {
   for (const policy of [{}, { circuit_breaker: { on_trip: 'pause' as const } }]) {
-    const job = { ...tripped(policy), tally: TRIP.tally };
-    const resumed = changed(job, { kind: 'resume' });
+    const resumed = changed(tripped(policy), { kind: 'resume' });
     assert.equal(resumed.status, 'in_progress');
     assert.deepEqual([resumed.circuit, resumed.tally], [CLOSED, EMPTY_TALLY]);
     assert.deepEqual([resumed.reason, resumed.finishedAt], [null, null]);
@@ -208,19 +226,20 @@ test('a pause by the user does not forget what the breaker has counted', () => {
 });
 
 test('a probe puts the job in progress with an empty tally, and a good end closes the circuit', () => {
-  const paused = { ...tripped({ circuit_breaker: { cooldown_seconds: 30 } }), tally: TRIP.tally };
+  const paused = tripped({ circuit_breaker: { cooldown_seconds: 30 } });
   const probing = changed(paused, { kind: 'probe' }, NOW + 30_000);
   assert.equal(probing.status, 'in_progress');
   assert.deepEqual(probing.circuit, { state: 'probing', since: NOW + 30_000 });
   assert.deepEqual([probing.tally, probing.reason], [EMPTY_TALLY, null]);
-  const closed = changed(probing, { kind: 'close-circuit' });
+  const closed = changed({ ...probing, tally: { ...EMPTY_TALLY, finished: 1 } }, { kind: 'close-circuit' });
   assert.deepEqual([closed.status, closed.circuit], ['in_progress', CLOSED]);
 });
 
 test('a probe that fails pauses the job again for another cooldown', () => {
   const paused = tripped({ circuit_breaker: { cooldown_seconds: 30 } });
   const probing = changed(paused, { kind: 'probe' }, NOW + 30_000);
-  const again = changed(probing, { kind: 'trip', trip: { ...TRIP, cause: 'probe' }, evidence: [] }, NOW + 31_000);
+  const failed = { ...probing, tally: { ...EMPTY_TALLY, finished: 1, failed: 1, streak: 1 } };
+  const again = changed(failed, TRIP, NOW + 31_000);
   assert.equal(again.status, 'paused');
   assert.deepEqual(again.circuit, { state: 'open', since: NOW + 31_000, probeAt: NOW + 61_000 });
 });
@@ -237,7 +256,31 @@ test('only an open circuit is probed, and only a probing one is closed by its pr
   assert.equal(refusedBecause(applyJobEvent(job, { kind: 'close-circuit' }, NOW)), 'the circuit is not probing');
 });
 
-test('a job is completed when every item is final, nothing is in flight and no more items are on their way', () => {
+test('a verdict from before a resume does not trip the job again: what it was made from is forgotten', () => {
+  const resumed = changed(tripped(), { kind: 'resume' });
+  const since = { ...resumed, tally: { ...EMPTY_TALLY, finished: 8, failed: 1, streak: 1 } };
+  for (const job of [resumed, since]) {
+    const late = refusedBecause(applyJobEvent(job, TRIP, NOW + 5));
+    assert.equal(late, 'nothing that the breaker has counted speaks against going on');
+  }
+});
+
+test('a verdict from before the limits were raised does not trip the job', () => {
+  const sick = jobOf({}, { status: 'in_progress', tally: FALLEN });
+  const policy = policyOf({ circuit_breaker: { consecutive_failures: 99, min_requests: 99 } });
+  assert.ok(refusedBecause(applyJobEvent(changed(sick, { kind: 'policy', policy }), TRIP, NOW)));
+});
+
+test('a verdict about an earlier probe neither closes the circuit nor begins another probe', () => {
+  const cooling = tripped({ circuit_breaker: { cooldown_seconds: 30 } });
+  const early = applyJobEvent(cooling, { kind: 'probe' }, NOW + 29_999);
+  assert.equal(refusedBecause(early), 'the cooldown is not over');
+  const probing = changed(cooling, { kind: 'probe' }, NOW + 30_000);
+  const unproven = applyJobEvent(probing, { kind: 'close-circuit' }, NOW + 30_001);
+  assert.equal(refusedBecause(unproven), 'no probe has succeeded');
+});
+
+test('a job is finishing when every item is final, nothing is in flight and no more items are on their way', () => {
   const done = { ...NO_COUNTS, total: 3, success: 1, failed: 1, skipped: 1 };
   const job = jobOf({}, { status: 'in_progress', counts: done, openUntil: NOW });
   assert.equal(isExhausted(job, NOW), true);
@@ -245,17 +288,59 @@ test('a job is completed when every item is final, nothing is in flight and no m
   assert.equal(isExhausted({ ...job, counts: { ...done, total: 4 } }, NOW), false);
   assert.equal(isExhausted({ ...job, counts: { ...done, success: 0, inProgress: 1 } }, NOW), false);
   assert.equal(isExhausted({ ...job, counts: NO_COUNTS }, NOW), false);
-  const completed = changed(job, { kind: 'complete' });
-  assert.deepEqual([completed.status, completed.finishedAt], ['completed', NOW]);
-  const early = applyJobEvent(job, { kind: 'complete' }, NOW - 1);
+  const finishing = changed(job, { kind: 'finish' });
+  assert.deepEqual([finishing.status, finishing.finishedAt], ['in_progress', NOW]);
+  assert.deepEqual([isFinishing(job), isFinishing(finishing), needsManifest(finishing)], [false, true, true]);
+  const early = applyJobEvent(job, { kind: 'finish' }, NOW - 1);
   assert.equal(refusedBecause(early), 'not every item is final');
+  assert.equal(refusedBecause(applyJobEvent(job, INDEXED, NOW)), 'not every item is final');
+  assert.equal(changed(finishing, { kind: 'finish' }, NOW + 9), finishing);
 });
 
-test('a job is completed once', () => {
-  const counts = { ...NO_COUNTS, total: 1, success: 1 };
-  const completed = changed(jobOf({}, { status: 'in_progress', counts }), { kind: 'complete' });
-  const again = applyJobEvent(completed, { kind: 'complete' }, NOW);
+test('a job is completed by its index, and once', () => {
+  const completed = changed(finishing(), INDEXED, NOW + 9);
+  assert.deepEqual([completed.status, completed.finishedAt, completed.manifest], ['completed', NOW, MANIFEST]);
+  const again = applyJobEvent(completed, INDEXED, NOW);
   assert.equal(refusedBecause(again), 'a job that is completed cannot complete');
+  const paused = changed(finishing(), { kind: 'pause', reason: BY_USER });
+  assert.deepEqual([paused.status, isFinishing(paused)], ['paused', true]);
+  const resumed = changed(paused, { kind: 'resume' }, NOW + 5);
+  assert.deepEqual([resumed.status, resumed.finishedAt], ['in_progress', NOW], 'the index that is begun stays good');
+  for (const job of [paused, resumed]) {
+    const over = changed(job, INDEXED);
+    assert.deepEqual([over.status, over.reason], ['completed', null]);
+  }
+});
+
+test('whatever there is to do again while the index is written makes it void', () => {
+  const job = finishing({ counts: { ...NO_COUNTS, total: 2, success: 1, failed: 1 } });
+  assert.ok(acceptsItems(job));
+  const begunAgain = [
+    whenItemsAdded(job, 1, NOW),
+    whenReopened(job, 1),
+    changed(job, { kind: 'cancel' }),
+    changed(job, { kind: 'replace-results', by: 'x' }),
+  ];
+  for (const next of begunAgain) {
+    assert.ok(!isRefusal(next));
+    assert.equal(next.round, 2);
+    assert.ok(isRefusal(applyJobEvent(next, INDEXED, NOW)));
+  }
+  assert.equal(whenItemsAdded(job, 0, NOW + 9), job, 'nothing was added');
+  const policy = policyOf({ throttling: { max_concurrent_workers: 9 } });
+  const other = changed(job, { kind: 'policy', policy });
+  assert.equal(
+    refusedBecause(applyJobEvent(other, { ...INDEXED, policyRevision: 1 }, NOW)),
+    'the policy has changed since the manifest was written',
+  );
+});
+
+test('a job with nothing left does not trip, and a paused one keeps its reason until it is over', () => {
+  const trip = applyJobEvent(finishing(), TRIP, NOW);
+  assert.equal(refusedBecause(trip), 'every item is final: there is nothing left to stop');
+  const paused = changed(finishing(), { kind: 'pause', reason: BY_USER });
+  const added = whenItemsAdded({ ...paused, status: 'paused' }, 1, NOW);
+  assert.deepEqual([added.status, added.reason, added.finishedAt], ['paused', BY_USER, null]);
 });
 
 test('a cancelled job loses what waits, the rest of every batch included, and keeps what a worker is at', () => {
@@ -341,7 +426,7 @@ test('a retry of a completed job begins a new round, whose manifest is still to 
 });
 
 test('a retry of a failed job closes its circuit and stays in the same round', () => {
-  const job = { ...tripped(), counts: { ...NO_COUNTS, total: 10, failed: 5 }, tally: TRIP.tally };
+  const job = { ...tripped(), counts: { ...NO_COUNTS, total: 10, failed: 5 } };
   const reopened = whenReopened(job, 5);
   assert.ok(!isRefusal(reopened));
   assert.deepEqual([reopened.status, reopened.round, reopened.reason], ['in_progress', 1, null]);

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Mailbox } from '../../src/domain/mailbox.ts';
+import { Admission, roomForAnyJob } from '../../src/domain/slot-share.ts';
 
-type Ref = { readonly batchId: string };
-const ref = (batchId: string | number): Ref => ({ batchId: `batch-${batchId}` });
+type Ref = { readonly jobId: string; readonly batchId: string };
+const ref = (batchId: string | number, jobId = 'job'): Ref => ({ jobId, batchId: `batch-${batchId}` });
+const anyJob = () => new Admission(roomForAnyJob(100));
 
 function filled(...ids: readonly (string | number)[]): Mailbox<Ref> {
   const mailbox = new Mailbox<Ref>('http');
@@ -17,56 +19,56 @@ const receiptsOf = (taken: readonly { receipt: string }[]) => taken.map((deliver
 
 test('messages come out in the order in which they went in, no more than asked for', () => {
   const mailbox = filled(1, 2, 3);
-  assert.deepEqual(batchesOf(mailbox.take(2, 100, 0)), ['batch-1', 'batch-2']);
-  assert.deepEqual(batchesOf(mailbox.take(2, 100, 0)), ['batch-3']);
-  assert.deepEqual(mailbox.take(2, 100, 0), []);
+  assert.deepEqual(batchesOf(mailbox.take(2, anyJob(), 100, 0)), ['batch-1', 'batch-2']);
+  assert.deepEqual(batchesOf(mailbox.take(2, anyJob(), 100, 0)), ['batch-3']);
+  assert.deepEqual(mailbox.take(2, anyJob(), 100, 0), []);
   assert.deepEqual([mailbox.waiting, mailbox.delivered], [0, 3]);
 });
 
 test('a batch that waits already is not put in a second time; one that is out may be', () => {
   const mailbox = filled(1);
   assert.equal(mailbox.put(ref(1)), false);
-  mailbox.take(1, 100, 0);
+  mailbox.take(1, anyJob(), 100, 0);
   assert.equal(mailbox.put(ref(1)), true);
   assert.equal(mailbox.waiting, 1);
 });
 
 test('what is not acknowledged in time is delivered again, under another receipt', () => {
   const mailbox = filled(1);
-  const [first] = mailbox.take(1, 100, 0);
-  assert.deepEqual(mailbox.take(1, 200, 99), []);
-  const [second] = mailbox.take(1, 200, 100);
+  const [first] = mailbox.take(1, anyJob(), 100, 0);
+  assert.deepEqual(mailbox.take(1, anyJob(), 200, 99), []);
+  const [second] = mailbox.take(1, anyJob(), 200, 100);
   assert.deepEqual(second?.ref, first?.ref);
   assert.notEqual(second?.receipt, first?.receipt);
 });
 
 test('what is acknowledged is gone', () => {
   const mailbox = filled(1);
-  mailbox.ack(receiptsOf(mailbox.take(1, 100, 0)));
-  assert.deepEqual(mailbox.take(1, 9999, 9999), []);
+  mailbox.ack(receiptsOf(mailbox.take(1, anyJob(), 100, 0)));
+  assert.deepEqual(mailbox.take(1, anyJob(), 9999, 9999), []);
   assert.equal(mailbox.wakeAt(), null);
 });
 
 test('an old receipt says nothing about a later delivery', () => {
   const mailbox = filled(1);
-  const old = receiptsOf(mailbox.take(1, 100, 0));
-  const current = mailbox.take(1, 300, 100);
+  const old = receiptsOf(mailbox.take(1, anyJob(), 100, 0));
+  const current = mailbox.take(1, anyJob(), 300, 100);
   mailbox.ack(old);
   mailbox.giveBack(old);
   mailbox.extend(old, 9999);
   assert.equal(mailbox.wakeAt(), 300);
-  assert.deepEqual(batchesOf(mailbox.take(1, 900, 300)), batchesOf(current));
+  assert.deepEqual(batchesOf(mailbox.take(1, anyJob(), 900, 300)), batchesOf(current));
 });
 
 test('what is given back waits at the end of the line at once', () => {
   const mailbox = filled(1, 2);
-  mailbox.giveBack(receiptsOf(mailbox.take(1, 100, 0)));
-  assert.deepEqual(batchesOf(mailbox.take(2, 100, 0)), ['batch-2', 'batch-1']);
+  mailbox.giveBack(receiptsOf(mailbox.take(1, anyJob(), 100, 0)));
+  assert.deepEqual(batchesOf(mailbox.take(2, anyJob(), 100, 0)), ['batch-2', 'batch-1']);
 });
 
 test('a delivery can be hidden for longer and for shorter', () => {
   const mailbox = filled(1);
-  const receipts = receiptsOf(mailbox.take(1, 100, 0));
+  const receipts = receiptsOf(mailbox.take(1, anyJob(), 100, 0));
   mailbox.extend(receipts, 500);
   assert.equal(mailbox.wake(499), 0);
   assert.equal(mailbox.wakeAt(), 500);
@@ -78,7 +80,7 @@ test('a delivery can be hidden for longer and for shorter', () => {
 
 test('a batch that comes back while it waits already waits once', () => {
   const mailbox = filled(1);
-  const receipts = receiptsOf(mailbox.take(1, 100, 0));
+  const receipts = receiptsOf(mailbox.take(1, anyJob(), 100, 0));
   mailbox.put(ref(1));
   mailbox.giveBack(receipts);
   assert.equal(mailbox.waiting, 1);
@@ -86,13 +88,13 @@ test('a batch that comes back while it waits already waits once', () => {
 
 test('thousands of messages that were acknowledged do not hide the one that was not', () => {
   const mailbox = filled('slow');
-  mailbox.take(1, 50_000, 0);
+  mailbox.take(1, anyJob(), 50_000, 0);
   for (let i = 0; i < 5000; i += 1) {
     mailbox.put(ref(i));
-    mailbox.ack(receiptsOf(mailbox.take(1, i + 1000, i)));
+    mailbox.ack(receiptsOf(mailbox.take(1, anyJob(), i + 1000, i)));
   }
   assert.deepEqual([mailbox.waiting, mailbox.delivered, mailbox.wakeAt()], [0, 1, 50_000]);
-  assert.deepEqual(batchesOf(mailbox.take(5, 99_999, 50_000)), ['batch-slow']);
+  assert.deepEqual(batchesOf(mailbox.take(5, anyJob(), 99_999, 50_000)), ['batch-slow']);
 });
 
 /** The same, said plainly: a list of groups that may come out in any order, and a table of what is hidden. */
@@ -140,6 +142,25 @@ const anyCommand = fc.oneof(
   fc.record({ do: fc.constant('wake' as const), afterMs: fc.integer({ min: -10, max: 40 }) }),
 );
 
+test('jobs take turns, and within a job the oldest comes first', () => {
+  const mailbox = filled(1, 2, 3);
+  for (const id of ['a', 'b']) mailbox.put(ref(id, 'other'));
+  mailbox.put(ref('x', 'third'));
+  const order = ['batch-1', 'batch-a', 'batch-x', 'batch-2', 'batch-b', 'batch-3'];
+  assert.deepEqual(batchesOf(mailbox.take(2, anyJob(), 100, 0)), order.slice(0, 2));
+  assert.deepEqual(batchesOf(mailbox.take(9, anyJob(), 100, 0)), order.slice(2));
+});
+
+test('a message that there is no room for is left, and its job keeps its turn', () => {
+  const mailbox = filled(1, 2);
+  mailbox.put(ref('a', 'other'));
+  mailbox.put(ref('b', 'other'));
+  const full = new Admission({ most: 10, freeSlots: 3, freePlaces: 9, jobs: [['job', 3, 3]] });
+  assert.deepEqual(batchesOf(mailbox.take(1, full, 100, 0)), ['batch-a']);
+  assert.equal(mailbox.waiting, 3);
+  assert.deepEqual(batchesOf(mailbox.take(9, anyJob(), 100, 0)), ['batch-1', 'batch-b', 'batch-2']);
+});
+
 test('whatever is sent, taken, extended, given back or forgotten, it does what a plain list would', () => {
   fc.assert(
     fc.property(fc.array(anyCommand, { maxLength: 80, size: 'max' }), (commands) => {
@@ -155,7 +176,7 @@ test('whatever is sent, taken, extended, given back or forgotten, it does what a
           case 'take': {
             model.wake(now);
             const expected = Math.min(command.max, model.waiting);
-            const taken = mailbox.take(command.max, now + command.hideMs, now);
+            const taken = mailbox.take(command.max, anyJob(), now + command.hideMs, now);
             assert.equal(taken.length, expected);
             for (const { ref: got, receipt } of taken) {
               assert.ok(model.isNext(got.batchId), `${got.batchId} is not next`);

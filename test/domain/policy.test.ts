@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { DEFAULT_POLICY, policySchema } from '../../src/domain/policy.ts';
+import { completePolicy, DEFAULT_POLICY, policySchema } from '../../src/domain/policy.ts';
 
 /** The defaults of SPEC §1, written out. */
 const DEFAULTS = {
@@ -12,16 +12,22 @@ const DEFAULTS = {
     adaptive: true,
   },
   proxy: { type: 'none', geo_target: null, session: 'sticky', escalate: [] },
-  retries: { max_retries: 3, backoff_strategy: 'exponential', backoff_factor: 1, max_backoff_seconds: 60 },
+  retries: {
+    max_retries: 3,
+    backoff_strategy: 'exponential',
+    backoff_factor: 1,
+    max_backoff_seconds: 60,
+    max_retry_after_seconds: 3600,
+  },
   timeouts: { connect_timeout_seconds: 10, request_timeout_seconds: 30, item_timeout_seconds: 300 },
   circuit_breaker: {
     min_requests: 50,
     failure_threshold_percentage: 0.25,
-    consecutive_failures: 20,
+    consecutive_failures: null,
     on_trip: 'fail',
     cooldown_seconds: null,
   },
-  results: { keep_html: true, screenshot: 'never' },
+  results: { keep_html: true, screenshot: 'never', item_manifests: null },
   robots: 'ignore',
 };
 
@@ -43,16 +49,18 @@ const LIMITS: readonly [field: string, taken: readonly unknown[], refused: reado
   ['retries.backoff_strategy', ['exponential', 'linear'], ['constant', null]],
   ['retries.backoff_factor', [0, 0.5, 60], [-1, 61]],
   ['retries.max_backoff_seconds', [0, 86_400], [-1, 86_401]],
+  ['retries.max_retry_after_seconds', [0.5, 86_400], [0, -1, 86_401]],
   ['timeouts.connect_timeout_seconds', [0.1, 86_400], [0, -1, 86_401]],
   ['timeouts.request_timeout_seconds', [0.1, 86_400], [0, -1, 86_401]],
   ['timeouts.item_timeout_seconds', [0.1, 86_400], [0, -1, 86_401]],
   ['circuit_breaker.min_requests', [1, 1_000_000], [0, 1.5, 1_000_001]],
   ['circuit_breaker.failure_threshold_percentage', [0.001, 0.25, 1], [0, -0.1, 1.01, 25, Number.NaN]],
-  ['circuit_breaker.consecutive_failures', [1, 1_000_000], [0, 1.5, 1_000_001]],
+  ['circuit_breaker.consecutive_failures', [1, 1_000_000, null], [0, 1.5, 1_000_001]],
   ['circuit_breaker.on_trip', ['fail', 'pause'], ['stop', null]],
   ['circuit_breaker.cooldown_seconds', [0.1, 86_400, null], [0, -1, 86_401]],
   ['results.keep_html', [true, false], ['yes', null]],
   ['results.screenshot', ['never', 'on_failure', 'always'], ['sometimes', null]],
+  ['results.item_manifests', [true, false, null], ['yes', 1]],
   ['robots', ['respect', 'ignore'], ['obey', null]],
 ];
 
@@ -179,4 +187,17 @@ test('no misspelt field slips through, wherever it stands and whatever else is r
       },
     ),
   );
+});
+
+test('a stored policy that lacks a field has its default, and keeps all that it has', () => {
+  const given = policySchema.parse({ retries: { max_retries: 7 }, results: { keep_html: false }, robots: 'respect' });
+  for (const [section, fields] of Object.entries(given)) {
+    if (typeof fields !== 'object') continue;
+    for (const name of Object.keys(fields)) {
+      const { [name]: _, ...rest } = fields as Record<string, unknown>;
+      const completed = completePolicy({ ...given, [section]: rest });
+      const usual = Reflect.get(Object(Reflect.get(DEFAULT_POLICY, section)), name);
+      assert.deepEqual(completed, { ...given, [section]: { ...fields, [name]: usual } }, `${section}.${name}`);
+    }
+  }
 });

@@ -21,7 +21,7 @@ import {
   whenSettled,
 } from '../../src/domain/job-progress.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import { anyOutcome, jobOf, NOW, type policyOf, SCRAPED } from './builders.ts';
+import { anyOutcome, jobOf, MANIFEST, NOW, type policyOf, SCRAPED } from './builders.ts';
 
 /**
  * Small jobs from their first item to their end, with nothing but the pure functions: a table of items plays the
@@ -59,12 +59,12 @@ class Play {
     switch (plan.kind) {
       case 'wait':
         return plan.until;
-      case 'complete':
-        this.change({ kind: 'complete' });
+      case 'finish':
+        this.complete();
         assert.equal(this.job.status, 'completed');
         return null;
       case 'verdict':
-        if (plan.verdict.kind === 'trip') this.change({ kind: 'trip', trip: plan.verdict.trip, evidence: [] });
+        if (plan.verdict.kind === 'trip') this.change({ kind: 'trip', evidence: [] });
         else this.change({ kind: plan.verdict.kind === 'close' ? 'close-circuit' : 'probe' });
         return null;
       case 'go': {
@@ -114,6 +114,11 @@ class Play {
     if (!this.#take(applyJobEvent(this.job, event, this.now))) return;
     if (event.kind === 'cancel') this.#cancelItems();
     this.#isTallyWhole &&= this.job.tally === tally;
+  }
+
+  complete(): void {
+    this.change({ kind: 'finish' });
+    this.change({ kind: 'complete', round: this.job.round, manifest: MANIFEST });
   }
 
   retry(count: number): void {
@@ -233,7 +238,7 @@ const sometimes = [
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 9 }).map((count) => (play: Play) => play.retry(count)) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 9 }).map((count) => (play: Play) => play.addItems(count)) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 6 }).map((workers) => changeWorkers(workers)) },
-  { weight: 1, arbitrary: fc.constant((play: Play) => play.change({ kind: 'complete' })) },
+  { weight: 1, arbitrary: fc.constant((play: Play) => play.complete()) },
 ];
 
 const rarely = { weight: 1, arbitrary: fc.constant((play: Play) => play.change({ kind: 'cancel' })) };

@@ -25,7 +25,7 @@ async function look(allowed: string): Promise<Sighting[]> {
   const sightings: Sighting[] = [];
   for (const address of CANARIES) {
     await using canary = await startCanary(address, 80);
-    await using traveller = openTraveller(allowed, dns.lookup);
+    await using traveller = openTraveller(allowed, { dnsServers: [dns.address] });
     dns.answerWith((name, asked) => answersFor(name, asked, site.address, canary.address));
     const report = await tryAllWays(traveller, site, canary);
     sightings.push({ canary: address, connections: canary.connections(), report });

@@ -8,7 +8,7 @@ import { runInNamespace } from './network-namespace.ts';
 async function lookOnLoopback(address: string, allowed: string): Promise<{ report: Report; connections: number }> {
   await using site = await startSite('127.0.0.2');
   await using canary = await startCanary(address, site.port);
-  await using traveller = openTraveller(allowed, changingAnswers(site, canary));
+  await using traveller = openTraveller(allowed, { lookup: changingAnswers(site, canary) });
   const report = await tryAllWays(traveller, site, canary);
   return { report, connections: canary.connections() };
 }
@@ -53,9 +53,11 @@ test('a name is looked up once per visit, and the address that was judged is the
   await using canary = await startCanary('127.0.0.1', site.port);
   let asked = 0;
   // Whoever asks a second time is sent to the canary.
-  await using traveller = openTraveller('127.0.0.2', async () => {
-    asked += 1;
-    return [{ address: asked === 1 ? site.address : canary.address }];
+  await using traveller = openTraveller('127.0.0.2', {
+    lookup: async () => {
+      asked += 1;
+      return [{ address: asked === 1 ? site.address : canary.address }];
+    },
   });
   assert.equal(await traveller.visit(`http://rebind.test:${site.port}/`), 'site');
   assert.deepEqual([asked, site.connections(), canary.connections()], [1, 1, 0]);

@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { SystemClock } from '../../src/adapters/system/clock.ts';
 import { parseAddressRanges } from '../../src/egress/address-range.ts';
 import { AddressRules } from '../../src/egress/address-rules.ts';
-import { openWeb } from '../../src/egress/open-web.ts';
-import type { Lookup } from '../../src/egress/resolver.ts';
+import { openWeb, type WebParts } from '../../src/egress/open-web.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import { DEFAULT_LIMITS, type Web } from '../../src/egress/web.ts';
 
@@ -70,10 +69,10 @@ export interface Traveller extends AsyncDisposable {
 }
 
 /** The way to the web as the product builds it, with a DNS of ours. */
-export function openTraveller(allowed: string, lookup: Lookup): Traveller {
+export function openTraveller(allowed: string, names: Pick<WebParts, 'lookup' | 'dnsServers'>): Traveller {
   const clock = new HurriedClock();
   const rules = new AddressRules(parseAddressRanges(allowed));
-  const web = openWeb({ rules, routes: parseRoutes(''), clock, lookup });
+  const web = openWeb({ rules, routes: parseRoutes(''), clock, ...names });
   return {
     visit: (url, method = 'GET') => visit(web, url, method),
     forgetNames: () => clock.hurry(60_000),

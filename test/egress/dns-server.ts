@@ -1,17 +1,19 @@
 import { createSocket, type Socket } from 'node:dgram';
-import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { parseIp } from '../../src/egress/ip-address.ts';
-import type { Lookup } from '../../src/egress/resolver.ts';
 
-/** Addresses of a name, for the question number `asked` (from 0) about it. */
-export type Answers = (name: string, asked: number) => readonly string[];
+/** Addresses of a name, for the question number `asked` (from 0) about it and this type; or that there is no such name. */
+export type Answers = (
+  name: string,
+  asked: number,
+  type: 'A' | 'AAAA',
+) => readonly string[] | 'silence' | 'no such name';
 
 export interface DnsServer extends AsyncDisposable {
   /** Forgets what was asked before. */
   answerWith(answers: Answers): void;
-  /** Asks this server over the network, by A and by AAAA, and keeps nothing. */
-  readonly lookup: Lookup;
+  /** `ip:port`, as TRAWL_DNS_SERVERS has it. */
+  readonly address: string;
 }
 
 const TYPES: Readonly<Record<number, 4 | 6>> = { 1: 4, 28: 6 };
@@ -25,31 +27,38 @@ export async function startDns(address: string, port = 0): Promise<DnsServer> {
     const family = TYPES[type];
     const count = asked.get(`${name} ${type}`) ?? 0;
     asked.set(`${name} ${type}`, count + 1);
-    const records = answers(name, count)
+    const answer = answers(name, count, family === 4 ? 'A' : 'AAAA');
+    if (answer === 'silence') return;
+    const isKnown = answer !== 'no such name';
+    const records = (isKnown ? answer : [])
       .map((text) => parseIp(text))
       .filter((ip) => ip !== null)
       .filter((ip) => ip.family === family)
       .map((ip) => Buffer.from([0xc0, 0x0c, 0, type, 0, 1, 0, 0, 0, 0, 0, ip.bytes.length, ...ip.bytes]));
     // The number of the query; an answer that is final; one question, some records.
-    const header = Buffer.from([...query.subarray(0, 2), 0x85, 0x80, 0, 1, 0, records.length, 0, 0, 0, 0]);
+    const header = Buffer.from([
+      ...query.subarray(0, 2),
+      0x85,
+      isKnown ? 0x80 : 0x83,
+      0,
+      1,
+      0,
+      records.length,
+      0,
+      0,
+      0,
+      0,
+    ]);
     socket.send(Buffer.concat([header, question, ...records]), from.port, from.address);
   });
   await once(socket.bind(port, address), 'listening');
-  const resolver = new Resolver({ timeout: 5000, tries: 2 });
-  resolver.setServers([`${address}:${socket.address().port}`]);
   return {
     answerWith(next) {
       answers = next;
       asked.clear();
     },
-    async lookup(hostname) {
-      const found = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-      return found
-        .flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
-        .map((text) => ({ address: text }));
-    },
+    address: `${address}:${socket.address().port}`,
     async [Symbol.asyncDispose]() {
-      resolver.cancel();
       await new Promise<void>((resolve) => socket.close(resolve));
     },
   };

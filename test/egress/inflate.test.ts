@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { BodyBuffer } from '../../src/egress/body-buffer.ts';
-import { type Coding, inflate, overflow, parseCodings } from '../../src/egress/inflate.ts';
+import { type Coding, inflate, inflaters, overflow, parseCodings } from '../../src/egress/inflate.ts';
 import { StreamedBody, type StreamedEnd } from '../../src/egress/streamed-body.ts';
 
 const LIMIT = 8 << 20;
@@ -88,20 +90,84 @@ test('two encodings are undone in the order in which they were not applied', asy
   assert.deepEqual(await streamed(inner, ['gzip', 'deflate'], 7), done(PAGE));
 });
 
-test('gzip may have several members, and garbage behind the last', () => {
-  const named = Buffer.from(gzipSync('two'));
-  // A member with a name, a comment and an extra field: flags 4, 8 and 16.
-  const head = Buffer.concat([named.subarray(0, 10), Buffer.from('\x02\x00abname\0comment\0', 'latin1')]);
+/** A member with a name, a comment and an extra field: flags 4, 8 and 16. */
+function memberWithFields(text: string): Buffer {
+  const plain = gzipSync(text);
+  const head = Buffer.concat([plain.subarray(0, 10), Buffer.from('\x02\x00abname\0comment\0', 'latin1')]);
   head[3] = 4 | 8 | 16;
-  const members = Buffer.concat([gzipSync('one '), head, named.subarray(10)]);
-  for (const garbage of ['', '\0\0\0', 'garbage', '\x1f\x8b\x00 is no member']) {
+  return Buffer.concat([head, plain.subarray(10)]);
+}
+
+test('gzip may have several members, and other bytes after the last, in one go and piece by piece', async () => {
+  const members = Buffer.concat([gzipSync('one '), gzipSync(''), memberWithFields('two')]);
+  for (const garbage of ['', '\0', '\0\0\0', 'x', '\x1f', '\x1f\x8b', 'garbage', '\x1f\x8b\x00 is not a member']) {
     const raw = Buffer.concat([members, Buffer.from(garbage, 'latin1')]);
     const end = inflate(raw, ['gzip'], LIMIT);
     assert.equal(end.kind === 'inflated' && Buffer.from(end.body).toString(), 'one two', JSON.stringify(garbage));
+    for (const size of [1, 7, 1 << 20]) {
+      assert.deepEqual(await inPieces(raw, size), Buffer.from('one two'), `${JSON.stringify(garbage)} by ${size}`);
+    }
   }
-  const broken = Buffer.concat([members, Buffer.from('garbage')]);
-  broken[members.length - 8] = (broken[members.length - 8] ?? 0) ^ 1;
-  assert.equal(inflate(broken, ['gzip'], LIMIT).kind, 'failed', 'a wrong checksum is not garbage');
+});
+
+test('gzip with other bytes after it is read whatever its size, up to the limit and past what fits in one go', async () => {
+  // Random bytes do not shrink, so that the raw size is about this.
+  for (const size of [(128 << 10) - 1, 128 << 10, (128 << 10) + 1, 1 << 20]) {
+    const page = Buffer.concat([randomBytes(size), Buffer.from('the end')]);
+    const [first, second] = [page.subarray(0, size / 2), page.subarray(size / 2)];
+    for (const members of [gzipSync(page), Buffer.concat([gzipSync(first), gzipSync(second)])]) {
+      for (const garbage of [Buffer.from('x'), Buffer.alloc(1 << 20), randomBytes(1 << 20).fill('x', 0, 1)]) {
+        const raw = Buffer.concat([members, garbage]);
+        for (const by of [16 << 10, raw.length]) {
+          const end = await streamed(raw, ['gzip'], by);
+          const isSame = end.kind === 'done' && page.equals(end.body);
+          assert.ok(isSame, `${size} bytes, then ${garbage.length} others, by ${by}: ${end.kind}`);
+        }
+      }
+    }
+  }
+});
+
+test('a member that is broken or cut off is not taken for other bytes', async () => {
+  const good = Buffer.concat([gzipSync('one '), gzipSync('two')]);
+  const broken: readonly [name: string, raw: Buffer][] = [
+    ['checksum', flipped(good, -8)],
+    ['size', flipped(good, -4)],
+    ['checksum of the first', flipped(good, gzipSync('one ').length - 8)],
+    ['not gzip at all', Buffer.from('<p>a page</p>')],
+    ['too short to be gzip', Buffer.from('x')],
+    ['cut off in the tail', good.subarray(0, -1)],
+    ['cut off before the tail', good.subarray(0, -8)],
+    ['cut off in the data', good.subarray(0, -10)],
+    ['cut off after a head', Buffer.concat([good, good.subarray(0, 10)])],
+    ['cut off in a head', Buffer.concat([good, good.subarray(0, 5)])],
+    ['a head without end', Buffer.concat([Buffer.from([...good.subarray(0, 3), 8]), Buffer.alloc(1 << 20, 'n')])],
+  ];
+  for (const [name, raw] of broken) {
+    const now = inflate(raw, ['gzip'], LIMIT);
+    assert.equal(now.kind === 'failed' && now.failure.type, 'network_error', name);
+    for (const size of [1 + (raw.length >> 10), 1 << 20]) {
+      const end = await streamed(raw, ['gzip'], size);
+      assert.equal(end.kind === 'failed' && end.failure.type, 'network_error', `${name}, by ${size}`);
+    }
+  }
+});
+
+test('a bomb in a later member, or before a megabyte of other bytes, is stopped where the limit is', async () => {
+  const bomb = gzipSync(Buffer.alloc(4 * LIMIT));
+  for (const raw of [Buffer.concat([gzipSync('x'), bomb]), Buffer.concat([bomb, randomBytes(1 << 20)])]) {
+    const end = await streamed(raw, ['gzip'], 16 << 10);
+    assert.equal(end.kind === 'failed' && end.failure.type, 'too_large');
+  }
+});
+
+test('a flood of empty members is refused: each costs time', async () => {
+  const empty = gzipSync('');
+  const some = Buffer.concat(Array.from({ length: 500 }, () => empty));
+  assert.equal((await streamed(some, ['gzip'], 16 << 10)).kind, 'done');
+  const flood = Buffer.concat(Array.from({ length: 20_000 }, () => empty));
+  const end = await streamed(flood, ['gzip'], 16 << 10);
+  assert.equal(end.kind === 'failed' && end.failure.type, 'too_large');
 });
 
 test('a small bomb is stopped by what it makes of its size, a large one by the limit', () => {
@@ -184,6 +250,21 @@ async function streamed(
   for (let at = 0; at < raw.length; at += size) body.write(raw.subarray(at, at + size));
   body.end();
   return body.ended;
+}
+
+async function inPieces(raw: Buffer, size: number): Promise<Buffer | null> {
+  const inflater = inflaters(['gzip'])[0];
+  if (inflater === undefined) return null;
+  for (let at = 0; at < raw.length; at += size) inflater.write(raw.subarray(at, at + size));
+  inflater.end();
+  return buffer(inflater);
+}
+
+function flipped(bytes: Buffer, at: number): Buffer {
+  const changed = Buffer.from(bytes);
+  const index = at < 0 ? bytes.length + at : at;
+  changed[index] = (changed[index] ?? 0) ^ 1;
+  return changed;
 }
 
 function done(body: Buffer): StreamedEnd {

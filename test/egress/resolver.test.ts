@@ -186,13 +186,63 @@ test('a thousand names are remembered, and the oldest is forgotten for the next'
   assert.equal(asked.length, 1002);
 });
 
-test('without a lookup of its own it asks the system, whose localhost is loopback', async () => {
-  const clock = new FakeClock();
-  const closed = openResolver({ rules: new AddressRules([]), clock });
-  assert.match(
-    await told(closed, 'localhost'),
-    /^refused_address: localhost is refused: .* is a loopback address \(TRAWL_ALLOW_ADDRESSES may allow it\)$/,
-  );
-  const open = openResolver({ rules: new AddressRules(parseAddressRanges('loopback')), clock });
-  assert.match(await told(open, 'localhost'), /127\.0\.0\.1|::1/);
+test('a lookup that no server answered is a timeout', async () => {
+  const silent = Object.assign(new Error('queryA ETIMEOUT silent.test'), { code: 'ETIMEOUT' });
+  const { resolver } = open(scripted(silent).lookup);
+  assert.equal(await told(resolver, 'silent.test'), 'timeout: no DNS server answered for silent.test');
+});
+
+test('a name that hung is asked for again, but waited for only briefly, until it answers', async () => {
+  const gate = Promise.withResolvers<readonly string[]>();
+  const { asked, lookup } = scripted(gate.promise);
+  const { clock, resolver } = open(lookup);
+  const waitedFor = async (hostname: string, ms: number) => {
+    let end: string | null = null;
+    const patient = resolver.resolve(hostname, NEVER, 10_000).then((answer) => {
+      end = answer.kind === 'failed' ? answer.failure.type : answer.kind;
+    });
+    await clock.advance(ms - 1);
+    assert.equal(end, null, `an answer before ${ms} ms`);
+    await clock.advance(1);
+    await patient;
+    return end;
+  };
+  assert.equal(await waitedFor('hangs.test', 10_000), 'timeout');
+  for (let item = 0; item < 5; item += 1) assert.equal(await waitedFor('hangs.test', 1000), 'timeout');
+  // Others are not concerned.
+  assert.equal(await waitedFor('other.test', 10_000), 'timeout');
+  assert.deepEqual(asked, ['hangs.test', 'other.test'], 'those who wait share one lookup');
+  gate.resolve([PUBLIC]);
+  assert.equal(await told(resolver, 'hangs.test'), PUBLIC);
+});
+
+test('that a name hung is forgotten after a minute, and a thousand such names are remembered', async () => {
+  const { lookup } = scripted(new Promise<readonly string[]>(() => {}));
+  const { clock, resolver } = open(lookup);
+  const names = Array.from({ length: 1001 }, (_, at) => `hangs-${at}.test`);
+  const all = Promise.all(names.map((name) => resolver.resolve(name, NEVER, 10_000)));
+  await clock.advance(10_000);
+  await all;
+  const patience = async (name: string) => {
+    const before = clock.elapsed();
+    const answer = resolver.resolve(name, NEVER, 10_000).then(() => clock.elapsed() - before);
+    await clock.advance(10_000);
+    return answer;
+  };
+  assert.equal(await patience('hangs-0.test'), 10_000, 'the oldest made room for the newest');
+  assert.equal(await patience('hangs-1000.test'), 1000);
+  await clock.advance(60_000);
+  assert.equal(await patience('hangs-1000.test'), 10_000);
+});
+
+test('a job with little patience does not make a slow name one that hangs', async () => {
+  const gate = Promise.withResolvers<readonly string[]>();
+  const { clock, resolver } = open(scripted(gate.promise).lookup);
+  const hasty = resolver.resolve('slow.test', NEVER, 100);
+  await clock.advance(100);
+  assert.equal((await hasty).kind, 'failed');
+  const patient = told(resolver, 'slow.test');
+  await clock.advance(999);
+  gate.resolve([PUBLIC]);
+  assert.equal(await patient, PUBLIC);
 });

@@ -75,7 +75,7 @@ export async function runUnderFaults({ items, seed, rates, say }: FaultRun): Pro
     leaseMs: 4000,
     isFirstLame: true,
     // The proxies lose messages: in production a message is late far more often than lost.
-    pace: { lostAfterMs: 5000, leadMs: 3000, reapMs: 500, pollMs: 1000, probeMs: 500 },
+    pace: { lostAfterMs: 5000, leadMs: 3000, handoverMs: 10_000, reapMs: 500, pollMs: 1000, probeMs: 500 },
     scrapers: [SCRAPERS],
     onTrouble: (where, error) => say(`  ${where}: ${error instanceof Error ? error.message : error}`),
   });

@@ -46,7 +46,7 @@ const SITES: readonly (readonly [name: string, Expected, Answer])[] = [
   ['a redirect to the metadata service', 'refused_address', (line) => line.say(redirect('http://169.254.169.254/'))],
   ['a redirect to a file', 'refused_address', (line) => line.say(redirect('file:///etc/passwd'))],
   ['no HTTP at all', 'network_error', (line) => line.say('SSH-2.0-OpenSSH_9.9\r\n')],
-  ['a status out of nowhere', 'navigation_failed', (line) => line.say('HTTP/1.1 499 x\r\nContent-Length: 0\r\n\r\n')],
+  ['a status out of nowhere', 'structure_changed', (line) => line.say('HTTP/1.1 499 x\r\nContent-Length: 0\r\n\r\n')],
 ];
 
 const HTML = 'Content-Type: text/html; charset=utf-8\r\n';

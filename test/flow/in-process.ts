@@ -42,10 +42,12 @@ export async function openEngineHere(dataDir: string, trouble: { sync?: () => Pr
       leaseMs: LEASE_MS,
       lostAfterMs: 60_000,
       leadMs: 10_000,
+      handoverMs: 0,
       reapMs: 100,
       pollMs: 1000,
       probeMs: 50,
       itemsPerBatch: 1,
+      itemManifests: true,
     },
   });
   const problems: unknown[] = [];
@@ -75,7 +77,8 @@ export async function openEngineHere(dataDir: string, trouble: { sync?: () => Pr
     queue,
     controller,
     embedded,
-    submit: (request: unknown) => submitJob({ ...shared, catalog: catalogOf(scrapers) }, request, null),
+    submit: (request: unknown) =>
+      submitJob({ ...shared, catalog: catalogOf(scrapers), defaultScraper: 'example-mock' }, request, null),
     async stop() {
       stop.abort();
       await working;

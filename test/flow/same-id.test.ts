@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { removeJob } from '../../src/controller/remove-job.ts';
-import { digest } from '../../src/wiring.ts';
 import { itemsOf, submit, tempDataDir, untilFinished, untilJob, withEngine } from './engine.ts';
 
 /** A job may be deleted, and another made of its id: nothing of the first may show in the second. */
@@ -12,9 +11,7 @@ test('a job of the id of one that was deleted is carried out by its own scraper 
     const job_id = 'x';
     await submit(engine, { job_id, scraper_id: 'example-slow', items });
     await untilFinished(engine, job_id);
-    const { clock, ledger, store } = engine;
-    const onError = (where: string, error: unknown) => assert.fail(`${where}: ${String(error)}`);
-    assert.deepEqual(await removeJob({ ledger, store, clock, digest, onError }, job_id), { kind: 'removed' });
+    assert.deepEqual(await removeJob(engine, job_id), { kind: 'removed' });
 
     const retries = { max_retries: 0 };
     await submit(engine, { job_id, scraper_id: 'example-fail', items, execution_policy: { retries } });

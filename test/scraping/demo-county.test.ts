@@ -5,7 +5,7 @@ import demoCounty from '../../scrapers/demo/county.ts';
 import demoParcel from '../../scrapers/demo/parcel.ts';
 import type { FailureType } from '../../src/domain/failure.ts';
 import type { ScrapeResult } from '../../src/scraping/scraper.ts';
-import { artifactOf, jsonOf, visitCounty } from './demo-support.ts';
+import { artifactOf, factsOf, jsonOf, visitCounty } from './demo-support.ts';
 
 const { county, web, held, setFaults, scrape } = await visitCounty({ after });
 const APN = apnOf(1234);
@@ -40,11 +40,10 @@ test('it keeps the page, the data, how it got there, and the bill of the newest 
     'data.json',
     'document.pdf',
     'html.html',
-    'metadata.json',
   ]);
   const bill = artifactOf(result, 'document');
   assert.ok(bill !== null && 'size' in bill && bill.size > 10_000);
-  const { requests } = jsonOf(result, 'metadata') as { requests: { method: string; url: string }[] };
+  const { requests } = factsOf(result) as { requests: { method: string; url: string }[] };
   assert.deepEqual(
     requests.map(({ method, url }) => `${method} ${url.replace('http://demo-county.test', '').toLowerCase()}`),
     [
@@ -64,6 +63,8 @@ test('without the bill there is no document, and no request for one', async () =
 
 test('what the county does not have ends as no_results, and what is no number is not asked for', async () => {
   fails(await scrape(demoCounty, { apn: apnOf(5000) }), 'no_results');
+  // The county has 101-01-006A, which a search for 101-01-006 lists.
+  fails(await scrape(demoCounty, { apn: '101-01-006' }), 'no_results', /lists other parcels/);
   fails(await scrape(demoCounty, { apn: '12345' }), 'invalid_input', /apn: an APN looks like/);
 });
 
@@ -189,7 +190,7 @@ test('the one-page scraper reads ten fields by one request, and fails like the o
     ...{ assessed_value: expected.assessed_value, total_tax: expected.total_tax },
     total_rate: parcel.districts.reduce((sum, { rates }) => sum + (rates.at(-1) ?? 0), 0) / 10_000,
   });
-  assert.equal((jsonOf(result, 'metadata') as { requests: unknown[] }).requests.length, 1);
+  assert.equal((factsOf(result) as { requests: unknown[] }).requests.length, 1);
   fails(await scrape(demoParcel, { apn: apnOf(5000) }), 'not_found');
   await setFaults({ wrongParcel: {} });
   fails(await scrape(demoParcel, { apn: APN }), 'navigation_failed');

@@ -73,3 +73,9 @@ export function jsonOf(result: ScrapeResult, kind: ArtifactKind): unknown {
   assert.ok(bytes instanceof Uint8Array);
   return JSON.parse(Buffer.from(bytes).toString());
 }
+
+/** What becomes part of the item's metadata.json. */
+export function factsOf(result: ScrapeResult): unknown {
+  assert.ok(result.kind !== 'skipped');
+  return result.facts;
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Failure, FailureType } from '../../src/domain/failure.ts';
+import { type Failure, type FailureType, isRetryable } from '../../src/domain/failure.ts';
 import { classify, explainAbsence } from '../../src/scraping/http/classify.ts';
 import { compileSigns, type Signs } from '../../src/scraping/http/signs.ts';
 import { NOW } from '../support/builders.ts';
@@ -16,7 +16,10 @@ interface Given {
 
 function judge({ status = 200, headers = {}, body = GOOD, signs = {}, expectStatus = [] }: Given): Failure | null {
   const head = { status, headers: { 'content-type': 'text/html', ...headers }, url: 'https://county.example/parcel' };
-  return classify({ head, text: () => body }, { signs: compileSigns(signs), expectStatus, now: NOW });
+  return classify(
+    { head, text: () => body },
+    { signs: compileSigns(signs), expectStatus, now: NOW, maxRetryAfterMs: 3_600_000 },
+  );
 }
 
 const GOOD = '<html><head><title>Parcel</title></head><body><h1>Parcel 1</h1><p>Owner: SMITH</p></body></html>';
@@ -27,14 +30,19 @@ function pageOf(body: string, title = 'Parcel'): string {
 }
 
 const BY_STATUS: readonly (readonly [number, FailureType, RegExp])[] = [
-  [400, 'navigation_failed', /refused the request/],
+  [400, 'structure_changed', /does not accept/],
   [401, 'blocked', /refuses to show/],
+  [402, 'structure_changed', /does not accept/],
   [403, 'blocked', /refuses to show/],
   [404, 'not_found', /no such page/],
-  [405, 'navigation_failed', /refused the request/],
+  [405, 'structure_changed', /does not accept/],
+  [406, 'structure_changed', /does not accept/],
   [408, 'timeout', /waited too long/],
+  [409, 'structure_changed', /does not accept/],
   [410, 'not_found', /no such page/],
-  [422, 'navigation_failed', /refused the request/],
+  [418, 'structure_changed', /does not accept/],
+  [422, 'structure_changed', /does not accept/],
+  [425, 'navigation_failed', /send the request again/],
   [429, 'rate_limited', /too often/],
   [451, 'blocked', /refuses to show/],
   [500, 'server_error', /failed/],
@@ -53,6 +61,15 @@ for (const [status, type, message] of BY_STATUS) {
     assert.equal(judge({ status, expectStatus: [status] }), null);
   });
 }
+
+test('of 4xx answers only 401, 403, 408, 425, 429 and 451 are worth another try', () => {
+  const retried = [];
+  for (let status = 400; status < 500; status += 1) {
+    const found = judge({ status });
+    if (found !== null && isRetryable(found.type)) retried.push(status);
+  }
+  assert.deepEqual(retried, [401, 403, 408, 425, 429, 451]);
+});
 
 test('a good answer is good, whatever its size and kind', () => {
   assert.equal(judge({}), null);
@@ -214,7 +231,10 @@ test('a sign that remembers where it was would miss every second page, and must 
   const compiled = compileSigns({ maintenance: [/office is closed/gi, /we moved/y] });
   const head = { status: 200, headers: { 'content-type': 'text/html' }, url: 'https://county.example/' };
   for (const body of ['Office is closed', 'Office is closed', 'Sorry, we moved', 'Sorry, we moved']) {
-    const found = classify({ head, text: () => body }, { signs: compiled, expectStatus: [], now: NOW });
+    const found = classify(
+      { head, text: () => body },
+      { signs: compiled, expectStatus: [], now: NOW, maxRetryAfterMs: 3_600_000 },
+    );
     assert.equal(found?.type, 'maintenance', body);
   }
 });

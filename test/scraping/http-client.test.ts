@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HostGate } from '../../src/ports/host-gate.ts';
 import { z } from '../../src/scraping/author.ts';
+import type { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 import { failsAs, openClient, openSite, webTools } from './http-support.ts';
 
 test('an address may be relative to the page that came last, after its redirects', async (t) => {
@@ -72,6 +73,16 @@ test('a site that asks us to wait is left alone by everybody', async (t) => {
   await failsAs(http.get(`${site.origin}/403`), 'blocked');
   await failsAs(http.get(`${site.origin}/500`), 'server_error');
   assert.deepEqual(held, Array(3).fill([site.host, 3000]));
+});
+
+test('a site that asks us to wait for a year is left alone for as long as the policy allows', async (t) => {
+  const held: number[] = [];
+  const gate: HostGate = { enter: async () => () => {}, hold: (_, ms) => held.push(ms) };
+  const site = await openSite(t, () => ({ status: 429, headers: { 'retry-after': '31536000' } }));
+  const http = openClient(t, { tools: webTools(t, gate), maxRetryAfterMs: 90_000 });
+  const seen = await http.get(site.origin).catch((error: ScrapeFailure) => error.failure);
+  assert.equal('retryAfterMs' in seen && seen.retryAfterMs, 90_000, 'its own item comes back then, too');
+  assert.deepEqual(held, [90_000]);
 });
 
 test('an item does not stand for an hour at a site that asked for it: it is told so at once', async (t) => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { defineHttpScraper, type HttpScrapeContext, type HttpScrapeResult, z } from '../../src/scraping/author.ts';
+import type { HttpScraperDefinition, PageScraperDefinition } from '../../src/scraping/http/define-http-scraper.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
 import { NOW, policyOf } from '../support/builders.ts';
 import { contextOf, openSite, webTools } from './http-support.ts';
@@ -9,6 +11,7 @@ const Input = z.strictObject({ apn: z.string().regex(/^\d{3}$/), site: z.string(
 const Output = z.object({ apn: z.string(), owner: z.string(), tax: z.number() });
 type Context = HttpScrapeContext<z.output<typeof Input>>;
 type Result = HttpScrapeResult<z.input<typeof Output>>;
+type Parse = NonNullable<HttpScraperDefinition<typeof Input, typeof Output>['parse']>;
 
 const FACTS = {
   ...{ id: 'county', name: 'County', version: '1.2.3', description: 'A county for tests.' },
@@ -44,6 +47,12 @@ function artifactsOf(result: ScrapeResult): Map<string, ProducedArtifact> {
   return new Map(result.artifacts.map((artifact) => [artifact.kind, artifact]));
 }
 
+/** What becomes part of the item's metadata.json. */
+function factsOf(result: ScrapeResult) {
+  assert.ok(result.kind !== 'skipped' && result.facts !== undefined, JSON.stringify(result));
+  return result.facts as { url: string | null; requests: { ms: number }[]; request_count: number };
+}
+
 function textOf(artifact: ProducedArtifact | undefined): string {
   assert.ok(artifact?.bytes instanceof Uint8Array);
   return Buffer.from(artifact.bytes).toString('utf8');
@@ -54,19 +63,16 @@ test('an item yields its page, its data and how they were come by', async (t) =>
     path === '/parcel' ? { status: 302, headers: { location: '/parcel/1' } } : PARCEL('SMITH'),
   );
   const input = { apn: '123', site: site.origin };
-  const artifacts = artifactsOf(await run(t, scraperOf(fetchParcel), { input, tryNumber: 2, identity: 1 }));
-  assert.deepEqual([...artifacts.keys()], ['html', 'data', 'metadata']);
+  const result = await run(t, scraperOf(fetchParcel), { input, tryNumber: 2, identity: 1 });
+  const artifacts = artifactsOf(result);
+  assert.deepEqual([...artifacts.keys()], ['html', 'data']);
   assert.equal(textOf(artifacts.get('html')), PARCEL('SMITH'));
   assert.equal(artifacts.get('html')?.contentType, 'text/html; charset=utf-8');
   assert.equal(textOf(artifacts.get('data')), '{"apn":"123","owner":"SMITH","tax":1129.6}\n');
-  const metadata = JSON.parse(textOf(artifacts.get('metadata')));
-  const { ms } = metadata.requests[0];
+  const facts = factsOf(result);
+  const ms = facts.requests[0]?.ms ?? -1;
   assert.ok(Number.isInteger(ms) && ms >= 0);
-  assert.deepEqual(metadata, {
-    job_id: 'job-1',
-    item_id: 'item-1',
-    scraper_id: 'county',
-    scraper_version: '1.2.3',
+  assert.deepEqual(facts, {
     input,
     url: `${site.origin}/parcel/1`,
     status: 200,
@@ -99,7 +105,7 @@ test('the page is not kept when the job does not want it', async (t) => {
   const site = await openSite(t, () => PARCEL('SMITH'));
   const policy = policyOf({ results: { keep_html: false } });
   const result = await run(t, scraperOf(fetchParcel), { input: { apn: '123', site: site.origin }, policy });
-  assert.deepEqual([...artifactsOf(result).keys()], ['data', 'metadata']);
+  assert.deepEqual([...artifactsOf(result).keys()], ['data']);
 });
 
 test('data may be made by parse, from the page or from a text of the scraper', async (t) => {
@@ -128,8 +134,8 @@ test('metadata tell of the page that is kept, not of one that came after it', as
     await http.get('/after');
     return { html };
   });
-  const artifacts = artifactsOf(await run(t, scraper, { input: { apn: '123', site: '' } }));
-  assert.equal(JSON.parse(textOf(artifacts.get('metadata'))).url, `${site.origin}/kept`);
+  const result = await run(t, scraper, { input: { apn: '123', site: '' } });
+  assert.equal(factsOf(result).url, `${site.origin}/kept`);
 });
 
 test('what a scraper says of its site holds: hosts, signs and limits', async (t) => {
@@ -175,15 +181,94 @@ test('data that breaks the schema is refused, naming every field', async (t) => 
   assert.match(result.failure.message, /owner: .*tax: /s);
 });
 
-test('a failure on the way is the result; a bug stays a bug', async (t) => {
+test('a failure on the way is the result, and so is a bug; both tell what was asked for', async (t) => {
   const site = await openSite(t, () => ({ status: 404 }));
   const input = { apn: '123', site: site.origin };
   const result = await run(t, scraperOf(fetchParcel), { input });
   assert.ok(result.kind === 'failed' && result.failure.type === 'not_found');
+  assert.equal(factsOf(result).request_count, 1);
   const bug = scraperOf(async () => {
     throw new TypeError('a bug');
   });
-  await assert.rejects(run(t, bug, { input }), /a bug/);
+  const seen = await run(t, bug, { input });
+  assert.ok(seen.kind === 'failed' && seen.failure.type === 'unexpected');
+  assert.match(seen.failure.message, /^a bug \(http-define\.test\.ts:\d+\)$/);
+  assert.equal(factsOf(seen).request_count, 0);
+});
+
+test('a full disk is not a failure of the item', async (t) => {
+  const full = scraperOf(async () => {
+    throw new StorageTrouble('full', 'no space left');
+  });
+  await assert.rejects(run(t, full, { input: { apn: '123', site: '' } }), StorageTrouble);
+});
+
+for (const [what, parse, type] of [
+  [
+    'cannot find what it looks for',
+    ({ page }) => ({ apn: '1', owner: page.text('#gone'), tax: 1 }),
+    'structure_changed',
+  ],
+  ['makes data that break the schema', () => ({ apn: '1', owner: 7 as never, tax: 1 }), 'invalid_output'],
+  [
+    'has a bug',
+    () => {
+      throw new TypeError('a bug');
+    },
+    'unexpected',
+  ],
+] as const satisfies readonly [string, Parse, string][]) {
+  test(`the page, the document and the requests of an item whose parse ${what} are handed over to be kept`, async (t) => {
+    const site = await openSite(t, ({ path }) =>
+      path === '/bill' ? { headers: { 'content-type': 'application/pdf' }, body: '%PDF-1.7' } : PARCEL('SMITH'),
+    );
+    const scraper = defineHttpScraper({
+      ...FACTS,
+      parse,
+      scrape: async ({ http }) => {
+        const html = await http.get(site.origin);
+        return { html, document: await http.document('/bill', { as: 'pdf' }) };
+      },
+    });
+    const result = await run(t, scraper, { input: { apn: '123', site: site.origin } });
+    assert.ok(result.kind === 'failed' && result.failure.type === type, JSON.stringify(result));
+    const [html, document] = result.artifacts ?? [];
+    assert.equal(textOf(html), PARCEL('SMITH'));
+    assert.equal(document?.kind, 'document');
+    assert.equal(factsOf(result).request_count, 2);
+    const policy = policyOf({ results: { keep_html: false } });
+    const without = await run(t, scraper, { input: { apn: '123', site: site.origin }, policy });
+    assert.ok(without.kind === 'failed');
+    assert.deepEqual(
+      without.artifacts?.map(({ kind }) => kind),
+      ['document'],
+    );
+  });
+}
+
+test('a scraper without an output keeps its pages, and reads nothing from them', async (t) => {
+  const site = await openSite(t, () => PARCEL('SMITH'));
+  const { output: _, ...facts } = FACTS;
+  const pagesOnly = (scrape: (context: Context) => Promise<HttpScrapeResult<undefined>>) =>
+    defineHttpScraper({ ...facts, scrape });
+  const input = { apn: '123', site: site.origin };
+  const keeper = pagesOnly(async ({ http }) => ({ html: await http.get(site.origin) }));
+  assert.equal(keeper.output, null);
+  assert.equal(keeper.extract, null);
+  const result = await run(t, keeper, { input });
+  assert.deepEqual([...artifactsOf(result).keys()], ['html']);
+  assert.equal(factsOf(result).url, `${site.origin}/`);
+
+  const failureOf = async (scrape: () => Promise<HttpScrapeResult<undefined>>) => {
+    const seen = await run(t, pagesOnly(scrape), { input });
+    return seen.kind === 'failed' ? `${seen.failure.type}: ${seen.failure.message}` : seen.kind;
+  };
+  assert.match(await failureOf(async () => ({})), /^invalid_output: scrape returned no page/);
+  assert.match(await failureOf(async () => ({ data: { a: 1 } as never })), /^invalid_output: scrape returned data/);
+  const untyped = { ...facts, scrape: async () => ({}), parse: () => ({}) } as unknown as PageScraperDefinition<
+    typeof Input
+  >;
+  assert.throws(() => defineHttpScraper(untyped), /county: parse needs an output schema/);
 });
 
 test('a document is handed over as the draft that it went into', async (t) => {
@@ -192,13 +277,14 @@ test('a document is handed over as the draft that it went into', async (t) => {
     data: { apn: input.apn, owner: 'SMITH', tax: 0 },
     document: await http.document(site.origin, { as: 'pdf' }),
   }));
-  const artifacts = artifactsOf(await run(t, scraper, { input: { apn: '123', site: site.origin } }));
-  assert.deepEqual([...artifacts.keys()], ['data', 'metadata', 'document']);
+  const result = await run(t, scraper, { input: { apn: '123', site: site.origin } });
+  const artifacts = artifactsOf(result);
+  assert.deepEqual([...artifacts.keys()], ['document', 'data']);
   const document = artifacts.get('document');
   assert.deepEqual([document?.contentType, document?.extension], ['application/pdf', 'pdf']);
   assert.ok(document && !(document.bytes instanceof Uint8Array));
   assert.equal(document.bytes.size, 8);
-  assert.equal(JSON.parse(textOf(artifacts.get('metadata'))).url, null);
+  assert.equal(factsOf(result).url, null);
 });
 
 test('items in parallel on one host never see the session of another', async (t) => {
@@ -236,9 +322,8 @@ test('requests are told up to a hundred, and counted beyond', async (t) => {
     for (let count = 0; count < 105; count += 1) await http.get(site.origin);
     return { data: { apn: input.apn, owner: 'x', tax: 0 } };
   });
-  const artifacts = artifactsOf(await run(t, scraper, { input: { apn: '123', site: site.origin } }));
-  const metadata = JSON.parse(textOf(artifacts.get('metadata')));
-  assert.deepEqual([metadata.requests.length, metadata.request_count], [100, 105]);
+  const facts = factsOf(await run(t, scraper, { input: { apn: '123', site: site.origin } }));
+  assert.deepEqual([facts.requests.length, facts.request_count], [100, 105]);
 });
 
 test('lines of a scraper in the log say which item they are about', async (t) => {

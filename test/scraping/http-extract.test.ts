@@ -4,7 +4,7 @@ import { expect, z } from '../../src/scraping/author.ts';
 import { checkedResult } from '../../src/scraping/checked-result.ts';
 import { defineHttpScraper, type HttpScraperDefinition } from '../../src/scraping/http/define-http-scraper.ts';
 import type { ScrapeResult, Scraper, StoredInput } from '../../src/scraping/scraper.ts';
-import { artifactOf, jsonOf } from './demo-support.ts';
+import { artifactOf, factsOf, jsonOf } from './demo-support.ts';
 import { contextOf, openSite, webTools } from './http-support.ts';
 
 const PAGE =
@@ -63,7 +63,7 @@ test('what a scrape makes of a page, its parse makes of the stored page again, b
   );
   const html = artifactOf(result, 'html');
   assert.ok(html instanceof Uint8Array);
-  const { url } = jsonOf(result, 'metadata') as { url: string };
+  const { url } = factsOf(result) as { url: string };
   const again = await extract(made, storedOf({ body: Buffer.from(html).toString(), url }));
   assert.deepEqual(artifactOf(again, 'data'), artifactOf(result, 'data'));
   assert.ok(again.kind === 'scraped');

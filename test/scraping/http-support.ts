@@ -109,6 +109,7 @@ export function openClient(
     limits = { pageBytes: 1 << 20, documentBytes: 10 << 20 },
     signal = new AbortController().signal,
     timeouts = {},
+    maxRetryAfterMs = 3_600_000,
   }: {
     hosts?: readonly string[];
     signs?: Signs;
@@ -117,12 +118,14 @@ export function openClient(
     limits?: { pageBytes: number; documentBytes: number };
     signal?: AbortSignal;
     timeouts?: { request_timeout_seconds?: number };
+    maxRetryAfterMs?: number;
   } = {},
 ): HttpClient {
   return new HttpClient({
     tools,
     identity: identityOf({ jobId: 'job-1', itemId: 'item-1', identity: 0 }),
     timeouts: policyOf({ timeouts }).timeouts,
+    maxRetryAfterMs,
     limits,
     signs: compileSigns(signs),
     allowsHost: compileHosts(hosts),

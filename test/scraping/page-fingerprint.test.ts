@@ -191,7 +191,8 @@ test('a failure before there was a page tells of none', async (t) => {
   const early = await failureOf(t, async () => fail('navigation_failed', 'nowhere to go'));
   assert.deepEqual(early, { type: 'navigation_failed', message: 'nowhere to go', cause: null, retryAfterMs: null });
   const odd = await failureOf(t, async () => ({ html: { body: 5 }, data: {} }));
-  assert.deepEqual([odd.type, 'page' in odd], ['invalid_output', false]);
+  assert.deepEqual([odd.type, 'page' in odd], ['unexpected', false]);
+  assert.match(odd.message, /html is neither a page nor a text/);
 });
 
 test('a failure that tells of its page goes on doing so, and what is no failure stays what it is', () => {

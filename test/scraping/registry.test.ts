@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { symlinkSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { z } from 'zod';
@@ -206,4 +206,14 @@ test('near names are those with a few letters wrong, or a part of the name', () 
   assert.deepEqual(nearNames('maricopa', names), ['maricopa-az']);
   assert.deepEqual(nearNames('pina-az', names), ['pima-az', 'pinal-az']);
   assert.deepEqual(nearNames('zzzzzz', names), []);
+});
+
+test('a scraper that was changed after it was scanned is listed as it is run', async (t) => {
+  const folder = folderWith(t, { 'a.ts': plainSource('a') });
+  const registry = await loadScrapers([folder]);
+  writeFileSync(join(folder, 'a.ts'), plainSource('a').replace('1.2.3', '2.0.0'));
+  assert.equal((await registry.find('a'))?.version, '2.0.0');
+  const [entry] = registry.list();
+  assert.ok(entry?.kind === 'known');
+  assert.equal(entry.summary.version, '2.0.0');
 });

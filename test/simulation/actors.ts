@@ -4,7 +4,7 @@ import type { Faults } from '../../src/ports/faults.ts';
 import { KeyTaken } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { ScraperRegistry } from '../../src/scraping/registry.ts';
-import { inProcessHeartbeat } from '../../src/worker/heartbeat.ts';
+import { inProcessHeartbeat, NotAnswered } from '../../src/worker/heartbeat.ts';
 import { receiveAndClaim } from '../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../src/worker/worker.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
@@ -12,6 +12,7 @@ import type { FaultKind } from './fault-plan.ts';
 import { leadershipFor, ledgerFor } from './ledger-port.ts';
 import { SimFault } from './network.ts';
 import { sha256 } from './oracle/manifest.ts';
+import { cursedStore, hangingRenew, throwingAt } from './own-errors.ts';
 import type { ControllerPorts, WorkerPorts } from './plant.ts';
 import { queueFor, workerQueueFor } from './queue-port.ts';
 import { type Scripts, scriptedScraper } from './scripted-scraper.ts';
@@ -57,9 +58,10 @@ function faultsAt(
 }
 
 function isMadeHere(sim: Sim, error: unknown): boolean {
-  if (error instanceof SimFault || error instanceof StorageTrouble) return true;
+  if (error instanceof SimFault || error instanceof StorageTrouble || error instanceof NotAnswered) return true;
   // A delivery that was counted just before the machine went down may be counted again, and finds its own old bytes.
-  return error instanceof KeyTaken && sim.backend.hasLostWrites;
+  // So may one of a job whose id was used before: what a worker of the earlier one had sent arrived late.
+  return error instanceof KeyTaken && (sim.backend.hasLostWrites || sim.oracle.hasUsedIdsAgain);
 }
 
 /** Errors that the simulation did not make are bugs, wherever they are caught. */
@@ -135,7 +137,7 @@ function probe(process: SimProcess, sim: Sim): Promise<void> {
 
 export function startWorker(process: SimProcess, sim: Sim, slots: number, scripts: Scripts, crash: () => void): Actor {
   const { timing } = sim;
-  const ledger = ledgerFor(process, sim);
+  const ledger = hangingRenew(ledgerFor(process, sim), process, sim);
   const queue = workerQueueFor(process, sim);
   const onTrouble = (where: string) => (error: unknown) => judgeError(sim, process, where, error);
   const beats = sim.faults.strikes('heartbeat-lost', 3) ? deafRenew(ledger, process, sim) : ledger;
@@ -146,7 +148,10 @@ export function startWorker(process: SimProcess, sim: Sim, slots: number, script
     leaseMs: timing.leaseMs,
     onTrouble: onTrouble('heartbeat'),
   });
-  const own: WorkerPorts = { leases: ledger, queue, store: storeFor(process, sim), heartbeat, clock: process.clock };
+  const own: WorkerPorts = {
+    ...{ leases: ledger, queue, heartbeat, clock: process.clock, leaseMs: timing.leaseMs },
+    store: cursedStore(storeFor(process, sim), sim),
+  };
   const ports = { ...own, ...sim.plant.worker?.(own) };
   const scrapers = new ScraperRegistry();
   scrapers.add(scriptedScraper(process, sim, scripts, crash), 'the simulation');
@@ -154,7 +159,11 @@ export function startWorker(process: SimProcess, sim: Sim, slots: number, script
   const shared = {
     ...ports,
     id: process.name,
-    faults: faultsAt(process, sim, { crash: 'worker-crash-at-point', stall: 'worker-stall' }, crash),
+    faults: throwingAt(
+      faultsAt(process, sim, { crash: 'worker-crash-at-point', stall: 'worker-stall' }, crash),
+      process,
+      sim,
+    ),
     onError: (where: string, error: unknown) => judgeError(sim, process, where, error),
   };
   const worker = new Worker({
@@ -173,7 +182,8 @@ export function startWorker(process: SimProcess, sim: Sim, slots: number, script
   });
   worker.run(stop.signal).then(
     () => {
-      sim.oracle.drained(process);
+      // A worker whose owner went away before it could answer cannot know that it has given everything back.
+      if (!sim.backend.isAway) sim.oracle.drained(process);
       sim.trace.add(sim.timeline.now, process.name, 'has stopped');
       process.end();
     },

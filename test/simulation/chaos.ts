@@ -1,6 +1,7 @@
 import type { Actor } from './actors.ts';
 import type { Dice } from './dice.ts';
 import type { FaultKind } from './fault-plan.ts';
+import { setClocks } from './set-clocks.ts';
 import type { Sim } from './sim.ts';
 import type { SimProcess } from './sim-process.ts';
 
@@ -38,6 +39,8 @@ export class Chaos {
     this.#now_and_then('worker-drain', 6000, () => this.#hit('worker', (actor) => actor.stop()));
     this.#now_and_then('controller-restart', 10_000, () => this.#hit('controller', (actor) => actor.stop()));
     this.#now_and_then('clock-jump', 8000, () => this.#jump());
+    this.#now_and_then('clock-forward', 2500, () => setClocks(this.#sim, this.#dice, 'forward'));
+    this.#now_and_then('clock-back', 5000, () => setClocks(this.#sim, this.#dice, 'back'));
     this.#now_and_then('disk-full', 15_000, () => this.#fill());
     if (this.#sim.backend.kind === 'sqlite') {
       this.#now_and_then('machine-crash', 15_000, () => this.#victims.crashMachine());

@@ -1,6 +1,7 @@
 import { type Actor, type ControllerActor, startController, startWorker } from './actors.ts';
 import type { Victims } from './chaos.ts';
 import type { Dice } from './dice.ts';
+import { sitesOf } from './play-hanging-site.ts';
 import { Scripts } from './scripted-scraper.ts';
 import type { Sim } from './sim.ts';
 import { SimProcess } from './sim-process.ts';
@@ -19,7 +20,7 @@ export class Crew implements Victims {
     this.#sim = sim;
     this.#dice = dice;
     this.#onBirth = onBirth;
-    this.#scripts = new Scripts(sim.seed, sim.faults.isOn('poison'));
+    this.#scripts = new Scripts(sim.seed, { hasPoison: sim.faults.isOn('poison'), fixed: sitesOf(sim) });
   }
 
   start(controllers: number, workerSlots: readonly number[]): void {

@@ -30,11 +30,16 @@ export const FAULT_KINDS = [
   'slow-call',
   'hint-lost',
   'heartbeat-lost',
+  'renew-hangs',
   'clock-skew',
   'clock-jump',
+  'clock-forward',
+  'clock-back',
   'store-slow',
   'store-trouble',
   'store-error',
+  'store-key-taken',
+  'own-error',
   'disk-full',
   'user-pause',
   'user-resume',
@@ -43,9 +48,14 @@ export const FAULT_KINDS = [
   'user-policy',
   'user-items',
   'user-import-dies',
+  'user-create-dies',
   'user-removes-job',
+  'user-removes-twice',
+  'removal-slow',
   'user-replaces-results',
+  'user-extracts',
   'poison',
+  'site-hangs',
 ] as const;
 
 export type FaultKind = (typeof FAULT_KINDS)[number];
@@ -59,9 +69,14 @@ export class FaultPlan {
   readonly census: Census;
   #isOff = false;
 
-  constructor(seed: number, census: Census) {
+  /** With `only`, that kind and no other, wherever it can occur. */
+  constructor(seed: number, census: Census, only: FaultKind | null = null) {
     this.#dice = new Dice(seed, 'faults');
     this.census = census;
+    if (only !== null) {
+      this.#rates.set(only, 1);
+      return;
+    }
     const share = this.#dice.pick([0, 0.05, 0.15, 0.3, 0.3, 0.6]);
     for (const kind of FAULT_KINDS) {
       const isOn = this.#dice.happens(share);

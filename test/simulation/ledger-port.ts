@@ -1,7 +1,9 @@
 import type { Leadership } from '../../src/ports/leadership.ts';
-import type { Ledger } from '../../src/ports/ledger.ts';
+import type { DueTimes, LatestTimes, Ledger } from '../../src/ports/ledger.ts';
+import { draftFor } from './draft-port.ts';
 import type { SeenCall } from './oracle/seen-call.ts';
 import {
+  showCause,
   showChange,
   showClaims,
   showDispatched,
@@ -99,8 +101,10 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
         ({ kind }) => kind,
         (answer) => ({ method: 'createJob', job, items, answer }),
       ),
+    draftJob: () => draftFor(process, sim),
     changeJob: (jobId, event, now) => {
       if (process.name !== 'user') sim.onEngineDecision(jobId);
+      if (event.kind === 'remove') oracle.mayBeGone(jobId, event.incarnation);
       return write(
         'changeJob',
         `${jobId} ${showEvent(event)}`,
@@ -109,20 +113,14 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
         (answer) => ({ method: 'changeJob', jobId, event, now, answer }),
       );
     },
-    removeJob: (jobId) => {
-      oracle.mayBeGone(jobId);
-      return write(
+    removeJob: (jobId, incarnation) =>
+      write(
         'removeJob',
-        jobId,
-        () => backend.ledger.removeJob(jobId),
+        `${jobId}#${incarnation}`,
+        () => backend.ledger.removeJob(jobId, incarnation),
         String,
-        (answer) => ({
-          method: 'removeJob',
-          jobId,
-          answer,
-        }),
-      );
-    },
+        (answer) => ({ method: 'removeJob', jobId, incarnation, answer }),
+      ),
     addItems: (jobId, items, openUntil, now) =>
       write(
         'addItems',
@@ -141,6 +139,20 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
         (answer) => ({ method: 'reopen', jobId, filter, openUntil, answer }),
       );
     },
+    recover: (jobId, by, items, now) => {
+      oracle.mayBeRecovered(jobId, items);
+      return write(
+        'recover',
+        `${jobId} by ${by} ${items.map(({ seq }) => seq).join(',')}`,
+        async () => {
+          const answer = await backend.ledger.recover(jobId, by, items, now);
+          if ('kind' in answer && answer.kind === 'recovered' && answer.items > 0) sim.faults.count('items recovered');
+          return answer;
+        },
+        (answer) => JSON.stringify(answer),
+        (answer) => ({ method: 'recover', jobId, by, items, answer }),
+      );
+    },
     dispatch: (jobId, itemsPerBatch, now) => {
       oracle.lead.mustLead(process, 'dispatch');
       return write(
@@ -151,14 +163,16 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
         (answer) => ({ method: 'dispatch', jobId, now, answer }),
       );
     },
-    claim: (refs, worker, until, now) =>
-      write(
+    claim: (refs, worker, until, now) => {
+      const askedAt = sim.timeline.now;
+      return write(
         'claim',
         showRefs(refs),
         () => backend.ledger.claim(refs, worker, until, now),
         showClaims,
-        (answer) => ({ method: 'claim', refs, worker, until, answer }),
-      ),
+        (answer) => ({ method: 'claim', refs, worker, until, askedAt, answer }),
+      );
+    },
     begin: (token, seq) =>
       write(
         'begin',
@@ -191,7 +205,7 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
     release: (token, because, now) =>
       write(
         'release',
-        `${token} ${because}`,
+        `${token} ${showCause(because)}`,
         () => backend.ledger.release(token, because, now),
         String,
         (answer) => ({
@@ -212,14 +226,34 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
           answer,
         }),
       ),
-    expire: (now, queuedBefore, limit) => {
+    expire: (readTimes, limit) => {
       oracle.lead.mustLead(process, 'expire');
+      let times: DueTimes | null = null;
+      const readNow = () => {
+        times = readTimes();
+        return times;
+      };
       return write(
         'expire',
         '',
-        () => backend.ledger.expire(now, queuedBefore, limit),
+        () => backend.ledger.expire(readNow, limit),
         ({ leases, queued }) => `${leases} leases, ${queued} queued`,
-        (answer) => ({ method: 'expire', now, queuedBefore, limit, answer }),
+        (answer) => ({ method: 'expire', times, limit, answer }),
+      );
+    },
+    clampTimes: (readLatest) => {
+      oracle.lead.mustLead(process, 'clampTimes');
+      let latest: LatestTimes | null = null;
+      const readNow = () => {
+        latest = readLatest();
+        return latest;
+      };
+      return write(
+        'clampTimes',
+        '',
+        () => backend.ledger.clampTimes(readNow),
+        String,
+        (answer) => ({ method: 'clampTimes', latest, answer }),
       );
     },
     abandon: (worker, now) =>
@@ -253,9 +287,9 @@ export function leadershipFor(process: SimProcess, sim: Sim): Leadership {
         said: '',
         run: () => backend.during(() => backend.leadership.lead(holder, until, now)),
         show: String,
-        applied: (answer) => oracle.lead.asked(holder, answer, until, now),
+        applied: (answer) => oracle.lead.asked(holder, answer !== false, until, now),
       });
-      oracle.lead.heard(process, leads, askedAt + sim.timing.leadMs);
+      oracle.lead.heard(process, leads !== false, askedAt + sim.timing.leadMs);
       return leads;
     },
     resign: (holder) =>

@@ -1,3 +1,4 @@
+import { KeyTaken } from '../../src/ports/result-store.ts';
 import type { Dice } from './dice.ts';
 import type { FaultPlan } from './fault-plan.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -76,15 +77,13 @@ export class Network {
       else void this.#arrive(caller, call, waiting, fate);
     };
     const onTheWayMs = this.#latency() + slow;
-    if (fate === 'slow' && URGENT.has(call.name)) caller.wrong(onTheWayMs);
+    if (fate === 'slow') this.#wrong(caller, call, onTheWayMs);
     timeline.after(onTheWayMs, arrive);
   }
 
   async #arrive<T>(caller: SimProcess, call: Call<T>, waiting: Waiting<T>, fate: Fate): Promise<void> {
     const trouble = call.trouble?.() ?? null;
     if (trouble !== null) {
-      // A full disk is nobody's wrong: the engine must give those time who could not be heard meanwhile.
-      if (trouble instanceof SimFault) caller.wrong();
       this.#answer(caller, call, `! ${trouble.message}`, () => waiting.reject(trouble));
       return;
     }
@@ -92,7 +91,8 @@ export class Network {
     try {
       answer = await call.run();
     } catch (error) {
-      caller.wrong();
+      // A taken key is an answer like any other: a worker has no excuse to lose its lease over it.
+      if (!(error instanceof KeyTaken)) this.#wrong(caller, call);
       this.#answer(caller, call, `! ${String(error)}`, () => waiting.reject(error));
       return;
     }
@@ -112,7 +112,7 @@ export class Network {
 
   /** The caller learns only that it got no answer. */
   #fail<T>(caller: SimProcess, call: Call<T>, waiting: Waiting<T>): void {
-    caller.wrong();
+    this.#wrong(caller, call);
     const afterMs = this.#parts.dice.logBetween(1, 2000);
     this.#say(caller, `x ${call.name} is lost`);
     caller.later(afterMs, () => waiting.reject(new SimFault(`${call.name}: no answer`)));
@@ -122,8 +122,13 @@ export class Network {
     const afterMs = this.#parts.dice.logBetween(1, 6000);
     this.#say(caller, `x ${call.name} is repeated`);
     // Its arguments are old when it arrives: a lease that is asked for may have run out by then.
-    caller.wrong(afterMs + this.#parts.latencyMs.max);
+    this.#wrong(caller, call, afterMs + this.#parts.latencyMs.max);
     caller.later(afterMs, () => this.#send(caller, call, waiting, 'ok'));
+  }
+
+  /** A full disk does not count: the engine must give time to those that could not be heard meanwhile. */
+  #wrong<T>(caller: SimProcess, call: Call<T>, ms = 0): void {
+    if (URGENT.has(call.name)) caller.wrong(ms);
   }
 
   #findAway<T>(caller: SimProcess, call: Call<T>, waiting: Waiting<T>): void {
@@ -151,7 +156,7 @@ export class Network {
   }
 }
 
-/** Calls that make their caller late by being slow: it may lose its lease, or do too late what it must do soon. */
+/** Calls that make their caller late by failing or being slow: it may lose its lease, or do too late what it must do soon. */
 const URGENT: ReadonlySet<string> = new Set(['claim', 'renew', 'recall']);
 
 type Fate = 'ok' | 'slow' | 'request-lost' | 'request-repeated' | 'reply-lost' | 'reply-lost-repeated';

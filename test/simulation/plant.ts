@@ -25,6 +25,7 @@ export interface WorkerPorts {
   readonly store: ResultStore;
   readonly heartbeat: Heartbeat;
   readonly clock: Clock;
+  readonly leaseMs: number;
 }
 
 export interface ControllerPorts {

@@ -1,7 +1,12 @@
 import type { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import type { Plant } from './plant.ts';
+import * as clocks from './planted-clock-bugs.ts';
+import { HalfDraftLedger } from './planted-draft-bugs.ts';
+import * as errors from './planted-error-bugs.ts';
 import * as ledgers from './planted-ledger-bugs.ts';
 import * as ports from './planted-port-bugs.ts';
+import { RECOVERY_BUGS } from './planted-recovery-bugs.ts';
+import * as removals from './planted-removal-bugs.ts';
 
 /** Every bug that the simulation must find within a thousand seeds. */
 export const PLANTED_BUGS: readonly Plant[] = [
@@ -17,6 +22,7 @@ export const PLANTED_BUGS: readonly Plant[] = [
   { ...ledger('a job is completed twice', ledgers.UnguardedCompletionLedger), controller: ports.completesTwice },
   ledger('a job is completed without a look at its items', ledgers.UnguardedCompletionLedger),
   ledger('a job is completed while a batch is in flight', ledgers.HastyCompletionLedger),
+  ledger('a job is completed before its manifest is written', ledgers.CompletedFirstLedger),
   { name: 'bytes are written after the record', worker: ports.writesBytesLate },
   { name: 'artifact keys without the attempt', worker: ports.forgetsTheAttemptInKeys },
   ledger('a lost lease gives no strike', ledgers.NoStrikeLedger),
@@ -37,9 +43,18 @@ export const PLANTED_BUGS: readonly Plant[] = [
   ledger('a reopened item keeps its old end', ledgers.HalfReopenedLedger),
   ledger('queued batches outlive the cancel', ledgers.QueuedOutliveCancelLedger),
   { name: 'the heartbeat never renews', worker: ports.neverRenews },
+  { name: 'a renewal that hangs stops the heartbeat', worker: errors.waitsForEveryRenewal },
+  { name: 'an error of our own lets the lease run out', worker: errors.letsLeasesRunOut },
   { name: 'a drained worker drops what it has', worker: ports.dropsWhatItHas },
   ledger('a settle that is repeated is counted twice', ledgers.CountsRepetitionLedger),
+  { name: 'first come, first served: one job may take every slot', worker: ports.takesWhateverComes },
   { name: 'a controller works without the lead', controller: ports.alwaysLeads },
+  { name: 'the reaper trusts the wall clock', controller: clocks.reapsByTheWallClock },
+  ledger('a lease from before the clock was set back is believed', clocks.BelievingLedger),
+  ledger('a removal deletes the next job of that id', removals.AnyIncarnationLedger),
+  { name: 'the id is free before the keys are gone', controller: removals.freesTheIdEarly },
+  ...RECOVERY_BUGS,
+  ledger('a drafted job is made before its last items', HalfDraftLedger),
 ];
 
 function ledger(name: string, Ledger: new () => MemoryLedger): Plant {

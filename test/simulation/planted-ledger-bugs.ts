@@ -2,11 +2,12 @@ import type { Batch, Hold, ItemEntry, JobEntry } from '../../src/adapters/memory
 import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import type { Allowance } from '../../src/domain/allowance.ts';
 import { finishedOf, inFlightOf } from '../../src/domain/counts.ts';
-import type { JobEvent, JobRecord, Refusal } from '../../src/domain/job.ts';
+import { isRefusal, type JobEvent, type JobRecord, type Refusal } from '../../src/domain/job.ts';
 import { whenSettled } from '../../src/domain/job-progress.ts';
 import type {
   ClaimAnswer,
   Dispatched,
+  DueTimes,
   PageRequest,
   ReopenAnswer,
   RetryFilter,
@@ -54,28 +55,38 @@ export class CountersApartLedger extends MemoryLedger {
 }
 
 export class OneJobReaperLedger extends MemoryLedger {
-  protected override overdue(now: number, queuedBefore: number): Batch[] {
+  protected override overdue(times: DueTimes): Batch[] {
     const [first] = this.entries.values();
-    return super.overdue(now, queuedBefore).filter((batch) => batch.job === first);
+    return super.overdue(times).filter((batch) => batch.job === first);
   }
 }
 
 export class NeverLostLedger extends MemoryLedger {
-  protected override overdue(now: number): Batch[] {
-    return super.overdue(now, Number.NEGATIVE_INFINITY);
+  protected override overdue({ now }: DueTimes): Batch[] {
+    return super.overdue({ now, queuedBefore: Number.NEGATIVE_INFINITY });
   }
 }
 
 export class EagerReaperLedger extends MemoryLedger {
-  protected override overdue(now: number, queuedBefore: number): Batch[] {
-    return super.overdue(now + 1500, queuedBefore);
+  protected override overdue({ now, queuedBefore }: DueTimes): Batch[] {
+    return super.overdue({ now: now + 1500, queuedBefore });
   }
 }
 
 /** Nobody looks whether the job may be completed at this moment. */
 export class UnguardedCompletionLedger extends MemoryLedger {
   protected override decide(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
-    return event.kind === 'complete' ? { ...job, status: 'completed', finishedAt: now } : super.decide(job, event, now);
+    if (event.kind === 'finish') return { ...job, finishedAt: now };
+    if (event.kind === 'complete') return { ...job, status: 'completed', manifest: event.manifest };
+    return super.decide(job, event, now);
+  }
+}
+
+/** As it was once: a job is over with its last item, and its manifest comes when it comes. */
+export class CompletedFirstLedger extends MemoryLedger {
+  protected override decide(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
+    const next = super.decide(job, event, now);
+    return event.kind === 'finish' && !isRefusal(next) ? { ...next, status: 'completed', reason: null } : next;
   }
 }
 
@@ -86,7 +97,7 @@ export class HastyCompletionLedger extends UnguardedCompletionLedger {
     const job = this.entries.get(jobId)?.record;
     if (job?.status !== 'in_progress' || answer?.plan.kind !== 'wait') return answer;
     const isNearlyOver = finishedOf(job.counts) + inFlightOf(job.counts) === job.counts.total;
-    return isNearlyOver ? { refs: [], plan: { kind: 'complete' } } : answer;
+    return isNearlyOver ? { refs: [], plan: { kind: 'finish' } } : answer;
   }
 }
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import type { ClaimAnswer, Page, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
+import type { ReceiverRoom } from '../../src/ports/work-queue.ts';
 import type { ControllerPorts, WorkerPorts } from './plant.ts';
 
 /** Mistakes of workers and controllers, made where they would show: at their ports. */
@@ -11,8 +12,8 @@ export function acksWhenItClaims({ leases, queue }: WorkerPorts): Partial<Worker
   return {
     queue: {
       ...queue,
-      async receive(lane, max, hideMs, signal) {
-        const deliveries = await queue.receive(lane, max, hideMs, signal);
+      async receive(lane, room, hideMs, signal) {
+        const deliveries = await queue.receive(lane, room, hideMs, signal);
         for (const { ref, receipt } of deliveries) receipts.set(ref.batchId, receipt);
         return deliveries;
       },
@@ -125,7 +126,7 @@ export function alwaysLeads({ leadership }: ControllerPorts): Partial<Controller
       ...leadership,
       async lead(holder, until, now) {
         await leadership.lead(holder, until, now);
-        return true;
+        return 'leads';
       },
     },
   };
@@ -140,6 +141,20 @@ export function tripsAndForgets({ ledger }: ControllerPorts): Partial<Controller
         const job = await ledger.job(jobId);
         return job ?? 'missing';
       },
+    },
+  };
+}
+
+/** Whatever its jobs have already, a worker takes what comes as long as there is a slot. */
+export function takesWhateverComes({ queue }: WorkerPorts): Partial<WorkerPorts> {
+  const blind = (room: ReceiverRoom): ReceiverRoom => ({
+    now: () => ({ ...room.now(), jobs: [] }),
+    onMore: (listener) => room.onMore(listener),
+  });
+  return {
+    queue: {
+      ...queue,
+      receive: (lane, room, hideMs, signal) => queue.receive(lane, blind(room), hideMs, signal),
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { BatchRef, WorkerQueue, WorkQueue } from '../../src/ports/work-queue.ts';
 import { SimFault } from './network.ts';
-import { showDeliveries, showRefs } from './show.ts';
+import { showDeliveries, showRefs, showRoom } from './show.ts';
 import type { Sim } from './sim.ts';
 import type { SimProcess } from './sim-process.ts';
 
@@ -13,7 +13,7 @@ export function workerQueueFor(process: SimProcess, sim: Sim): WorkerQueue {
   const { backend, oracle, faults, network } = sim;
   const common = { callee: backend };
   return {
-    receive(lane, max, hideMs, signal) {
+    receive(lane, room, hideMs, signal) {
       const isLost = faults.strikes('receive-lost', 0.3);
       // A dead receiver still stands in line, unless its connection was cut.
       const line = new AbortController();
@@ -23,9 +23,9 @@ export function workerQueueFor(process: SimProcess, sim: Sim): WorkerQueue {
       return network.call(process, {
         ...common,
         name: 'receive',
-        said: `${max}`,
+        said: showRoom(room.now()),
         run: async () => {
-          const taken = await backend.during(() => backend.queue.receive(lane, max, hideMs, line.signal));
+          const taken = await backend.during(() => backend.queue.receive(lane, room, hideMs, line.signal));
           signal.removeEventListener('abort', leave);
           oracle.delivered(taken);
           if (!isLost || signal.aborted) return taken;

@@ -9,7 +9,7 @@ import type { SimProcess } from './sim-process.ts';
 export type Script =
   | { readonly kind: 'scraped'; readonly artifacts: number; readonly size: number }
   | { readonly kind: 'skipped' }
-  | { readonly kind: 'failed'; readonly type: FailureType; readonly triesBefore: number }
+  | { readonly kind: 'failed'; readonly type: FailureType; readonly triesBefore: number; readonly hasPage: boolean }
   | { readonly kind: 'throws' }
   | { readonly kind: 'late' }
   | { readonly kind: 'never-returns' }
@@ -28,25 +28,37 @@ const RARE: readonly FailureType[] = [
   'unexpected',
 ];
 
+export interface ScriptOptions {
+  readonly hasPoison: boolean;
+  /** What all items of a job do; null where the seed decides for each. */
+  readonly fixed: (jobId: string) => Script | null;
+}
+
 export class Scripts {
   readonly #seed: number;
   readonly #scripts = new Map<string, Script>();
   readonly #runs = new Map<string, number>();
   readonly #moods = new Map<string, { readonly bad: number; readonly poison: number; readonly slow: number }>();
-  readonly #hasPoison: boolean;
+  readonly #options: ScriptOptions;
 
-  constructor(seed: number, hasPoison: boolean) {
+  constructor(seed: number, options: ScriptOptions) {
     this.#seed = seed;
-    this.#hasPoison = hasPoison;
+    this.#options = options;
   }
 
   of(jobId: string, itemId: string): Script {
     const name = `${jobId}/${itemId}`;
     const known = this.#scripts.get(name);
     if (known !== undefined) return known;
-    const script = this.#write(new Dice(this.#seed, `script ${name}`), this.#moodOf(jobId));
+    const script =
+      this.#options.fixed(jobId) ?? this.#write(new Dice(this.#seed, `script ${name}`), this.#moodOf(jobId));
     this.#scripts.set(name, script);
     return script;
+  }
+
+  /** Whether the site of the job takes connections and never answers. */
+  isHanging(jobId: string): boolean {
+    return this.#options.fixed(jobId)?.kind === 'never-returns';
   }
 
   /** 1 for the first run of an item by anybody. */
@@ -62,7 +74,7 @@ export class Scripts {
     if (known !== undefined) return known;
     const dice = new Dice(this.#seed, `mood ${jobId}`);
     const bad = dice.pick([0, 0.05, 0.05, 0.2, 0.5, 1]);
-    const poison = this.#hasPoison ? dice.pick([0.03, 0.08, 0.2]) : 0;
+    const poison = this.#options.hasPoison ? dice.pick([0.03, 0.08, 0.2]) : 0;
     const mood = { bad, poison, slow: dice.pick([0, 0, 0.03, 0.1]) };
     this.#moods.set(jobId, mood);
     return mood;
@@ -79,9 +91,9 @@ export class Scripts {
 
 function badScript(dice: Dice): Script {
   if (dice.happens(0.1)) return { kind: 'throws' };
-  if (dice.happens(0.02)) return { kind: 'failed', type: 'proxy_config', triesBefore: 99 };
+  if (dice.happens(0.02)) return { kind: 'failed', type: 'proxy_config', triesBefore: 99, hasPage: false };
   const type = dice.happens(0.6) ? dice.pick(COMMON) : dice.pick(RARE);
-  return { kind: 'failed', type, triesBefore: dice.pick([1, 2, 99, 99, 99]) };
+  return { kind: 'failed', type, triesBefore: dice.pick([1, 2, 99, 99, 99]), hasPage: dice.happens(0.6) };
 }
 
 /** The scraper that plays the scripts, as it stands in one worker process. */
@@ -96,7 +108,8 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
     hosts: [],
     input: z.unknown(),
     output: null,
-    extract: null,
+    metadata: false,
+    extract: ({ body }) => read(new Dice(sim.seed, `reading of ${body}`), body),
     async scrape(context) {
       const { jobId, itemId, tryNumber, signal } = context;
       sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} try ${tryNumber}`);
@@ -104,6 +117,7 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
       const script = scripts.of(jobId, itemId);
       const run = tryNumber === 1 ? scripts.countRun(jobId, itemId) : 0;
       sim.faults.count(`scraper: ${script.kind}`);
+      if (scripts.isHanging(jobId)) sim.faults.count('site-hangs');
       await context.sleep(new Dice(sim.seed, `${itemId} ${run}`).logBetween(1, 3000));
       if (script.kind !== 'kills') return play(script, context, process);
       if (run > script.times || signal.aborted) return scraped(context, process, { artifacts: 1, size: 10 });
@@ -140,6 +154,7 @@ async function play(
       return {
         kind: 'failed',
         failure: failure(script.type, `scripted failure of ${context.itemId}`, { retryAfterMs }),
+        ...(script.hasPage ? { artifacts: [artifactOf('html', textOf(context, process, 40))] } : {}),
       };
     }
   }
@@ -147,15 +162,26 @@ async function play(
 
 const KINDS = ['data', 'html'] as const;
 
-/** Two runs never see the same page: whoever mixes up their bytes is found out. */
 function scraped(
-  { itemId }: ScrapeContext,
+  context: ScrapeContext,
   process: SimProcess,
   { artifacts, size }: { artifacts: number; size: number },
 ): ScrapeResult {
-  const text = `${itemId} by ${process.clock.id()} `.padEnd(size, '.');
-  const made = KINDS.slice(0, artifacts).map((kind): ProducedArtifact => {
-    return { kind, bytes: new TextEncoder().encode(text), contentType: 'text/plain', extension: 'txt' };
-  });
-  return { kind: 'scraped', artifacts: made };
+  const text = textOf(context, process, size);
+  return { kind: 'scraped', artifacts: KINDS.slice(0, artifacts).map((kind) => artifactOf(kind, text)) };
+}
+
+/** Two runs never see the same page: whoever mixes up their bytes is found out. */
+function textOf({ itemId }: ScrapeContext, process: SimProcess, size: number): string {
+  return `${itemId} by ${process.clock.id()} `.padEnd(size, '.');
+}
+
+function artifactOf(kind: ProducedArtifact['kind'], text: string): ProducedArtifact {
+  return { kind, bytes: new TextEncoder().encode(text), contentType: 'text/plain', extension: 'txt' };
+}
+
+/** A newer parse reads most pages, whatever the older one made of them. */
+function read(dice: Dice, body: string): ScrapeResult {
+  if (dice.happens(0.7)) return { kind: 'scraped', artifacts: [artifactOf('data', `read from ${body}`)] };
+  return { kind: 'failed', failure: failure('structure_changed', 'scripted: nothing matches') };
 }

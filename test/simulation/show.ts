@@ -1,6 +1,7 @@
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { isRefusal, type JobEvent, type JobRecord, type Refusal } from '../../src/domain/job.ts';
-import type { ClaimAnswer, Dispatched, LedgerChange, Page, SettlePart } from '../../src/ports/ledger.ts';
+import type { Room } from '../../src/domain/slot-share.ts';
+import type { ClaimAnswer, Dispatched, LedgerChange, Page, ReturnCause, SettlePart } from '../../src/ports/ledger.ts';
 import type { BatchRef, Delivery } from '../../src/ports/work-queue.ts';
 
 /** Arguments and answers in a few words, for the trace: all that would tell one run from another. */
@@ -14,7 +15,8 @@ export function showJob(job: JobRecord | null): string {
   const { counts: c, tally } = job;
   const flight = `q${c.queued} p${c.inProgress}/${job.itemsInFlight}`;
   const done = `s${c.success} f${c.failed} k${c.skipped} c${c.cancelled} of ${c.total}`;
-  return `${job.jobId} ${job.status} ${job.circuit.state} r${job.round} ${flight} ${done} t${tally.finished}/${tally.failed}/${tally.streak} x${job.fenced}`;
+  const going = job.removing === undefined ? '' : ` removing ${job.removing}`;
+  return `${job.jobId}#${job.incarnation}${going} ${job.status} ${job.circuit.state} r${job.round} ${flight} ${done} t${tally.finished}/${tally.failed}/${tally.streak} x${job.fenced}`;
 }
 
 export function showJobs(page: Page<JobRecord>): string {
@@ -30,17 +32,23 @@ export function showEvent(event: JobEvent): string {
   switch (event.kind) {
     case 'pause':
       return `pause (${event.reason.code})`;
-    case 'trip':
-      return `trip (${event.trip.message})`;
     case 'policy':
       return `policy ${JSON.stringify(event.policy.throttling)} ${JSON.stringify(event.policy.circuit_breaker)}`;
     case 'replace-results':
       return `replace results by ${event.by}`;
+    case 'remove':
+    case 'remove-for-good':
+    case 'keep':
+      return `${event.kind} ${event.incarnation}`;
     case 'manifest':
       return `manifest of round ${event.round} ${event.manifest.metadataSha256.slice(0, 8)}`;
     default:
       return event.kind;
   }
+}
+
+export function showCause(because: ReturnCause): string {
+  return typeof because === 'string' ? because : `error (${because.error})`;
 }
 
 export function showDispatched(answer: Dispatched | null): string {
@@ -82,11 +90,15 @@ export function showHint(change: LedgerChange): string {
     case 'settled':
       return `settled ${change.jobId} ${change.items.map(({ seq, status }) => `${seq}=${status}`).join(',')}`;
     case 'returned':
-      return `returned ${change.jobId}:${change.batchId} ${change.because}`;
+      return `returned ${change.jobId}:${change.batchId} ${showCause(change.because)}`;
     case 'fenced':
       return `fenced ${change.jobId}:${change.batchId}`;
     case 'dispatched':
     case 'claimed':
       return `${change.kind} ${change.jobId} ${change.batches}`;
   }
+}
+
+export function showRoom({ freeSlots, freePlaces, jobs }: Room): string {
+  return `${freeSlots}/${freePlaces} ${jobs.map(([jobId, busy, held]) => `${jobId} ${busy}/${held}`).join(' ')}`;
 }

@@ -127,7 +127,7 @@ class ProcessClock implements Clock {
   }
 
   now(): number {
-    return Math.floor(EPOCH + this.#timeline.now + this.#process.skewMs);
+    return Math.floor(EPOCH + this.#timeline.now + this.#timeline.wallShiftMs + this.#process.skewMs);
   }
 
   elapsed(): number {

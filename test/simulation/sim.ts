@@ -2,6 +2,7 @@ import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { Backend } from './backend.ts';
 import type { Dice } from './dice.ts';
 import type { FaultPlan } from './fault-plan.ts';
+import type { HangingSite } from './hanging-site.ts';
 import type { Network } from './network.ts';
 import type { Oracle } from './oracle/oracle.ts';
 import type { Plant } from './plant.ts';
@@ -21,6 +22,8 @@ export interface Sim {
   readonly plant: Plant;
   readonly timing: Timing;
   readonly disk: Disk;
+  /** Set where nothing goes wrong but that one site hangs. */
+  readonly hangingSite: HangingSite | null;
   /** The engine is about to change a job's state: a good moment for a user to do so, too. */
   onEngineDecision: (jobId: string) => void;
 }
@@ -30,12 +33,14 @@ export interface Timing {
   readonly leaseMs: number;
   readonly lostAfterMs: number;
   readonly leadMs: number;
+  readonly handoverMs: number;
   readonly reapMs: number;
   readonly pollMs: number;
   readonly probeMs: number;
   readonly itemsPerBatch: number;
   readonly drainGraceMs: number;
   readonly settleEveryMs: number;
+  readonly itemManifests: boolean;
 }
 
 /** The disk that ledger and results share: full for a while, now and then. */

@@ -38,7 +38,7 @@ for (const store of ['memory', 'sqlite'] as const) {
 test('faults of every kind occur', async () => {
   const missing = new Set<string>(FAULT_KINDS);
   for (const store of ['memory', 'sqlite'] as const) {
-    for (let seed = 301; seed <= (store === 'memory' ? 500 : 320) && missing.size > 0; seed += 1) {
+    for (let seed = 301; seed <= (store === 'memory' ? 900 : 400) && missing.size > 0; seed += 1) {
       for (const kind of (await runSeed({ seed, store })).census.keys()) missing.delete(kind);
     }
   }

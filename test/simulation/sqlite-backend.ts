@@ -131,7 +131,10 @@ export class SqliteBackend implements Backend {
     this.crash();
     rmSync(from, { recursive: true, force: true });
     const since = this.#worldTime() - UNWRITTEN_MS;
-    return this.store.tear(since, (key) => key.includes('/items/') && this.#dice.happens(0.5));
+    return this.store.tear(
+      since,
+      (key) => !key.includes('/manifests/') && key.includes('/items/') && this.#dice.happens(0.5),
+    );
   }
 
   dispose(): void {

@@ -1,5 +1,13 @@
 import { MemoryResultStore } from '../../src/adapters/memory/result-store.ts';
-import type { ByteRange, Draft, Put, PutOptions, ResultStore, StoredBytes } from '../../src/ports/result-store.ts';
+import type {
+  ByteRange,
+  Draft,
+  Put,
+  PutOptions,
+  RemovalWatch,
+  ResultStore,
+  StoredBytes,
+} from '../../src/ports/result-store.ts';
 
 /** A store whose files are not synced one by one: what was written last may be gone after the machine went down. */
 export class TearingStore implements ResultStore {
@@ -35,8 +43,8 @@ export class TearingStore implements ResultStore {
     return this.#torn.has(key) ? null : this.#kept.open(key, range);
   }
 
-  removeAll(prefix: string): Promise<number> {
-    return this.#kept.removeAll(prefix);
+  removeAll(prefix: string, watch?: RemovalWatch): Promise<number | null> {
+    return this.#kept.removeAll(prefix, watch);
   }
 
   isTorn(key: string): boolean {

@@ -14,6 +14,9 @@ export class Timeline {
   readonly #heap: Entry[] = [];
   #planned = 0;
   now = 0;
+  /** How far all wall clocks of the world were set, together: durations do not change by that. */
+  wallShiftMs = 0;
+  wallSetAt = Number.NEGATIVE_INFINITY;
 
   constructor(dice: Dice) {
     this.#dice = dice;

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { importItems } from '../../src/controller/intake.ts';
 import type { CatalogScraper } from '../../src/controller/scraper-catalog.ts';
-import { type SubmitRequest, submitJob } from '../../src/controller/submit.ts';
+import { type SubmitAnswer, type SubmitRequest, submitJob } from '../../src/controller/submit.ts';
+import { submitJobStream } from '../../src/controller/submit-stream.ts';
 import type { NewItem } from '../../src/domain/item.ts';
 import { isRefusal, type JobEvent, type JobRecord } from '../../src/domain/job.ts';
 import { type Policy, policySchema } from '../../src/domain/policy.ts';
@@ -9,8 +10,11 @@ import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger, RetryFilter } from '../../src/ports/ledger.ts';
 import { judgeError } from './actors.ts';
 import type { Dice } from './dice.ts';
+import { ExtractingUser } from './extracting-user.ts';
 import type { FaultKind } from './fault-plan.ts';
+import { piecesOf } from './large-request.ts';
 import { ledgerFor } from './ledger-port.ts';
+import { RemovingUsers } from './removing-users.ts';
 import type { Sim } from './sim.ts';
 import type { SimProcess } from './sim-process.ts';
 
@@ -22,8 +26,11 @@ const ACTS = [
   'user-policy',
   'user-items',
   'user-import-dies',
+  'user-create-dies',
   'user-removes-job',
+  'user-removes-twice',
   'user-replaces-results',
+  'user-extracts',
 ] as const satisfies readonly FaultKind[];
 
 /** Whoever uses the engine: submits jobs, and interferes with them at any time. What gets no answer is asked again. */
@@ -32,15 +39,26 @@ export class User {
   readonly #sim: Sim;
   readonly #dice: Dice;
   readonly #ledger: Ledger;
+  readonly #extracting: ExtractingUser;
   #added = 0;
   #unsubmitted = 0;
+  #large = 0;
   readonly #takenUpAgain = new Set<string>();
+  readonly #removing: RemovingUsers;
 
   constructor(process: SimProcess, sim: Sim, dice: Dice) {
     this.#process = process;
     this.#sim = sim;
     this.#dice = dice;
     this.#ledger = ledgerFor(process, sim);
+    this.#removing = new RemovingUsers({
+      ...{ process, dice, ledger: this.#ledger },
+      submit: (jobId, itemIds) => this.#submitOnce(this.#request(jobId, dice.int(1, 8), itemIds)),
+      untilAnswered: (ask) => this.#untilAnswered(ask),
+    });
+    this.#extracting = new ExtractingUser(this.#ledger, process.clock, dice, SCRAPER, (ask) =>
+      this.#untilAnswered(ask),
+    );
   }
 
   /** Submits the jobs of this world over the first seconds. */
@@ -57,6 +75,17 @@ export class User {
           this.#process.later(this.#dice.between(100, 4000), () => this.#change(`job-${number}`, { kind: 'start' }));
       });
     }
+  }
+
+  /** Submits one job, as it is, at this time; `then` is called when it is there. */
+  submitOne(request: SubmitRequest, afterMs: number, then: () => void): void {
+    this.#unsubmitted += 1;
+    this.#process.later(afterMs, () => {
+      void this.#untilAnswered(() => this.#submitOnce(request)).then(() => {
+        this.#unsubmitted -= 1;
+        then();
+      });
+    });
   }
 
   get hasSubmittedAll(): boolean {
@@ -103,10 +132,14 @@ export class User {
     if (job.counts.total === 0 && job.status !== 'cancelled') this.#change(job.jobId, { kind: 'cancel' });
   }
 
-  /** Some users take up a job that is over once more: they retry what failed, or have more items for it. */
+  /** Some users take up a job that is over once more: they retry what failed, read its pages anew, or have more items. */
   wantsMore({ jobId, status, counts }: JobRecord): boolean {
     if (status !== 'completed' || this.#takenUpAgain.has(jobId)) return false;
     this.#takenUpAgain.add(jobId);
+    if (counts.failed > 0 && this.#dice.happens(0.2)) {
+      this.#extract(jobId);
+      return true;
+    }
     if (!this.#dice.happens(0.3)) return false;
     const items = counts.failed === 0 || this.#dice.happens(0.3) ? this.#newItems(this.#dice.int(1, 4)) : null;
     void this.#untilAnswered(() => (items === null ? this.#retry(jobId) : this.#import(jobId, items, false)));
@@ -136,7 +169,17 @@ export class User {
       case 'user-import-dies':
         void this.#untilAnswered(() => this.#import(jobId, this.#newItems(this.#dice.int(2, 8)), true));
         return;
+      case 'user-extracts':
+        this.#extract(jobId);
+        return;
+      case 'user-create-dies':
+        this.#createLarge(this.#dice.happens(0.5));
+        return;
       case 'user-replaces-results':
+        if (this.#dice.happens(0.5)) {
+          void this.#extracting.replaceAgain();
+          return;
+        }
         // By jobs that have none of its items, or are gone: the index says the same of each, and is made anew.
         this.#change(jobId, {
           kind: 'replace-results',
@@ -144,21 +187,69 @@ export class User {
         });
         return;
       case 'user-removes-job':
-        // Whoever still asks for a job to be made would make it again, and its first life's bytes are still there.
+        // A user who still asks for the job to be made would make it again.
         if (this.hasSubmittedAll && this.#sim.oracle.jobIds.length > 1 && this.#dice.happens(0.3))
-          void this.#untilAnswered(() => this.#ledger.removeJob(jobId));
+          void this.#removing.once(jobId);
+        return;
+      case 'user-removes-twice':
+        if (this.hasSubmittedAll && this.#dice.happens(0.5)) this.#whileSubmitting(() => this.#removing.twice(jobId));
     }
+  }
+
+  /** Counts as a submission: a job that is asked for must not be removed, and made again, meanwhile. */
+  #extract(jobId: string): void {
+    this.#unsubmitted += 1;
+    void this.#extracting.extractAndReplace(jobId).then(() => {
+      this.#unsubmitted -= 1;
+    });
   }
 
   #change(jobId: string, event: JobEvent): void {
     void this.#untilAnswered(() => this.#ledger.changeJob(jobId, event, this.#process.clock.now()));
   }
 
-  async #submitOnce(request: SubmitRequest): Promise<void> {
+  /** The run does not end before. */
+  #whileSubmitting(work: () => Promise<void>): void {
+    this.#unsubmitted += 1;
+    void work().then(() => {
+      this.#unsubmitted -= 1;
+    });
+  }
+
+  #submitParts() {
     const { clock } = this.#process;
-    const parts = { ledger: this.#ledger, clock, catalog: { find: async () => SCRAPER }, digest };
-    const answer = await submitJob(parts, request, null);
+    const catalog = { find: async () => SCRAPER };
+    return { ledger: this.#ledger, clock, catalog, digest, defaultScraper: SCRAPER.id };
+  }
+
+  async #submitOnce(request: SubmitRequest): Promise<SubmitAnswer> {
+    const answer = await submitJob(this.#submitParts(), request, null);
     if (answer.kind === 'bad') this.#sim.oracle.fail(`submit was refused: ${JSON.stringify(answer.problems)}`);
+    return answer;
+  }
+
+  /** A job whose items come one by one, and are written a few at a time; half of the senders die before the last. */
+  #createLarge(dies: boolean): void {
+    this.#large += 1;
+    const jobId = `large-${this.#large}`;
+    const request = this.#request(jobId, this.#dice.int(0, 12));
+    this.#sim.oracle.unborn(jobId);
+    if (!dies) this.#unsubmitted += 1;
+    void this.#untilAnswered(() => this.#createOnce(request, dies)).then(() => {
+      this.#unsubmitted -= 1;
+    });
+  }
+
+  async #createOnce(request: SubmitRequest, dies: boolean): Promise<void> {
+    const { clock } = this.#process;
+    const parts = { ...this.#submitParts(), faults: NO_FAULTS };
+    const pause = () => clock.sleep(this.#dice.pick([0, 1, 50, 400]));
+    const { signal } = new AbortController();
+    const options = { idempotencyKey: null, signal, inlineBytes: 0, itemsPerChunk: this.#dice.int(1, 4) };
+    const answer = await submitJobStream(parts, piecesOf(request, this.#dice, pause, dies), options);
+    if (answer.kind !== 'created' && answer.kind !== 'exists') {
+      this.#sim.oracle.fail(`a large job was not made: ${JSON.stringify(answer)}`);
+    }
   }
 
   async #retry(jobId: string): Promise<void> {
@@ -187,11 +278,10 @@ export class User {
   }
 
   /** A user who gets an error tries again, for as long as it takes. */
-  async #untilAnswered<T>(ask: () => Promise<T>): Promise<void> {
+  async #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        await ask();
-        return;
+        return await ask();
       } catch (error) {
         judgeError(this.#sim, this.#process, 'an answer', error);
         await this.#process.clock.sleep(this.#dice.between(100, 1500));
@@ -199,11 +289,13 @@ export class User {
     }
   }
 
-  #request(jobId: string, items: number): SubmitRequest {
+  #request(jobId: string, items: number, itemIds: readonly string[] = []): SubmitRequest {
+    const made =
+      itemIds.length > 0 ? itemIds.map((itemId) => ({ itemId, input: { again: true } })) : this.#newItems(items);
     return {
       job_id: jobId,
       scraper_id: SCRAPER.id,
-      items: this.#newItems(items).map(({ itemId, input }) => ({ item_id: itemId, input })),
+      items: made.map(({ itemId, input }) => ({ item_id: itemId, input })),
       execution_policy: this.#policy(),
       hold: this.#dice.happens(0.1),
     };
@@ -230,7 +322,7 @@ export class User {
       circuit_breaker: {
         min_requests: dice.pick([1, 2, 5, 10, 50]),
         failure_threshold_percentage: dice.pick([0.25, 0.5, 1]),
-        consecutive_failures: dice.pick([2, 5, 20]),
+        consecutive_failures: dice.pick([2, 5, 20, null]),
         on_trip: dice.pick(['fail', 'pause']),
         cooldown_seconds: dice.happens(0.3) ? dice.between(1, 6) : null,
       },
@@ -250,6 +342,6 @@ const SCRAPER: CatalogScraper = {
   lane: 'http',
   input: {},
   output: null,
-  canExtract: false,
+  canExtract: true,
   problemsOf: () => [],
 };

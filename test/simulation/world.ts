@@ -3,13 +3,16 @@ import { Crew } from './crew.ts';
 import { Dice } from './dice.ts';
 import { runSteps } from './driver.ts';
 import { type Census, FaultPlan } from './fault-plan.ts';
+import { drawHangingSite } from './hanging-site.ts';
 import { openMemoryBackend } from './memory-backend.ts';
 import { Network } from './network.ts';
 import { Oracle } from './oracle/oracle.ts';
 import { NO_BUG, type Plant } from './plant.ts';
+import { playHangingSite } from './play-hanging-site.ts';
 import { Disk, type Sim, type Timing } from './sim.ts';
 import { SimProcess } from './sim-process.ts';
 import { SqliteBackend } from './sqlite-backend.ts';
+import { LONGEST_CALL_MS } from './store-port.ts';
 import { Timeline } from './timeline.ts';
 import { Trace } from './trace.ts';
 import { User } from './user.ts';
@@ -88,8 +91,10 @@ class World {
     const { timeline, backend } = this.sim;
     const controllers = backend.kind === 'memory' ? dice.pick([1, 1, 2]) : 1;
     const workers = Array.from({ length: dice.int(1, 4) }, () => dice.int(1, 4));
-    this.#crew.start(controllers, workers);
-    this.#user.submit(dice.pick([1, 1, 2, 3]), dice.pick([3, 12, 25, 40]));
+    const { hangingSite } = this.sim;
+    this.#crew.start(controllers, hangingSite?.workers ?? workers);
+    if (hangingSite === null) this.#user.submit(dice.pick([1, 1, 2, 3]), dice.pick([3, 12, 25, 40]));
+    else playHangingSite(hangingSite, this.sim, this.#user, dice);
     this.#user.interfere();
     this.#chaos.begin();
     timeline.after(this.#faultsUntil, () => this.#endFaults());
@@ -152,6 +157,11 @@ class World {
     for (const jobId of oracle.jobIds) {
       const job = await backend.ledger.job(jobId);
       if (job === null) continue;
+      // Whoever leads ends what was begun, without anybody asking again.
+      if (job.removing) {
+        isDone = false;
+        continue;
+      }
       const isOver = (job.status === 'completed' || job.status === 'cancelled') && job.manifest !== null;
       if (isOver && !this.#user.wantsMore(job)) continue;
       isDone = false;
@@ -164,8 +174,9 @@ class World {
 function build(seed: number, store: StoreKind, plant: Plant, dice: Dice, print: ((line: string) => void) | null): Sim {
   const timeline = new Timeline(new Dice(seed, 'order'));
   const trace = new Trace(print);
-  const faults = new FaultPlan(seed, new Map());
-  const timing = timingOf(dice);
+  const hangingSite = drawHangingSite(new Dice(seed, 'hanging site'));
+  const faults = new FaultPlan(seed, new Map(), hangingSite === null ? null : 'site-hangs');
+  const timing = timingOf(dice, store);
   const services = new SimProcess('services', timeline, seed);
   const backend =
     store === 'memory'
@@ -174,8 +185,10 @@ function build(seed: number, store: StoreKind, plant: Plant, dice: Dice, print: 
   const disk = new Disk();
   const oracle = new Oracle({
     backend: () => backend,
-    worldTime: () => timeline.now,
-    mayNotKnow: ({ bornAt }) => disk.wasFullAt >= bornAt - timing.leaseMs && timeline.now - bornAt < 2 * timing.leaseMs,
+    hasItemManifests: timing.itemManifests,
+    mayNotKnow: ({ bornAt }) =>
+      Math.max(disk.wasFullAt, timeline.wallSetAt) >= bornAt - timing.leaseMs &&
+      timeline.now - bornAt < 2 * timing.leaseMs,
   });
   const network = new Network({
     timeline,
@@ -200,21 +213,25 @@ function build(seed: number, store: StoreKind, plant: Plant, dice: Dice, print: 
     plant,
     timing,
     disk,
+    hangingSite,
     onEngineDecision() {},
   };
 }
 
-function timingOf(dice: Dice): Timing {
+function timingOf(dice: Dice, store: StoreKind): Timing {
   const leaseMs = dice.pick([2000, 4000]);
+  const leadMs = dice.pick([2000, 6000]);
   return {
     leaseMs,
     lostAfterMs: dice.pick([3000, 8000]),
-    leadMs: dice.pick([2000, 6000]),
+    leadMs,
+    handoverMs: store === 'memory' ? leadMs + LONGEST_CALL_MS : 0,
     reapMs: dice.pick([leaseMs / 8, leaseMs / 4]),
     pollMs: dice.pick([1000, 4000]),
     probeMs: 1000,
     itemsPerBatch: dice.int(1, 5),
     drainGraceMs: dice.pick([0, 500, 3000]),
     settleEveryMs: dice.pick([0, 50, 1000]),
+    itemManifests: dice.happens(0.5),
   };
 }

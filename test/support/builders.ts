@@ -54,6 +54,15 @@ export function failedWith(type: FailureType, message = `it was ${type}`, page: 
   return { kind: 'failed', failure: failure(type, message, { page }) };
 }
 
+/** A failure whose page was kept. */
+export function failedOn(...keys: readonly string[]): Outcome {
+  return {
+    kind: 'failed',
+    failure: failure('structure_changed', 'nothing matches'),
+    artifacts: keys.map(storedArtifact),
+  };
+}
+
 export function scrapedWith(...keys: readonly string[]): Outcome {
   return { kind: 'scraped', artifacts: keys.map(storedArtifact) };
 }

@@ -29,7 +29,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
   'config.ts': ['domain'],
   'wiring.ts': [
     ...['domain', 'ports', 'adapters/*', 'egress', 'sessions', 'scraping', 'worker', 'controller', 'runs'],
-    ...['config.ts', 'wiring-backend.ts', 'wiring-embedded.ts', 'wiring-aws.ts'],
+    ...['config.ts', 'wiring-backend.ts', 'wiring-embedded.ts', 'wiring-aws.ts', 'wiring-s3.ts'],
   ],
   // The composition root of the other kind of process.
   'wiring-worker.ts': [
@@ -38,8 +38,18 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
   ],
   // What both need of a backend, and how each backend is put together.
   'wiring-backend.ts': ['domain', 'ports', 'worker', 'controller'],
-  'wiring-embedded.ts': ['domain', 'ports', 'adapters/*', 'worker', 'config.ts', 'wiring-backend.ts'],
-  'wiring-aws.ts': ['domain', 'ports', 'adapters/*', 'worker', 'config.ts', 'wiring-backend.ts'],
+  'wiring-embedded.ts': [
+    'domain',
+    'ports',
+    'adapters/*',
+    'worker',
+    'config.ts',
+    'wiring-backend.ts',
+    'wiring-results.ts',
+  ],
+  'wiring-aws.ts': ['domain', 'ports', 'adapters/*', 'worker', 'config.ts', 'wiring-backend.ts', 'wiring-results.ts'],
+  'wiring-results.ts': ['domain', 'ports', 'adapters/*', 'config.ts', 'wiring-s3.ts'],
+  'wiring-s3.ts': ['ports', 'adapters/*'],
   // Nothing but what a client of the API needs.
   'wiring-client.ts': ['ports', 'adapters/*', 'controller'],
   // The demo county only as what a process of its own runs.

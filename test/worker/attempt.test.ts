@@ -14,12 +14,13 @@ const ITEM = { seq: 0, itemId: 'item', input: {}, attempt: 1 };
 /** Runs one attempt of a scraper that does `scrape`; time passes in steps until it is over. */
 async function attempt(
   scrape: (context: ScrapeContext) => Promise<unknown>,
-  options: { policy?: unknown; signal?: AbortSignal; version?: string; unusable?: string } = {},
+  options: { policy?: unknown; signal?: AbortSignal; version?: string; unusable?: string; metadata?: boolean } = {},
 ) {
   const clock = new FakeClock();
   const store = openMemoryResultStore();
   const version = options.version ?? '1';
-  const usable = { id: 's', name: '', version, description: '', lane: 'http', scrape } as unknown as Scraper;
+  const { metadata = false } = options;
+  const usable = { id: 's', name: '', version, description: '', lane: 'http', metadata, scrape } as unknown as Scraper;
   const scraper = options.unusable === undefined ? usable : { unusable: options.unusable };
   const order = {
     isHalted: false,
@@ -123,6 +124,61 @@ test('bytes are kept before the outcome is told, large pages packed, under a key
   const [artifact] = result.outcome.artifacts;
   assert.deepEqual([artifact?.key, artifact?.encoding, artifact?.size], ['job/items/item/html.html', 'gzip', 5000]);
   assert.deepEqual(await store.get('job/items/item/html.html'), bytes);
+});
+
+const PAGE = { kind: 'html', bytes: Buffer.from('<p>'), contentType: 'text/html', extension: 'html' } as const;
+
+test('what a failed attempt fetched is kept before the failure is told', async () => {
+  const { result, store } = await attempt(async () => ({
+    kind: 'failed',
+    failure: failure('structure_changed', 'nothing matches #owner'),
+    artifacts: [PAGE],
+  }));
+  assert.ok(result !== 'aborted' && result.outcome.kind === 'failed');
+  assert.deepEqual(
+    result.outcome.artifacts?.map(({ kind, key, size }) => [kind, key, size]),
+    [['html', 'job/items/item/html.html', 3]],
+  );
+  assert.equal(Buffer.from((await store.get('job/items/item/html.html')) ?? []).toString(), '<p>');
+});
+
+test('a failure keeps its own words when what comes with it cannot be kept', async () => {
+  const { result } = await attempt(async () => ({
+    kind: 'failed',
+    failure: failure('structure_changed', 'nothing matches #owner'),
+    artifacts: [{ kind: 'html', bytes: 'text' }],
+  }));
+  assert.ok(result !== 'aborted' && result.outcome.kind === 'failed');
+  assert.deepEqual([result.outcome.failure.type, result.outcome.artifacts], ['structure_changed', undefined]);
+});
+
+test('every attempt leaves metadata: the item, the times and the tries, what the scraper tells, and why it failed', async () => {
+  const metadataOf = async (scrape: (context: ScrapeContext) => Promise<unknown>) => {
+    const { result, store } = await attempt(scrape, { metadata: true, version: '1.2.3' });
+    assert.ok(result !== 'aborted' && result.outcome.kind !== 'skipped');
+    const kinds = result.outcome.artifacts?.map(({ kind }) => kind);
+    const bytes = await store.get('job/items/item/metadata.json');
+    return { kinds, metadata: JSON.parse(Buffer.from(bytes ?? []).toString()) };
+  };
+  const data = { ...PAGE, kind: 'document', extension: 'pdf' };
+  const good = await metadataOf(async () => ({ kind: 'scraped', artifacts: [data, PAGE], facts: { url: 'x:/1' } }));
+  assert.deepEqual(good.kinds, ['html', 'metadata', 'document']);
+  const { started_at: started, ended_at: ended, ...rest } = good.metadata;
+  assert.ok(Date.parse(started) <= Date.parse(ended));
+  assert.deepEqual(rest, {
+    ...{ job_id: 'job', item_id: 'item', scraper_id: 's', scraper_version: '1.2.3', input: {} },
+    ...{ url: 'x:/1', attempt: 1, tries: 1, error: null },
+  });
+  const nothing = await metadataOf(async () => ({ kind: 'scraped', artifacts: [] }));
+  assert.deepEqual(nothing.kinds, ['metadata']);
+  const bad = await metadataOf(async () => ({ kind: 'failed', failure: failure('timeout', 'slow') }));
+  assert.deepEqual(bad.kinds, ['metadata']);
+  assert.equal(bad.metadata.tries, 4);
+  assert.deepEqual(bad.metadata.error, { type: 'timeout', message: 'slow', retryable: true, cause: null });
+  const own = await attempt(async () => ({ kind: 'scraped', artifacts: [{ ...PAGE, kind: 'metadata' }] }), {
+    metadata: true,
+  });
+  assert.equal(Buffer.from((await own.store.get('job/items/item/metadata.html')) ?? []).toString(), '<p>');
 });
 
 for (const [what, returned] of Object.entries({

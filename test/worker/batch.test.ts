@@ -7,8 +7,9 @@ import { failure } from '../../src/domain/failure.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { ScrapeContext, Scraper } from '../../src/scraping/scraper.ts';
 import { runBatch } from '../../src/worker/batch.ts';
+import { OwnErrors } from '../../src/worker/own-errors.ts';
 import { Settler } from '../../src/worker/settle.ts';
-import { claim, dispatch, givenJob, jobOf } from '../contract/ledger/hands.ts';
+import { claim, dispatch, givenJob, jobOf, LEASE_MS } from '../contract/ledger/hands.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
 
 type Ledger = ReturnType<typeof openMemoryLedger>;
@@ -37,12 +38,14 @@ async function run(
       leases: ledger,
       scrapers: { find: async () => scraper },
       settler: new Settler(ledger, clock),
-      settings: { settleEveryMs: 60_000 },
+      settings: { settleEveryMs: 60_000, leaseMs: LEASE_MS },
       async latestOrder() {
         const order = await ledger.workOrder(jobId);
         return order && { ...order, excess };
       },
       isLost: () => false,
+      ownErrors: new OwnErrors(),
+      onError: (_, error) => assert.ifError(error),
     },
     lease,
     new AbortController().signal,

@@ -1,10 +1,14 @@
-import type { Leadership } from '../../ports/leadership.ts';
+import { latest } from '../../domain/due.ts';
+import type { Lead, Leadership } from '../../ports/leadership.ts';
 import { num, text } from './dynamo/attributes.ts';
 import type { Table } from './dynamo/table.ts';
 
 const ROW = { pk: 'LEADER', sk: 'LEADER' };
 
-/** A row that is taken by whoever finds it free. Taking it twice is no harm, so a lost reply is none either. */
+/**
+ * A row that is taken by whoever finds it free. Taking it twice is no harm, so a lost reply is none either: that it was
+ * taken from another is in the row, and stays there until it is resigned.
+ */
 export class DynamoLeadership implements Leadership {
   readonly #table: Table;
 
@@ -12,14 +16,27 @@ export class DynamoLeadership implements Leadership {
     this.#table = table;
   }
 
-  async lead(holder: string, until: number, now: number): Promise<boolean> {
-    const names = { '#holder': 'holder', '#until': 'until', '#pk': 'pk' };
-    return await this.#table.update(
+  async lead(holder: string, until: number, now: number): Promise<Lead> {
+    const names = { '#holder': 'holder', '#until': 'until' };
+    const values = { ':holder': text(holder), ':until': num(until) };
+    const isOurs = await this.#table.update(
       ROW,
       'SET #holder = :holder, #until = :until',
-      { names, values: { ':holder': text(holder), ':until': num(until), ':now': num(now) } },
-      { expression: 'attribute_not_exists(#pk) OR #holder = :holder OR #until <= :now' },
+      { names: { ...names, '#pk': 'pk' }, values },
+      { expression: 'attribute_not_exists(#pk) OR #holder = :holder' },
     );
+    if (isOurs) return (await this.#table.get(ROW))?.['overtook'] === undefined ? 'leads' : 'overtook';
+    const isTaken = await this.#table.update(
+      ROW,
+      'SET #holder = :holder, #until = :until, #overtook = :true',
+      {
+        names: { ...names, '#overtook': 'overtook' },
+        values: { ...values, ':now': num(now), ':latest': num(latest(now, until - now)), ':true': { BOOL: true } },
+      },
+      // See `isDue`.
+      { expression: '#until <= :now OR #until > :latest' },
+    );
+    return isTaken && 'overtook';
   }
 
   async resign(holder: string): Promise<void> {

@@ -1,7 +1,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { FailureGroup } from '../../domain/failure-group.ts';
-import type { ItemRecord, NewItem } from '../../domain/item.ts';
-import type { JobEvent, JobRecord, JobStatus, NewJob, Refusal } from '../../domain/job.ts';
+import type { ItemRecord, NewItem, RecoveredItem } from '../../domain/item.ts';
+import type { JobEvent, JobRecord, NewJob, Refusal } from '../../domain/job.ts';
+import type { JobStatus } from '../../domain/job-steps.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Leadership } from '../../ports/leadership.ts';
 import {
@@ -9,14 +10,18 @@ import {
   type ClaimAnswer,
   type CreateAnswer,
   type Dispatched,
+  type DueTimes,
   type ItemFilter,
+  type JobDraft,
+  type LatestTimes,
   type Ledger,
   type LedgerChange,
   type Page,
   type PageRequest,
+  type RecoverAnswer,
+  type ReleaseCause,
   type ReopenAnswer,
   type RetryFilter,
-  type ReturnCause,
   type SettleAnswer,
   type SettlePart,
   type WorkOrder,
@@ -108,6 +113,10 @@ class DynamoLedger implements Ledger {
     return this.#jobs.createJob(job, items, now);
   }
 
+  draftJob(): Promise<JobDraft> {
+    return this.#jobs.draftJob();
+  }
+
   job(jobId: string): Promise<JobRecord | null> {
     return this.#jobs.job(jobId);
   }
@@ -124,8 +133,8 @@ class DynamoLedger implements Ledger {
     return this.#jobs.changeJob(jobId, event, now);
   }
 
-  removeJob(jobId: string): Promise<boolean> {
-    return this.#jobs.removeJob(jobId);
+  removeJob(jobId: string, incarnation: string): Promise<boolean> {
+    return this.#jobs.removeJob(jobId, incarnation);
   }
 
   addItems(jobId: string, items: readonly NewItem[], openUntil: number, now: number): Promise<AddAnswer> {
@@ -146,6 +155,10 @@ class DynamoLedger implements Ledger {
 
   reopen(jobId: string, filter: RetryFilter, page: PageRequest, openUntil: number, now: number): Promise<ReopenAnswer> {
     return this.#items.reopen(jobId, filter, page, openUntil, now);
+  }
+
+  recover(jobId: string, by: string, items: readonly RecoveredItem[], now: number): Promise<RecoverAnswer> {
+    return this.#items.recover(jobId, by, items, now);
   }
 
   failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
@@ -180,7 +193,7 @@ class DynamoLedger implements Ledger {
     return this.#settling.settle(parts);
   }
 
-  async release(token: string, because: Extract<ReturnCause, 'drained' | 'storage'>, _now: number): Promise<boolean> {
+  async release(token: string, because: ReleaseCause, _now: number): Promise<boolean> {
     const name = parseBatchId(batchIdOfToken(token));
     return name !== null && (await this.#returning.takeBack(name, because, ({ hold }) => hold?.token === token));
   }
@@ -193,8 +206,12 @@ class DynamoLedger implements Ledger {
     return recalled.filter(Boolean).length;
   }
 
-  expire(now: number, queuedBefore: number, limit: number): Promise<{ leases: number; queued: number }> {
-    return this.#returning.expire(now, queuedBefore, limit);
+  expire(readTimes: () => DueTimes | null, limit: number): Promise<{ leases: number; queued: number }> {
+    return this.#returning.expire(readTimes, limit);
+  }
+
+  clampTimes(readLatest: () => LatestTimes | null): Promise<number> {
+    return this.#returning.clampTimes(readLatest);
   }
 
   abandon(worker: string, now: number): Promise<number> {

@@ -11,17 +11,24 @@ export interface ProvisioningParts {
   readonly signal: AbortSignal;
 }
 
+/** What there is to look at; no bucket where the results are kept elsewhere. */
+export type Provisioned = Omit<AwsSettings, 'overrides' | 'bucket'> & { readonly bucket: string | null };
+
 /** Looks at credentials, table, queues and bucket, and changes none of them. */
 export async function inspectAws(
   clients: AwsClients,
-  settings: Omit<AwsSettings, 'overrides'>,
+  { bucket, ...settings }: Provisioned,
   parts: ProvisioningParts,
 ): Promise<readonly Finding[]> {
   const credentials = await inspectCredentials(clients);
   // Without them every other answer would be the same.
   if (credentials.result === 'problem') return [credentials];
   const shared = { ...clients, ...settings, ...parts };
-  const others = await Promise.all([inspectTable(shared), inspectQueues(shared), inspectBucket(shared)]);
+  const others = await Promise.all([
+    inspectTable(shared),
+    inspectQueues(shared),
+    bucket === null ? [] : inspectBucket({ ...shared, bucket }),
+  ]);
   return [credentials, ...others.flat()];
 }
 
@@ -31,11 +38,15 @@ export async function inspectAws(
  */
 export async function provisionAws(
   clients: AwsClients,
-  settings: Omit<AwsSettings, 'overrides'>,
+  { bucket, ...settings }: Provisioned,
   parts: ProvisioningParts,
 ): Promise<{ readonly made: readonly string[]; readonly problems: readonly Finding[] }> {
   const shared = { ...clients, ...settings, ...parts };
-  const ends = await Promise.allSettled([provisionTable(shared), provisionQueues(shared), provisionBucket(shared)]);
+  const ends = await Promise.allSettled([
+    provisionTable(shared),
+    provisionQueues(shared),
+    bucket === null ? [] : provisionBucket({ ...shared, bucket }),
+  ]);
   return {
     made: ends.flatMap((end) => (end.status === 'fulfilled' ? end.value : [])),
     problems: ends.flatMap((end) => (end.status === 'rejected' ? [refusal('Creating', end.reason)] : [])),

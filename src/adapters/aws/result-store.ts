@@ -11,9 +11,11 @@ import {
   type LinkOptions,
   type Put,
   type PutOptions,
+  type RemovalWatch,
   type ResultLinks,
   type ResultStore,
   type StoredBytes,
+  UNWATCHED,
 } from '../../ports/result-store.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { Bodies, pack, type SeenObject } from './results/body.ts';
@@ -82,11 +84,8 @@ export class S3ResultStore implements ResultStore, ResultLinks {
     body: Uint8Array | Draft,
     { contentType, encoding, ifTaken }: PutOptions,
   ): Promise<StoredBytes> {
-    try {
-      return (await this.#place(await prepared({ key, body, contentType, encoding, ifTaken }))).stored;
-    } finally {
-      await removeDrafts([body]);
-    }
+    const put: Put = { key, body, contentType, encoding, ifTaken };
+    return await endingDrafts([put], async () => (await this.#place(await prepared(put))).stored);
   }
 
   /**
@@ -95,16 +94,14 @@ export class S3ResultStore implements ResultStore, ResultLinks {
    * order decides; likewise for a key that is there twice.
    */
   async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
-    try {
+    return await endingDrafts(puts, async () => {
       for (const { key } of puts) mustBeSafe(key);
       const [first, ...others] = await Promise.all(puts.map(prepared));
       if (first === undefined) return [];
       const { stored, isNew } = await this.#place(first);
       const isTogether = isNew && new Set(puts.map(({ key }) => key)).size === puts.length;
       return [stored, ...(isTogether ? await this.#placeTogether(others) : await this.#placeInOrder(others))];
-    } finally {
-      await removeDrafts(puts.map(({ body }) => body));
-    }
+    });
   }
 
   draft(): Draft {
@@ -125,11 +122,13 @@ export class S3ResultStore implements ResultStore, ResultLinks {
     return { [Symbol.asyncIterator]: () => this.#bodies.pieces(key, object, range) };
   }
 
-  async removeAll(prefix: string): Promise<number> {
+  async removeAll(prefix: string, watch: RemovalWatch = UNWATCHED): Promise<number | null> {
     if (!prefix.endsWith('/')) throw new Error(`a prefix ends in "/", and this one does not: ${shown(prefix)}`);
     mustBeSafe(prefix.slice(0, -1));
-    await abortUploads(this.#calls, prefix);
-    return await removeKeys(this.#calls, prefix);
+    if (!(await abortUploads(this.#calls, prefix, watch))) return null;
+    const removed = await removeKeys(this.#calls, prefix, watch);
+    if (removed !== null) watch.onClear();
+    return removed;
   }
 
   async presign(key: string, options: LinkOptions): Promise<string> {
@@ -203,8 +202,21 @@ async function prepared({ key, body, contentType, encoding, ifTaken }: Put): Pro
   return { stored: { key, size: content.size, sha256, encoding: 'identity' }, content, contentType, ifTaken };
 }
 
-async function removeDrafts(bodies: readonly (Uint8Array | Draft)[]): Promise<void> {
-  for (const body of bodies) if (body instanceof S3Draft) await body.remove();
+/** Drafts are gone when their put is over, unless its key was taken: then they are the caller's again. */
+async function endingDrafts<T>(puts: readonly Put[], work: () => Promise<T>): Promise<T> {
+  const drafts = puts.flatMap(({ body }) => (body instanceof S3Draft ? [body] : []));
+  let isTaken = false;
+  try {
+    return await work();
+  } catch (error) {
+    isTaken = error instanceof KeyTaken;
+    throw error;
+  } finally {
+    for (const draft of drafts) {
+      if (isTaken) draft.giveBack();
+      else await draft.remove();
+    }
+  }
 }
 
 function mustBeSafe(key: string): void {

@@ -1,12 +1,13 @@
 import { GetQueueAttributesCommand, SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { LANES, type Lane } from '../../domain/lane.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { BatchRef, DeadLetters, Delivery, LaneDepth, WorkQueue } from '../../ports/work-queue.ts';
+import type { BatchRef, DeadLetters, Delivery, LaneDepth, ReceiverRoom, WorkQueue } from '../../ports/work-queue.ts';
 import { AckGatherer } from './queue/acks.ts';
 import { inTens } from './queue/batches.ts';
 import { deadLetterQueueOf } from './queue/dead-letters.ts';
-import { bodyOf, MessageReader, type Receipt, readReceipt } from './queue/message.ts';
+import { bodyOf, groupOf, MessageReader, type Receipt, readReceipt } from './queue/message.ts';
 import { LINGER_MS, QueueReceiver } from './queue/receiver.ts';
+import { takeFromAnyJob } from './queue/take-turns.ts';
 import { UnderWay } from './queue/under-way.ts';
 import { changeVisibility, extensionSeconds, type Hiding, hideSeconds } from './queue/visibility.ts';
 
@@ -39,7 +40,13 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
         sqs.send(
           new SendMessageBatchCommand({
             QueueUrl: queueUrls[lane],
-            Entries: entries.map(({ Id, value }) => ({ Id, MessageBody: bodyOf(value) })),
+            // On a standard queue a group does not order anything: SQS delivers messages of groups with few in flight
+            // before those of a group with many ("fair queues").
+            Entries: entries.map(({ Id, value }) => ({
+              Id,
+              MessageBody: bodyOf(value),
+              MessageGroupId: groupOf(value.jobId),
+            })),
           }),
         ),
       );
@@ -51,14 +58,27 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
     return { refused: (await Promise.all(byLane.map(sendTo))).flat() };
   }
 
-  async receive(lane: Lane, max: number, hideMs: number, signal: AbortSignal): Promise<readonly Delivery[]> {
+  async receive(lane: Lane, room: ReceiverRoom, hideMs: number, signal: AbortSignal): Promise<readonly Delivery[]> {
+    const { clock } = this.#parts;
     const { receiver } = this.#lane(lane);
-    while (!signal.aborted) {
-      const messages = await this.#underWay.add(receiver.receive(max, hideSeconds(hideMs), signal));
-      const deliveries = this.#reader.deliveriesOf(lane, messages, this.#parts.clock.now());
-      if (deliveries.length > 0) return deliveries;
-    }
-    return [];
+    return takeFromAnyJob(
+      { room, hideMs, clock, signal },
+      {
+        receive: async (max) => {
+          const messages = await this.#underWay.add(receiver.receive(max, hideSeconds(hideMs), signal));
+          return this.#reader.deliveriesOf(lane, messages, clock.now());
+        },
+        hide: (receipts, ms) => this.extend(receipts, ms),
+        giveBack: (receipts) => this.giveBack(receipts),
+        sendAgain: async (deliveries) => {
+          const { refused } = await this.send(deliveries.map(({ ref }) => ref));
+          const isRefused = ({ ref }: Delivery) => refused.includes(ref);
+          await this.ack(deliveries.filter((delivery) => !isRefused(delivery)).map(({ receipt }) => receipt));
+          const kept = deliveries.filter(isRefused).map(({ receipt }) => receipt);
+          await this.extend(kept, NOT_SENT_HIDE_MS);
+        },
+      },
+    );
   }
 
   async extend(receipts: readonly string[], hideMs: number): Promise<void> {
@@ -173,6 +193,9 @@ export interface SqsQueueParts {
 
 /** As long as a request lingers, and then what it brought is given back. */
 const CLOSE_MS = LINGER_MS + 500;
+
+/** A worker that may not send must not receive it over and over, either: that would end as a dead letter. */
+const NOT_SENT_HIDE_MS = 10 * 60_000;
 
 /** Time enough to ask the ledger about them; when it cannot be asked, they are there again soon. */
 const DEAD_HIDE_SECONDS = 60;

@@ -1,8 +1,11 @@
 import { ARTIFACT_KINDS } from '../../domain/artifact.ts';
 import { FAILURES } from '../../domain/failure.ts';
+import { MAX_REASON_LENGTH, type PauseReport } from '../../domain/host-pause.ts';
 import { MAX_VERSION_LENGTH } from '../../domain/item.ts';
 import { LANES, type Lane } from '../../domain/lane.ts';
-import type { SettlePart } from '../../ports/ledger.ts';
+import { MAX_OWN_ERROR_LENGTH } from '../../domain/own-error.ts';
+import type { JobHolding, Room } from '../../domain/slot-share.ts';
+import type { ReleaseCause, SettlePart } from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
 
 /**
@@ -46,19 +49,55 @@ export function lane(value: unknown): Lane {
   return value;
 }
 
+export function room(value: unknown): Room {
+  if (!isRoom(value)) throw new BadCall('it is not said what there is room for');
+  return value;
+}
+
 export function refs(value: unknown): readonly BatchRef[] {
   if (!isListOf(value, isRef)) throw new BadCall('a list of batches is missing');
   return value;
 }
 
-export function returnCause(value: unknown): 'drained' | 'storage' {
-  if (value !== 'drained' && value !== 'storage') throw new BadCall('a cause is missing');
-  return value;
+export function releaseCause(value: unknown): ReleaseCause {
+  if (value === 'drained' || value === 'storage') return value;
+  const error = isRecord(value, 1) ? value['error'] : undefined;
+  if (typeof error !== 'string' || error.length > MAX_OWN_ERROR_LENGTH) throw new BadCall('a cause is missing');
+  return { error };
 }
 
 export function settleParts(value: unknown): readonly SettlePart[] {
   if (!isListOf(value, isSettlePart)) throw new BadCall('a settlement is not complete, or holds what it should not');
   return value;
+}
+
+export function pauseReport(value: unknown): PauseReport {
+  if (!isPauseReport(value)) throw new BadCall('the pause of a host is missing');
+  return value;
+}
+
+function isRoom(value: unknown): value is Room {
+  return (
+    isRecord(value, 4) &&
+    isWhole(value['most']) &&
+    isWhole(value['freeSlots']) &&
+    isWhole(value['freePlaces']) &&
+    isListOf(value['jobs'], isHolding)
+  );
+}
+
+function isHolding(value: unknown): value is JobHolding {
+  return Array.isArray(value) && value.length === 3 && isName(value[0]) && isWhole(value[1]) && isWhole(value[2]);
+}
+
+function isPauseReport(value: unknown): value is PauseReport {
+  return (
+    isRecord(value, 4) &&
+    isName(value['host']) &&
+    isNumber(value['until']) &&
+    isNumber(value['at']) &&
+    isText(value['reason'], MAX_REASON_LENGTH)
+  );
 }
 
 function isRef(value: unknown): value is BatchRef {
@@ -87,14 +126,16 @@ function isSettlement(value: unknown): boolean {
 }
 
 function isOutcome(value: unknown): boolean {
-  if (!isRecord(value, 2)) return false;
+  if (typeof value !== 'object' || value === null) return false;
+  const hasKept = 'artifacts' in value && 'failure' in value;
+  if (!isRecord(value, hasKept ? 3 : 2)) return false;
   switch (value['kind']) {
     case 'scraped':
       return isListOf(value['artifacts'], isArtifact);
     case 'skipped':
       return value['reason'] === 'cached' || value['reason'] === 'known-bad';
     case 'failed':
-      return isFailure(value['failure']);
+      return isFailure(value['failure']) && (!hasKept || isListOf(value['artifacts'], isArtifact));
     default:
       return false;
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { LedgerChange } from '../../ports/ledger.ts';
-import { type Database, troubleOf } from './database.ts';
+import type { Database } from './database.ts';
 import type { Durability } from './durability.ts';
 
 /** What changes work on. `flush` writes what they left in memory; `forget` drops it, because it was rolled back. */
@@ -54,7 +54,11 @@ export class Committer {
   async read<T>(work: () => T): Promise<T> {
     if (this.#state === 'dead') return never();
     if (this.#state === 'closed') throw new Error('the ledger is closed');
-    return work();
+    try {
+      return work();
+    } catch (error) {
+      throw this.#database.troubleOf(error) ?? error;
+    }
   }
 
   subscribe(listener: (change: LedgerChange) => void): () => void {
@@ -128,9 +132,12 @@ export class Committer {
       });
     } catch (error) {
       this.#working.forget();
+      // Where not even the transaction could be begun, it would be the same for each of them.
+      const hasBegun = taken > 0;
+      if (!hasBegun) taken = waiting.length;
       const group = waiting.slice(0, taken);
-      const trouble = troubleOf(error, this.#database.file);
-      if (trouble === null && group.length > 1) {
+      const trouble = this.#database.troubleOf(error);
+      if (trouble === null && group.length > 1 && hasBegun) {
         for (const change of group) this.#commit([change]);
       } else {
         for (const { reject } of group) reject(trouble ?? error);

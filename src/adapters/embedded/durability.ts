@@ -71,6 +71,8 @@ export class Durability {
       try {
         if (this.#isMistrusting) this.#database.checkpoint();
         await this.#sync();
+        // The log that was synced must be the one that the next start reads.
+        this.#database.checkFiles();
         this.#isMistrusting = false;
         for (const { resolve } of waiting) resolve();
       } catch (error) {

@@ -13,10 +13,18 @@ export type OpenDraftFile = (path: string) => Promise<Pick<FileHandle, 'appendFi
 
 const openNew: OpenDraftFile = (path) => open(path, 'wx', 0o600);
 
+/** The bytes of a draft on their way to a key. */
+interface Taken {
+  readonly content: Content;
+  readonly size: number;
+  readonly sha256: string;
+}
+
 const GONE = 'this draft was discarded already, or there was no room for it';
 
 /**
- * A draft is open until it is taken or discarded. Until it is large it is in memory; then in a file of its own, which is
+ * A draft is open until it is taken or discarded; one whose key was taken is returned, and may be taken again. Until
+ * it is large it is in memory; then in a file of its own, which is
  * written without blocking. Whatever is asked of it waits for the write that is under way: an item whose time is over is
  * discarded while its scraper, which has not noticed yet, is still writing.
  */
@@ -24,8 +32,9 @@ export class FileDraft implements Draft {
   readonly #unfinished: UnfinishedResults;
   readonly #openFile: OpenDraftFile;
   readonly #hash = createHash('sha256');
-  #state: 'open' | 'put' | 'discarded' = 'open';
+  #state: 'open' | 'put' | 'returned' | 'discarded' = 'open';
   #chunks: Uint8Array[] = [];
+  #taken: Taken | null = null;
   #spilled: { readonly file: string; readonly handle: Awaited<ReturnType<OpenDraftFile>> } | null = null;
   #busy: Promise<unknown> = Promise.resolve();
   #size = 0;
@@ -49,13 +58,23 @@ export class FileDraft implements Draft {
   }
 
   async discard(): Promise<void> {
-    if (this.#state === 'open') await this.remove();
+    if (this.#state !== 'put') await this.remove();
   }
 
-  /** All of it, which nobody can add to from now on. Whoever takes it calls `remove` at the end, however it went. */
-  async take(): Promise<{ readonly content: Content; readonly size: number; readonly sha256: string }> {
-    this.#mustBeOpen();
+  /** All of it, and no more can be added. The caller ends it with `remove`, or with `giveBack`. */
+  async take(): Promise<Taken> {
+    if (this.#state !== 'returned') this.#mustBeOpen();
     this.#state = 'put';
+    this.#taken ??= await this.#seal();
+    return this.#taken;
+  }
+
+  /** It could not be put under this key, and may be put under another. */
+  giveBack(): void {
+    if (this.#state === 'put') this.#state = 'returned';
+  }
+
+  #seal(): Promise<Taken> {
     return this.#next(async () => {
       this.#mustNotBeDiscarded();
       await this.#spilled?.handle.close();
@@ -65,12 +84,13 @@ export class FileDraft implements Draft {
   }
 
   async remove(): Promise<void> {
-    if (this.#state === 'open') this.#state = 'discarded';
+    if (this.#state !== 'put') this.#state = 'discarded';
     await this.#next(() => this.#drop());
   }
 
   async #drop(): Promise<void> {
     this.#chunks = [];
+    this.#taken = null;
     const spilled = this.#spilled;
     this.#spilled = null;
     if (spilled === null) return;
@@ -113,6 +133,6 @@ export class FileDraft implements Draft {
 
   #mustBeOpen(): void {
     this.#mustNotBeDiscarded();
-    if (this.#state === 'put') throw new Error('this draft was put already');
+    if (this.#state !== 'open') throw new Error('this draft was put already');
   }
 }

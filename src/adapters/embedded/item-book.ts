@@ -1,13 +1,15 @@
 import type { FailureType } from '../../domain/failure.ts';
 import type { FailureGroup } from '../../domain/failure-group.ts';
-import type { ItemRecord, NewItem } from '../../domain/item.ts';
+import type { ItemRecord, NewItem, RecoveredItem } from '../../domain/item.ts';
 import { acceptsItems, isRefusal, whenItemsAdded, whenReopened } from '../../domain/job.ts';
+import { whenRecovered } from '../../domain/job-replacement.ts';
 import type {
   AddAnswer,
   ItemBook,
   ItemFilter,
   Page,
   PageRequest,
+  RecoverAnswer,
   ReopenAnswer,
   RetryFilter,
 } from '../../ports/ledger.ts';
@@ -15,6 +17,7 @@ import { MAX_LOOKED_AT, placeOfCursor } from './books.ts';
 import { itemAt, itemPage, itemsFrom } from './item-pages.ts';
 import { EmbeddedJobBook } from './job-book.ts';
 import type { JobEntry } from './jobs.ts';
+import { dropOutcome, recoverItem } from './outcome-undo.ts';
 import { attemptsOf, detailOf, endOf, type OutcomeRow } from './outcomes.ts';
 import { lastKey, placeOf, rowKey } from './row-key.ts';
 
@@ -27,15 +30,17 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
       if (!acceptsItems(job)) return { kind: 'closed', status: job.status };
 
       const { total } = job.counts;
-      const duplicates = this.tables.itemIds.known(entry.num, total, items);
+      const known = this.tables.itemIds.known(entry.num, total, items);
+      const duplicates = known.map(({ index }) => index);
+      const differing = known.filter(({ differs }) => differs).map(({ index }) => index);
       const added = without(items, duplicates);
       const next = whenItemsAdded(job, added.length, openUntil);
       if (next !== job) {
-        this.insertItems(entry, total, added);
+        this.insertItems(entry.num, total, added);
         this.write(entry, next);
         this.tell({ kind: 'job', job: next, because: 'items' });
       }
-      return { kind: 'added', added: added.length, duplicates };
+      return { kind: 'added', added: added.length, duplicates, differing };
     });
   }
 
@@ -84,6 +89,27 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
     return filter.preview ? this.read(step) : this.durable(step);
   }
 
+  recover(jobId: string, by: string, items: readonly RecoveredItem[], _now: number): Promise<RecoverAnswer> {
+    return this.durable<RecoverAnswer>(() => {
+      const entry = this.tables.jobs.get(jobId);
+      if (entry === null) return { kind: 'missing' };
+      const found = new Map<number, { row: OutcomeRow; recovered: RecoveredItem }>();
+      for (const recovered of items) {
+        const row = this.sql.outcome.get(rowKey(entry.num, recovered.seq)) as OutcomeRow | undefined;
+        const hasFailed = row !== undefined && endOf(row) === 'failed' && row.attempt === recovered.attempt;
+        if (hasFailed) found.set(row.key, { row, recovered });
+      }
+      const next = whenRecovered(entry.record, by, found.size);
+      if (isRefusal(next)) return next;
+      if (found.size > 0) {
+        for (const { row, recovered } of found.values()) recoverItem(this.tables, entry, row, recovered);
+        this.write(entry, next);
+        this.tell({ kind: 'job', job: next, because: 'recover' });
+      }
+      return { kind: 'recovered', taken: items.length, items: found.size };
+    });
+  }
+
   failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
     return this.read(() => {
       const entry = this.tables.jobs.get(jobId);
@@ -93,14 +119,8 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
 
   /** Pending again, with all that is known of its attempts. */
   #reopenItem(entry: JobEntry, row: OutcomeRow): void {
-    const detail = detailOf(row);
-    const { failure } = detail;
-    if (failure !== undefined) {
-      const itemId = String(this.sql.itemId.get(row.key)?.['item_id']);
-      this.tables.failureGroups.remove(entry.num, failure, detail.isOther ?? false, itemId);
-    }
-    this.sql.deleteOutcome.run(row.key);
-    this.sql.insertReturned.run(row.key, row.attempt, 0, JSON.stringify(attemptsOf(row, detail)));
+    dropOutcome(this.tables, entry, row);
+    this.sql.insertReturned.run(row.key, row.attempt, 0, JSON.stringify(attemptsOf(row, detailOf(row))));
   }
 
   #failedRows(entry: JobEntry, { itemIds, errorType }: RetryFilter, page: PageRequest): FailedRows {

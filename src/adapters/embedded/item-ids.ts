@@ -1,3 +1,4 @@
+import { type ItemInput, isSameInput, type NewItem, type RepeatedItem } from '../../domain/item.ts';
 import { IdFilter } from './id-filter.ts';
 import { lastKey, placeOf, rowKey } from './row-key.ts';
 import type { Statements } from './statements.ts';
@@ -27,31 +28,47 @@ export class ItemIds {
 
   /** The place of an id, or null. */
   find(jobNum: number, itemId: string): number | null {
-    return this.#lookUp(jobNum, itemId, hashOf(itemId));
+    return this.#lookUp(jobNum, itemId, hashOf(itemId))?.place ?? null;
   }
 
-  /** Indexes of the items whose id the job has, or that stand earlier in the list. */
-  known(jobNum: number, jobTotal: number, items: readonly { readonly itemId: string }[]): number[] {
+  /**
+   * The items whose id one of the first `jobTotal` items of the job has, or an earlier one of the list. Their `first` is
+   * a place in the job, where the new ones of the list come after those that are there.
+   */
+  known(jobNum: number, jobTotal: number, items: readonly NewItem[]): RepeatedItem[] {
     const filter = this.#filterFor(jobNum, jobTotal, items.length);
-    const seen = new Set<string>();
-    const known: number[] = [];
+    const seen = new Map<string, Found>();
+    const known: RepeatedItem[] = [];
     // A list that is sent again mostly comes in the order in which it came before.
     let guess = 0;
-    for (const [index, { itemId }] of items.entries()) {
-      if (seen.has(itemId)) {
-        known.push(index);
+    for (const [index, { itemId, input }] of items.entries()) {
+      const earlier = seen.get(itemId);
+      if (earlier !== undefined) {
+        known.push({ index, first: earlier.place, differs: differs(earlier.input, input) });
         continue;
       }
-      seen.add(itemId);
-      const hash = hashOf(itemId);
-      const isNew = filter?.add(hash) ?? false;
-      if (isNew || jobTotal === 0) continue;
-      const place = this.#isAt(jobNum, guess, itemId) ? guess : this.#lookUp(jobNum, itemId, hash);
-      if (place === null) continue;
-      known.push(index);
-      guess = place + 1;
+      const stored = this.#storedItem(jobNum, jobTotal, itemId, filter, guess);
+      if (stored !== null) {
+        known.push({ index, first: stored.place, differs: differs(stored.input, input) });
+        guess = stored.place + 1;
+      }
+      seen.set(itemId, stored ?? { place: jobTotal + index - known.length, input });
     }
     return known;
+  }
+
+  #storedItem(
+    jobNum: number,
+    jobTotal: number,
+    itemId: string,
+    filter: IdFilter | null,
+    guess: number,
+  ): Found<string> | null {
+    const hash = hashOf(itemId);
+    const isNew = filter?.add(hash) ?? false;
+    if (isNew || jobTotal === 0) return null;
+    const found = this.#at(jobNum, guess, itemId) ?? this.#lookUp(jobNum, itemId, hash);
+    return found !== null && found.place < jobTotal ? found : null;
   }
 
   /** Items that were just appended, the first at `firstPlace`. */
@@ -84,19 +101,21 @@ export class ItemIds {
     this.#runs.clear();
   }
 
-  #isAt(jobNum: number, place: number, itemId: string): boolean {
-    return this.#sql.itemId.get(rowKey(jobNum, place))?.['item_id'] === itemId.toWellFormed();
+  /** The item at that place, if it has that id. */
+  #at(jobNum: number, place: number, itemId: string): Found<string> | null {
+    const row = this.#sql.idAndInput.get(rowKey(jobNum, place));
+    return row?.['item_id'] === itemId.toWellFormed() ? { place, input: String(row['input']) } : null;
   }
 
-  #lookUp(jobNum: number, itemId: string, hash: number): number | null {
+  #lookUp(jobNum: number, itemId: string, hash: number): Found<string> | null {
     for (const { start, bits } of this.#runsOf(jobNum)) {
       const row = this.#sql.ids.get(rowKey(jobNum, start + bucketOf(hash, bits)));
       if (row === undefined) continue;
       const pairs = pairsOf(row['entries']);
       for (let at = 0; at < pairs.length; at += 2) {
         if (pairs[at] !== hash) continue;
-        const place = pairs[at + 1] ?? 0;
-        if (this.#isAt(jobNum, place, itemId)) return place;
+        const found = this.#at(jobNum, pairs[at + 1] ?? 0, itemId);
+        if (found !== null) return found;
       }
     }
     return null;
@@ -179,6 +198,18 @@ const ENTRIES_PER_READ = 100;
 const MAX_JOBS_KNOWN = 1000;
 const MAX_FILTERS = 8;
 const MAX_FILTER_BYTES = 64 * 2 ** 20;
+
+/** An item with a certain id, and its input: as the text that is stored, or as it came. */
+interface Found<Input = string | ItemInput> {
+  readonly place: number;
+  readonly input: Input;
+}
+
+/** The same text is the same input; fields in another order are, too. */
+function differs(known: string | ItemInput, input: ItemInput): boolean {
+  if (typeof known !== 'string') return !isSameInput(known, input);
+  return known !== JSON.stringify(input) && !isSameInput(JSON.parse(known) as ItemInput, input);
+}
 
 interface Run {
   readonly start: number;

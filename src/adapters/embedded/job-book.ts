@@ -1,16 +1,17 @@
-import { type NewItem, repeatedIds } from '../../domain/item.ts';
+import { type NewItem, repeatedItems } from '../../domain/item.ts';
 import {
   applyJobEvent,
   isRefusal,
   type JobEvent,
   type JobRecord,
-  type JobStatus,
   type NewJob,
   newJobRecord,
   type Refusal,
 } from '../../domain/job.ts';
-import type { CreateAnswer, JobBook, Page, PageRequest } from '../../ports/ledger.ts';
+import type { JobStatus } from '../../domain/job-steps.ts';
+import type { CreateAnswer, JobBook, JobDraft, Page, PageRequest } from '../../ports/ledger.ts';
 import { EmbeddedBooks } from './books.ts';
+import { EmbeddedJobDraft } from './draft.ts';
 import type { JobEntry } from './jobs.ts';
 import { rowKey } from './row-key.ts';
 import { encodeSource } from './source-column.ts';
@@ -20,16 +21,28 @@ export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
     return this.durable<CreateAnswer>(() => {
       const present = this.tables.jobs.get(job.jobId);
       if (present !== null) return { kind: 'exists', job: present.record };
-      const indexes = repeatedIds(items);
-      if (indexes.length > 0) return { kind: 'duplicates', indexes };
+      const repeated = repeatedItems(items);
+      if (repeated.length > 0) return { kind: 'duplicates', repeated };
 
-      const record = newJobRecord(job, items.length, now);
-      const entry = this.tables.jobs.create(record);
+      const entry = this.tables.jobs.create((incarnation) => newJobRecord(job, items.length, now, incarnation));
+      const { record } = entry;
       // Its number may have been that of a job whose making was rolled back.
       this.tables.itemIds.forgetJob(entry.num);
-      this.insertItems(entry, 0, items);
+      this.insertItems(entry.num, 0, items);
       this.tell({ kind: 'job', job: record, because: 'created' });
       return { kind: 'created', job: record };
+    });
+  }
+
+  draftJob(): Promise<JobDraft> {
+    return EmbeddedJobDraft.begin({
+      tables: this.tables,
+      applied: (work) => this.applied(work),
+      durable: (work) => this.durable(work),
+      read: (work) => this.read(work),
+      tell: (change) => this.tell(change),
+      insertItems: (num, firstSeq, items) => this.insertItems(num, firstSeq, items),
+      sweepSoon: () => this.sweepSoon(),
     });
   }
 
@@ -60,11 +73,11 @@ export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
   }
 
   /** The job is gone at once; its rows are deleted later, a few at a time. */
-  removeJob(jobId: string): Promise<boolean> {
+  removeJob(jobId: string, incarnation: string): Promise<boolean> {
     return this.durable(() => {
       const { jobs, batches, failureGroups, itemIds } = this.tables;
       const entry = jobs.get(jobId);
-      if (entry === null) return false;
+      if (entry?.record.incarnation !== incarnation || entry.record.removing !== true) return false;
       for (const batch of [...batches.ofJob(entry.num)]) batches.remove(batch);
       failureGroups.removeJob(entry.num);
       itemIds.forgetJob(entry.num);
@@ -79,13 +92,13 @@ export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
   protected abstract sweepSoon(): void;
 
   /** New ones, at the end of the job. */
-  protected insertItems(entry: JobEntry, firstSeq: number, items: readonly NewItem[]): void {
-    let key = rowKey(entry.num, firstSeq);
+  protected insertItems(num: number, firstSeq: number, items: readonly NewItem[]): void {
+    let key = rowKey(num, firstSeq);
     for (const { itemId, input, source } of items) {
       this.sql.insertItem.run(key, itemId, JSON.stringify(input), encodeSource(source));
       key += 1;
     }
-    this.tables.itemIds.append(entry.num, firstSeq, items);
+    this.tables.itemIds.append(num, firstSeq, items);
   }
 
   /** What no worker holds is cancelled; of a batch in progress that is all but the item that the worker is at. */

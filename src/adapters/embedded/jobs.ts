@@ -1,5 +1,6 @@
 import type { JobRecord } from '../../domain/job.ts';
 import { isActive } from '../../domain/job.ts';
+import { completePolicy } from '../../domain/policy.ts';
 import { MAX_JOB_NUM } from './row-key.ts';
 import type { Statements } from './statements.ts';
 
@@ -43,21 +44,35 @@ export class Jobs {
     return this.#byNum.get(num) ?? this.#keep(this.#sql.jobByNum.get(num));
   }
 
-  create(record: JobRecord): JobEntry {
-    const saved = savedOf(record);
+  /** A number that no other job gets, for one that is made later under it. */
+  reserveNum(): number {
+    const next = this.#sql.nextJobNum.get();
+    // The counter has no row before the first job.
+    if (next === undefined) this.#sql.firstJobNum.run();
+    return checkedNum(next === undefined ? 1 : Number(next['seq']));
+  }
+
+  /**
+   * Under a number that was reserved, or the next one. `make` is given the incarnation, which is the number of the row:
+   * none is given out twice, and older files have it.
+   */
+  create(make: (incarnation: string) => JobRecord, reserved: number | null = null): JobEntry {
+    const draft = make('');
+    const saved = savedOf(draft);
     const { lastInsertRowid } = this.#sql.insertJob.run(
-      record.jobId,
-      record.status,
+      reserved,
+      draft.jobId,
+      draft.status,
       Number(saved.isActive),
-      documentOf(record),
-      record.counts.total,
-      record.openUntil,
+      documentOf(draft),
+      draft.counts.total,
+      draft.openUntil,
       saved.tally,
       saved.throttle,
     );
-    const num = Number(lastInsertRowid);
-    if (num > MAX_JOB_NUM) throw new Error(`a ledger holds ${MAX_JOB_NUM} jobs in its life, and this one has had them`);
-    return this.#remember({ num, record, cursor: 0, nextBatch: 0, saved });
+    const num = checkedNum(Number(lastInsertRowid));
+    const record = make(String(num));
+    return this.#remember({ num, record, cursor: 0, nextBatch: 0, saved: savedOf(record) });
   }
 
   write(entry: JobEntry, record: JobRecord): void {
@@ -145,6 +160,11 @@ export class Jobs {
   }
 }
 
+function checkedNum(num: number): number {
+  if (num > MAX_JOB_NUM) throw new Error(`a ledger holds ${MAX_JOB_NUM} jobs in its life, and this one has had them`);
+  return num;
+}
+
 /** More than are at work at a time. Beyond it all are dropped and read again, which is a row each. */
 const MAX_CACHED = 1000;
 
@@ -172,7 +192,7 @@ interface JobRow {
 }
 
 /** What changes with every item has columns of its own; all the rest of a record is the document. */
-type Document = Omit<JobRecord, Counter | 'jobId' | 'status'>;
+type Document = Omit<JobRecord, Counter | 'jobId' | 'incarnation' | 'status'>;
 type Counter = (typeof COUNTERS)[number];
 const COUNTERS = [
   'counts',
@@ -187,13 +207,15 @@ const COUNTERS = [
 const IS_COUNTER: ReadonlySet<string> = new Set(COUNTERS);
 
 function documentOf(record: JobRecord): string {
-  const { jobId, status, counts, itemsInFlight, refusals, fenced, readyAt, openUntil, tally, throttle, ...document } =
-    record;
+  const { jobId, incarnation, status, ...rest } = record;
+  const { counts, itemsInFlight, refusals, fenced, readyAt, openUntil, tally, throttle, ...document } = rest;
   return JSON.stringify(document satisfies Document);
 }
 
 /** Records are never changed in place, so what is the same object is the same. */
 function isSameDocument(one: JobRecord, other: JobRecord): boolean {
+  // A field that is not there any more is a change, too.
+  if (Object.keys(one).length !== Object.keys(other).length) return false;
   for (const name of Object.keys(one) as (keyof JobRecord)[]) {
     if (one[name] !== other[name] && !IS_COUNTER.has(name)) return false;
   }
@@ -213,7 +235,9 @@ function decode(row: JobRow): JobEntry {
   const document: Document = JSON.parse(row.document);
   const record: JobRecord = {
     jobId: row.id,
+    incarnation: String(row.num),
     ...document,
+    policy: completePolicy(document.policy),
     status: row.status,
     counts: {
       total: row.total,

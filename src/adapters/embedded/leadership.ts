@@ -1,4 +1,5 @@
-import type { Leadership } from '../../ports/leadership.ts';
+import { isDue } from '../../domain/due.ts';
+import type { Lead, Leadership } from '../../ports/leadership.ts';
 import type { Committer } from './committer.ts';
 import type { Statements } from './statements.ts';
 
@@ -6,18 +7,22 @@ import type { Statements } from './statements.ts';
 export class EmbeddedLeadership implements Leadership {
   readonly #sql: Statements;
   readonly #committer: Committer;
+  /** The leader, if it overtook another. In memory: whoever led in an earlier life of this process died with it. */
+  #overtaker: string | null = null;
 
   constructor(sql: Statements, committer: Committer) {
     this.#sql = sql;
     this.#committer = committer;
   }
 
-  lead(holder: string, until: number, now: number): Promise<boolean> {
+  lead(holder: string, until: number, now: number): Promise<Lead> {
     return this.#committer.durable(() => {
       const leader = this.#leader();
-      const isFree = leader === undefined || leader.holder === holder || leader.until <= now;
-      if (isFree) this.#sql.setLeader.run(holder, until);
-      return isFree;
+      const isFree = leader === undefined || leader.holder === holder || isDue(leader.until, now, until - now);
+      if (!isFree) return false;
+      if (leader?.holder !== holder) this.#overtaker = leader === undefined ? null : holder;
+      this.#sql.setLeader.run(holder, until);
+      return this.#overtaker === holder ? 'overtook' : 'leads';
     });
   }
 

@@ -4,7 +4,10 @@ import { whenClaimed, whenDispatched } from '../../domain/job-progress.ts';
 import {
   type ClaimAnswer,
   type Dispatched,
+  type DueTimes,
+  type LatestTimes,
   type Ledger,
+  type ReleaseCause,
   type ReturnCause,
   type SettleAnswer,
   type SettledItem,
@@ -111,7 +114,7 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
     });
   }
 
-  release(token: string, because: 'drained' | 'storage', _now: number): Promise<boolean> {
+  release(token: string, because: ReleaseCause, _now: number): Promise<boolean> {
     return this.durable(() => {
       const batch = this.#held(token);
       if (batch === null) return false;
@@ -133,13 +136,17 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
     });
   }
 
-  expire(now: number, queuedBefore: number, limit: number): Promise<{ leases: number; queued: number }> {
-    return this.applied(() => {
+  expire(readTimes: () => DueTimes | null, limit: number): Promise<{ leases: number; queued: number }> {
+    // A third strike ends an item, and an end that was answered must survive the machine. Most looks find nothing.
+    const isIdle = this.#overdue(readTimes()).length === 0;
+    if (isIdle) return Promise.resolve({ leases: 0, queued: 0 });
+    return this.durable(() => {
       const ended = { leases: 0, queued: 0 };
-      for (const batch of this.#overdue(now, queuedBefore).slice(0, limit)) {
-        if (isHeld(batch)) {
+      const times = readTimes();
+      for (const batch of this.#overdue(times).slice(0, limit)) {
+        if (times !== null && isHeld(batch)) {
           ended.leases += 1;
-          this.#strike(batch, now);
+          this.#strike(batch, times.now);
           this.#takeBack(batch, 'expired');
         } else {
           ended.queued += 1;
@@ -147,6 +154,22 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
         }
       }
       return ended;
+    });
+  }
+
+  clampTimes(readLatest: () => LatestTimes | null): Promise<number> {
+    return this.applied(() => {
+      const latestTimes = readLatest();
+      let clamped = 0;
+      if (latestTimes === null) return clamped;
+      for (const batch of this.tables.batches.all()) {
+        const latest = batch.hold === null ? latestTimes.queuedAt : latestTimes.until;
+        if (batch.dueAt <= latest) continue;
+        batch.dueAt = latest;
+        this.tables.batches.changed(batch);
+        clamped += 1;
+      }
+      return clamped;
     });
   }
 
@@ -249,10 +272,11 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
   }
 
   /** Oldest first over all jobs, so that a job with much to end cannot starve the others. */
-  #overdue(now: number, queuedBefore: number): Batch[] {
+  #overdue(times: DueTimes | null): Batch[] {
+    if (times === null) return [];
     const overdue: Batch[] = [];
     for (const batch of this.tables.batches.all()) {
-      if (batch.hold === null ? batch.dueAt < queuedBefore : batch.dueAt <= now) overdue.push(batch);
+      if (batch.hold === null ? batch.dueAt < times.queuedBefore : batch.dueAt <= times.now) overdue.push(batch);
     }
     return overdue.sort((one, other) => one.dueAt - other.dueAt);
   }

@@ -4,6 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Leadership } from '../../ports/leadership.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { Committer } from './committer.ts';
+import { LEDGER_FILE, PRIVATE_FOLDER } from './data-directory.ts';
 import { type Database, openDatabase, troubleOf } from './database.ts';
 import { Durability, type Sync, walSync } from './durability.ts';
 import { EmbeddedLeadership } from './leadership.ts';
@@ -34,6 +35,8 @@ export interface EmbeddedLedgerHandle {
   readonly leadership: Leadership;
   /** A small durable write. Throws StorageTrouble while there is no room. */
   probe(): Promise<void>;
+  /** Whether the files of the ledger are still the ones that were opened: then the directory is this process's to use. */
+  isInPlace(): boolean;
   /**
    * To be called before work begins. If the machine went down since the ledger was last open, checks the artifacts that
    * were recorded just before, and reopens items whose bytes are not there; answers how many. Otherwise does nothing.
@@ -49,16 +52,17 @@ export interface EmbeddedLedgerHandle {
 
 export function openEmbeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedgerHandle {
   const { dataDir } = options;
-  mkdirSync(dataDir, { recursive: true });
+  mkdirSync(dataDir, { recursive: true, mode: PRIVATE_FOLDER });
   const lock = takeOwnership(dataDir);
   let database: Database | null = null;
   try {
-    database = openDatabase(join(dataDir, 'ledger.db'));
+    database = openDatabase(join(dataDir, LEDGER_FILE));
     return openOwned(options, lock, database);
   } catch (error) {
+    const trouble = database === null ? troubleOf(error, dataDir) : database.troubleOf(error);
     database?.close();
     lock.release();
-    throw troubleOf(error, dataDir) ?? error;
+    throw trouble ?? error;
   }
 }
 
@@ -71,6 +75,8 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
   database.transaction(() => {
     recoverInFlight(tables, clock.now(), { leaseGraceMs, diedWithOwner });
     tables.flush();
+    // The processes that were making them are gone: one process owns the ledger.
+    sql.dropAllDrafts.run();
     // What was handed out last may not have reached the disk, and its names must not be given out again.
     if (afterMachineCrash) sql.skipBatchNumbers.run(BATCH_NUMBERS_SKIPPED);
     else if (lastBootId !== bootId) sql.setMeta.run(BOOT_ID, bootId);
@@ -100,6 +106,14 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
     async probe() {
       await committer.durable(() => sql.insertProbe.run());
       await committer.applied(() => sql.deleteProbe.run());
+    },
+    isInPlace() {
+      try {
+        database.checkFiles();
+        return true;
+      } catch {
+        return false;
+      }
     },
     async recoverAfterMachineCrash(check) {
       if (!afterMachineCrash) return 0;

@@ -3,6 +3,7 @@ import type { Failure, FailureType } from '../../domain/failure.ts';
 import { type AttemptRecord, MAX_HISTORY, otherVersion } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { finalStatusOf } from '../../domain/job-progress.ts';
+import { keptOf } from '../../domain/outcome.ts';
 import type { Settlement } from '../../ports/ledger.ts';
 import type { BatchItem } from './batches.ts';
 import type { Statements } from './statements.ts';
@@ -27,6 +28,8 @@ export interface OutcomeDetail {
   readonly strikes?: number;
   /** Not that of the job. */
   readonly scraperVersion?: string;
+  /** Only of a recovery by another scraper than the job's. */
+  readonly scraperId?: string;
   /** The failure was counted in the group for what has no group of its own. */
   readonly isOther?: true;
 }
@@ -66,6 +69,7 @@ export function attemptsOf(
     end: endOf(row),
     failure: detail.failure ?? null,
     ...(detail.scraperVersion === undefined ? {} : { scraperVersion: detail.scraperVersion }),
+    ...(detail.scraperId === undefined ? {} : { scraperId: detail.scraperId }),
   };
   return [...(detail.earlier ?? []), last];
 }
@@ -100,7 +104,8 @@ function encodeDetail(
 ): string | null {
   const { outcome } = settlement;
   const { scraperVersion } = otherVersion(settlement, job);
-  const artifacts = outcome.kind === 'scraped' && outcome.artifacts.length > 0 ? outcome.artifacts : null;
+  const kept = keptOf(outcome);
+  const artifacts = kept.length > 0 ? kept : null;
   const isPlain = history === null && strikes === 0 && scraperVersion === undefined;
   if (outcome.kind !== 'failed' && artifacts === null && isPlain) return null;
   const detail: OutcomeDetail = {

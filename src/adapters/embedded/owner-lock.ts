@@ -1,7 +1,9 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { PRIVATE_FILE } from './data-directory.ts';
 import { isLocked } from './database.ts';
+import { makePrivate } from './private-file.ts';
 
 /**
  * One process owns a data directory. The lock is SQLite's own, on a tiny database beside the ledger, held for as long
@@ -20,14 +22,17 @@ export class OwnerLock {
   }
 
   release(): void {
-    rmSync(this.#pidFile, { force: true });
+    // In a directory that was put in the place of ours, it is another owner's.
+    if (readPid(this.#pidFile) === String(process.pid)) rmSync(this.#pidFile, { force: true });
     this.#db.close();
   }
 }
 
 export function takeOwnership(dataDir: string): OwnerLock {
   const pidFile = join(dataDir, 'owner.pid');
-  const db = new DatabaseSync(join(dataDir, 'owner.lock'), { timeout: 0 });
+  const lockFile = join(dataDir, 'owner.lock');
+  makePrivate(lockFile);
+  const db = new DatabaseSync(lockFile, { timeout: 0 });
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
@@ -46,7 +51,7 @@ export function takeOwnership(dataDir: string): OwnerLock {
 /** A disk without room for a number is the ledger's to complain about. */
 function writePid(pidFile: string): void {
   try {
-    writeFileSync(pidFile, `${process.pid}\n`);
+    writeFileSync(pidFile, `${process.pid}\n`, { mode: PRIVATE_FILE });
   } catch {
     rmSync(pidFile, { force: true });
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { StorageTrouble } from '../../ports/storage-trouble.ts';
+import { StorageTrouble, type TroubleKind } from '../../ports/storage-trouble.ts';
 import { ProtocolError } from './frame.ts';
 
 /**
@@ -11,9 +11,10 @@ import { ProtocolError } from './frame.ts';
  *   owner → worker   ["replies", [id, answer], [id, null, error], …]   in any order
  *   worker → owner   ["bye"]                                    it holds nothing any more, and closes
  *
- * `cancel` is a call without a reply: it ends the `take` or `receive` whose id is its argument.
+ * Two calls have no reply. `cancel` ends the `take` or `receive` whose id is its argument; `room` says what the worker has
+ * room for by now, for as long as that one still waits.
  */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 /** Whoever has not said hello, or answered it, by then is not one of us. */
 export const HELLO_MS = 10_000;
@@ -25,7 +26,11 @@ export const HELLO_MS = 10_000;
 export type Role = 'main' | 'heartbeat';
 
 export const METHODS = {
-  main: ['take', 'receive', 'extend', 'ack', 'giveBack', 'claim', 'workOrder', 'begin', 'renew', 'settle', 'release'],
+  main: [
+    ...(['take', 'receive', 'extend', 'ack', 'giveBack'] as const),
+    ...(['claim', 'workOrder', 'begin', 'renew', 'settle', 'release'] as const),
+    ...(['pauseHost', 'hostPauses'] as const),
+  ],
   heartbeat: ['extend', 'renew'],
 } as const satisfies Record<Role, readonly string[]>;
 
@@ -56,7 +61,7 @@ export interface SentError {
   readonly name: string;
   readonly message: string;
   /** Of StorageTrouble. */
-  readonly kind?: 'full' | 'io';
+  readonly kind?: TroubleKind;
 }
 
 export function sendableError(error: unknown): SentError {
@@ -68,7 +73,7 @@ export function sendableError(error: unknown): SentError {
 const sentErrorSchema = z.object({
   name: z.string(),
   message: z.string(),
-  kind: z.enum(['full', 'io']).optional(),
+  kind: z.enum(['full', 'io', 'broken']).optional(),
 });
 
 /** The error as the caller is to see it: StorageTrouble is one again; of others name and message are kept. */

@@ -1,8 +1,9 @@
 import type { StoredArtifact } from '../../domain/artifact.ts';
-import type { JobRecord } from '../../domain/job.ts';
+import { type JobRecord, whenBegunAgain } from '../../domain/job.ts';
 import type { Committer } from './committer.ts';
 import { unpackKeys } from './fresh.ts';
-import { attemptsOf, detailOf, type OutcomeRow } from './outcomes.ts';
+import { dropOutcome } from './outcome-undo.ts';
+import { attemptsOf, detailOf, type End, endOf, type OutcomeRow } from './outcomes.ts';
 import { jobNumOf } from './row-key.ts';
 import type { Tables } from './tables.ts';
 
@@ -84,18 +85,18 @@ function undo(tables: Tables, row: OutcomeRow): boolean {
   const entry = tables.jobs.byNum(jobNumOf(row.key));
   if (entry === null || outcomeAt(tables, row.key)?.attempt !== row.attempt) return false;
   const earlier = attemptsOf(row, detailOf(row)).slice(0, -1);
-  tables.sql.deleteOutcome.run(row.key);
+  dropOutcome(tables, entry, row);
   tables.sql.insertReturned.run(row.key, row.attempt, 0, earlier.length === 0 ? null : JSON.stringify(earlier));
-  tables.jobs.write(entry, whenUndone(entry.record));
+  tables.jobs.write(entry, whenUndone(entry.record, endOf(row)));
   return true;
 }
 
-/** A success is none after all. A job that was over is not, and its manifest, which told of it, is void. */
-function whenUndone(job: JobRecord): JobRecord {
+/** The item has not ended after all. A job that was over is not, and its manifest, which told of it, is void. */
+function whenUndone(job: JobRecord, end: End): JobRecord {
   const { counts } = job;
   const isCancelled = job.status === 'cancelled';
   const cancelled = counts.cancelled + (isCancelled ? 1 : 0);
-  const undone = { ...job, counts: { ...counts, success: counts.success - 1, cancelled } };
+  const undone = { ...whenBegunAgain(job), counts: { ...counts, [end]: counts[end] - 1, cancelled } };
   if (job.status === 'completed') {
     return { ...undone, status: 'in_progress', finishedAt: null, round: job.round + 1, manifest: null };
   }

@@ -7,11 +7,16 @@ const REMOVED_AT_ONCE = 32;
 /** A writer may add files while we remove, so a folder that is not empty then is emptied again, but not for ever. */
 const MAX_ROUNDS = 5;
 
-/** Removes a folder and all in it, links themselves and not what they lead to. Answers how many files there were. */
-export async function removeFolder(folder: string): Promise<number> {
+/**
+ * Removes a folder and all in it, links themselves and not what they lead to. Answers how many files there were; null if
+ * `mayGoOn`, which is asked now and then, said no before the end.
+ */
+export async function removeFolder(folder: string, mayGoOn: () => boolean = () => true): Promise<number | null> {
   let removed = 0;
   for (let round = 1; ; round += 1) {
-    removed += await empty(folder);
+    const emptied = await empty(folder, mayGoOn);
+    if (emptied === null) return null;
+    removed += emptied;
     try {
       await rmdir(folder);
       return removed;
@@ -22,25 +27,26 @@ export async function removeFolder(folder: string): Promise<number> {
   }
 }
 
-async function empty(folder: string): Promise<number> {
-  let removed = 0;
-  let batch: Promise<number>[] = [];
+async function empty(folder: string, mayGoOn: () => boolean): Promise<number | null> {
+  let removed: number | null = 0;
+  let batch: Promise<number | null>[] = [];
   const entries = await opendir(folder).catch((error: unknown) => {
     // Somebody else removes it, too.
     if (codeOf(error) === 'ENOENT') return [];
     throw error;
   });
   for await (const entry of entries) {
+    if (batch.length === 0 && (removed === null || !mayGoOn())) return null;
     const path = join(folder, entry.name);
-    const removal = entry.isDirectory() ? removeFolder(path) : removeFile(path);
+    const removal = entry.isDirectory() ? removeFolder(path, mayGoOn) : removeFile(path);
     // It is waited for below; one that fails before that must not count as nobody's.
     removal.catch(() => {});
     batch.push(removal);
     if (batch.length < REMOVED_AT_ONCE) continue;
-    removed += sum(await Promise.all(batch));
+    removed = sum([removed, ...(await Promise.all(batch))]);
     batch = [];
   }
-  return removed + sum(await Promise.all(batch));
+  return sum([removed, ...(await Promise.all(batch))]);
 }
 
 async function removeFile(path: string): Promise<number> {
@@ -53,6 +59,7 @@ async function removeFile(path: string): Promise<number> {
   }
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
+/** Null if one of them is. */
+function sum(numbers: readonly (number | null)[]): number | null {
+  return numbers.reduce((total, each) => (total === null || each === null ? null : total + each), 0);
 }

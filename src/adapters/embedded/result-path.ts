@@ -9,8 +9,9 @@ export interface ResultPath {
 export function resultPath(key: string): ResultPath {
   const folders = safeSegments(key, key);
   const last = folders.pop() ?? '';
-  // `a.gz` kept as it is and `a` kept packed must not meet: only what we have packed ends in `.gz`. No key ends in `~`.
-  const name = last.endsWith('.gz') ? `${last}~` : last;
+  // `a.gz` kept as it is and `a` kept packed must not meet, even on a disk that folds case: only what we have packed
+  // ends in `.gz`. No key ends in `~`.
+  const name = /\.gz$/i.test(last) ? `${last}~` : last;
   return { folders, names: { identity: name, gzip: `${name}.gz` } };
 }
 
@@ -20,7 +21,7 @@ export function resultFolders(prefix: string): readonly string[] {
   return safeSegments(prefix.slice(0, -1), prefix);
 }
 
-/** A safe key has no empty segment, no `.` or `..`, no backslash and no upper case, so that it cannot leave the root. */
+/** A safe key has no empty segment, no `.` or `..` and no backslash, so that it cannot leave the root. */
 function safeSegments(path: string, given: string): string[] {
   if (!isSafeKey(path)) throw new Error(`not a key of safe segments: ${shown(given)}`);
   return path.split('/');

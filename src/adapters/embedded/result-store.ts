@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import * as nodeDisk from 'node:fs';
-import { mkdir, open, realpath } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ContentEncoding, StoredArtifact } from '../../domain/artifact.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -11,16 +11,21 @@ import {
   KeyTaken,
   type Put,
   type PutOptions,
+  type RemovalWatch,
   type ResultStore,
   type StoredBytes,
+  UNWATCHED,
 } from '../../ports/result-store.ts';
+import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { asStorageTrouble, codeOf } from './disk-trouble.ts';
 import { FileDraft, type OpenDraftFile } from './file-draft.ts';
 import { pack, unpack } from './packing.ts';
 import { removeFolder } from './remove-folder.ts';
 import { ResultFolders } from './result-folders.ts';
+import { findHome, type Opening } from './result-home.ts';
 import { type ResultPath, resultFolders, resultPath } from './result-path.ts';
 import { type Placed, ResultPlacing } from './result-placing.ts';
+import { isMissing, type ResultRoot } from './result-root.ts';
 import { seeFile, streamBytes, streamFile, TO_READ } from './result-stream.ts';
 import { type Disk, MAX_ROUNDS, UnfinishedResults } from './unfinished-results.ts';
 
@@ -38,17 +43,26 @@ const PROBE_BYTES = 64 * 1024;
  */
 export async function openFileResultStore(
   root: string,
-  parts: { readonly clock: Clock; readonly disk?: Disk; readonly openDraftFile?: OpenDraftFile },
+  parts: {
+    readonly clock: Clock;
+    readonly disk?: Disk;
+    readonly openDraftFile?: OpenDraftFile;
+    readonly opening?: Opening;
+  },
 ): Promise<FileResultStore> {
+  const { opening = { as: 'anyone' }, disk = nodeDisk, ...rest } = parts;
   try {
-    await mkdir(root, { recursive: true, mode: 0o700 });
-    return new FileResultStore(await realpath(root), { disk: nodeDisk, ...parts });
+    return new FileResultStore(findHome(root, opening, parts.clock, disk), { ...rest, disk });
   } catch (error) {
-    throw asStorageTrouble(error, `cannot open the result store ${root}`);
+    const doing = `cannot open the result store ${root}`;
+    if (opening.as === 'guest' && isMissing(error)) throw new StorageTrouble('io', `${doing}: it is missing`, error);
+    throw asStorageTrouble(error, doing);
   }
 }
 
 export class FileResultStore implements ResultStore {
+  readonly #clock: Clock;
+  readonly #root: ResultRoot;
   readonly #disk: Disk;
   readonly #folders: ResultFolders;
   readonly #unfinished: UnfinishedResults;
@@ -56,11 +70,13 @@ export class FileResultStore implements ResultStore {
   readonly #openDraftFile: OpenDraftFile | undefined;
 
   constructor(
-    root: string,
+    root: ResultRoot,
     parts: { readonly clock: Clock; readonly disk: Disk; readonly openDraftFile?: OpenDraftFile },
   ) {
+    this.#clock = parts.clock;
+    this.#root = root;
     this.#disk = parts.disk;
-    this.#folders = new ResultFolders(root, parts.disk);
+    this.#folders = new ResultFolders(root.path, parts.disk);
     this.#unfinished = new UnfinishedResults(root, parts.clock, parts.disk, this.#folders);
     this.#placing = new ResultPlacing(parts.disk, this.#folders, this.#unfinished);
     this.#openDraftFile = parts.openDraftFile;
@@ -72,24 +88,18 @@ export class FileResultStore implements ResultStore {
     { contentType, encoding, ifTaken }: PutOptions,
   ): Promise<StoredBytes> {
     const put: Put = { key, body, contentType, encoding, ifTaken };
-    try {
-      return await this.#placeOne(await prepared(put));
-    } finally {
-      if (body instanceof FileDraft) await body.remove();
-    }
+    return await endingDrafts([put], async () => this.#placeOne(await prepared(put)));
   }
 
   async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
-    try {
+    return await endingDrafts(puts, async () => {
       const files: Prepared[] = [];
       for (const put of puts) files.push(await prepared(put));
       if (areInOneFolder(files) && this.#placeFolder(files)) return files.map(({ stored }) => stored);
       const answers: StoredBytes[] = [];
       for (const file of files) answers.push(await this.#placeOne(file));
       return answers;
-    } finally {
-      for (const { body } of puts) if (body instanceof FileDraft) await body.remove();
-    }
+    });
   }
 
   draft(): Draft {
@@ -100,7 +110,7 @@ export class FileResultStore implements ResultStore {
     try {
       return (await this.#read(resultPath(key)))?.body ?? null;
     } catch (error) {
-      throw cannotRead(key, error);
+      throw cannotRead(key, this.#root.explain(error));
     }
   }
 
@@ -113,21 +123,32 @@ export class FileResultStore implements ResultStore {
         encoding === 'identity' ? this.#openFile(key, path, range) : this.#openPacked(path, range),
       );
     } catch (error) {
-      throw cannotRead(key, error);
+      throw cannotRead(key, this.#root.explain(error));
     }
   }
 
-  async removeAll(prefix: string): Promise<number> {
+  async removeAll(prefix: string, watch: RemovalWatch = UNWATCHED): Promise<number | null> {
     const folders = resultFolders(prefix);
     this.#folders.forgetAll();
     try {
-      const removed = this.#unfinished.again(() => {
+      const taken = this.#unfinished.again(() => {
         const folder = this.#folders.find(folders);
-        return folder === null ? null : this.#unfinished.takeAway(folder);
+        if (folder === null) return 'nothing';
+        return watch.mayGoOn() ? { folder, path: this.#unfinished.takeAway(folder) } : 'stopped';
       });
-      return removed === null ? 0 : await removeFolder(removed);
+      if (taken === 'stopped') return null;
+      if (taken === 'nothing') {
+        this.#root.check();
+        watch.onClear();
+        return 0;
+      }
+      const isMoved = taken.path !== taken.folder;
+      if (isMoved) watch.onClear();
+      const removed = await removeFolder(taken.path, () => watch.mayGoOn());
+      if (!isMoved && removed !== null) watch.onClear();
+      return removed;
     } catch (error) {
-      throw asStorageTrouble(error, `cannot remove ${prefix}`);
+      throw asStorageTrouble(this.#root.explain(error), `cannot remove ${prefix}`);
     } finally {
       // Where it could not be moved away at once, folders were found while it was removed.
       this.#folders.forgetAll();
@@ -142,10 +163,11 @@ export class FileResultStore implements ResultStore {
     const path = resultPath(artifact.key);
     try {
       const body = await this.#readAs(path, artifact.encoding, Math.max(1, artifact.size));
+      if (body === null) this.#root.check();
       return body !== null && body.byteLength === artifact.size && hash('sha256', body) === artifact.sha256;
     } catch (error) {
       if (isDamage(error)) return false;
-      throw asStorageTrouble(error, `cannot read ${artifact.key}`);
+      throw asStorageTrouble(this.#root.explain(error), `cannot read ${artifact.key}`);
     }
   }
 
@@ -154,7 +176,7 @@ export class FileResultStore implements ResultStore {
     try {
       this.#unfinished.withFile(new Uint8Array(PROBE_BYTES), () => true);
     } catch (error) {
-      throw asStorageTrouble(error, 'cannot write results');
+      throw asStorageTrouble(this.#root.explain(error), 'cannot write results');
     }
   }
 
@@ -164,6 +186,15 @@ export class FileResultStore implements ResultStore {
       return await this.#unfinished.sweep();
     } catch (error) {
       throw asStorageTrouble(error, 'cannot sweep unfinished results');
+    }
+  }
+
+  /** Sweeps every `everyMs` until `signal` aborts. */
+  async sweepEvery(everyMs: number, signal: AbortSignal, onTrouble: (error: unknown) => void): Promise<void> {
+    for (;;) {
+      await this.#clock.sleep(everyMs, signal);
+      if (signal.aborted) return;
+      await this.sweep().catch(onTrouble);
     }
   }
 
@@ -186,7 +217,7 @@ export class FileResultStore implements ResultStore {
     try {
       return work();
     } catch (error) {
-      throw asStorageTrouble(error, `cannot store ${key}`);
+      throw asStorageTrouble(this.#root.explain(error), `cannot store ${key}`);
     }
   }
 
@@ -195,7 +226,7 @@ export class FileResultStore implements ResultStore {
       return await this.#read(path);
     } catch (error) {
       if (isDamage(error)) throw new KeyTaken(key);
-      throw asStorageTrouble(error, `cannot read ${key}`);
+      throw asStorageTrouble(this.#root.explain(error), `cannot read ${key}`);
     }
   }
 
@@ -209,7 +240,10 @@ export class FileResultStore implements ResultStore {
         const found = await look(path, encoding);
         if (found !== null) return found;
       }
-      if (!this.#isThere(path)) return null;
+      if (this.#isThere(path)) continue;
+      // Nothing is there either when the whole store is gone: that says nothing about what was put.
+      this.#root.check();
+      return null;
     }
   }
 
@@ -274,6 +308,23 @@ async function unlessMissing<T>(reading: Promise<T>): Promise<T | null> {
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EISDIR') return null;
     throw error;
+  }
+}
+
+/** Drafts are gone when their put is over, unless its key was taken: then they are the caller's again. */
+async function endingDrafts<T>(puts: readonly Put[], work: () => Promise<T>): Promise<T> {
+  const drafts = puts.flatMap(({ body }) => (body instanceof FileDraft ? [body] : []));
+  let isTaken = false;
+  try {
+    return await work();
+  } catch (error) {
+    isTaken = error instanceof KeyTaken;
+    throw error;
+  } finally {
+    for (const draft of drafts) {
+      if (isTaken) draft.giveBack();
+      else await draft.remove();
+    }
   }
 }
 

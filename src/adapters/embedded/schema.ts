@@ -14,7 +14,8 @@ import type { DatabaseSync } from 'node:sqlite';
  *   batches    what is in flight: few rows, however large the job
  *   outcomes   how items ended; written once
  *   fresh      outcomes of the last minutes whose artifacts may not be on disk yet
- *   removals   jobs that are gone and whose rows are being deleted
+ *   removals   jobs that are gone and whose rows are being deleted; with a `done` below zero, drafts of jobs, whose rows
+ *              are deleted should the job never be made
  */
 export const MIGRATIONS: readonly string[] = [
   `

@@ -1,5 +1,6 @@
 import { MAX_STRIKES } from '../../domain/item.ts';
 import { finalStatusOf, whenSettled } from '../../domain/job-progress.ts';
+import { keptOf } from '../../domain/outcome.ts';
 import { poisonEnd } from '../../domain/poison.ts';
 import type { SettledItem, Settlement } from '../../ports/ledger.ts';
 import type { Batch, BatchItem, HeldBatch } from './batches.ts';
@@ -28,7 +29,7 @@ export function settleItem(
   const itemId = item.itemId ?? String(tables.sql.itemId.get(key)?.['item_id']);
   const isOther = failed !== null && tables.failureGroups.add(entry.num, failed, itemId).isOther;
   insertOutcome(tables.sql, key, entry.record, item, settlement, isOther);
-  if (outcome.kind === 'scraped' && outcome.artifacts.length > 0) tables.fresh.add(key);
+  if (keptOf(outcome).length > 0) tables.fresh.add(key);
   tables.jobs.write(entry, whenSettled(entry.record, outcome, batch.items.length === 0));
   return { seq, itemId, durationMs, status: finalStatusOf(outcome), errorType: failed?.type ?? null };
 }

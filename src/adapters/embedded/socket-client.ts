@@ -1,7 +1,11 @@
 import { createConnection, type Socket } from 'node:net';
+import type { HostPause } from '../../domain/host-pause.ts';
+import type { Lane } from '../../domain/lane.ts';
+import { type Room, turnsSomeAway } from '../../domain/slot-share.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { WorkerHostPauses } from '../../ports/host-pauses.ts';
 import type { ClaimAnswer, SettleAnswer, WorkerLeases, WorkOrder } from '../../ports/ledger.ts';
-import type { Delivery, WorkerQueue } from '../../ports/work-queue.ts';
+import type { Delivery, ReceiverRoom, WorkerQueue } from '../../ports/work-queue.ts';
 import type { Taken, WorkSource } from '../../ports/work-source.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
 import { Outbox } from './outbox.ts';
@@ -35,6 +39,7 @@ export interface OwnerConnection {
   readonly leases: WorkerLeases;
   readonly queue: WorkerQueue;
   readonly source: WorkSource;
+  readonly hostPauses: WorkerHostPauses;
   /** Resolves with the reason when the connection has ended, whoever ended it. */
   readonly closed: Promise<string>;
   /** Says goodbye, which means that the worker holds nothing any more, and waits until the owner has heard it. */
@@ -72,6 +77,7 @@ export async function connectToOwner(parts: ConnectParts): Promise<OwnerConnecti
     leases,
     queue: queueOver(line),
     source: sourceOver(line, leases, parts.clock),
+    hostPauses: pausesOver(line, parts.workerId),
     closed: line.closed,
     close: () => line.close(),
   };
@@ -98,16 +104,30 @@ function sourceOver(line: OwnerLine, leases: WorkerLeases, clock: Clock): WorkSo
     await Promise.all(held.map((token) => leases.release(token, 'drained', clock.now())));
     await line.call('ack', receiptsOf(late.map(({ delivery }) => delivery)));
   };
-  return { take: (lane, max, leaseMs, signal) => line.waitFor<Taken>('take', [lane, max, leaseMs], signal, undo) };
+  return {
+    take: (lane, room, leaseMs, signal) => line.waitFor<Taken>('take', { lane, room, ms: leaseMs }, signal, undo),
+  };
 }
 
 function queueOver(line: OwnerLine): WorkerQueue {
   return {
-    receive: (lane, max, hideMs, signal) =>
-      line.waitFor<Delivery>('receive', [lane, max, hideMs], signal, (late) => line.call('giveBack', receiptsOf(late))),
+    receive: (lane, room, hideMs, signal) =>
+      line.waitFor<Delivery>('receive', { lane, room, ms: hideMs }, signal, (late) =>
+        line.call('giveBack', receiptsOf(late)),
+      ),
     extend: async (receipts, hideMs) => void (await line.call('extend', receipts, hideMs)),
     ack: async (receipts) => void (await line.call('ack', receipts)),
     giveBack: async (receipts) => void (await line.call('giveBack', receipts)),
+  };
+}
+
+function pausesOver(line: OwnerLine, workerId: string): WorkerHostPauses {
+  return {
+    async pause(report, worker, now) {
+      if (worker !== workerId) throw new Error(`this connection is that of worker ${workerId}, not of ${worker}`);
+      await line.call('pauseHost', report, now);
+    },
+    inForce: async (now) => (await line.call('hostPauses', now)) as readonly HostPause[],
   };
 }
 
@@ -155,12 +175,14 @@ class OwnerLine {
   /** A call that may wait for ever. When `signal` aborts it has nothing, and `undo` is given what was on its way. */
   async waitFor<T>(
     method: 'take' | 'receive',
-    args: readonly unknown[],
+    { lane, room, ms }: { readonly lane: Lane; readonly room: ReceiverRoom; readonly ms: number },
     signal: AbortSignal,
     undo: (late: readonly T[]) => Promise<unknown>,
   ): Promise<readonly T[]> {
     if (signal.aborted) return [];
-    const { id, answer } = this.#call(method, args);
+    const told = room.now();
+    const { id, answer } = this.#call(method, [lane, told, ms]);
+    const ignoreRoom = room.onMore(this.#tellingRoom(id, room, told));
     const entries = answer as Promise<readonly T[]>;
     const aborted = Promise.withResolvers<readonly T[]>();
     const cancel = () => {
@@ -173,8 +195,24 @@ class OwnerLine {
     try {
       return await Promise.race([entries, aborted.promise]);
     } finally {
+      ignoreRoom();
       signal.removeEventListener('abort', cancel);
     }
+  }
+
+  /** Once for all that becomes free together, and only if the owner would turn something away by what it knows. */
+  #tellingRoom(id: number, room: ReceiverRoom, told: Room): () => void {
+    let known = told;
+    let isTelling = false;
+    return () => {
+      if (isTelling || !turnsSomeAway(known)) return;
+      isTelling = true;
+      queueMicrotask(() => {
+        isTelling = false;
+        known = room.now();
+        if (this.#calls.has(id)) this.#outbox.add(JSON.stringify([0, 'room', id, known]));
+      });
+    };
   }
 
   cut(reason: string): void {

@@ -3,6 +3,7 @@ import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
 import { createConnection, createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
+import type { WorkerHostPauses } from '../../ports/host-pauses.ts';
 import type { LeaseBook, WorkerLeases } from '../../ports/ledger.ts';
 import type { StorageTrouble } from '../../ports/storage-trouble.ts';
 import type { WorkerQueue } from '../../ports/work-queue.ts';
@@ -12,6 +13,7 @@ import { WITHOUT_A_WORD, WorkerConnection } from './worker-connection.ts';
 export interface ServeParts {
   readonly ledger: WorkerLeases & Pick<LeaseBook, 'abandon'>;
   readonly queue: WorkerQueue;
+  readonly hostPauses: WorkerHostPauses;
   readonly socketPath: string;
   readonly clock: Clock;
   readonly onWorker: (event: WorkerEvent) => void;

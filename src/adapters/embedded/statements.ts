@@ -18,10 +18,12 @@ export const SQL = {
   meta: 'SELECT value FROM meta WHERE name = ?',
   setMeta: 'INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)',
 
+  nextJobNum: "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'jobs' RETURNING seq",
+  firstJobNum: "INSERT INTO sqlite_sequence (name, seq) VALUES ('jobs', 1)",
   insertJob: `INSERT INTO jobs
-    (id, status, active, document, total, queued, in_progress, success, failed, skipped, cancelled, items_in_flight,
+    (num, id, status, active, document, total, queued, in_progress, success, failed, skipped, cancelled, items_in_flight,
      refusals, fenced, ready_at, open_until, tally, throttle, cursor, next_batch)
-    VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, 0, 0)`,
+    VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, 0, 0)`,
   jobById: 'SELECT * FROM jobs WHERE id = ?',
   jobByNum: 'SELECT * FROM jobs WHERE num = ?',
   jobsBefore: 'SELECT * FROM jobs WHERE num < ? ORDER BY num DESC LIMIT ?',
@@ -36,6 +38,7 @@ export const SQL = {
 
   insertItem: 'INSERT INTO items (key, item_id, input, source) VALUES (?, ?, ?, ?)',
   itemId: 'SELECT item_id FROM items WHERE key = ?',
+  idAndInput: 'SELECT item_id, input FROM items WHERE key = ?',
   itemToLease: 'SELECT key, item_id, input, source FROM items WHERE key = ?',
   itemsToLease: 'SELECT key, item_id, input, source FROM items WHERE key BETWEEN ? AND ?',
 
@@ -95,9 +98,14 @@ export const SQL = {
   deleteFreshUntil: 'DELETE FROM fresh WHERE id <= ?',
 
   insertRemoval: 'INSERT INTO removals (num, items, done) VALUES (?, ?, 0)',
-  firstRemoval: 'SELECT num, items, done FROM removals ORDER BY num LIMIT 1',
+  firstRemoval: 'SELECT num, items, done FROM removals WHERE done >= 0 ORDER BY num LIMIT 1',
   updateRemoval: 'UPDATE removals SET done = ? WHERE num = ?',
   deleteRemoval: 'DELETE FROM removals WHERE num = ?',
+  insertDraft: 'INSERT INTO removals (num, items, done) VALUES (?, 0, -1)',
+  draft: 'SELECT items FROM removals WHERE num = ? AND done < 0',
+  updateDraft: 'UPDATE removals SET items = ? WHERE num = ? AND done < 0',
+  dropDraft: 'UPDATE removals SET done = 0 WHERE num = ? AND done < 0',
+  dropAllDrafts: 'UPDATE removals SET done = 0 WHERE done < 0',
 
   leader: 'SELECT holder, until FROM leadership WHERE id = 1',
   setLeader: 'INSERT OR REPLACE INTO leadership (id, holder, until) VALUES (1, ?, ?)',

@@ -5,6 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import { codeOf } from './disk-trouble.ts';
 import { removeFolder } from './remove-folder.ts';
 import type { ResultFolders } from './result-folders.ts';
+import type { ResultRoot } from './result-root.ts';
 
 /** What results are written with; a test may put a full or failing disk in its place. */
 export type Disk = Pick<
@@ -32,24 +33,28 @@ export const MAX_ROUNDS = 5;
 
 /** Where files and folders lie until they are whole and get their place. */
 export class UnfinishedResults {
-  readonly #root: string;
+  readonly #root: ResultRoot;
   readonly #clock: Clock;
   readonly #disk: Disk;
   readonly #folders: ResultFolders;
   /** One name for all, and a number for each: a name of its own for each would take as long as its rename. */
   readonly #name: string;
+  /** The lowest that the wall clock has been ahead of the steady one: see `sweep`. */
+  #aheadMs: number;
   #count = 0;
 
-  constructor(root: string, clock: Clock, disk: Disk, folders: ResultFolders) {
+  constructor(root: ResultRoot, clock: Clock, disk: Disk, folders: ResultFolders) {
     this.#root = root;
     this.#clock = clock;
     this.#disk = disk;
     this.#folders = folders;
     this.#name = clock.id();
+    this.#aheadMs = clock.now() - clock.elapsed();
   }
 
-  /** A path that nobody else has. */
+  /** A path that nobody else has. Everything that is written begins here, and so does the look at the root. */
   newPath(prefix = ''): string {
+    this.#root.check();
     this.#count += 1;
     return join(this.#folders.make([UNFINISHED]), `${prefix}${this.#name}-${this.#count}`);
   }
@@ -106,7 +111,7 @@ export class UnfinishedResults {
   }
 
   #forget(error: unknown, round: number): void {
-    if (codeOf(error) !== 'ENOENT' || round === MAX_ROUNDS) throw error;
+    if (codeOf(error) !== 'ENOENT' || round === MAX_ROUNDS) throw this.#root.explain(error);
     this.#folders.forgetAll();
   }
 
@@ -120,10 +125,15 @@ export class UnfinishedResults {
     }
   }
 
-  /** Removes what processes that died left; answers how many files and folders that were. */
+  /**
+   * Removes what processes that died left; answers how many files and folders that were. A wall clock that was set
+   * forward must not make a file old that is being written: the age is told by the clock as it was before. What is
+   * written after such a jump stays until the next start.
+   */
   async sweep(): Promise<number> {
-    const folder = join(this.#root, UNFINISHED);
-    const before = this.#clock.now() - OLD_MS;
+    const folder = join(this.#root.path, UNFINISHED);
+    this.#aheadMs = Math.min(this.#aheadMs, this.#clock.now() - this.#clock.elapsed());
+    const before = this.#clock.elapsed() + this.#aheadMs - OLD_MS;
     let swept = 0;
     try {
       for await (const entry of await opendir(folder)) {

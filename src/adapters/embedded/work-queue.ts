@@ -1,7 +1,8 @@
 import { LANES, type Lane } from '../../domain/lane.ts';
 import { Mailbox } from '../../domain/mailbox.ts';
+import { Admission } from '../../domain/slot-share.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { BatchRef, Delivery, LaneDepth, WorkQueue } from '../../ports/work-queue.ts';
+import type { BatchRef, Delivery, LaneDepth, ReceiverRoom, WorkQueue } from '../../ports/work-queue.ts';
 
 /**
  * The queue of the owner process: a mailbox per lane in its memory. Nothing is written, because messages are hints: after
@@ -32,14 +33,15 @@ export class EmbeddedWorkQueue implements WorkQueue {
     return { refused: [] };
   }
 
-  async receive(name: Lane, max: number, hideMs: number, signal: AbortSignal): Promise<readonly Delivery[]> {
+  async receive(name: Lane, room: ReceiverRoom, hideMs: number, signal: AbortSignal): Promise<readonly Delivery[]> {
     if (signal.aborted) return [];
     const lane = this.#lane(name);
     const now = this.#clock.elapsed();
-    const there = lane.mailbox.take(max, now + hideMs, now);
+    const admission = new Admission(room.now());
+    const there = lane.mailbox.take(admission.left, admission, now + hideMs, now);
     if (there.length > 0) return there;
     const { promise, resolve } = Promise.withResolvers<readonly Delivery[]>();
-    const receiver: Receiver = { max, hideMs, resolve };
+    const receiver: Receiver = { room, hideMs, resolve };
     const giveUp = () => {
       lane.receivers.delete(receiver);
       this.#setAlarm(lane);
@@ -47,8 +49,10 @@ export class EmbeddedWorkQueue implements WorkQueue {
     };
     lane.receivers.add(receiver);
     signal.addEventListener('abort', giveUp, { once: true });
+    const ignoreRoom = room.onMore(() => this.#serve(lane));
     this.#setAlarm(lane);
     const taken = await promise;
+    ignoreRoom();
     signal.removeEventListener('abort', giveUp);
     return taken;
   }
@@ -93,8 +97,11 @@ export class EmbeddedWorkQueue implements WorkQueue {
     mailbox.wake(now);
     for (const receiver of receivers) {
       if (mailbox.waiting === 0) break;
-      const share = Math.min(receiver.max, Math.ceil(mailbox.waiting / receivers.size));
-      const taken = mailbox.take(share, now + receiver.hideMs, now);
+      const admission = new Admission(receiver.room.now());
+      const share = Math.min(admission.left, Math.ceil(mailbox.waiting / receivers.size));
+      const taken = mailbox.take(share, admission, now + receiver.hideMs, now);
+      // What waits may all be of jobs that have their share of this receiver.
+      if (taken.length === 0) continue;
       receivers.delete(receiver);
       receiver.resolve(taken);
     }
@@ -120,7 +127,7 @@ export class EmbeddedWorkQueue implements WorkQueue {
 }
 
 interface Receiver {
-  readonly max: number;
+  readonly room: ReceiverRoom;
   readonly hideMs: number;
   readonly resolve: (deliveries: readonly Delivery[]) => void;
 }

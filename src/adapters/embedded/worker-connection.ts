@@ -1,10 +1,23 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../ports/clock.ts';
+import type { WorkerHostPauses } from '../../ports/host-pauses.ts';
 import type { WorkerLeases } from '../../ports/ledger.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import type { Delivery, WorkerQueue } from '../../ports/work-queue.ts';
 import type { Taken } from '../../ports/work-source.ts';
-import { BadCall, lane, name, names, refs, returnCause, settleParts, time, whole } from './call-arguments.ts';
+import {
+  BadCall,
+  lane,
+  name,
+  names,
+  pauseReport,
+  refs,
+  releaseCause,
+  room,
+  settleParts,
+  time,
+  whole,
+} from './call-arguments.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
 import { Outbox } from './outbox.ts';
 import {
@@ -17,6 +30,7 @@ import {
   type Role,
   sendableError,
 } from './protocol.ts';
+import { RemoteRoom } from './remote-room.ts';
 
 /** Nobody has this many calls open at once; beyond it we do not read on, and the worker has to wait. */
 const MAX_OPEN_CALLS = 20_000;
@@ -27,6 +41,7 @@ export const WITHOUT_A_WORD = 'it closed without a word';
 export interface ConnectionParts {
   readonly ledger: WorkerLeases;
   readonly queue: WorkerQueue;
+  readonly hostPauses: WorkerHostPauses;
   readonly clock: Clock;
   readonly onGreeted: (connection: WorkerConnection) => void;
   readonly onStorageTrouble: (trouble: StorageTrouble) => void;
@@ -48,7 +63,7 @@ export class WorkerConnection {
   readonly #parts: ConnectionParts;
   readonly #reader = new FrameReader();
   readonly #outbox: Outbox;
-  readonly #receives = new Map<unknown, AbortController>();
+  readonly #receives = new Map<unknown, { readonly cancel: AbortController; readonly room: RemoteRoom }>();
   readonly #receipts = new Set<string>();
   readonly #closed = new AbortController();
   #who: { readonly worker: string; readonly role: Role } | null = null;
@@ -94,7 +109,7 @@ export class WorkerConnection {
     this.#socket.on('close', () => resolve());
     await promise;
     this.#closed.abort();
-    for (const receive of this.#receives.values()) receive.abort();
+    for (const { cancel } of this.#receives.values()) cancel.abort();
     if (this.#openCalls > 0) await new Promise<void>((idle) => (this.#whenIdle = idle));
     if (this.#reader.isInsideFrame) this.#reason ??= 'it ended in the middle of a frame';
     return this.#reason ?? (this.#saidBye ? 'bye' : WITHOUT_A_WORD);
@@ -148,7 +163,8 @@ export class WorkerConnection {
   }
 
   #hearCall(id: number, method: unknown, args: readonly unknown[]): void {
-    if (method === 'cancel') this.#receives.get(args[0])?.abort();
+    if (method === 'cancel') this.#receives.get(args[0])?.cancel.abort();
+    else if (method === 'room') this.#changeRoom(args);
     else void this.#answer(id, method, args);
   }
 
@@ -173,7 +189,7 @@ export class WorkerConnection {
   }
 
   async #carryOut(id: number, method: unknown, args: readonly unknown[]): Promise<unknown> {
-    const { ledger, queue } = this.#parts;
+    const { ledger, queue, hostPauses } = this.#parts;
     const [first, second, third] = args;
     const who = this.#who;
     if (who === null || !isMethod(method, who.role)) throw new BadCall(`there is no method ${String(method)}`);
@@ -199,7 +215,11 @@ export class WorkerConnection {
       case 'settle':
         return ledger.settle(settleParts(first), time(second));
       case 'release':
-        return ledger.release(name(first), returnCause(second), time(third));
+        return ledger.release(name(first), releaseCause(second), time(third));
+      case 'pauseHost':
+        return hostPauses.pause(pauseReport(first), who.worker, time(second));
+      case 'hostPauses':
+        return hostPauses.inForce(time(first));
     }
   }
 
@@ -217,16 +237,27 @@ export class WorkerConnection {
     });
   }
 
-  async #receive(id: number, [where, max, hideMs]: readonly unknown[]): Promise<readonly Delivery[]> {
+  async #receive(id: number, [where, what, hideMs]: readonly unknown[]): Promise<readonly Delivery[]> {
     const cancel = new AbortController();
     if (this.#closed.signal.aborted) cancel.abort();
-    this.#receives.set(id, cancel);
+    const theirs = new RemoteRoom(room(what));
+    this.#receives.set(id, { cancel, room: theirs });
     try {
-      const deliveries = await this.#parts.queue.receive(lane(where), whole(max), time(hideMs), cancel.signal);
+      const deliveries = await this.#parts.queue.receive(lane(where), theirs, time(hideMs), cancel.signal);
       for (const { receipt } of deliveries) this.#receipts.add(receipt);
       return deliveries;
     } finally {
       this.#receives.delete(id);
+    }
+  }
+
+  /** For a call that was answered meanwhile it comes too late, and the next call says it. */
+  #changeRoom([id, what]: readonly unknown[]): void {
+    try {
+      this.#receives.get(id)?.room.change(room(what));
+    } catch (error) {
+      if (!(error instanceof BadCall)) throw error;
+      this.cut(error.message);
     }
   }
 

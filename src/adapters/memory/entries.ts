@@ -47,7 +47,7 @@ export interface Batch {
   readonly ref: BatchRef;
   readonly job: JobEntry;
   readonly suspect: boolean;
-  readonly queuedAt: number;
+  queuedAt: number;
   /** In the order in which they are to be carried out. */
   readonly unsettled: Set<ItemEntry>;
   /** Null while the batch is queued. */

@@ -1,12 +1,21 @@
 import type { FailureGroup } from '../../domain/failure-group.ts';
-import type { ItemRecord, NewItem } from '../../domain/item.ts';
+import {
+  type ItemRecord,
+  isSameInput,
+  MAX_HISTORY,
+  type NewItem,
+  type RecoveredItem,
+  recoveryOf,
+} from '../../domain/item.ts';
 import { acceptsItems, isRefusal, whenItemsAdded, whenReopened } from '../../domain/job.ts';
+import { whenRecovered } from '../../domain/job-replacement.ts';
 import type {
   AddAnswer,
   ItemBook,
   ItemFilter,
   Page,
   PageRequest,
+  RecoverAnswer,
   ReopenAnswer,
   RetryFilter,
 } from '../../ports/ledger.ts';
@@ -23,9 +32,15 @@ export abstract class MemoryItemBook extends MemoryJobBook implements ItemBook {
       if (!acceptsItems(job)) return { kind: 'closed', status: job.status };
 
       const duplicates: number[] = [];
+      const differing: number[] = [];
       items.forEach((item, index) => {
-        if (entry.byId.has(item.itemId)) duplicates.push(index);
-        else appendItem(entry, item);
+        const known = entry.byId.get(item.itemId);
+        if (known === undefined) {
+          appendItem(entry, item);
+          return;
+        }
+        duplicates.push(index);
+        if (!isSameInput(known.input, item.input)) differing.push(index);
       });
       const added = items.length - duplicates.length;
       const next = whenItemsAdded(job, added, openUntil);
@@ -33,7 +48,7 @@ export abstract class MemoryItemBook extends MemoryJobBook implements ItemBook {
         this.write(entry, next);
         this.tell({ kind: 'job', job: next, because: 'items' });
       }
-      return { kind: 'added', added, duplicates };
+      return { kind: 'added', added, duplicates, differing };
     });
   }
 
@@ -86,6 +101,27 @@ export abstract class MemoryItemBook extends MemoryJobBook implements ItemBook {
     });
   }
 
+  recover(jobId: string, by: string, items: readonly RecoveredItem[], _now: number): Promise<RecoverAnswer> {
+    return this.step<RecoverAnswer>(() => {
+      const entry = this.entries.get(jobId);
+      if (entry === undefined) return { kind: 'missing' };
+      const found = new Map<ItemEntry, RecoveredItem>();
+      for (const recovered of items) {
+        const item = entry.items[recovered.seq];
+        const hasFailed = item?.final === 'failed' && item.attempts.at(-1)?.attempt === recovered.attempt;
+        if (hasFailed) found.set(item, recovered);
+      }
+      const next = whenRecovered(entry.record, by, found.size);
+      if (isRefusal(next)) return next;
+      if (found.size > 0) {
+        for (const [item, recovered] of found) this.recoverItem(entry, item, recovered);
+        this.write(entry, next);
+        this.tell({ kind: 'job', job: next, because: 'recover' });
+      }
+      return { kind: 'recovered', taken: items.length, items: found.size };
+    });
+  }
+
   failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
     return this.step(() => this.entries.get(jobId)?.groups.commonest(max) ?? []);
   }
@@ -93,7 +129,17 @@ export abstract class MemoryItemBook extends MemoryJobBook implements ItemBook {
   protected reopenItem(entry: JobEntry, item: ItemEntry): void {
     entry.groups.remove(item.itemId);
     item.strikes = 0;
+    item.artifacts = [];
     makePending(entry, item);
+  }
+
+  protected recoverItem(entry: JobEntry, item: ItemEntry, recovered: RecoveredItem): void {
+    const reading = recoveryOf(recovered);
+    entry.groups.remove(item.itemId);
+    item.final = 'success';
+    item.deliveries = reading.attempt;
+    item.attempts = [...item.attempts, reading].slice(-MAX_HISTORY);
+    item.artifacts = recovered.artifacts;
   }
 }
 

@@ -1,17 +1,18 @@
-import { type NewItem, repeatedIds } from '../../domain/item.ts';
+import { type NewItem, repeatedItems } from '../../domain/item.ts';
 import {
   applyJobEvent,
   isActive,
   isRefusal,
   type JobEvent,
   type JobRecord,
-  type JobStatus,
   type NewJob,
   newJobRecord,
   type Refusal,
 } from '../../domain/job.ts';
-import type { CreateAnswer, JobBook, Page, PageRequest } from '../../ports/ledger.ts';
+import type { JobStatus } from '../../domain/job-steps.ts';
+import type { CreateAnswer, JobBook, JobDraft, Page, PageRequest } from '../../ports/ledger.ts';
 import { MemoryBooks } from './books.ts';
+import { type DraftShelf, MemoryJobDraft } from './draft.ts';
 import { appendItem, firstOf, type JobEntry, makeCancelled, newJobEntry } from './entries.ts';
 
 export abstract class MemoryJobBook extends MemoryBooks implements JobBook {
@@ -21,16 +22,35 @@ export abstract class MemoryJobBook extends MemoryBooks implements JobBook {
     return this.step<CreateAnswer>(() => {
       const present = this.entries.get(job.jobId);
       if (present !== undefined) return { kind: 'exists', job: present.record };
-      const indexes = repeatedIds(items);
-      if (indexes.length > 0) return { kind: 'duplicates', indexes };
+      const repeated = repeatedItems(items);
+      if (repeated.length > 0) return { kind: 'duplicates', repeated };
 
       this.#jobsMade += 1;
-      const entry = newJobEntry(this.#jobsMade, newJobRecord(job, items.length, now));
+      const entry = newJobEntry(this.#jobsMade, newJobRecord(job, items.length, now, String(this.#jobsMade)));
       for (const item of items) appendItem(entry, item);
       this.entries.set(job.jobId, entry);
       this.tell({ kind: 'job', job: entry.record, because: 'created' });
       return { kind: 'created', job: entry.record };
     });
+  }
+
+  draftJob(): Promise<JobDraft> {
+    return this.step(() => {
+      this.#jobsMade += 1;
+      return new MemoryJobDraft(this.draftShelf(), this.#jobsMade);
+    });
+  }
+
+  /** The guard of what a draft may do: nothing of it is in the books before it is placed. */
+  protected draftShelf(): DraftShelf {
+    return {
+      step: (work) => this.step(work),
+      find: (jobId) => this.entries.get(jobId),
+      place: (entry) => {
+        this.entries.set(entry.record.jobId, entry);
+        this.tell({ kind: 'job', job: entry.record, because: 'created' });
+      },
+    };
   }
 
   job(jobId: string): Promise<JobRecord | null> {
@@ -39,7 +59,7 @@ export abstract class MemoryJobBook extends MemoryBooks implements JobBook {
 
   jobs({ status, page }: { status: JobStatus | null; page: PageRequest }): Promise<Page<JobRecord>> {
     return this.step(() => {
-      const newestFirst = [...this.entries.values()].reverse();
+      const newestFirst = this.inOrder().reverse();
       const beyond = newestFirst.filter((entry) => page.after === null || entry.number < Number(page.after));
       return firstPage(beyond, page.limit, (job) => status === null || job.status === status);
     });
@@ -47,11 +67,14 @@ export abstract class MemoryJobBook extends MemoryBooks implements JobBook {
 
   activeJobs(page: PageRequest): Promise<Page<JobRecord>> {
     return this.step(() => {
-      const beyond = [...this.entries.values()].filter(
-        (entry) => page.after === null || entry.number > Number(page.after),
-      );
+      const beyond = this.inOrder().filter((entry) => page.after === null || entry.number > Number(page.after));
       return firstPage(beyond, page.limit, isActive);
     });
+  }
+
+  /** Oldest first: a job that was drafted stands where its draft was begun. */
+  protected inOrder(): JobEntry[] {
+    return [...this.entries.values()].sort((one, other) => one.number - other.number);
   }
 
   changeJob(jobId: string, event: JobEvent, now: number): Promise<JobRecord | Refusal | 'missing'> {
@@ -67,13 +90,17 @@ export abstract class MemoryJobBook extends MemoryBooks implements JobBook {
     });
   }
 
-  removeJob(jobId: string): Promise<boolean> {
+  removeJob(jobId: string, incarnation: string): Promise<boolean> {
     return this.step(() => {
       const entry = this.entries.get(jobId);
-      if (entry === undefined) return false;
+      if (entry === undefined || !this.mayGo(entry.record, incarnation)) return false;
       for (const batch of entry.batches) this.forget(batch);
       return this.entries.delete(jobId);
     });
+  }
+
+  protected mayGo(job: JobRecord, incarnation: string): boolean {
+    return job.incarnation === incarnation && job.removing === true;
   }
 
   /** The guard of every change of state: completion, too, happens only if it is allowed at this very moment. */

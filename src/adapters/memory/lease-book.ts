@@ -5,6 +5,7 @@ import { whenClaimed, whenDispatched } from '../../domain/job-progress.ts';
 import {
   type ClaimAnswer,
   type Dispatched,
+  type LatestTimes,
   type Lease,
   type LeaseBook,
   type WorkOrder,
@@ -14,7 +15,7 @@ import type { BatchRef } from '../../ports/work-queue.ts';
 import { type Batch, type Hold, type ItemEntry, type JobEntry, sourceOf } from './entries.ts';
 import { MemoryItemBook } from './item-book.ts';
 
-type Outgoing = 'dispatch' | 'claim' | 'workOrder' | 'begin' | 'renew' | 'abandon';
+type Outgoing = 'dispatch' | 'claim' | 'workOrder' | 'begin' | 'renew' | 'clampTimes' | 'abandon';
 
 /** How work goes out and is held. How it comes back is in `ledger.ts`. */
 export abstract class MemoryLeaseBook extends MemoryItemBook implements Pick<LeaseBook, Outgoing> {
@@ -61,6 +62,22 @@ export abstract class MemoryLeaseBook extends MemoryItemBook implements Pick<Lea
 
   renew(tokens: readonly string[], until: number): Promise<readonly string[]> {
     return this.step(() => tokens.filter((token) => !this.renewOne(token, until)));
+  }
+
+  clampTimes(readLatest: () => LatestTimes | null): Promise<number> {
+    return this.step(() => {
+      const latest = readLatest();
+      let clamped = 0;
+      if (latest === null) return clamped;
+      for (const batch of this.batches.values()) {
+        const { hold } = batch;
+        if ((hold === null ? batch.queuedAt : hold.until) <= (hold === null ? latest.queuedAt : latest.until)) continue;
+        if (hold === null) batch.queuedAt = latest.queuedAt;
+        else hold.until = latest.until;
+        clamped += 1;
+      }
+      return clamped;
+    });
   }
 
   abandon(worker: string, now: number): Promise<number> {

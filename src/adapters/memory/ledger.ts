@@ -1,7 +1,17 @@
 import { MAX_HISTORY, MAX_STRIKES, otherVersion } from '../../domain/item.ts';
 import { finalStatusOf, whenReturned, whenSettled } from '../../domain/job-progress.ts';
+import { keptOf } from '../../domain/outcome.ts';
 import { poisonEnd } from '../../domain/poison.ts';
-import type { Ledger, ReturnCause, SettleAnswer, SettledItem, Settlement, SettlePart } from '../../ports/ledger.ts';
+import type {
+  DueTimes,
+  Ledger,
+  ReleaseCause,
+  ReturnCause,
+  SettleAnswer,
+  SettledItem,
+  Settlement,
+  SettlePart,
+} from '../../ports/ledger.ts';
 import type { BatchRef } from '../../ports/work-queue.ts';
 import { type Batch, type Hold, type ItemEntry, makeCancelled, makePending } from './entries.ts';
 import { MemoryLeaseBook } from './lease-book.ts';
@@ -15,7 +25,7 @@ export class MemoryLedger extends MemoryLeaseBook implements Ledger {
     return this.step(() => parts.map((part) => this.settlePart(part)));
   }
 
-  release(token: string, because: 'drained' | 'storage', _now: number): Promise<boolean> {
+  release(token: string, because: ReleaseCause, _now: number): Promise<boolean> {
     return this.step(() => {
       const batch = this.held(token);
       if (batch === undefined) return false;
@@ -37,12 +47,14 @@ export class MemoryLedger extends MemoryLeaseBook implements Ledger {
     });
   }
 
-  expire(now: number, queuedBefore: number, limit: number): Promise<{ leases: number; queued: number }> {
+  expire(readTimes: () => DueTimes | null, limit: number): Promise<{ leases: number; queued: number }> {
     return this.step(() => {
       const ended = { leases: 0, queued: 0 };
-      for (const batch of this.overdue(now, queuedBefore).slice(0, limit)) {
+      const times = readTimes();
+      if (times === null) return ended;
+      for (const batch of this.overdue(times).slice(0, limit)) {
         ended[batch.hold === null ? 'queued' : 'leases'] += 1;
-        if (batch.hold !== null) this.strike(batch, batch.hold, now);
+        if (batch.hold !== null) this.strike(batch, batch.hold, times.now);
         this.takeBack(batch, batch.hold === null ? 'lost' : 'expired');
       }
       return ended;
@@ -84,7 +96,7 @@ export class MemoryLedger extends MemoryLeaseBook implements Ledger {
     item.batch = null;
     item.final = end;
     item.attempts = [...item.attempts, ended].slice(-MAX_HISTORY);
-    item.artifacts = outcome.kind === 'scraped' ? outcome.artifacts : [];
+    item.artifacts = keptOf(outcome);
     if (failed !== null) batch.job.groups.add(item.itemId, failed);
     this.write(batch.job, whenSettled(batch.job.record, outcome, batch.unsettled.size === 0));
     return { seq: item.seq, itemId: item.itemId, durationMs, status: end, errorType: failed?.type ?? null };
@@ -105,7 +117,7 @@ export class MemoryLedger extends MemoryLeaseBook implements Ledger {
   }
 
   /** Oldest first over all jobs, so that a job with much to end cannot starve the others. */
-  protected overdue(now: number, queuedBefore: number): Batch[] {
+  protected overdue({ now, queuedBefore }: DueTimes): Batch[] {
     const since = (batch: Batch) => (batch.hold === null ? batch.queuedAt : batch.hold.until);
     return [...this.batches.values()]
       .filter((batch) => (batch.hold === null ? batch.queuedAt < queuedBefore : batch.hold.until <= now))

@@ -7,18 +7,36 @@ import {
   KeyTaken,
   type Put,
   type PutOptions,
+  type RemovalWatch,
   type ResultStore,
   type StoredBytes,
+  UNWATCHED,
 } from '../../ports/result-store.ts';
 
 /** Bytes in a map, copied on the way in and out, so that nobody changes them by keeping the array. */
 export class MemoryResultStore implements ResultStore {
   readonly #kept = new Map<string, { readonly body: Uint8Array; readonly stored: StoredBytes }>();
 
-  async put(key: string, given: Uint8Array | Draft, how: PutOptions): Promise<StoredBytes> {
+  async put(key: string, body: Uint8Array | Draft, how: PutOptions): Promise<StoredBytes> {
+    return this.#giveBackIfTaken([body], () => this.#putOne(key, body, how));
+  }
+
+  #putOne(key: string, given: Uint8Array | Draft, how: PutOptions): StoredBytes {
     const body = given instanceof MemoryDraft ? given.take() : given;
     if (!(body instanceof Uint8Array)) throw new Error(`the draft for ${key} is not one of this store`);
     return this.#keep(key, body, given instanceof MemoryDraft ? { ...how, encoding: 'identity' } : how);
+  }
+
+  #giveBackIfTaken<T>(bodies: readonly (Uint8Array | Draft)[], work: () => T): T {
+    let isTaken = false;
+    try {
+      return work();
+    } catch (error) {
+      isTaken = error instanceof KeyTaken;
+      throw error;
+    } finally {
+      for (const body of bodies) if (body instanceof MemoryDraft) body.end(isTaken);
+    }
   }
 
   #keep(key: string, body: Uint8Array, { encoding, ifTaken }: PutOptions): StoredBytes {
@@ -35,9 +53,8 @@ export class MemoryResultStore implements ResultStore {
   }
 
   async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
-    const stored: StoredBytes[] = [];
-    for (const { key, body, ...how } of puts) stored.push(await this.put(key, body, how));
-    return stored;
+    const bodies = puts.map(({ body }) => body);
+    return this.#giveBackIfTaken(bodies, () => puts.map(({ key, body, ...how }) => this.#putOne(key, body, how)));
   }
 
   draft(): Draft {
@@ -59,15 +76,25 @@ export class MemoryResultStore implements ResultStore {
     return { [Symbol.asyncIterator]: () => piecesOf(present.body.subarray(start, end)) };
   }
 
-  async removeAll(prefix: string): Promise<number> {
+  async removeAll(prefix: string, watch: RemovalWatch = UNWATCHED): Promise<number | null> {
     if (!prefix.endsWith('/') || !isSafeKey(prefix.slice(0, -1))) {
       throw new Error(`not a safe prefix: ${JSON.stringify(prefix)}`);
     }
-    const keys = [...this.#kept.keys()].filter((key) => key.startsWith(prefix));
-    for (const key of keys) this.#kept.delete(key);
-    return keys.length;
+    for (let removed = 0; ; ) {
+      const keys = [...this.#kept.keys()].filter((key) => key.startsWith(prefix)).slice(0, KEYS_PER_STEP);
+      if (keys.length === 0) {
+        watch.onClear();
+        return removed;
+      }
+      if (!watch.mayGoOn()) return null;
+      for (const key of keys) this.#kept.delete(key);
+      removed += keys.length;
+    }
   }
 }
+
+/** A few, as a real store removes a page of them, so that callers meet removals that are half done. */
+const KEYS_PER_STEP = 3;
 
 /** As small as those of a real store, so that nobody gets used to bodies that come in one. */
 const PIECE_BYTES = 64 * 1024;
@@ -77,7 +104,7 @@ async function* piecesOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 class MemoryDraft implements Draft {
-  #state: 'open' | 'put' | 'discarded' = 'open';
+  #state: 'open' | 'put' | 'returned' | 'discarded' = 'open';
   #chunks: Uint8Array[] = [];
   #size = 0;
 
@@ -92,16 +119,20 @@ class MemoryDraft implements Draft {
   }
 
   async discard(): Promise<void> {
-    if (this.#state === 'open') this.#state = 'discarded';
+    if (this.#state !== 'put') this.#state = 'discarded';
     this.#chunks = [];
   }
 
   take(): Uint8Array {
-    this.#mustBeOpen();
+    if (this.#state !== 'returned') this.#mustBeOpen();
     this.#state = 'put';
-    const body = Buffer.concat(this.#chunks);
-    this.#chunks = [];
-    return body;
+    return Buffer.concat(this.#chunks);
+  }
+
+  /** After a put: the bytes are forgotten, or the key was taken and they may be put again. */
+  end(isTaken: boolean): void {
+    if (!isTaken) this.#chunks = [];
+    else if (this.#state === 'put') this.#state = 'returned';
   }
 
   #mustBeOpen(): void {

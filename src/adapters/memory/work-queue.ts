@@ -1,7 +1,8 @@
 import { LANES, type Lane } from '../../domain/lane.ts';
 import { Mailbox } from '../../domain/mailbox.ts';
+import { Admission } from '../../domain/slot-share.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { BatchRef, Delivery, LaneDepth, WorkQueue } from '../../ports/work-queue.ts';
+import type { BatchRef, Delivery, LaneDepth, ReceiverRoom, WorkQueue } from '../../ports/work-queue.ts';
 
 /**
  * A mailbox per lane, and a bell that wakes those who wait at it: when a message comes, when one is given back, and when
@@ -28,15 +29,21 @@ export class MemoryQueue implements WorkQueue {
     return { refused: [] };
   }
 
-  async receive(lane: Lane, max: number, hideMs: number, signal: AbortSignal): Promise<readonly Delivery[]> {
+  async receive(lane: Lane, room: ReceiverRoom, hideMs: number, signal: AbortSignal): Promise<readonly Delivery[]> {
     const { mailbox, bell } = this.#lane(lane);
-    while (!signal.aborted) {
-      const now = this.#clock.elapsed();
-      const taken = mailbox.take(max, now + hideMs, now);
-      if (taken.length > 0) return taken;
-      await bell.rings(signal);
+    const ignoreRoom = room.onMore(() => bell.ring());
+    try {
+      while (!signal.aborted) {
+        const now = this.#clock.elapsed();
+        const admission = new Admission(room.now());
+        const taken = mailbox.take(admission.left, admission, now + hideMs, now);
+        if (taken.length > 0) return taken;
+        await bell.rings(signal);
+      }
+      return [];
+    } finally {
+      ignoreRoom();
     }
-    return [];
   }
 
   async extend(receipts: readonly string[], hideMs: number): Promise<void> {

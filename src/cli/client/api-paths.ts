@@ -9,6 +9,10 @@ export function itemPath(jobId: string, itemId: string): string {
   return `${jobPath(jobId)}/items/${segment(itemId)}`;
 }
 
+export function hostPath(host: string): string {
+  return `/hosts/${segment(host)}`;
+}
+
 /** Whatever reads an address takes `.` and `..` away, however they are written. */
 function segment(id: string): string {
   if (id === '.' || id === '..') throw new ApiError(`no address can name ${id}: give it another id`);

@@ -203,10 +203,19 @@ function createdText(job: JobStatusAnswer, added: AddedAnswer, { hold }: CreateO
 }
 
 /** `2,000 items added, 3 were there already` */
-function addedText({ added, duplicates, bad, bad_lines: first }: AddedAnswer): string {
+function addedText({ added, duplicates, conflicts, conflicting_ids: ids, bad, bad_lines: first }: AddedAnswer): string {
   const there = duplicates > 0 ? `, ${formatCount(duplicates)} had an id that was there already` : '';
+  const other = conflicts > 0 ? [conflictsText(conflicts, ids)] : [];
   const lines = badLines({ badLines: { count: bad, first: first.slice(0, 10) } });
-  return [`${formatItems(added)} added${there}.`, ...lines].join('\n');
+  return [`${formatItems(added)} added${there}.`, ...other, ...lines].join('\n');
+}
+
+const IDS_SHOWN = 10;
+
+function conflictsText(conflicts: number, ids: readonly string[]): string {
+  const shown = ids.slice(0, IDS_SHOWN).map(printable).join(', ');
+  const rest = conflicts > IDS_SHOWN ? ' …' : '';
+  return `${formatCount(conflicts)} of these came with another input than the job has, which was kept: ${shown}${rest}`;
 }
 
 function policyOf({ policy: file, concurrency }: CreateOptions): Record<string, unknown> | null {

@@ -36,10 +36,10 @@ export function jobText(job: JobAnswer): string {
   const name = job.job_name === null ? '' : ` (${printable(job.job_name, 100)})`;
   const facts = Object.entries(factsOf(job)).filter(([, text]) => text !== null);
   return [
-    `Job ${printable(job.job_id)}${name}: ${statusText(job)}`,
+    `Job ${printable(job.job_id)}${name}: ${statusText(job)}${job.removing ? ', being deleted' : ''}`,
     ...facts.map(([label, text]) => `  ${label.padEnd(9)} ${text}`),
     ...failureGroupLines(groupsOf(job.errors.length > 0 ? job.errors : (job.reason?.evidence ?? []))),
-    ...nextSteps(job),
+    ...(job.removing ? [] : nextSteps(job)),
   ].join('\n');
 }
 
@@ -55,6 +55,12 @@ export function jobEndText(job: JobAnswer): string {
   ].join('\n');
 }
 
+/** What became of a job that was to be deleted. */
+export function deletedText(jobId: string, isUnderWay: boolean): string {
+  if (!isUnderWay) return `Job ${printable(jobId)} and its results are deleted.`;
+  return `Job ${printable(jobId)} is being deleted. Its id can be used again when its last result is gone.`;
+}
+
 export function statusText({ status, held }: Pick<JobAnswer, 'status' | 'held'>): string {
   const text = status === 'pending' && held ? 'held' : status;
   const style = statusStyle(text);
@@ -62,11 +68,17 @@ export function statusText({ status, held }: Pick<JobAnswer, 'status' | 'held'>)
   return style === null ? words : coloured(style, words);
 }
 
+/** What was run, as far as it is known; a worker may have a newer file than the controller had when the job was made. */
+function versionsText({ scraper_version, results }: JobAnswer): string {
+  const ran = results.scraper_versions ?? [];
+  return (ran.length === 0 ? [scraper_version] : ran).map((version) => printable(version)).join(', ');
+}
+
 function factsOf(job: JobAnswer): Record<string, string | null> {
-  const { reason, labels, input, breaker, workers, replaced_by, results, fenced } = job;
+  const { reason, labels, input, breaker, workers, replaced_by, recovering, results, fenced } = job;
   const pairs = Object.entries(labels).map(([key, value]) => `${printable(key, 100)}=${printable(value, 100)}`);
   return {
-    scraper: `${printable(job.scraper_id)} ${printable(job.scraper_version)}`,
+    scraper: `${printable(job.scraper_id)} ${versionsText(job)}`,
     extracts: input.extracts === null ? null : printable(input.extracts),
     items: itemsText(job),
     pace: paceText(job),
@@ -77,7 +89,10 @@ function factsOf(job: JobAnswer): Record<string, string | null> {
     labels: pairs.length === 0 ? null : pairs.join(' '),
     results: results.ready ? formatItems(results.parts ?? 0, 'part') : null,
     fenced: fenced === 0 ? null : `${formatCount(fenced)} late writes refused`,
-    replaced: replaced_by === null ? null : `its data are those of ${printable(replaced_by)}`,
+    replaced:
+      replaced_by === null
+        ? null
+        : `its data are those of ${printable(replaced_by)}${recovering ? '; failed items are being recovered' : ''}`,
   };
 }
 

@@ -5,6 +5,7 @@ import { jobPath } from '../client/api-paths.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatCount, formatItems, printable } from '../format.ts';
+import { deletedText } from './job-text.ts';
 
 const STEPS = {
   start: { does: 'start a job that was held', isRepeatable: false, help: '' },
@@ -63,9 +64,9 @@ async function remove(jobId: string, options: ClientOptions & { readonly yes?: t
   if (!options.yes)
     throw new ConfigError(`this deletes the job ${jobId} and its results for good: add --yes if you mean it`);
   await talkToApi(options, async ({ api, out }) => {
-    await api.json({ method: 'DELETE', path: jobPath(jobId) });
-    if (options.json) await out.json({ job_id: jobId, deleted: true });
-    else await out.write(`Job ${printable(jobId)} and its results are deleted.\n`);
+    const { removing = false } = await api.json<Partial<JobStatusAnswer>>({ method: 'DELETE', path: jobPath(jobId) });
+    if (options.json) await out.json({ job_id: jobId, deleted: !removing });
+    else await out.write(`${deletedText(jobId, removing)}\n`);
     return EXIT.done;
   });
 }

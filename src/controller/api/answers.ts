@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { ARTIFACT_KINDS } from '../../domain/artifact.ts';
 import { FAILURE_TYPES } from '../../domain/failure.ts';
 import { ITEM_STATUSES } from '../../domain/item.ts';
-import { JOB_STATUSES } from '../../domain/job.ts';
-import { LANES } from '../../domain/lane.ts';
+import { JOB_STATUSES } from '../../domain/job-steps.ts';
 import { policySchema } from '../../domain/policy.ts';
-import { amount, amountOrNull, count, flag, list, text, textOrNull, time, timeOrNull } from './described.ts';
+import { amount, amountOrNull, count, flag, list, onlyIf, text, textOrNull, time, timeOrNull } from './described.ts';
 import { PROBLEMS, type ProblemCode } from './problem.ts';
 
 /**
@@ -18,11 +17,14 @@ const itemId = text('The id of the item: unique within its job.');
 const scraperId = text('The scraper that runs.');
 const scraperVersion = text('The version of the scraper, as it was when the job was made.');
 const held = flag('It takes items and waits for start.');
+const removing = onlyIf('There while the job is being deleted; its id is free when the job is gone.');
 const nextCursor = textOrNull('Send it as `cursor` for the next page; null on the last one.');
 
 export const jobStatusSchema = z.enum(JOB_STATUSES).meta({
   id: 'JobStatus',
-  description: 'How a job stands. `paused` and `failed` can be resumed; `cancelled` is for good.',
+  description:
+    'How a job stands. `completed`: every item has ended, and the manifests are written. `paused` and `failed` can be ' +
+    'resumed; `cancelled` is for good.',
 });
 export const itemStatusSchema = z.enum(ITEM_STATUSES).meta({
   id: 'ItemStatus',
@@ -77,10 +79,11 @@ export const jobSummarySchema = z
     labels: z.record(z.string(), z.string()).meta({ description: 'Labels that it was made with, by name.' }),
     created_at: time('When it was made.'),
     started_at: timeOrNull('When its first item went out.'),
-    finished_at: timeOrNull('When it ended: completed, failed or cancelled; null before.'),
+    finished_at: timeOrNull('When its last item ended, or it failed or was cancelled; null until it reads as over.'),
     progress_pct: z.number().min(0).max(100).meta({ description: 'Share of the items that ended, in percent.' }),
     summary: summarySchema,
     reason: reasonSchema.nullable().meta({ description: 'Why it is paused or failed; null otherwise.' }),
+    removing,
   })
   .meta({ id: 'JobSummary', description: 'A job, as it stands in a list.' });
 
@@ -135,14 +138,25 @@ export const jobSchema = jobSummarySchema
     results: z
       .object({
         ready: flag('Whether the index of the results is written.'),
+        scraper_versions: z.array(z.string()).nullable().meta({
+          description: 'Versions of the scraper that the results come from; null before, or if not recorded.',
+        }),
         parts: count('Parts of the index.').nullable().meta({ description: 'Parts of the index; null before.' }),
       })
       .meta({ description: 'How the index of the results stands.' }),
     replaced_by: textOrNull('The re-extraction whose data stand for the job’s own.'),
+    recovering: flag(
+      'Whether failed items that this re-extraction could read are still being made successes. The counts change until then.',
+    ),
   })
   .meta({ id: 'Job', description: 'A job: how far it is, what fails, what it is allowed to do.' });
 
 export const jobPageSchema = z.object({ jobs: list(jobSummarySchema, 'Newest first.'), next_cursor: nextCursor });
+
+const fieldErrorSchema = z.object({
+  path: text('`items.3.input.apn`; empty for the whole of it.'),
+  message: text('What is wrong with it.'),
+});
 
 export const createdSchema = z
   .object({
@@ -154,10 +168,16 @@ export const createdSchema = z
     scraper_version: scraperVersion,
     seeded_count: count('Items that it has now.'),
     created_at: time('When it was made.'),
+    warnings: list(fieldErrorSchema, 'What the server did without being asked, such as running its default scraper.'),
   })
   .meta({ id: 'CreatedJob', description: 'A job that was made.' });
 
-export const jobStatusAnswerSchema = z.object({ job_id: jobId, status: jobStatusSchema, summary: summarySchema });
+export const jobStatusAnswerSchema = z.object({
+  job_id: jobId,
+  status: jobStatusSchema,
+  summary: summarySchema,
+  removing,
+});
 
 export const badLineSchema = z.object({
   line: z.int().min(1).meta({ description: 'Its number in the body; the first is 1.' }),
@@ -170,6 +190,8 @@ export const addedSchema = z
     received: count('Lines, rows or entries that were read.'),
     added: count('Items that the job did not have before.'),
     duplicates: count('Items whose id the job had already. They were left alone.'),
+    conflicts: count('Those of the duplicates whose input differs from the one the job has. The job keeps its own.'),
+    conflicting_ids: list(itemId, 'The item ids of the first hundred conflicts.'),
     bad: count('Lines that could not be used. The others were kept.'),
     bad_lines: list(badLineSchema, 'The first hundred of them.'),
   })
@@ -202,7 +224,7 @@ export const itemSchema = z
     status: itemStatusSchema,
     input: z.record(z.string(), z.unknown()).meta({ description: 'What the scraper was given, as it was sent.' }),
     error: errorSchema.nullable().meta({ description: 'How it failed; null unless its status is failed.' }),
-    attempts: count('Attempts that came to an end.'),
+    attempts: count('Attempts that came to an end; a worker that was stopped and gave the item back costs none.'),
     tries: count('Tries within the last attempt.'),
     first_attempt_at: timeOrNull('When the earliest attempt that is known began.'),
     last_attempt_at: timeOrNull('When the last one began.'),
@@ -212,7 +234,10 @@ export const itemSchema = z
   .meta({ id: 'Item', description: 'An item, as it stands in a list.' });
 
 const attemptSchema = z.object({
-  attempt: z.int().min(1).meta({ description: 'Its number over the whole life of the item.' }),
+  attempt: z.int().min(1).meta({ description: 'Its number among the attempts that came to an end.' }),
+  delivery: z.int().min(1).meta({
+    description: 'Which hand-out to a worker it was; deliveries that came to no end count. Names its folder from 2 on.',
+  }),
   tries: count('Tries within it.'),
   started_at: time('When it began.'),
   duration_ms: amount('How long it took.'),
@@ -278,40 +303,6 @@ export const resultPartSchema = z
   })
   .meta({ id: 'ResultPart', description: 'A part of the index of the results: up to a thousand items.' });
 
-export const scraperSummarySchema = z
-  .object({
-    id: text('What jobs name it by.'),
-    name: text('What people call it.'),
-    version: text('Its version as it is now.'),
-    description: text('What it collects.'),
-    kind: text('How it works: over HTTP, in a browser, …'),
-    hosts: z
-      .array(z.string())
-      .nullable()
-      .meta({ description: 'Hosts that it asks; empty if they come with the input, null if they cannot be known.' }),
-  })
-  .meta({ id: 'ScraperSummary', description: 'A scraper, as it stands in a list.' });
-
-export const scrapersSchema = z.object({
-  scrapers: list(scraperSummarySchema, 'Those that can be used, by id.'),
-  broken: list(
-    z.object({ id: textOrNull('Its id, if that can be told.'), problem: text('Why it cannot be used.') }),
-    'Those that cannot be used.',
-  ),
-});
-
-export const scraperSchema = scraperSummarySchema
-  .extend({
-    lane: z.enum(LANES).meta({ description: 'Which workers run it.' }),
-    can_extract: flag('Whether it can read pages that were kept, without the web.'),
-    input_schema: z.looseObject({}).meta({ description: 'JSON Schema of an item’s input.' }),
-    output_schema: z
-      .looseObject({})
-      .nullable()
-      .meta({ description: 'JSON Schema of the data; null for one that extracts nothing.' }),
-  })
-  .meta({ id: 'Scraper', description: 'A scraper, with the JSON schemas of its input and its data.' });
-
 const fieldChangeSchema = z.object({
   field: text('owner, or bills[].amount for a field of a list.'),
   items: count('Items in which it is different.'),
@@ -338,7 +329,8 @@ export const changesSchema = z
     compared: count('Items that were compared so far.'),
     total: count('Items that there are to compare.'),
     changed: count('Items of which at least one field is different.'),
-    failed: count('Items that the new parse could not read. They keep their old data.'),
+    failed: count('Items that the new parse could not read. They stay as they are.'),
+    recovered: count('Items that had failed and can be read now. They become successes when the results are replaced.'),
     fields: list(fieldChangeSchema, 'Fields that are different in some item.'),
     replaced: flag('Whether its data stand for those of the older job by now.'),
   })
@@ -347,14 +339,9 @@ export const changesSchema = z
 export const extractedSchema = createdSchema
   .extend({
     extracts: text('The job whose pages it reads.'),
-    without_page: count('Successful items of which no page was kept. They stay as they are.'),
+    without_page: count('Items that succeeded or failed and have no stored page. They stay as they are.'),
   })
   .meta({ id: 'CreatedExtraction', description: 'A re-extraction that was made.' });
-
-const fieldErrorSchema = z.object({
-  path: text('`items.3.input.apn`; empty for the whole of it.'),
-  message: text('What is wrong with it.'),
-});
 
 export const problemSchema = z
   .object({
@@ -384,8 +371,6 @@ export type FailuresAnswer = z.infer<typeof failuresSchema>;
 export type RetriedAnswer = z.infer<typeof retriedSchema>;
 export type ResultsAnswer = z.infer<typeof resultsSchema>;
 export type ResultPartAnswer = z.infer<typeof resultPartSchema>;
-export type ScrapersAnswer = z.infer<typeof scrapersSchema>;
-export type ScraperAnswer = z.infer<typeof scraperSchema>;
 export type ChangesAnswer = z.infer<typeof changesSchema>;
 export type ExtractedAnswer = z.infer<typeof extractedSchema>;
 /** A client may be older than the server: to it, a code is any text. */

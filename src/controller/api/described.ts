@@ -9,5 +9,7 @@ export const amountOrNull = (description: string) => z.number().min(0).nullable(
 export const time = (description: string) => z.iso.datetime().meta({ description });
 export const timeOrNull = (description: string) => z.iso.datetime().nullable().meta({ description });
 export const flag = (description: string) => z.boolean().meta({ description });
+/** There only while it is so. */
+export const onlyIf = (description: string) => z.literal(true).meta({ description }).optional();
 export const list = <Entry extends z.ZodType>(entry: Entry, description: string) =>
   z.array(entry).meta({ description });

@@ -52,6 +52,7 @@ const TAGS = [
   { name: 'items', description: 'What a job works on, and what became of it.' },
   { name: 'results', description: 'What was collected.' },
   { name: 'scrapers', description: 'What can be run.' },
+  { name: 'hosts', description: 'Sites that asked to be left alone.' },
   { name: 'service', description: 'The service itself.' },
 ];
 
@@ -162,6 +163,7 @@ function headersOf(headers: Readonly<Record<string, string>>): { readonly header
 /** What comes along with the problems of a status. */
 const PROBLEM_HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'WWW-Authenticate': 'How to send a key.' },
+  415: { 'Accept-Encoding': 'Where the encoding of the body is not accepted: which ones are.' },
   416: {
     'Content-Range': 'How many bytes there are.',
     ETag: 'The SHA-256 of the whole of it, in quotes.',

@@ -12,7 +12,7 @@ export interface Operation<Params = unknown, Query = unknown, Body = unknown> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With parameters in braces: `/jobs/{job_id}`. */
   readonly path: string;
-  readonly tag: 'jobs' | 'items' | 'results' | 'scrapers' | 'service';
+  readonly tag: 'jobs' | 'items' | 'results' | 'scrapers' | 'hosts' | 'service';
   readonly summary: string;
   readonly description?: string;
   /** `open`: for anybody who reaches the server. */

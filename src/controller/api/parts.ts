@@ -2,6 +2,7 @@ import type { Digest } from '../../domain/artifact.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
+import type { HostPauses } from '../../ports/host-pauses.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { ResultLinks, ResultStore } from '../../ports/result-store.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';
@@ -20,18 +21,21 @@ export interface ApiParts {
   /** Null where the bytes have no address but ours. */
   readonly links: ResultLinks | null;
   readonly queue: Pick<WorkQueue, 'depth'>;
+  readonly hostPauses: HostPauses;
   readonly clock: Clock;
   readonly faults: Faults;
   readonly digest: Digest;
   readonly catalog: ScraperCatalog;
+  /** Runs jobs that name no scraper. */
+  readonly defaultScraper: string;
   readonly feeds: JobFeeds;
   readonly rates: RateBook;
   readonly metrics: Metrics;
   readonly changes: ChangeBook;
   readonly version: string;
+  /** The most that the body of a new job, or what a packed upload is unpacked to, may have. */
+  readonly maxBodyBytes: number;
   readonly log: Pick<ServerLog, 'info'>;
-  /** For what goes wrong behind an answer. */
-  readonly onError: (where: string, error: unknown) => void;
   /** What must be well for the service to do its work. */
   readonly checks: () => Promise<readonly ReadyCheck[]>;
 }
@@ -45,6 +49,15 @@ export interface ReadyCheck {
 /** The job, or the problem that there is none. */
 export async function jobOf({ ledger }: Pick<ApiParts, 'ledger'>, jobId: string): Promise<JobRecord> {
   return (await ledger.job(jobId)) ?? noJob(jobId);
+}
+
+/** The id of a new job is that of one whose results are not gone yet. */
+export function stillBeingRemoved(jobId: string): never {
+  throw new Problem(
+    'job_being_removed',
+    `The earlier job ${jobId} and its results are still being removed. ` +
+      `Try again when GET /jobs/${encodeURIComponent(jobId)} answers 404.`,
+  );
 }
 
 export function noJob(jobId: string): never {

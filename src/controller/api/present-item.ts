@@ -1,6 +1,6 @@
 import type { StoredArtifact } from '../../domain/artifact.ts';
 import { type Failure, isRetryable } from '../../domain/failure.ts';
-import type { ItemRecord } from '../../domain/item.ts';
+import { countAttempts, type ItemRecord, unlistedAttempts } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { ItemAnswer, ItemDetailAnswer } from './answers.ts';
 import { iso } from './present-job.ts';
@@ -14,8 +14,7 @@ export function presentItem(item: ItemRecord): ItemAnswer {
     status: item.status,
     input: item.input,
     error: failure ? presentFailure(failure) : null,
-    // The list of them is cut; each knows its number.
-    attempts: last?.attempt ?? 0,
+    attempts: countAttempts(item),
     tries: last?.tries ?? 0,
     first_attempt_at: first ? iso(first.startedAt) : null,
     last_attempt_at: last ? iso(last.startedAt) : null,
@@ -26,6 +25,7 @@ export function presentItem(item: ItemRecord): ItemAnswer {
 
 export function presentItemDetail(item: ItemRecord, job: JobRecord): ItemDetailAnswer {
   const last = item.attempts.at(-1);
+  const unlisted = unlistedAttempts(item);
   return {
     ...presentItem(item),
     job_id: item.jobId,
@@ -33,8 +33,9 @@ export function presentItemDetail(item: ItemRecord, job: JobRecord): ItemDetailA
     scraper_version: last?.scraperVersion ?? job.scraperVersion,
     deliveries: item.deliveries,
     strikes: item.strikes,
-    history: item.attempts.map(({ attempt, tries, startedAt, durationMs, end, failure, scraperVersion }) => ({
-      attempt,
+    history: item.attempts.map(({ attempt, tries, startedAt, durationMs, end, failure, scraperVersion }, index) => ({
+      attempt: unlisted + index + 1,
+      delivery: attempt,
       tries,
       started_at: iso(startedAt),
       duration_ms: durationMs,

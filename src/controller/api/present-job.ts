@@ -2,6 +2,8 @@ import { type Counts, finishedOf, inFlightOf, pendingOf } from '../../domain/cou
 import { isRetryable } from '../../domain/failure.ts';
 import type { FailureGroup } from '../../domain/failure-group.ts';
 import type { JobReason, JobRecord } from '../../domain/job.ts';
+import { isFinishing } from '../../domain/job-round.ts';
+import { consecutiveFailureLimit, type Policy } from '../../domain/policy.ts';
 import type {
   CreatedAnswer,
   FailureGroupAnswer,
@@ -43,7 +45,7 @@ export function presentJob(
       limit: limitOf(job),
     },
     errors: more.failures.slice(0, 10).map(presentFailureGroup),
-    policy,
+    policy: inForce(policy),
     breaker: {
       state: circuit.state,
       since: circuit.state === 'closed' ? null : iso(circuit.since),
@@ -53,8 +55,22 @@ export function presentJob(
       consecutive_failures: tally.streak,
     },
     fenced: job.fenced,
-    results: { ready: job.manifest !== null, parts: job.manifest?.parts.full ?? null },
+    results: {
+      ready: job.manifest !== null,
+      scraper_versions: job.manifest?.scraperVersions?.slice() ?? null,
+      parts: job.manifest?.parts.full ?? null,
+    },
     replaced_by: job.replacedBy ?? null,
+    recovering: job.recovering ?? false,
+  };
+}
+
+/** A limit that follows from another one is shown as the number that counts. */
+function inForce(policy: Policy): Policy {
+  const { circuit_breaker } = policy;
+  return {
+    ...policy,
+    circuit_breaker: { ...circuit_breaker, consecutive_failures: consecutiveFailureLimit(circuit_breaker) },
   };
 }
 
@@ -69,18 +85,23 @@ export function presentJobSummary(job: JobRecord): JobSummaryAnswer {
     labels: job.labels,
     created_at: iso(job.createdAt),
     started_at: job.startedAt === null ? null : iso(job.startedAt),
-    finished_at: job.finishedAt === null ? null : iso(job.finishedAt),
+    finished_at: job.finishedAt === null || isFinishing(job) ? null : iso(job.finishedAt),
     progress_pct: progressPercent(job.counts),
     summary: presentSummary(job.counts),
     reason: job.reason === null ? null : presentReason(job.reason),
+    ...presentRemoving(job),
   };
 }
 
-export function presentStatus({ jobId, status, counts }: JobRecord): JobStatusAnswer {
-  return { job_id: jobId, status, summary: presentSummary(counts) };
+export function presentStatus(job: JobRecord): JobStatusAnswer {
+  return { job_id: job.jobId, status: job.status, summary: presentSummary(job.counts), ...presentRemoving(job) };
 }
 
-export function presentCreated(job: JobRecord): CreatedAnswer {
+function presentRemoving({ removing }: JobRecord): { removing?: true } {
+  return removing === undefined ? {} : { removing: true };
+}
+
+export function presentCreated(job: JobRecord, warnings: Readonly<CreatedAnswer['warnings']> = []): CreatedAnswer {
   return {
     job_id: job.jobId,
     job_name: job.name,
@@ -90,6 +111,7 @@ export function presentCreated(job: JobRecord): CreatedAnswer {
     scraper_version: job.scraperVersion,
     seeded_count: job.counts.total,
     created_at: iso(job.createdAt),
+    warnings: [...warnings],
   };
 }
 

@@ -17,6 +17,7 @@ export const PROBLEMS = {
   method_not_allowed: { status: 405, title: 'The path has no such method' },
   request_timeout: { status: 408, title: 'The request came too slowly' },
   job_exists: { status: 409, title: 'There is a job of that id' },
+  job_being_removed: { status: 409, title: 'An earlier job of that id is still being removed' },
   scraper_unusable: { status: 409, title: 'The scraper cannot be used' },
   state_conflict: { status: 409, title: 'The job is not in a state for that' },
   too_large: { status: 413, title: 'The request is too large' },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ARTIFACT_KINDS } from '../../domain/artifact.ts';
+import { parseHost } from '../../domain/host-pause.ts';
 import { policySchema } from '../../domain/policy.ts';
 import { itemIdSchema, jobIdSchema, jobNameSchema, labelsSchema, scraperIdSchema } from '../job-fields.ts';
 import { failureTypeSchema, itemStatusSchema, jobStatusSchema } from './answers.ts';
@@ -14,6 +15,15 @@ export const jobPath = z.strictObject({ job_id: jobId });
 export const itemPath = z.strictObject({ job_id: jobId, item_id: itemId });
 export const scraperPath = z.strictObject({
   scraper_id: scraperIdSchema.meta({ description: 'The id of a scraper.' }),
+});
+
+export const hostPath = z.strictObject({
+  host: z
+    .string()
+    .min(1)
+    .max(300)
+    .refine((text) => parseHost(text) !== null, 'must be a host like county.gov or county.gov:8080')
+    .meta({ description: 'A host as in an address: with its port, unless that is the usual one.' }),
 });
 
 const cursor = z.string().min(1).max(2000).optional().meta({ description: 'The next_cursor of an earlier page.' });
@@ -44,9 +54,10 @@ export const itemsQuery = z.strictObject({
 export const failuresQuery = z.strictObject({ limit: whole(1, 200, 'Groups, at the most.').default(50) });
 
 export const resultFilter = z
-  .enum(['all', 'success', 'errors'])
-  .meta({ description: 'Which items: all, those that succeeded, or those that failed.' })
-  .default('all');
+  .enum(['all', 'success', 'errors', 'error'])
+  .default('all')
+  .transform((filter) => (filter === 'error' ? 'errors' : filter))
+  .meta({ description: 'Which items: all, those that succeeded, or those that failed. `error` means `errors`.' });
 
 export const resultsQuery = z.strictObject({
   filter: resultFilter,

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../../ports/clock.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
@@ -6,8 +7,10 @@ import { JobGone } from '../export/export-job.ts';
 import { describeError } from '../log-error.ts';
 import { isNestedTooDeep, MAX_DEPTH } from '../storable.ts';
 import { type AllowedHosts, checkHost, checkOrigin, type Keys, keyIn, mayPass } from './access.ts';
+import { packedProblem } from './body-bytes.ts';
 import { type ApiReply, checked, type Operation } from './operation.ts';
 import { PROBLEM_TYPE, PROBLEMS, Problem, renderProblem } from './problem.ts';
+import { UnderWay } from './under-way.ts';
 
 export interface ServerParts {
   readonly operations: readonly Operation[];
@@ -34,7 +37,7 @@ const MAX_HEADER_BYTES = 32 * 1024;
 const SILENCE_MS = 120_000;
 
 /** The HTTP server of a list of operations: access, limits, parsing and problems are the same for all of them. */
-export function buildServer(parts: ServerParts): { readonly app: FastifyInstance; stopTaking(): void } {
+export function buildServer(parts: ServerParts): BuiltServer {
   const app = Fastify({
     logger: false,
     bodyLimit: DEFAULT_LIMIT_BYTES,
@@ -51,19 +54,20 @@ export function buildServer(parts: ServerParts): { readonly app: FastifyInstance
     clientErrorHandler: answerBrokenRequest,
   });
   let isStopping = false;
+  const underWay = new UnderWay();
   // What a scraper's page could do in our origin, if all else failed.
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store');
     const header = headerOf(request);
     checkHost(header('host'), parts.hosts);
     checkOrigin(header('origin'), header('host'), header('sec-fetch-site'));
-    if (isStopping) throw new Problem('stopping', 'The server is stopping: try again in a moment.');
+    if (isStopping) {
+      reply.header('connection', 'close');
+      throw new Problem('stopping', 'The server is stopping: try again in a moment.');
+    }
+    underWay.begin(request.raw.socket, reply.raw);
   });
-  app.addHook('onResponse', async (request, reply) => {
-    report(parts, request, reply);
-    // It would be kept for the next request, which is not taken any more, and the server waits for it.
-    if (isStopping) request.raw.socket.destroySoon();
-  });
+  app.addHook('onResponse', async (request, reply) => report(parts, request, reply));
   app.setErrorHandler((error, request, reply) => {
     if (!request.raw.complete) reply.header('connection', 'close');
     // Nobody is left to hear of it, and it was nobody's fault here.
@@ -88,8 +92,10 @@ export function buildServer(parts: ServerParts): { readonly app: FastifyInstance
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const packed = packedProblem(request.headers['content-encoding']);
     const text = textOf(body);
-    if (text === null) done(new Problem('malformed_request', 'The body is not UTF-8.'), undefined);
+    if (packed !== null) done(packed, undefined);
+    else if (text === null) done(new Problem('malformed_request', 'The body is not UTF-8.'), undefined);
     else if (text.trim() === '') done(null, undefined);
     // Before it is parsed: what is very deep takes seconds, in which nobody else is served.
     else if (typeof body !== 'string' && isNestedTooDeep(body)) {
@@ -107,11 +113,21 @@ export function buildServer(parts: ServerParts): { readonly app: FastifyInstance
     app,
     stopTaking() {
       isStopping = true;
+      return underWay.ended();
     },
+    cutOff: () => underWay.cutOff(),
   };
 }
 
-function addRoute(app: FastifyInstance, operation: Operation, { keys }: ServerParts): void {
+export interface BuiltServer {
+  readonly app: FastifyInstance;
+  /** From now on, requests are answered with 503 `stopping`. Resolves when those that came before are answered. */
+  stopTaking(): Promise<void>;
+  /** Ends the connections of requests that are not answered yet. */
+  cutOff(): void;
+}
+
+function addRoute(app: FastifyInstance, operation: Operation, { keys, clock }: ServerParts): void {
   const { body } = operation;
   app.route({
     method: operation.method,
@@ -119,7 +135,10 @@ function addRoute(app: FastifyInstance, operation: Operation, { keys }: ServerPa
     config: { operation } satisfies RouteConfig as object,
     ...(body.kind === 'json' ? { bodyLimit: body.limitBytes } : {}),
     onRequest: async (request) => mayPass(keys, operation.access, keyIn(headerOf(request))),
-    handler: async (request, reply) => send(reply, await handle(operation, request, reply)),
+    handler: async (request, reply) => {
+      if (request.method === 'GET') await passOverBody(request, clock);
+      return send(reply, await handle(operation, request, reply));
+    },
   });
 }
 
@@ -157,6 +176,20 @@ async function handle(operation: Operation, request: FastifyRequest, reply: Fast
 function bytesOf({ raw }: FastifyRequest): AsyncIterable<Uint8Array> {
   return { [Symbol.asyncIterator]: () => raw.iterator({ destroyOnReturn: false }) };
 }
+
+/**
+ * The body of a GET means nothing, but it is taken off the connection: one that is closed with bytes unread is reset, and
+ * the end of a long answer is lost with it. A sender that announces a body and sends none is not waited for long.
+ */
+async function passOverBody(request: FastifyRequest, clock: Clock): Promise<void> {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
+  if (Number(length) === 0 && encoding === undefined) return;
+  const passed = new AbortController();
+  const passing = finished(request.raw.resume()).finally(() => passed.abort());
+  await Promise.race([passing.catch(() => {}), clock.sleep(PASS_OVER_MS, passed.signal)]);
+}
+
+const PASS_OVER_MS = 1000;
 
 const NOTHING: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: () => Readable.from([])[Symbol.asyncIterator]() };
 
@@ -198,6 +231,7 @@ function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof JobGone) return new Problem('job_not_found', 'The job was deleted meanwhile.');
   if (error instanceof StorageTrouble) {
+    if (error.kind === 'broken') return new Problem('storage_trouble', `${error.message}.`);
     // Written, perhaps, but not known to be safe: that must not be called done, nor undone.
     const advice = 'Ask for the same again in a moment; a job with an Idempotency-Key is not made twice.';
     return new Problem('storage_trouble', `${error.message}. ${advice}`);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LANES } from '../../domain/lane.ts';
-import { count, flag, list, text, textOrNull } from './described.ts';
+import { count, flag, list, text, textOrNull, timeOrNull } from './described.ts';
 
 /** What the service answers about itself. */
 const laneSchema = z.object({
@@ -27,3 +27,23 @@ export const readySchema = z.object({
   ready: flag('Whether all checks are well.'),
   checks: list(checkSchema, 'What must be well for the service to do its work.'),
 });
+
+export const hostSchema = z
+  .object({
+    host: text('As in an address: with its port, unless that is the usual one.'),
+    paused_until: timeOrNull('No job visits it before; null if it is not paused.'),
+    reason: textOrNull('What the host answered when it asked for the pause; null if it is not paused.'),
+    reported_by: count('Worker processes that the host itself asked to wait. All of them do.'),
+  })
+  .meta({ id: 'Host', description: 'A host, and whether it is left alone.' });
+
+export const hostsSchema = z.object({ hosts: list(hostSchema, 'Paused hosts, by name.') });
+
+export const liftedSchema = z.object({
+  host: text('The host.'),
+  lifted: flag('Whether it was paused.'),
+});
+
+export type HostAnswer = z.infer<typeof hostSchema>;
+export type HostsAnswer = z.infer<typeof hostsSchema>;
+export type LiftedAnswer = z.infer<typeof liftedSchema>;

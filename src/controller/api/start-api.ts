@@ -9,6 +9,7 @@ import type { Operation } from './operation.ts';
 import type { ApiParts, ReadyCheck } from './parts.ts';
 import { documentOperations } from './routes/documents.ts';
 import { extractionOperations } from './routes/extraction.ts';
+import { hostOperations } from './routes/hosts.ts';
 import { itemOperations } from './routes/items.ts';
 import { jobOperations } from './routes/jobs.ts';
 import { resultOperations } from './routes/results.ts';
@@ -22,6 +23,7 @@ export interface ApiSettings {
   readonly apiKey: string | null;
   readonly readApiKey: string | null;
   readonly allowedHosts: readonly string[];
+  readonly maxBodyBytes: number;
 }
 
 export function allOperations(parts: ApiParts): readonly Operation[] {
@@ -30,12 +32,13 @@ export function allOperations(parts: ApiParts): readonly Operation[] {
     ...itemOperations(parts),
     ...resultOperations(parts),
     ...extractionOperations(parts),
+    ...hostOperations(parts),
     ...serviceOperations(parts),
   ];
   return [...own, ...documentOperations(own, parts.version)];
 }
 
-/** Listens until it is closed. Streams of events are ended first, what is being answered gets `graceMs`. */
+/** Listens until it is closed. It is told to stop before, and answers 503 until the rest of the process has stopped. */
 async function serveApi(
   parts: ApiParts,
   settings: ApiSettings,
@@ -44,7 +47,7 @@ async function serveApi(
 ) {
   checkListening(settings);
   const keys = parseKeys(settings.apiKey, settings.readApiKey);
-  const { app, stopTaking } = buildServer({
+  const { app, stopTaking, cutOff } = buildServer({
     operations: allOperations(parts),
     keys,
     hosts: allowedHosts({ host: settings.host, names: settings.allowedHosts, hasKeys: !keys.isEmpty }),
@@ -61,20 +64,25 @@ async function serveApi(
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   return {
     url: `http://${host}:${port}`,
-    async close(graceMs: number): Promise<void> {
-      stopTaking();
+    /** Streams of events are ended, what is being answered gets `graceMs`, and what is new is answered with 503. */
+    async drain(graceMs: number): Promise<void> {
+      const ended = new AbortController();
+      const ending = stopTaking().finally(() => ended.abort());
       await parts.feeds.close();
-      const closed = new AbortController();
-      const closing = app.close().finally(() => closed.abort());
-      await Promise.race([closing, parts.clock.sleep(graceMs, closed.signal)]);
-      if (!closed.signal.aborted) app.server.closeAllConnections();
+      await Promise.race([ending, parts.clock.sleep(graceMs, ended.signal)]);
+      if (!ended.signal.aborted) cutOff();
+      await ending;
+    },
+    async close(): Promise<void> {
+      const closing = app.close();
+      app.server.closeAllConnections();
       await closing;
     },
   };
 }
 
 export interface StartApiParts
-  extends Omit<ApiParts, 'feeds' | 'rates' | 'metrics' | 'changes' | 'checks' | 'onError' | 'log'> {
+  extends Omit<ApiParts, 'feeds' | 'rates' | 'metrics' | 'changes' | 'checks' | 'log' | 'maxBodyBytes'> {
   readonly events: EventStream;
   /** What is other than usual for those who watch a job. */
   readonly feedSettings?: Partial<JobFeedsSettings>;
@@ -92,15 +100,17 @@ export async function startApi(engine: StartApiParts, settings: ApiSettings, log
   const changes = new ChangeBook({ ...engine, onError });
   const checks = async () => checksOf(engine.standing());
   const server = await serveApi(
-    { ...engine, rates, feeds, metrics, changes, checks, onError, log },
+    { ...engine, rates, feeds, metrics, changes, checks, log, maxBodyBytes: settings.maxBodyBytes },
     settings,
     log,
     engine.onStorageTrouble,
   );
   return {
     url: server.url,
-    async close(graceMs: number): Promise<void> {
-      await server.close(graceMs);
+    drain: (graceMs: number) => server.drain(graceMs),
+    /** After a drain. */
+    async close(): Promise<void> {
+      await server.close();
       await changes.close();
       metrics.close();
       rates.close();

@@ -8,6 +8,7 @@ import type { Faults } from '../../ports/faults.ts';
 import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import type { extractBody } from '../api/requests.ts';
 import type { CatalogScraper, ScraperCatalog } from '../scraper-catalog.ts';
+import { endedItems } from './ended-items.ts';
 
 export type ExtractRequest = z.output<typeof extractBody>;
 
@@ -25,16 +26,15 @@ export type ExtractionAnswer =
   | { readonly kind: 'bad'; readonly problems: readonly FieldProblem[] }
   /** The id that was asked for is that of a job which this request did not make. */
   | { readonly kind: 'exists'; readonly job: JobRecord }
+  /** An earlier job of that id is being deleted, and its results are not gone yet. */
+  | { readonly kind: 'being-removed'; readonly job: JobRecord }
   /** There is nothing to read, or not now; and nothing was made. */
   | { readonly kind: 'nothing'; readonly message: string }
   /** `isNew` for one call only, however often the same is asked for: the one that started the job. */
   | { readonly kind: 'begun'; readonly job: JobRecord; readonly withoutPage: number; readonly isNew: boolean };
 
-/** Of the older job's items, read and added together. */
-const CHUNK = 1000;
-
 /**
- * Makes a job that reads the stored pages of an older one. It is held until all its items are there, and that is also
+ * Makes a job that reads the stored pages of an older one, those of failed items too. It is held until all its items are there, and that is also
  * how a second call of the same knows what the first left undone: it goes over the items again, and those that are
  * there already are passed over. Whatever the number of items, a chunk of them is in memory.
  */
@@ -51,6 +51,7 @@ export async function beginExtraction(
 
   const wanted = extractionOf(parts, source, found.scraper, request);
   const present = await ledger.job(wanted.jobId);
+  if (present?.removing) return { kind: 'being-removed', job: present };
   if (present !== null && present.submission !== wanted.submission) return { kind: 'exists', job: present };
   if (present !== null && !present.held) {
     return { kind: 'begun', job: present, withoutPage: leftOut(source, present), isNew: false };
@@ -61,8 +62,10 @@ export async function beginExtraction(
 
   const seeded = await seed(parts, wanted, source, present);
   if (seeded.kind !== 'seeded') return seeded;
-  if ((await ledger.job(source.jobId))?.createdAt !== source.createdAt) {
-    await ledger.removeJob(wanted.jobId);
+  // Asked after the job was made: whoever deletes the older one looks for its readers after it was marked.
+  const sourceNow = await ledger.job(source.jobId);
+  if (sourceNow?.incarnation !== source.incarnation || sourceNow.removing) {
+    await withdraw(parts, wanted);
     return { kind: 'missing' };
   }
   // Refused if somebody else, who made the same call, came first.
@@ -73,6 +76,17 @@ export async function beginExtraction(
   return { kind: 'begun', job, withoutPage: seeded.withoutPage, isNew };
 }
 
+/** The job was never started, and so has no results: there is nothing to wait for. */
+async function withdraw({ ledger, clock }: ExtractionParts, { jobId, submission }: NewJob): Promise<void> {
+  const made = await ledger.job(jobId);
+  if (made === null || made.submission !== submission) return;
+  const { incarnation } = made;
+  for (const kind of ['remove', 'remove-for-good'] as const) {
+    await ledger.changeJob(jobId, { kind, incarnation }, clock.now());
+  }
+  await ledger.removeJob(jobId, incarnation);
+}
+
 async function seed(
   { ledger, clock, faults }: ExtractionParts,
   wanted: NewJob,
@@ -81,7 +95,7 @@ async function seed(
 ): Promise<ExtractionAnswer | { readonly kind: 'seeded'; readonly withoutPage: number }> {
   let isMade = present !== null;
   let withoutPage = 0;
-  for await (const chunk of successes(ledger, source.jobId)) {
+  for await (const chunk of endedItems(ledger, source.jobId)) {
     const items = chunk.flatMap(extractable);
     withoutPage += chunk.length - items.length;
     if (items.length === 0) continue;
@@ -98,15 +112,6 @@ async function seed(
     await faults.at('between-import-chunks');
   }
   return isMade ? { kind: 'seeded', withoutPage } : { kind: 'nothing', message: nothingKept(source) };
-}
-
-async function* successes(ledger: ItemBook, jobId: string): AsyncGenerator<readonly ItemRecord[]> {
-  let after: string | null = null;
-  do {
-    const page = await ledger.items(jobId, { status: 'success', errorType: null }, { after, limit: CHUNK });
-    yield page.entries;
-    after = page.next;
-  } while (after !== null);
 }
 
 /** One, or none if no page was kept of it. */
@@ -166,12 +171,13 @@ async function findScraper(
 
 /** What a call that only found its job done says without going over the items again. */
 function leftOut(source: JobRecord, extraction: JobRecord): number {
-  return Math.max(0, source.counts.success - extraction.counts.total);
+  return Math.max(0, source.counts.success + source.counts.failed - extraction.counts.total);
 }
 
 function nothingKept({ jobId, extracts, counts }: JobRecord): string {
   if (extracts !== undefined)
     return `the job ${jobId} keeps no pages, because it is a re-extraction: extract ${extracts}`;
-  if (counts.success === 0) return `the job ${jobId} has no successful items, and so no pages to read`;
-  return `none of the ${counts.success} successful items of ${jobId} kept its page (results.keep_html)`;
+  const ended = counts.success + counts.failed;
+  if (ended === 0) return `no item of the job ${jobId} has succeeded or failed, so there are no pages to read`;
+  return `none of the ${ended} finished items of ${jobId} has a stored page (results.keep_html)`;
 }

@@ -7,6 +7,8 @@ const count = z.int().min(0);
 export const tallySchema = z.object({
   compared: count,
   changed: count,
+  // Not in what was kept before there were such items.
+  recovered: count.default(0),
   fields: z.array(
     z.object({
       field: z.string(),
@@ -31,10 +33,12 @@ export class ChangeTally {
   readonly #fields = new Map<string, Field>();
   #compared = 0;
   #changed = 0;
+  #recovered = 0;
 
-  /** One item that was compared, and what of it is different. */
-  add(itemId: string, differences: readonly FieldDifference[]): void {
+  /** One item that was compared, and what of it is different. `isRecovered`: it had failed, and has no older data. */
+  add(itemId: string, differences: readonly FieldDifference[], isRecovered = false): void {
     this.#compared += 1;
+    if (isRecovered) this.#recovered += 1;
     if (differences.length > 0) this.#changed += 1;
     const counted = new Set<string>();
     for (const difference of differences) {
@@ -58,7 +62,7 @@ export class ChangeTally {
   /** The field that is different in most items first. */
   result(): Tally {
     const fields = [...this.#fields.values()].sort((a, b) => b.items - a.items || (a.field < b.field ? -1 : 1));
-    return { compared: this.#compared, changed: this.#changed, fields };
+    return { compared: this.#compared, changed: this.#changed, recovered: this.#recovered, fields };
   }
 
   #fieldOf(wanted: string): Field {

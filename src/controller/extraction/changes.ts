@@ -18,7 +18,7 @@ export interface ChangeParts extends CompareParts {
 /** A retry of items that failed makes another round, and then what was kept of the last one is out of date. */
 const keptSchema = tallySchema.extend({ round: z.int().min(1) });
 
-const NOTHING: Tally = { compared: 0, changed: 0, fields: [] };
+const NOTHING: Tally = { compared: 0, changed: 0, recovered: 0, fields: [] };
 
 type Extraction = JobRecord & { readonly extracts: string };
 
@@ -42,9 +42,9 @@ export class ChangeBook {
     const { jobId, extracts, counts } = job;
     const source = await this.#parts.ledger.job(extracts);
     const replaced = source?.replacedBy === jobId;
-    const answer = (state: ChangesAnswer['state'], { compared, changed, fields }: Tally): ChangesAnswer => ({
+    const answer = (state: ChangesAnswer['state'], { compared, changed, recovered, fields }: Tally): ChangesAnswer => ({
       ...{ job_id: jobId, extracts, state },
-      ...{ compared, total: counts.success, changed, failed: counts.failed, fields, replaced },
+      ...{ compared, total: counts.success, changed, failed: counts.failed, recovered, fields, replaced },
     });
     if (!isOver(job)) return answer('waiting', NOTHING);
     const running = this.#running.get(jobId);

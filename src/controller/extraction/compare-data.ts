@@ -38,8 +38,11 @@ export async function compareData(
     const ids = page.entries.map(({ itemId }) => itemId);
     const older = await itemsAlike(ledger, job.extracts, ids);
     const found = new Map<string, readonly FieldDifference[]>();
+    const recovered = new Set<string>();
     for (const item of page.entries) {
-      const [was, is] = [dataOf(older.get(item.itemId)), dataOf(item)];
+      const before = older.get(item.itemId);
+      if (hadFailed(before, item)) recovered.add(item.itemId);
+      const [was, is] = [recovered.has(item.itemId) ? null : dataOf(before), dataOf(item)];
       if (was?.sha256 === is?.sha256) continue;
       await reads.start((was?.size ?? 0) + (is?.size ?? 0), async () => {
         found.set(item.itemId, await differences(store, was, is));
@@ -47,11 +50,19 @@ export async function compareData(
     }
     await reads.idle();
     // In their order, so that the examples are the same each time.
-    for (const id of ids) tally.add(id, found.get(id) ?? []);
+    for (const id of ids) tally.add(id, found.get(id) ?? [], recovered.has(id));
     await clock.turn();
     after = page.next;
   } while (after !== null);
   return true;
+}
+
+/** Or has failed still; one that was recovered has the data of this re-extraction by now. */
+function hadFailed(older: ItemRecord | undefined, item: ItemRecord): boolean {
+  return (
+    older?.status === 'failed' ||
+    (older !== undefined && dataOf(older)?.key === dataOf(item)?.key && dataOf(item) !== null)
+  );
 }
 
 function dataOf(item: ItemRecord | undefined): StoredArtifact | null {

@@ -2,27 +2,29 @@ import { type AttemptRecord, type ItemRecord, otherVersion } from '../../domain/
 import type { JobRecord } from '../../domain/job.ts';
 import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import { itemsAlike } from './items-alike.ts';
+import { readsFrom } from './replace-results.ts';
+import { readsPageOf } from './same-page.ts';
 
 export type CurrentItems = Pick<ItemBook, 'item' | 'items' | 'itemsAt'>;
 
 /**
  * The items of a job with what stands for their data now: that of the re-extraction which replaced them, where it
- * succeeded, and their own otherwise. Pages, pictures and documents are always their own, and so is how they ended; but
+ * could read the page that the item still has, and their own otherwise. Pages, pictures and documents are always their own, and so is how they ended; but
  * the scraper and version told of the last attempt are those that the data come from.
  */
 export function currentItems(
   ledger: CurrentItems & Pick<JobBook, 'job'>,
-  job: Pick<JobRecord, 'jobId' | 'replacedBy' | keyof ScraperRef>,
+  job: Pick<JobRecord, 'jobId' | 'createdAt' | 'replacedBy' | keyof ScraperRef>,
 ): CurrentItems {
   const { jobId, replacedBy } = job;
   if (replacedBy === undefined) return ledger;
   let extraction: Promise<JobRecord | null> | null = null;
   const renewed = async (record: ItemRecord, newer: ItemRecord | null | undefined): Promise<ItemRecord> => {
-    if (newer?.status !== 'success' || !mayBeReplaced(record)) return record;
+    if (newer?.status !== 'success' || !mayBeReplaced(record) || !readsPageOf(newer, record)) return record;
     extraction ??= ledger.job(replacedBy);
     const by = await extraction;
-    // Deleted between two reads, and its data with it.
-    return by === null ? record : withNewData(record, newer, job, by);
+    // Deleted between two reads, and its data with it; or another job has its id by now.
+    return by === null || !readsFrom(by, job) ? record : withNewData(record, newer, job, by);
   };
   const replaced = async (records: readonly ItemRecord[]): Promise<readonly ItemRecord[]> => {
     const ids = records.filter(mayBeReplaced).map(({ itemId }) => itemId);
@@ -48,7 +50,7 @@ export function currentItems(
   };
 }
 
-/** Only what succeeded had a page to read, and success is final. */
+/** Failed items become successes before their data count (`recover-items.ts`). */
 function mayBeReplaced({ status }: ItemRecord): boolean {
   return status === 'success';
 }

@@ -1,4 +1,5 @@
 import type { JobRecord } from '../../domain/job.ts';
+import { replacementOf } from '../../domain/job-replacement.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 
@@ -13,7 +14,13 @@ export interface ReplaceParts {
   readonly clock: Clock;
 }
 
-/** Lets the data of a finished re-extraction stand for those of the job that it read. Said twice, it is done once. */
+/**
+ * Lets the data of a finished re-extraction stand for those of the job that it read. Said twice, it is done once.
+ *
+ * It may be deleted at the same moment. A deletion marks the re-extraction first, and then looks whether its data stand
+ * for others (`Remover`); here they are put in place first, and then we look for that mark. So one of the two sees the
+ * other at least: either the deletion is called off, or the older data are put back, or both.
+ */
 export async function replaceResults({ ledger, clock }: ReplaceParts, extractionJobId: string): Promise<ReplaceAnswer> {
   const extraction = await ledger.job(extractionJobId);
   if (extraction === null) return { kind: 'missing' };
@@ -30,19 +37,39 @@ export async function replaceResults({ ledger, clock }: ReplaceParts, extraction
     ofRound: extraction.round,
     ...(sourceCreatedAt === undefined ? {} : { sourceCreatedAt }),
   } as const;
-  const answer = await ledger.changeJob(extracts, event, clock.now());
+  const before = await ledger.job(extracts);
+  if (before === null) return refused(`the job ${extracts}, whose pages it read, is gone`);
+  const insteadOf = replacementOf(before);
+  const answer = await ledger.changeJob(extracts, { ...event, insteadOf }, clock.now());
   if (answer === 'missing') return refused(`the job ${extracts}, whose pages it read, is gone`);
-  return 'refused' in answer ? refused(answer.refused) : { kind: 'replaced', source: answer };
+  if ('refused' in answer) return refused(answer.refused);
+  const current = await ledger.job(extractionJobId);
+  if (current?.incarnation === extraction.incarnation && !current.removing) return { kind: 'replaced', source: answer };
+  const by = { by: extractionJobId, round: extraction.round };
+  await ledger.changeJob(extracts, { kind: 'withdraw-results', by, insteadOf }, clock.now());
+  return refused(`the job ${extractionJobId} is being deleted`);
 }
 
 /** Why a job must not be deleted; null if it may be. */
 export async function mayRemove(
-  job: Pick<JobRecord, 'jobId' | 'extracts'>,
+  job: Pick<JobRecord, 'jobId' | 'extracts' | 'sourceCreatedAt'>,
   ledger: Pick<JobBook, 'job'>,
 ): Promise<string | null> {
   const source = job.extracts === undefined ? null : await ledger.job(job.extracts);
-  if (source?.replacedBy !== job.jobId) return null;
+  if (source === null || !readsFrom(job, source)) return null;
+  if (source.recoveredFrom?.includes(job.jobId)) {
+    return `items of the job ${source.jobId} that had failed have their data from it: delete that job first`;
+  }
+  if (source.replacedBy !== job.jobId) return null;
   return `its data stand for those of the job ${source.jobId}: delete that one first, or replace its results by others`;
+}
+
+/** Whether a job read its pages from this one, and not from another that had its id before. */
+export function readsFrom(
+  { extracts, sourceCreatedAt }: Pick<JobRecord, 'extracts' | 'sourceCreatedAt'>,
+  source: Pick<JobRecord, 'jobId' | 'createdAt'>,
+): boolean {
+  return extracts === source.jobId && (sourceCreatedAt ?? source.createdAt) === source.createdAt;
 }
 
 function refused(because: string): ReplaceAnswer {

@@ -1,4 +1,6 @@
-import type { JobRecord, JobStatus } from '../../domain/job.ts';
+import { endedOf } from '../../domain/counts.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import type { JobStatus } from '../../domain/job-steps.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook, LedgerChange } from '../../ports/ledger.ts';
 import {
@@ -37,6 +39,8 @@ export class JobFeed {
   #isEnded = false;
   #hasNews = false;
   #isUrgent = false;
+  /** Since when the job is over and its end is held back for outcomes that have not arrived; by `elapsed()`. */
+  #heldSince: number | null = null;
   #emptySince: number;
   #lastSentAt: number;
   #sleeper: { readonly isOver: () => boolean; readonly wake: AbortController } | null = null;
@@ -81,7 +85,10 @@ export class JobFeed {
   }
 
   hear(change: Exclude<LedgerChange, { kind: 'fenced' }>): void {
-    if (change.kind === 'settled') this.#outcomes.add(change.items);
+    if (change.kind === 'settled') {
+      this.#outcomes.add(change.items);
+      this.#isUrgent ||= this.#heldSince !== null;
+    }
     if (change.kind === 'job') this.#isUrgent ||= this.#told !== null && isNewTo(this.#told, change.job);
     // The first batch begins the job. A first look may be under way, and have read what was before.
     if (change.kind === 'dispatched') this.#isUrgent ||= this.#told === null || this.#told.jobStatus === 'pending';
@@ -109,7 +116,7 @@ export class JobFeed {
       this.#keepAlive();
       await this.#pause(settings.tickMs, () => this.#isUrgent);
       const silentMs = clock.elapsed() - this.#lastSentAt;
-      const idleMs = Math.max(0, Math.min(settings.idleMs, settings.keepAliveMs - silentMs));
+      const idleMs = Math.max(0, Math.min(settings.idleMs, settings.keepAliveMs - silentMs, this.#holdMs()));
       await this.#pause(idleMs, () => this.#isUrgent || this.#hasNews);
     }
   }
@@ -157,17 +164,39 @@ export class JobFeed {
       return;
     }
     const now = tell(job, rates.perSecond(this.jobId), clock.now());
+    const ended = endedOf(job.counts);
+    // The first look is what the first watcher begins with.
+    if (told === null) {
+      this.#told = now;
+      this.#outcomes.restart(ended);
+      return;
+    }
+    const isEnd = now.end !== null && now.end.data !== told.end?.data;
+    const unheard = this.#outcomes.countUnheard(ended);
+    if (isEnd && unheard > 0 && this.#mayHold()) return;
+    this.#heldSince = null;
+    if (isEnd) this.#outcomes.writeOffUnheard();
     this.#told = now;
     const batch = this.#outcomes.take();
-    // The first look is what the first watcher begins with.
-    if (told === null) return;
-    const isEnd = now.end !== null && now.end.data !== told.end?.data;
     const events: FeedEvent[] = [];
     if (batch !== null) events.push(itemsEvent(this.jobId, batch.shown, batch.omitted));
     if (now.progress.data !== told.progress.data) events.push(now.progress);
     if (now.key !== told.key) events.push(now.status);
     if (now.end !== null && isEnd) events.push(now.end);
     if (events.length > 0) this.#send(events, isEnd);
+  }
+
+  /** Streams close with the end, so it waits for outcomes that are still on their way from another machine. */
+  #mayHold(): boolean {
+    this.#heldSince ??= this.#parts.clock.elapsed();
+    return this.#holdMs() > 0;
+  }
+
+  /** How much longer the end is held back; Infinity when it is not. */
+  #holdMs(): number {
+    const { clock, settings } = this.#parts;
+    if (this.#heldSince === null) return Number.POSITIVE_INFINITY;
+    return Math.max(0, this.#heldSince + settings.lateOutcomesMs - clock.elapsed());
   }
 
   #send(events: readonly FeedEvent[], isLast: boolean): void {
@@ -228,6 +257,8 @@ export interface JobFeedSettings {
   readonly keepAliveMs: number;
   /** How long it goes on when nobody watches, for those who come back. */
   readonly lingerMs: number;
+  /** How long the end of a job waits for outcomes that its counters include and that have not been heard of. */
+  readonly lateOutcomesMs: number;
   /** In one `items` event. */
   readonly maxOutcomes: number;
   readonly maxFrames: number;

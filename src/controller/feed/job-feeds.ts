@@ -74,11 +74,6 @@ export class JobFeeds {
     return stream(feed, watcher, answer, () => !isIn || this.#isClosed, leave);
   }
 
-  /** The job was deleted: the ledger does not tell. */
-  removed(jobId: string): void {
-    this.#feeds.get(jobId)?.hurry();
-  }
-
   /** Ends all streams; clients will come again, to whoever serves them then. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -132,6 +127,7 @@ export class JobFeeds {
         this.#feeds.get(event.jobId)?.hear(event);
         return;
       case 'manifest-written':
+      case 'job-removed':
         this.#feeds.get(event.jobId)?.hurry();
     }
   }
@@ -162,6 +158,8 @@ export const DEFAULT_FEED_SETTINGS: JobFeedsSettings = {
   idleMs: 5000,
   keepAliveMs: 15_000,
   lingerMs: 60_000,
+  // On AWS an idle controller asks for news once a second, and a busy machine takes its time.
+  lateOutcomesMs: 3000,
   maxOutcomes: 100,
   // Two minutes of ticks.
   maxFrames: 256,

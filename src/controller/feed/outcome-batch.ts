@@ -1,22 +1,51 @@
 import type { SettledItem } from '../../ports/ledger.ts';
 
-/** What was settled since it was last told: a bounded number of outcomes, failures before all others, and how many more. */
+/**
+ * What was settled since the last event: a bounded number of outcomes, failures before all others, and how many more.
+ * On a distributed ledger the job's counters can be ahead of the news of single outcomes, so both are compared.
+ */
 export class OutcomeBatch {
   readonly #max: number;
   #failed: SettledItem[] = [];
   #others: SettledItem[] = [];
   #seen = 0;
+  /** How many items have ended, by the job's counters as last read. */
+  #ended = 0;
+  /** Endings that were counted minus outcomes that were heard of. */
+  #ahead = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
+  /** Forgets everything so far: what comes is compared with a job in which `ended` items have ended. */
+  restart(ended: number): void {
+    this.take();
+    this.#ended = ended;
+    this.#ahead = 0;
+  }
+
   add(items: readonly SettledItem[]): void {
     this.#seen += items.length;
+    this.#ahead -= items.length;
     for (const item of items) {
       const kept = item.status === 'failed' ? this.#failed : this.#others;
       if (kept.length < this.#max) kept.push(item);
     }
+  }
+
+  /** Outcomes that the job's counters include and that have not been heard of: their news are still on the way, or lost. */
+  countUnheard(ended: number): number {
+    // A retry reopens failed items: they have not ended any more, and no outcome is missing because of that.
+    this.#ahead += Math.max(0, ended - this.#ended);
+    this.#ended = ended;
+    return Math.max(0, this.#ahead);
+  }
+
+  /** Gives up on outcomes that have not been heard of: they are counted among those left out. */
+  writeOffUnheard(): void {
+    this.#seen += Math.max(0, this.#ahead);
+    this.#ahead = 0;
   }
 
   /** Null when there is nothing to tell. */

@@ -119,6 +119,9 @@ export function emfReporter({ events, standing, write, clock, everyMs }: EmfPart
       case 'fenced':
         add('fenced', 1);
         return;
+      case 'returned':
+        if (typeof event.because === 'object') errors += 1;
+        return;
       case 'engine-error':
         errors += 1;
     }

@@ -48,6 +48,9 @@ export function countEvents(events: EventStream, registry: Registry): { flush():
       case 'engine-error':
         errors.inc();
         return;
+      case 'returned':
+        if (typeof event.because === 'object') errors.inc();
+        return;
       case 'reaped':
         leases.inc(event.leases);
         lost.inc(event.queued);

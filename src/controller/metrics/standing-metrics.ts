@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import { pendingOf } from '../../domain/counts.ts';
-import { JOB_STATUSES } from '../../domain/job.ts';
+import { JOB_STATUSES } from '../../domain/job-steps.ts';
 import { LANES } from '../../domain/lane.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';

@@ -21,12 +21,14 @@ export interface Rules {
   /** Statuses that the scraper takes for normal. A challenge is none of them, whatever its status. */
   readonly expectStatus: readonly number[];
   readonly now: number;
+  /** The longest pause that an answer may ask for. */
+  readonly maxRetryAfterMs: number;
 }
 
 /** Why this answer is not what was asked for; null when it may be. First what the answer says, then its status. */
 export function classify({ head, text }: Answered, rules: Rules): Failure | null {
   const { status, headers } = head;
-  const hint = retryAfterMs(headers['retry-after'], rules.now);
+  const hint = retryAfterMs(headers['retry-after'], rules.now, rules.maxRetryAfterMs);
   const say = (type: FailureType, what: string) =>
     failure(type, `${what} (${status}, ${head.url})`, { retryAfterMs: hint });
 
@@ -101,7 +103,10 @@ function byStatus(status: number, hint: number | null, text: () => string, say: 
   if (status === 429) return say('rate_limited', 'the server says that we ask too often');
   if (status === 408) return say('timeout', 'the server waited too long for the request');
   if (status >= 500) return byServerError(status, hint, text, say);
-  if (status >= 400) return say('navigation_failed', 'the server refused the request');
+  // 425: the server would not answer a request sent so early in the connection; the same one later is fine.
+  if (status === 425) return say('navigation_failed', 'the server asks us to send the request again');
+  // The site has no use for a request like ours (any more): the same one would be refused again.
+  if (status >= 400) return say('structure_changed', 'the server does not accept the request');
   return say('navigation_failed', 'the server sent us on, but did not say where');
 }
 

@@ -1,11 +1,12 @@
 import type { z } from 'zod';
-import { failure } from '../../domain/failure.ts';
+import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { checkFacts, defineScraper, type ScraperFacts } from '../define-scraper.ts';
 import type { Reader } from '../extract/reader.ts';
 import { StoredPage } from '../extract/stored-page.ts';
-import { dataArtifact, extractPage, jsonArtifact } from '../extract-page.ts';
+import { dataArtifact, extractPage, type PageParser } from '../extract-page.ts';
 import { fail } from '../scrape-failure.ts';
-import type { ProducedArtifact, ScrapeContext, ScrapeLog, ScrapeResult, Scraper } from '../scraper.ts';
+import type { ProducedArtifact, ScrapeContext, ScrapeFacts, ScrapeLog, ScrapeResult, Scraper } from '../scraper.ts';
+import { thrownFailure } from '../thrown-failure.ts';
 import { compileHosts } from './allowed-hosts.ts';
 import { HttpClient } from './http-client.ts';
 import { identityOf } from './identity.ts';
@@ -14,16 +15,26 @@ import { onPage } from './page-fingerprint.ts';
 import { compileSigns, type Signs } from './signs.ts';
 import type { WebDocument } from './web-document.ts';
 
-export interface HttpScraperDefinition<Input extends z.ZodType, Output extends z.ZodType> extends ScraperFacts<Input> {
-  readonly output: Output;
+interface HttpFacts<Input extends z.ZodType> extends ScraperFacts<Input> {
   /** Requests elsewhere are refused, redirects too. `example.gov` is that host alone; `*.example.gov` is all below it. */
   readonly hosts: readonly string[];
   readonly limits?: { readonly pageBytes?: number; readonly documentBytes?: number };
   /** Texts by which this site says that it blocks us, is down, or has nothing: looked for in every answer. */
   readonly signs?: Signs;
+}
+
+export interface HttpScraperDefinition<Input extends z.ZodType, Output extends z.ZodType> extends HttpFacts<Input> {
+  readonly output: Output;
   scrape(context: HttpScrapeContext<z.output<Input>>): Promise<HttpScrapeResult<z.input<Output>>>;
   /** Makes the data of the page, and of nothing else, so that a newer one can be run over what was kept. */
   parse?(stored: { readonly page: PageToParse; readonly input: z.output<Input> }): z.input<Output>;
+}
+
+/** Keeps pages and extracts nothing: a later version with `output` and `parse` can read what was kept. */
+export interface PageScraperDefinition<Input extends z.ZodType> extends HttpFacts<Input> {
+  readonly output?: undefined;
+  readonly parse?: undefined;
+  scrape(context: HttpScrapeContext<z.output<Input>>): Promise<HttpScrapeResult<undefined>>;
 }
 
 /** A page just fetched, or one that was kept: its text and where it came from. */
@@ -51,20 +62,25 @@ const MIB = 1 << 20;
 /** The largest pages of counties that we know have some MiB; what is larger is a mistake, or an attack. */
 const DEFAULT_LIMITS = { pageBytes: 8 * MIB, documentBytes: 100 * MIB };
 
-/** A scraper that asks for pages and reads them, without a browser. */
+/** A scraper that asks for pages and reads them, without a browser. Without `output` it keeps the pages, unread. */
 export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodType>(
   definition: HttpScraperDefinition<Input, Output>,
+): Scraper;
+export function defineHttpScraper<Input extends z.ZodType>(definition: PageScraperDefinition<Input>): Scraper;
+export function defineHttpScraper<Input extends z.ZodType>(
+  definition: HttpScraperDefinition<Input, z.ZodType> | PageScraperDefinition<Input>,
 ): Scraper {
-  const { id, name, version, description, input, output, hosts } = definition;
+  const { id, name, version, description, input, hosts, output = null } = definition;
   const signs = compileSigns(definition.signs ?? {});
   checkFacts(definition);
+  const parser = parserOf(definition);
   const allowsHost = compileHosts(hosts);
   const limits = { ...DEFAULT_LIMITS, ...definition.limits };
-  const parse = definition.parse?.bind(definition);
   return defineScraper({
     ...{ id, name, version, description, input, output, hosts },
     kind: 'http',
     lane: 'http',
+    metadata: true,
     async scrape(context): Promise<ScrapeResult> {
       const { tools, policy, itemId, signal } = context;
       const log = logOf(context);
@@ -72,42 +88,80 @@ export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodT
         ...{ tools: { ...tools, log }, limits, signs, allowsHost, signal },
         identity: identityOf(context),
         timeouts: policy.timeouts,
+        maxRetryAfterMs: policy.retries.max_retry_after_seconds * 1000,
         now: () => context.now(),
         draft: () => context.draft(),
       });
       const sleep = (ms: number) => context.sleep(ms);
       const given = { input: context.input, http, log, itemId, signal, sleep };
-      const result = await onPage(
-        () => http.lastPage,
-        () => definition.scrape(given),
-      );
-      if (typeof result !== 'object' || result === null) {
-        const message = `scrape returned ${result === null ? 'null' : typeof result}: it must return { html, data }`;
-        return { kind: 'failed', failure: failure('unexpected', message) };
+      let page: PageToParse | null = null;
+      const fetched: ProducedArtifact[] = [];
+      try {
+        const result = checkReturned(
+          await onPage(
+            () => http.lastPage,
+            () => definition.scrape(given),
+          ),
+        );
+        page = pageOf(result.html, http);
+        // Before anything is made of it: what cannot be read today is what will have to be read again.
+        if (page !== null && policy.results.keep_html) fetched.push(htmlArtifact(page));
+        if (result.document) fetched.push(documentArtifact(result.document));
+        const data = await onPage(
+          () => page ?? http.lastPage,
+          () => dataOf(parser, output, result.data, page, context.input),
+        );
+        return { kind: 'scraped', artifacts: [...fetched, ...data], facts: factsOf(context, page, http) };
+      } catch (error) {
+        // Not the item's failure.
+        if (error instanceof StorageTrouble) throw error;
+        const facts = factsOf(context, page, http);
+        return { kind: 'failed', failure: thrownFailure(error), artifacts: fetched, facts };
       }
-      const page = pageOf(result.html, http);
-      const kept = await onPage(
-        () => page ?? http.lastPage,
-        () => {
-          const isParsed = result.data === undefined && parse;
-          return dataArtifact(output, isParsed ? parse({ page: toParse(page), input: context.input }) : result.data);
-        },
-      );
-
-      const artifacts: ProducedArtifact[] = [];
-      if (page !== null && policy.results.keep_html) artifacts.push(htmlArtifact(page));
-      artifacts.push(kept);
-      artifacts.push(jsonArtifact('metadata', metadataOf(context, { id, version }, page, http)));
-      if (result.document) artifacts.push(documentArtifact(result.document));
-      return { kind: 'scraped', artifacts };
     },
-    extract: parse ? (stored) => extractPage({ output, parse }, stored) : null,
+    extract: parser && ((stored) => extractPage(parser, stored)),
   });
+}
+
+function parserOf<Input extends z.ZodType>(
+  definition: HttpScraperDefinition<Input, z.ZodType> | PageScraperDefinition<Input>,
+): PageParser<Input> | null {
+  const { id, output } = definition;
+  const parse = definition.parse?.bind(definition);
+  if (parse === undefined) return null;
+  // Not all scrapers are type-checked.
+  if (output === undefined) throw new Error(`${id}: parse needs an output schema, which says what it makes`);
+  return { output, parse };
+}
+
+function checkReturned<Result>(result: Result): NonNullable<Result> {
+  if (typeof result === 'object' && result !== null) return result;
+  const got = result === null ? 'null' : typeof result;
+  return fail('unexpected', `scrape returned ${got}: it must return { html, data }`);
+}
+
+/** The data as one artifact; none for a scraper that keeps pages only. */
+function dataOf<Input extends z.ZodType>(
+  parser: PageParser<Input> | null,
+  output: z.ZodType | null,
+  data: unknown,
+  page: PageToParse | null,
+  input: z.output<Input>,
+): readonly ProducedArtifact[] {
+  if (output !== null) {
+    const isParsed = data === undefined && parser !== null;
+    return [dataArtifact(output, isParsed ? parser.parse({ page: toParse(page), input }) : data)];
+  }
+  if (data !== undefined) fail('invalid_output', 'scrape returned data, and the scraper has no output schema for it');
+  if (page === null) fail('invalid_output', 'scrape returned no page, and the scraper has no output schema for data');
+  return [];
 }
 
 /** A text that the scraper made itself counts as a page from where it was last. */
 function pageOf(html: PageToParse | string | null | undefined, { lastPage }: HttpClient): PageToParse | null {
   if (typeof html === 'string') return new StoredPage(html, lastPage?.url ?? 'about:blank');
+  // Not all scrapers are type-checked.
+  if (html && typeof html.body !== 'string') fail('unexpected', 'the html is neither a page nor a text');
   return html ?? null;
 }
 
@@ -115,22 +169,25 @@ function toParse(page: PageToParse | null): PageToParse {
   return page ?? fail('unexpected', 'the scraper returned neither data nor a page to parse');
 }
 
-function metadataOf(
-  { jobId, itemId, input, tryNumber, identity, now }: Omit<ScrapeContext, 'input'> & { readonly input: unknown },
-  scraper: { readonly id: string; readonly version: string },
+/** What goes into `metadata.json` beside what the engine itself knows of the attempt. */
+function factsOf(
+  {
+    input,
+    tryNumber,
+    identity,
+    now,
+  }: Pick<ScrapeContext, 'tryNumber' | 'identity' | 'now'> & {
+    readonly input: unknown;
+  },
   kept: PageToParse | null,
   { lastPage, requests }: HttpClient,
-): object {
+): ScrapeFacts {
   const page = kept instanceof Page ? kept : lastPage;
   return {
-    job_id: jobId,
-    item_id: itemId,
-    scraper_id: scraper.id,
-    scraper_version: scraper.version,
     input,
     url: page?.url ?? null,
     status: page?.status ?? null,
-    fetched_at: new Date(page?.fetchedAt ?? now()).toISOString(),
+    fetched_at: page === null && requests.count === 0 ? null : new Date(page?.fetchedAt ?? now()).toISOString(),
     try: tryNumber,
     identity,
     request_count: requests.count,

@@ -38,6 +38,7 @@ export interface ClientParts {
   readonly tools: ScrapeTools;
   readonly identity: Identity;
   readonly timeouts: Policy['timeouts'];
+  readonly maxRetryAfterMs: number;
   readonly limits: { readonly pageBytes: number; readonly documentBytes: number };
   readonly signs: CompiledSigns;
   readonly allowsHost: (host: string) => boolean;
@@ -164,17 +165,18 @@ export class HttpClient {
   }
 
   #judge(answer: WebAnswer, text: () => string, { expectStatus = [] }: GetOptions): void {
-    const found = classify({ head: answer, text }, { signs: this.#parts.signs, expectStatus, now: this.#parts.now() });
+    const { signs, maxRetryAfterMs, now } = this.#parts;
+    const found = classify({ head: answer, text }, { signs, expectStatus, now: now(), maxRetryAfterMs });
     if (found === null) return;
     this.#tellGate(found, answer.url);
     throw seenOn({ body: text() }, new ScrapeFailure(found));
   }
 
   /** All items of this process hold back, not only the one that was told. */
-  #tellGate({ type, retryAfterMs }: Failure, url: string): void {
+  #tellGate({ type, retryAfterMs, message }: Failure, url: string): void {
     if ((type !== 'rate_limited' && type !== 'blocked') || retryAfterMs === null) return;
     const host = URL.parse(url)?.host;
-    if (host !== undefined) this.#parts.tools.gate.hold(host, retryAfterMs);
+    if (host !== undefined) this.#parts.tools.gate.hold(host, retryAfterMs, message);
   }
 
   #getting(url: string, { query = {} }: GetOptions): PageRequest {

@@ -33,7 +33,7 @@ export default defineHttpScraper({
     return { html: page };
   },
 
-  // Apart from scrape, so that it can be run again over stored pages without a request.
+  // Separate from scrape: if it fails the page is kept, and a repaired version can read it without a request.
   parse({ page, input }) {
     const data = {
       parcel: page.text('#parcel'),

@@ -5,6 +5,7 @@ import { allItems, givenJob, takeOut } from '../../contract/ledger/hands.ts';
 import { operationOf } from '../../support/aws/aws-operation.ts';
 import { jsonAnswer, type Relaying } from '../../support/aws/relay.ts';
 import { NOW, newItems, newJob } from '../../support/builders.ts';
+import { deleteJob } from '../../support/delete-job.ts';
 import { OwnClock, openLedgerRoom } from './ledger-room.ts';
 
 const room = openLedgerRoom();
@@ -47,7 +48,7 @@ async function leaveGarbage(jobId: string): Promise<void> {
   const troubles: string[] = [];
   const onTrouble = (where: string) => troubles.push(where);
   const remover = await room.open({ onTrouble }, inTrouble().relaying);
-  assert.equal(await remover.ledger.removeJob(jobId), true);
+  assert.equal(await deleteJob(remover.ledger, jobId), true);
   assert.deepEqual(troubles, ['removal of rows']);
   assert.ok((await room.rows()).length > 2);
 }
@@ -72,7 +73,7 @@ for (const operation of ['BatchWriteItem', 'TransactWriteItems']) {
 
     assert.equal((await ledger.createJob(newJob({ jobId: 'slept' }), newItems(150), NOW)).kind, 'created');
     assert.equal((await allItems(ledger, 'slept')).length, 150);
-    await ledger.removeJob('slept');
+    await deleteJob(ledger, 'slept');
     assert.deepEqual(await room.rows(), []);
   });
 }
@@ -104,7 +105,7 @@ test('a job that is just being made is not swept', async () => {
   clock.jump(2 * HOUR);
   await sweeper.sweep();
   assert.equal((await allItems(ledger, 'young')).length, 150);
-  await ledger.removeJob('young');
+  await deleteJob(ledger, 'young');
 });
 
 test('what a removal had to leave is swept without waiting, by two at once, and again after trouble', async () => {
@@ -121,6 +122,55 @@ test('what a removal had to leave is swept without waiting, by two at once, and 
   assert.deepEqual(await room.rows(), []);
   assert.deepEqual(troubles, ['removal of rows']);
 });
+
+test('a draft is swept an hour after the last items were added to it, and not before', async () => {
+  const clock = new OwnClock();
+  const { ledger } = await room.open({ clock });
+  const sweeper = await room.open({ clock });
+  const draft = await ledger.draftJob();
+  await draft.add(0, newItems(150));
+  for (const from of [150, 151, 152]) {
+    clock.jump(0.7 * HOUR);
+    await draft.add(from, newItems(1, { prefix: `later-${from}` }));
+    await sweeper.sweep();
+  }
+  assert.equal((await draft.items(0, 1000)).length, 100);
+  clock.jump(1.1 * HOUR);
+  await sweeper.sweep();
+  assert.deepEqual(await room.rows(), []);
+  await assert.rejects(draft.add(153, newItems(1, { prefix: 'late' })), StorageTrouble);
+  await assert.rejects(draft.commit(newJob({ jobId: 'late' }), NOW), StorageTrouble);
+  await draft.drop();
+  assert.equal(await ledger.job('late'), null);
+  assert.deepEqual(await room.rows(), []);
+});
+
+for (const operation of ['BatchWriteItem', 'TransactWriteItems']) {
+  test(`a draft whose maker slept for hours before its ${operation} leaves nothing`, async () => {
+    const { relaying, reached, resume } = suspendedAt(operation);
+    const clock = new OwnClock();
+    const { ledger } = await room.open({ clock }, relaying);
+    const making = (async () => {
+      const draft = await ledger.draftJob();
+      try {
+        await draft.add(0, newItems(150));
+        clock.jump(0.2 * HOUR);
+        await draft.add(150, newItems(1, { prefix: 'q' }));
+        await draft.commit(newJob({ jobId: 'slept' }), NOW);
+      } finally {
+        await draft.drop();
+      }
+    })();
+    const refused = assert.rejects(making, StorageTrouble);
+    await reached;
+    const sweeper = await room.open({ clock: new OwnClock({ now: clock.now() + 2 * HOUR }) });
+    await sweeper.sweep();
+    resume();
+    await refused;
+    assert.equal(await ledger.job('slept'), null);
+    assert.deepEqual(await room.rows(), []);
+  });
+}
 
 test('a ledger that listens sweeps every hour, until it is closed', async () => {
   const clock = new OwnClock();

@@ -1,5 +1,5 @@
 import { after, before } from 'node:test';
-import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { type AwsClients, openAwsClients } from '../../../src/adapters/aws/clients.ts';
 import { type DynamoLedgerParts, openDynamoLedger } from '../../../src/adapters/aws/ledger.ts';
 import { provisionTable } from '../../../src/adapters/aws/provision/table.ts';
@@ -16,6 +16,8 @@ export interface LedgerRoom {
   open(parts?: Partial<DynamoLedgerParts>, relaying?: Relaying): Promise<ReturnType<typeof openDynamoLedger>>;
   /** Keys of all rows but those of news, as `pk sk`. */
   rows(): Promise<readonly string[]>;
+  /** Gives the marks of reopened items the names that an older version gave them, a row for each retry. */
+  renameMarks(): Promise<void>;
 }
 
 export function openLedgerRoom(): LedgerRoom {
@@ -56,6 +58,15 @@ export function openLedgerRoom(): LedgerRoom {
       const { Items = [] } = await connect(url).send(new ScanCommand({ TableName: TABLE, ConsistentRead: true }));
       const names = Items.map((row) => `${row['pk']?.S} ${row['sk']?.S}`);
       return names.filter((name) => !name.startsWith('NEWS#'));
+    },
+    async renameMarks() {
+      const dynamo = connect(url);
+      const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: TABLE, ConsistentRead: true }));
+      for (const { pk, sk, items } of Items) {
+        if (sk?.S !== 'R#' || pk === undefined || items === undefined) continue;
+        await dynamo.send(new PutItemCommand({ TableName: TABLE, Item: { pk, sk: { S: `R#${clock.id()}` }, items } }));
+        await dynamo.send(new DeleteItemCommand({ TableName: TABLE, Key: { pk, sk } }));
+      }
     },
   };
 }

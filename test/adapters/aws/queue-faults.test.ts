@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startSqsInTime } from '../../support/aws/sqs-in-time.ts';
+import { roomFor } from '../../support/room.ts';
 import {
   type Call,
   entriesOf,
@@ -43,7 +44,7 @@ test('of a batch that is taken in part, the rest is sent again, and only what ca
     calls('SendMessageBatchCommand').map((input) => entriesOf(input).length),
     [10, 1],
   );
-  const there = idsOf(await queue.receive('http', 20, HIDE_MS, NEVER));
+  const there = idsOf(await queue.receive('http', roomFor(20), HIDE_MS, NEVER));
   assert.deepEqual(there.sort(), ['b-0', 'b-1', 'b-2', 'b-3', 'b-4', 'b-6', 'b-7', 'b-8', 'b-9']);
   assert.deepEqual(troubles.length, 1);
 });
@@ -86,7 +87,7 @@ test('what was sent and never confirmed is refused, and its message is there all
   const { queue, meddle } = await openQueue(emulator);
   meddle('SendMessageBatchCommand', loseReply);
   assert.deepEqual(await queue.send(refs(3)), { refused: refs(3) });
-  assert.deepEqual(idsOf(await queue.receive('http', 10, HIDE_MS, NEVER)), ['b-0', 'b-1', 'b-2']);
+  assert.deepEqual(idsOf(await queue.receive('http', roomFor(10), HIDE_MS, NEVER)), ['b-0', 'b-1', 'b-2']);
 });
 
 test('a reply that is lost on the wire makes a message come twice, and both can be acknowledged', async () => {
@@ -106,7 +107,7 @@ test('a reply that is lost on the wire makes a message come twice, and both can 
   );
   assert.deepEqual(await queue.send(refs(1)), { refused: [] });
   assert.equal(attempts, 2);
-  const twice = await queue.receive('http', 10, HIDE_MS, NEVER);
+  const twice = await queue.receive('http', roomFor(10), HIDE_MS, NEVER);
   assert.deepEqual(idsOf(twice), ['b-0', 'b-0']);
   await queue.ack(receiptsOf(twice));
   assert.deepEqual((await queue.depth())[0], { lane: 'http', waiting: 0, delivered: 0 });
@@ -115,7 +116,9 @@ test('a reply that is lost on the wire makes a message come twice, and both can 
 test('an acknowledgement that fails is made again; one that never succeeds is reported, and nobody waits for it', async () => {
   const { clock, queue, meddle, troubles } = await openQueue(emulator);
   await queue.send(refs(4));
-  const [once = '', never = '', stale = '', good = ''] = receiptsOf(await queue.receive('http', 4, HIDE_MS, NEVER));
+  const [once = '', never = '', stale = '', good = ''] = receiptsOf(
+    await queue.receive('http', roomFor(4), HIDE_MS, NEVER),
+  );
   const tries = new Map<string, number>();
   meddle(
     'DeleteMessageBatchCommand',
@@ -130,13 +133,13 @@ test('an acknowledgement that fails is made again; one that never succeeds is re
   assert.deepEqual([...tries.values()], [2, 3, 1, 1]);
   assert.deepEqual(troubles, ['the http queue: acknowledging: SQS did not take an entry: InternalError, no word why']);
   emulator.advance(HIDE_MS);
-  assert.deepEqual(idsOf(await queue.receive('http', 10, HIDE_MS, NEVER)).sort(), ['b-1', 'b-2']);
+  assert.deepEqual(idsOf(await queue.receive('http', roomFor(10), HIDE_MS, NEVER)).sort(), ['b-1', 'b-2']);
 });
 
 test('an acknowledgement whose reply was lost is reported, and does not keep the next ones', async () => {
   const { queue, meddle, troubles } = await openQueue(emulator);
   await queue.send(refs(2));
-  const [one = '', two = ''] = receiptsOf(await queue.receive('http', 2, HIDE_MS, NEVER));
+  const [one = '', two = ''] = receiptsOf(await queue.receive('http', roomFor(2), HIDE_MS, NEVER));
   meddle('DeleteMessageBatchCommand', loseReply);
   await queue.ack([one]);
   await queue.ack([two]);
@@ -147,7 +150,7 @@ test('an acknowledgement whose reply was lost is reported, and does not keep the
 test('a bad receipt among many does not keep the others from being extended or given back', async () => {
   const { queue, troubles } = await openQueue(emulator);
   await queue.send(refs(15));
-  const receipts = receiptsOf(await queue.receive('http', 15, HIDE_MS, NEVER));
+  const receipts = receiptsOf(await queue.receive('http', roomFor(15), HIDE_MS, NEVER));
   const withBad = ['http:1:no-such-handle', 'nonsense', 'dns:1:handle', '', ...receipts];
   await queue.extend(withBad, 2 * HIDE_MS);
   emulator.advance(HIDE_MS);
@@ -165,7 +168,7 @@ test('a receiver outlives a queue that does not answer, and asks ever more seldo
     askedAt.push(clock.elapsed());
     return calls('ReceiveMessageCommand').length <= 12 ? Promise.reject(new Error('throttled')) : go();
   });
-  assert.deepEqual(idsOf(await inTime(clock, queue.receive('http', 1, HIDE_MS, NEVER))), ['b-0']);
+  assert.deepEqual(idsOf(await inTime(clock, queue.receive('http', roomFor(1), HIDE_MS, NEVER))), ['b-0']);
   assert.equal(troubles.length, 12);
   const pauses = askedAt.slice(1).map((at, index) => at - (askedAt[index] ?? 0));
   for (const [index, pause] of pauses.entries()) {
@@ -180,14 +183,14 @@ test('a receiver that has its first ten does not lose them when the next request
   meddle('ReceiveMessageCommand', ({ input: { WaitTimeSeconds }, go }) =>
     WaitTimeSeconds === 0 ? Promise.reject(new Error('throttled')) : go(),
   );
-  assert.equal((await queue.receive('http', 20, HIDE_MS, NEVER)).length, 10);
+  assert.equal((await queue.receive('http', roomFor(20), HIDE_MS, NEVER)).length, 10);
 });
 
 test('whoever is told to stop while the queue does not answer stops at once', async () => {
   const { clock, queue, meddle } = await openQueue(emulator);
   meddle('ReceiveMessageCommand', () => Promise.reject(new Error('throttled')));
   const stop = new AbortController();
-  const waiting = queue.receive('http', 1, HIDE_MS, stop.signal);
+  const waiting = queue.receive('http', roomFor(1), HIDE_MS, stop.signal);
   while (clock.sleepers === 0) await clock.turn();
   stop.abort();
   assert.deepEqual(await waiting, []);
@@ -206,13 +209,13 @@ test('a message that was on its way to somebody who stopped is given back at onc
     return answer;
   });
   const stop = new AbortController();
-  const stopped = queue.receive('http', 1, 1000 * HIDE_MS, stop.signal);
+  const stopped = queue.receive('http', roomFor(1), 1000 * HIDE_MS, stop.signal);
   await delivered.promise;
   stop.abort();
   assert.deepEqual(await stopped, [], 'it does not wait for what is on its way');
   assert.equal((await queue.depth())[0]?.delivered, 1);
   arrives.resolve();
-  assert.deepEqual(idsOf(await queue.receive('http', 1, HIDE_MS, NEVER)), ['b-0']);
+  assert.deepEqual(idsOf(await queue.receive('http', roomFor(1), HIDE_MS, NEVER)), ['b-0']);
   assert.equal(clock.sleepers, 0, 'no timer is left');
 });
 
@@ -224,7 +227,7 @@ test('whoever is told to stop between two requests takes nothing of the first wi
     if (WaitTimeSeconds === 0) stop.abort();
     return go();
   });
-  assert.deepEqual(await queue.receive('http', 20, HIDE_MS, stop.signal), []);
+  assert.deepEqual(await queue.receive('http', roomFor(20), HIDE_MS, stop.signal), []);
   assert.deepEqual((await queue.depth())[0], { lane: 'http', waiting: 20, delivered: 0 });
 });
 
@@ -240,7 +243,7 @@ test('a long poll of somebody who stopped is cut when nothing came in a moment',
     }
   });
   const stop = new AbortController();
-  const stopped = queue.receive('http', 1, HIDE_MS, stop.signal);
+  const stopped = queue.receive('http', roomFor(1), HIDE_MS, stop.signal);
   await queue.depth();
   stop.abort();
   assert.deepEqual(await stopped, []);
@@ -260,7 +263,7 @@ test('closing waits until what was on its way to somebody who stopped is given b
     return answer;
   });
   const stop = new AbortController();
-  const stopped = queue.receive('http', 1, 1000 * HIDE_MS, stop.signal);
+  const stopped = queue.receive('http', roomFor(1), 1000 * HIDE_MS, stop.signal);
   await delivered.promise;
   stop.abort();
   const closing = tracked(queue.close());
@@ -276,7 +279,7 @@ test('closing waits until what was on its way to somebody who stopped is given b
 test('closing waits for acknowledgements, and for what is hidden longer while nobody waits for that', async () => {
   const { clock, queue, meddle } = await openQueue(emulator);
   await queue.send(refs(2));
-  const [one = '', two = ''] = receiptsOf(await queue.receive('http', 2, HIDE_MS, NEVER));
+  const [one = '', two = ''] = receiptsOf(await queue.receive('http', roomFor(2), HIDE_MS, NEVER));
   const answered = Promise.withResolvers<void>();
   for (const operation of ['DeleteMessageBatchCommand', 'ChangeMessageVisibilityBatchCommand'] as const) {
     meddle(operation, async ({ go }) => {
@@ -311,7 +314,7 @@ test('closing takes a second and a half at the most, and no time at all when not
 test('a long poll of somebody who stopped is over when closing is, and its client can go', async () => {
   const { clock, queue } = await openQueue(emulator);
   const stop = new AbortController();
-  const stopped = queue.receive('http', 1, HIDE_MS, stop.signal);
+  const stopped = queue.receive('http', roomFor(1), HIDE_MS, stop.signal);
   await queue.depth();
   stop.abort();
   const closing = tracked(queue.close());

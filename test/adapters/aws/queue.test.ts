@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { openSqsQueue } from '../../../src/adapters/aws/work-queue.ts';
 import { startSqsInTime } from '../../support/aws/sqs-in-time.ts';
+import { roomFor } from '../../support/room.ts';
 import { entriesOf, HIDE_MS, idsOf, NEVER, type Opened, openQueue, receiptsOf, refs } from './queue-support.ts';
 
 const HOUR_MS = 3_600_000;
@@ -15,7 +16,7 @@ test('a thousand messages, sent, received and acknowledged in tens, cost three h
   await queue.send(refs(1000));
   const seen = new Set<string>();
   while (seen.size < 1000) {
-    const deliveries = await queue.receive('http', 10, HIDE_MS, NEVER);
+    const deliveries = await queue.receive('http', roomFor(10), HIDE_MS, NEVER);
     for (const id of idsOf(deliveries)) seen.add(id);
     await queue.ack(receiptsOf(deliveries));
   }
@@ -33,7 +34,7 @@ test('a thousand messages, sent, received and acknowledged in tens, cost three h
 test('acknowledgements that come one by one share requests, and one that comes alone does not wait', async () => {
   const { clock, queue, calls } = await openQueue(emulator);
   await queue.send(refs(31));
-  const receipts = receiptsOf(await queue.receive('http', 31, HIDE_MS, NEVER));
+  const receipts = receiptsOf(await queue.receive('http', roomFor(31), HIDE_MS, NEVER));
   const [alone = '', ...others] = receipts;
   await queue.ack([alone]);
   assert.equal(clock.sleepers, 0);
@@ -45,7 +46,7 @@ test('acknowledgements that come one by one share requests, and one that comes a
 test('while a request is under way the next ones gather, and go when it is answered', async () => {
   const { clock, queue, calls, meddle } = await openQueue(emulator);
   await queue.send(refs(5));
-  const receipts = receiptsOf(await queue.receive('http', 5, HIDE_MS, NEVER));
+  const receipts = receiptsOf(await queue.receive('http', roomFor(5), HIDE_MS, NEVER));
   const answered = Promise.withResolvers<void>();
   meddle('DeleteMessageBatchCommand', async ({ go }) => {
     await answered.promise;
@@ -69,7 +70,7 @@ test('while a request is under way the next ones gather, and go when it is answe
 test('a request that hangs does not hold the next ones up for longer than a moment', async () => {
   const { clock, queue, calls, meddle } = await openQueue(emulator);
   await queue.send(refs(2));
-  const [one = '', two = ''] = receiptsOf(await queue.receive('http', 2, HIDE_MS, NEVER));
+  const [one = '', two = ''] = receiptsOf(await queue.receive('http', roomFor(2), HIDE_MS, NEVER));
   const answered = Promise.withResolvers<void>();
   meddle('DeleteMessageBatchCommand', async ({ input, go }) => {
     if (calls('DeleteMessageBatchCommand')[0] === input) await answered.promise;
@@ -86,7 +87,7 @@ test('a request that hangs does not hold the next ones up for longer than a mome
 
 test('an empty queue costs one long poll, however much is asked for', async () => {
   const { queue, calls } = await openQueue(emulator);
-  const waiting = queue.receive('http', 100, HIDE_MS, NEVER);
+  const waiting = queue.receive('http', roomFor(100), HIDE_MS, NEVER);
   await queue.depth();
   assert.deepEqual(
     calls('ReceiveMessageCommand').map(({ WaitTimeSeconds }) => WaitTimeSeconds),
@@ -99,7 +100,7 @@ test('an empty queue costs one long poll, however much is asked for', async () =
 test('a full queue gives as much as is asked for, and no more', async () => {
   const { queue, calls } = await openQueue(emulator);
   await queue.send(refs(100));
-  assert.equal((await queue.receive('http', 32, HIDE_MS, NEVER)).length, 32);
+  assert.equal((await queue.receive('http', roomFor(32), HIDE_MS, NEVER)).length, 32);
   assert.deepEqual(
     calls('ReceiveMessageCommand').map(({ WaitTimeSeconds, MaxNumberOfMessages }) => [
       WaitTimeSeconds,
@@ -112,21 +113,21 @@ test('a full queue gives as much as is asked for, and no more', async () => {
       [0, 2],
     ],
   );
-  assert.equal((await queue.receive('http', 1000, HIDE_MS, NEVER)).length, 68);
+  assert.equal((await queue.receive('http', roomFor(1000), HIDE_MS, NEVER)).length, 68);
 });
 
 test('a long poll that brings nothing is followed by the next', async () => {
   const { queue, calls, meddle } = await openQueue(emulator);
   await queue.send(refs(1));
   meddle('ReceiveMessageCommand', ({ go }) => (calls('ReceiveMessageCommand').length < 4 ? Promise.resolve({}) : go()));
-  assert.deepEqual(idsOf(await queue.receive('http', 1, HIDE_MS, NEVER)), ['b-0']);
+  assert.deepEqual(idsOf(await queue.receive('http', roomFor(1), HIDE_MS, NEVER)), ['b-0']);
   assert.equal(calls('ReceiveMessageCommand').length, 4);
 });
 
 test('times are whole seconds for SQS: never less than asked for, never none, never more than it takes', async () => {
   const { queue, calls } = await openQueue(emulator);
   await queue.send(refs(3));
-  for (const hideMs of [1, 1001, 100 * HOUR_MS]) await queue.receive('http', 1, hideMs, NEVER);
+  for (const hideMs of [1, 1001, 100 * HOUR_MS]) await queue.receive('http', roomFor(1), hideMs, NEVER);
   assert.deepEqual(
     calls('ReceiveMessageCommand').map(({ VisibilityTimeout }) => VisibilityTimeout),
     [1, 2, 43_200],
@@ -136,7 +137,7 @@ test('times are whole seconds for SQS: never less than asked for, never none, ne
 test('a message is never hidden beyond twelve hours after it was received, whoever extends it', async () => {
   const { clock, sqs, queueUrls, queue } = await openQueue(emulator);
   await queue.send(refs(1));
-  const receipts = receiptsOf(await queue.receive('http', 1, 12 * HOUR_MS, NEVER));
+  const receipts = receiptsOf(await queue.receive('http', roomFor(1), 12 * HOUR_MS, NEVER));
   // As the thread of a heartbeat has one: it has not seen the message.
   const beating = openSqsQueue({ sqs, queueUrls, clock });
   const extensions = watchExtensions({ sqs });
@@ -157,7 +158,7 @@ test('a message is never hidden beyond twelve hours after it was received, whoev
 test('a receipt from a clock that is ahead is taken for a new one', async () => {
   const { clock, sqs, queue } = await openQueue(emulator);
   await queue.send(refs(1));
-  const receipts = receiptsOf(await queue.receive('http', 1, HIDE_MS, NEVER));
+  const receipts = receiptsOf(await queue.receive('http', roomFor(1), HIDE_MS, NEVER));
   clock.jump(-HOUR_MS);
   const extensions = watchExtensions({ sqs });
   await queue.extend(receipts, 12 * HOUR_MS);
@@ -172,7 +173,7 @@ test('ids may be as long and as strange as they are', async () => {
     batchId: `${index}:🦀`,
   }));
   assert.deepEqual(await queue.send(strange), { refused: [] });
-  const deliveries = await queue.receive('http', 10, HIDE_MS, NEVER);
+  const deliveries = await queue.receive('http', roomFor(10), HIDE_MS, NEVER);
   assert.deepEqual(
     deliveries.map(({ ref }) => ref),
     strange,
@@ -189,7 +190,7 @@ test('messages that are not ours are reported once, delivered to nobody, and lef
   await sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrls.http, Entries }));
   for (const round of [1, 2]) {
     await queue.send(refs(1));
-    const deliveries = await queue.receive('http', 10, HIDE_MS, NEVER);
+    const deliveries = await queue.receive('http', roomFor(10), HIDE_MS, NEVER);
     assert.deepEqual(idsOf(deliveries), ['b-0'], `round ${round}`);
     await queue.ack(receiptsOf(deliveries));
     emulator.advance(HIDE_MS);
@@ -198,7 +199,7 @@ test('messages that are not ours are reported once, delivered to nobody, and lef
   assert.match(troubles[0] ?? '', /^the http queue: message \S+ is none of ours.*"hello"$/);
 
   await queue.send(refs(1));
-  assert.deepEqual(idsOf(await queue.receive('http', 10, HIDE_MS, NEVER)), ['b-0']);
+  assert.deepEqual(idsOf(await queue.receive('http', roomFor(10), HIDE_MS, NEVER)), ['b-0']);
   assert.deepEqual((await queue.depth())[0], { lane: 'http', waiting: 0, delivered: 1 });
   assert.deepEqual(await queue.takeDead('http', 100), [], 'nor are they ours as dead letters');
   assert.equal(troubles.length, bodies.length);
@@ -215,11 +216,11 @@ test('a queue that sets nothing aside has no dead letters, and is asked about it
 test('dead letters are found, hidden while somebody looks at them, and gone when they are forgotten', async () => {
   const { queue } = await openQueue(emulator, { maxReceives: 1 });
   await queue.send(refs(25));
-  while ((await queue.depth())[0]?.waiting !== 0) await queue.receive('http', 10, HIDE_MS, NEVER);
+  while ((await queue.depth())[0]?.waiting !== 0) await queue.receive('http', roomFor(10), HIDE_MS, NEVER);
   emulator.advance(HIDE_MS);
   // Whoever receives next sets them aside.
   await queue.send(refs(1));
-  await queue.receive('http', 10, HIDE_MS, NEVER);
+  await queue.receive('http', roomFor(10), HIDE_MS, NEVER);
 
   const dead = await queue.takeDead('http', 20);
   assert.equal(dead.length, 20);

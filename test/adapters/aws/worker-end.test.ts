@@ -10,6 +10,7 @@ import { openAwsWorker } from '../../../src/wiring-aws.ts';
 import { operationOf } from '../../support/aws/aws-operation.ts';
 import { startSqsAndS3 } from '../../support/aws/emulators.ts';
 import { startRelay } from '../../support/aws/relay.ts';
+import { roomFor } from '../../support/room.ts';
 
 const NOBODY = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
@@ -43,7 +44,7 @@ test('a worker that ends gives back the message that was on its way to it, befor
   const parts = { id: 'w', clock: systemClock(), faults: NO_FAULTS, onTrouble: () => {} };
   const worker = await openAwsWorker(config, aws, parts);
   const stop = new AbortController();
-  const receiving = worker.queue.receive('http', 1, 60_000, stop.signal);
+  const receiving = worker.queue.receive('http', roomFor(1), 60_000, stop.signal);
   await handedOut.promise;
   stop.abort();
   assert.deepEqual(await receiving, []);

@@ -27,7 +27,7 @@ export type Targets = readonly string[];
 export function hostileRequest(operation: DescribedOperation, targets: Targets): fc.Arbitrary<HostileRequest> {
   return fc
     .record({
-      params: fc.record({ job_id: jobId(targets), item_id: itemId, scraper_id: scraperId }),
+      params: fc.record({ job_id: jobId(targets), item_id: itemId, scraper_id: scraperId, host }),
       query: queryOf(operation),
       encoded: fc.constantFrom(...ENCODINGS),
       body: bodyOf(operation, targets),
@@ -79,6 +79,13 @@ function jobId(targets: Targets): fc.Arbitrary<string> {
 
 const itemId = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom('item-0', 'item-1', 'item-7') },
+  { weight: 1, arbitrary: naughtyText },
+);
+const host = fc.oneof(
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom('county.gov', 'county.gov:8080', '[::1]:81', 'B\u00fccher.example', '127.1'),
+  },
   { weight: 1, arbitrary: naughtyText },
 );
 const scraperId = fc.oneof(

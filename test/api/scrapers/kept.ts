@@ -5,11 +5,13 @@ export default defineHttpScraper({
   id: 'test-kept',
   name: 'A page of its own',
   version: '1.0.0',
-  description: 'Keeps a page with the `owner` and the `note` of its input, or only the data of one that is `pageless`.',
+  description:
+    'Keeps a page with the `owner` and the `note` of its input, or only the data of one that is `pageless`; cannot read one that is `broken`.',
   input: z.looseObject({
     owner: z.string().optional(),
     note: z.string().optional(),
     pageless: z.boolean().optional(),
+    broken: z.boolean().optional(),
     ms: z.number().default(0),
   }),
   output: z.object({ owner: z.string() }),
@@ -20,7 +22,8 @@ export default defineHttpScraper({
     if (pageless === true) return { data: { owner } };
     return { html: `<p class="owner">${owner}</p>${note === undefined ? '' : `<p class="note">${note}</p>`}` };
   },
-  parse({ page }) {
+  parse({ page, input }) {
+    if (input.broken === true) return fail('structure_changed', 'it cannot read that yet');
     return { owner: page.text('.owner') };
   },
 });

@@ -18,6 +18,9 @@ export interface ServiceSettings {
   readonly apiKey?: string;
   readonly readApiKey?: string;
   readonly allowedHosts?: readonly string[];
+  /** Private addresses that targets may have. */
+  readonly allowAddresses?: string;
+  readonly maxBodyBytes?: number;
   /** Folders with scrapers beside those that come with Trawl. */
   readonly scrapers?: readonly string[];
 }
@@ -90,6 +93,15 @@ export class Client {
     const answer = await this.ask('POST', '/jobs', { json: job });
     assert.equal(answer.status, 201, answer.text);
     return answer.json as CreatedAnswer;
+  }
+
+  /** Deletes a job and waits until it is gone: a busy machine may take longer than the server does. */
+  async deleteJob(jobId: string): Promise<void> {
+    for (;;) {
+      const { status, text } = await this.ask('DELETE', `/jobs/${encodeURIComponent(jobId)}`);
+      if (status === 204 || status === 404) return;
+      assert.equal(status, 202, text);
+    }
   }
 
   /** Makes a job and waits for its end; answers how it stands then. */

@@ -30,7 +30,7 @@ export function extractionCases(client: Client): void {
 
     const begun = await extract(client, source, { job_id: uniqueId('again') });
     assert.deepEqual([begun.extracts, begun.scraper_id, begun.scraper_version], [source, AGAIN, '2.0.0']);
-    assert.deepEqual([begun.seeded_count, begun.without_page], [4, 1]);
+    assert.deepEqual([begun.seeded_count, begun.without_page], [4, 2]);
     const again = begun.job_id;
     const { status, summary } = await client.ended(again);
     assert.deepEqual([status, summary.success, summary.failed, summary.total], ['completed', 3, 1, 4]);
@@ -39,7 +39,7 @@ export function extractionCases(client: Client): void {
     const changes = await completeChanges(client, again);
     assert.deepEqual(changes, {
       ...{ job_id: again, extracts: source, state: 'complete', replaced: false },
-      ...{ compared: 3, total: 3, changed: 2, failed: 1 },
+      ...{ compared: 3, total: 3, changed: 2, failed: 1, recovered: 0 },
       fields: [
         {
           ...{ field: 'owner', items: 2, added: 0, removed: 0 },
@@ -77,6 +77,52 @@ export function extractionCases(client: Client): void {
     }
   });
 
+  test('items that failed keep their page, and become successes by a parse that can read it', async () => {
+    const source = await kept(client, [
+      { item_id: 'good', input: { owner: 'c/o SMITH' } },
+      { item_id: 'broken', input: { owner: 'c/o JONES', broken: true } },
+      { item_id: 'illegible', input: { owner: 'c/o GREEN', broken: true, illegible: true } },
+      { item_id: 'nobody', input: {} },
+    ]);
+    const failed = await client.get<ItemDetailAnswer>(`/jobs/${source}/items/broken`);
+    assert.deepEqual([failed.status, failed.error?.type], ['failed', 'structure_changed']);
+    assert.deepEqual(failed.artifacts.map(({ kind }) => kind).sort(), ['html', 'metadata']);
+    const page = await client.ask('GET', `/jobs/${source}/items/broken/download?artifact=html`);
+    assert.equal(page.text, '<p class="owner">c/o JONES</p>');
+    const { json: metadata } = await client.ask('GET', `/jobs/${source}/items/nobody/download?artifact=metadata`);
+    assert.partialDeepStrictEqual(metadata, { item_id: 'nobody', attempt: 1, error: { type: 'no_results' } });
+
+    const begun = await extract(client, source);
+    assert.deepEqual([begun.seeded_count, begun.without_page], [3, 1]);
+    await client.ended(begun.job_id);
+    const changes = await completeChanges(client, begun.job_id);
+    assert.deepEqual([changes.compared, changes.changed, changes.recovered, changes.failed], [2, 2, 1, 1]);
+    const { summary: replaced } = await client.post<JobStatusAnswer>(`/jobs/${begun.job_id}/replace`);
+    assert.deepEqual([replaced.success, replaced.failed, replaced.total], [2, 2, 4]);
+    await client.ended(source);
+    const { summary, recovering, errors } = await client.get<JobAnswer>(`/jobs/${source}`);
+    assert.deepEqual([summary.success, summary.failed, recovering, errors.length], [2, 2, false, 2]);
+    assert.deepEqual(await ownersOf(client, source), { good: 'SMITH', broken: 'JONES', illegible: null, nobody: null });
+    await assertHandedOut(client, source, { good: 'SMITH', broken: 'JONES' });
+    const { items } = await client.get<{ items: ItemDetailAnswer[] }>(`/jobs/${source}/items?status=success`);
+    assert.deepEqual(
+      items.map(({ item_id }) => item_id),
+      ['good', 'broken'],
+    );
+    const recovered = await client.get<ItemDetailAnswer>(`/jobs/${source}/items/broken`);
+    assert.deepEqual(
+      recovered.history.map(({ attempt, status, error }) => [attempt, status, error?.type]),
+      [
+        [1, 'failed', 'structure_changed'],
+        [2, 'success', undefined],
+      ],
+    );
+    assert.deepEqual([recovered.scraper_id, recovered.scraper_version], [AGAIN, '2.0.0']);
+    const { items: left } = await client.post<{ items: number }>(`/jobs/${source}/retry`, { preview: true });
+    assert.equal(left, 2, 'what was recovered is not tried again');
+    await client.refused(409, 'state_conflict', 'DELETE', `/jobs/${begun.job_id}`);
+  });
+
   test('data that stand for those of another job are not deleted before that job', async () => {
     const source = await kept(client, [{ item_id: 'one', input: { owner: 'c/o SMITH' } }]);
     const { job_id: again } = await extract(client, source);
@@ -86,16 +132,16 @@ export function extractionCases(client: Client): void {
     const { detail } = await client.refused(409, 'state_conflict', 'DELETE', `/jobs/${again}`);
     assert.ok(detail.includes(source), detail);
     assert.deepEqual(await ownersOf(client, source), { one: 'SMITH' });
-    for (const jobId of [source, again]) assert.equal((await client.ask('DELETE', `/jobs/${jobId}`)).status, 204);
+    for (const jobId of [source, again]) await client.deleteJob(jobId);
   });
 
   test('one that nothing was replaced by may be deleted, and one whose source is gone replaces nothing', async () => {
     const source = await kept(client, [{ item_id: 'one', input: { owner: 'c/o SMITH' } }]);
     const [first, second] = [await extract(client, source), await extract(client, source)];
     for (const { job_id: jobId } of [first, second]) await client.ended(jobId);
-    assert.equal((await client.ask('DELETE', `/jobs/${first.job_id}`)).status, 204);
+    await client.deleteJob(first.job_id);
     assert.deepEqual(await ownersOf(client, source), { one: 'c/o SMITH' });
-    assert.equal((await client.ask('DELETE', `/jobs/${source}`)).status, 204);
+    await client.deleteJob(source);
     await client.refused(409, 'state_conflict', 'POST', `/jobs/${second.job_id}/replace`);
     assert.deepEqual(await ownersOf(client, second.job_id), { one: 'SMITH' });
   });
@@ -134,7 +180,7 @@ export function extractionCases(client: Client): void {
     await client.ended(again);
     await client.refused(409, 'state_conflict', 'POST', `/jobs/${again}/replace`);
     assert.equal((await client.get<JobAnswer>(`/jobs/${source}`)).replaced_by, null);
-    assert.equal((await client.ask('DELETE', `/jobs/${source}`)).status, 204);
+    await client.deleteJob(source);
   });
 
   test('a re-extraction that is over takes no items either', async () => {
@@ -160,9 +206,9 @@ export function extractionCases(client: Client): void {
     await refused(held, /still runs/);
     await client.post(`/jobs/${held}/cancel`);
 
-    await refused(await kept(client, [{ item_id: 'nobody', input: {} }]), /no successful items/);
+    await refused(await kept(client, [{ item_id: 'nobody', input: {} }]), /has a stored page/);
     const one = [{ item_id: 'one', input: { owner: 'SMITH' } }];
-    await refused(await kept(client, one, { results: { keep_html: false } }), /kept its page/);
+    await refused(await kept(client, one, { results: { keep_html: false } }), /has a stored page/);
     const source = await kept(client, one);
     const { job_id: again } = await extract(client, source);
     await client.ended(again);

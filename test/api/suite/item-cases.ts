@@ -65,6 +65,22 @@ export function itemCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, 2503);
   });
 
+  test('an id that comes with another input is named, and the job keeps the input that it has', async () => {
+    const jobId = await heldJob(client);
+    await client.send(jobId, NDJSON, linesOf(noopItems(150)));
+    const changed = noopItems(152).map(({ item_id }, n) => ({ item_id, input: { n, changed: n >= 20 } }));
+    const sameButTurned = { item_id: 'turned', input: { b: 2, a: 1 } };
+    const lines = linesOf([...changed, { item_id: 'turned', input: { a: 1, b: 2 } }, sameButTurned]);
+    const answer = await client.send<AddedAnswer>(jobId, NDJSON, lines);
+    assert.deepEqual([answer.added, answer.duplicates, answer.conflicts], [3, 151, 150]);
+    assert.deepEqual(
+      answer.conflicting_ids,
+      changed.slice(0, 100).map(({ item_id }) => item_id),
+    );
+    const { input } = await client.get<ItemAnswer>(`/jobs/${jobId}/items/${changed[30]?.item_id}`);
+    assert.deepEqual(input, noopItems(31)[30]?.input);
+  });
+
   test('more items open a completed job again, and nothing is done twice', async () => {
     const { job_id: jobId } = await client.run({ scraper_id: 'example-noop', items: noopItems(3) });
     const before = await client.get<JobAnswer>(`/jobs/${jobId}`);
@@ -191,7 +207,15 @@ export function itemCases(client: Client): void {
     assert.equal(failed.last_attempt_at, failed.history[1]?.started_at);
     const good = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/i-0`);
     assert.deepEqual([good.status, good.error, good.attempts, good.scraper_version], ['success', null, 1, '2.0.0']);
-    assert.deepEqual(good.artifacts.map(({ kind }) => kind).sort(), ['data', 'html']);
+    assert.deepEqual(good.artifacts.map(({ kind }) => kind).sort(), ['data', 'html', 'metadata']);
+    assert.deepEqual(
+      failed.artifacts.map(({ kind }) => kind),
+      ['metadata'],
+    );
+    const metadata = await client.get<Record<string, unknown>>(
+      `/jobs/${jobId}/items/server_error-0/download?artifact=metadata`,
+    );
+    assert.partialDeepStrictEqual(metadata, { item_id: 'server_error-0', attempt: 2, scraper_id: 'test-mixed', error });
     await client.refused(404, 'item_not_found', 'GET', `/jobs/${jobId}/items/nobody`);
   });
 
@@ -243,7 +267,8 @@ export function itemCases(client: Client): void {
 }
 
 function taken(jobId: string, counts: Partial<AddedAnswer>): AddedAnswer {
-  return { job_id: jobId, received: 0, added: 0, duplicates: 0, bad: 0, bad_lines: [], ...counts };
+  const none = { received: 0, added: 0, duplicates: 0, conflicts: 0, conflicting_ids: [], bad: 0, bad_lines: [] };
+  return { job_id: jobId, ...none, ...counts };
 }
 
 async function heldJob(client: Client, scraper = 'example-noop'): Promise<string> {

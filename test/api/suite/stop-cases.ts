@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
+import type { ProblemAnswer } from '../../../src/controller/api/answers.ts';
 import { Client, type Start, uniqueId } from './client.ts';
 
 /** How a service ends. */
@@ -26,4 +28,44 @@ export function stopCases(start: Start): void {
     await stopped;
     await assert.rejects(fetch(`${client.url}/health`));
   });
+
+  test('while a service stops, requests are answered with 503 stopping, on old connections and on new ones', async () => {
+    const client = await Client.of(await start({ workers: 0 }));
+    const job_id = uniqueId('stopping');
+    const filler = 'x'.repeat(4000);
+    const items = Array.from({ length: 2000 }, (_, n) => ({ item_id: `${n}`, input: { filler } }));
+    await client.create({ job_id, scraper_id: 'example-noop', items, hold: true });
+    const { hostname, port } = new URL(client.url);
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+    const asked = (path: string, agent?: Agent) =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        get({ host: hostname, port, path, ...(agent === undefined ? {} : { agent }) }, resolve).on('error', reject);
+      });
+    assert.equal((await textOf(await asked('/health', kept))).status, 200);
+    // An answer that is not read to its end holds the service up.
+    const held = await asked(`/jobs/${job_id}/export`);
+
+    const stopped = client.service.stop();
+    for (const path of ['/health', '/ready', `/jobs/${job_id}`, '/nothing']) {
+      const { status, headers, text } = await textOf(await asked(path, kept));
+      assert.deepEqual([status, headers['retry-after'], headers.connection], [503, '2', 'close'], path);
+      assert.equal(JSON.parse(text).code, 'stopping');
+    }
+    const posted = await fetch(`${client.url}/jobs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ scraper_id: 'example-noop' }),
+    });
+    assert.deepEqual([posted.status, ((await posted.json()) as ProblemAnswer).code], [503, 'stopping']);
+    assert.equal((await textOf(held)).text.trimEnd().split('\n').length, 2000);
+    await stopped;
+    kept.destroy();
+    await assert.rejects(fetch(`${client.url}/health`));
+  });
+}
+
+async function textOf(message: IncomingMessage) {
+  let text = '';
+  for await (const piece of message.setEncoding('utf8')) text += piece;
+  return { status: message.statusCode, headers: message.headers, text };
 }

@@ -70,6 +70,9 @@ export const anyCommand: fc.Arbitrary<LedgerCommand>[] = [
   ),
   ...weighted(2, fc.tuple(job, fc.constantFrom('resume', 'complete')), (args) => commands.change(...args)),
   ...weighted(1, fc.tuple(job, fc.constantFrom(...POLICIES)), (args) => commands.changePolicy(...args)),
+  ...weighted(1, fc.tuple(job, fc.uniqueArray(fc.nat(12), { minLength: 1, maxLength: 6 })), (args) =>
+    commands.recover(...args),
+  ),
   ...weighted(2, fc.tuple(job, reopening), (args) => commands.reopen(...args)),
 ];
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Ledger } from '../../../src/ports/ledger.ts';
 import { failedWith, NOW, newItems, partOf, SCRAPED } from '../../support/builders.ts';
+import { dueBy } from '../../support/due-by.ts';
 import type { AddCase } from '../suite.ts';
 import {
   allItems,
@@ -17,6 +18,7 @@ import {
   refusal,
   takeOne,
   takeOut,
+  trip,
 } from './hands.ts';
 
 /** The end that a user wants: what waits is cancelled, what a worker holds ends by itself. */
@@ -80,7 +82,7 @@ export function cancelCases(add: AddCase<LedgerParts>): void {
         const lease = await takeOne(ledger, jobId);
         await ledger.begin(lease.token, lease.items[0]?.seq ?? -1);
         if (strikes === 3) await change(ledger, jobId, { kind: 'cancel' });
-        await ledger.expire(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG, 10);
+        await ledger.expire(dueBy(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG), 10);
       }
       const { counts, itemsInFlight } = await jobOf(ledger, jobId);
       assert.deepEqual([counts.cancelled, counts.failed, counts.inProgress, itemsInFlight], [1, 0, 0, 0]);
@@ -94,28 +96,31 @@ export function cancelCases(add: AddCase<LedgerParts>): void {
     const [released, died] = await takeOut(ledger, jobId);
     assert.ok(released && died);
     await ledger.release(released.token, 'drained', NOW);
-    await ledger.expire(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG, 10);
+    await ledger.expire(dueBy(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG), 10);
     await change(ledger, jobId, { kind: 'cancel' });
     assert.equal((await jobOf(ledger, jobId)).counts.cancelled, 6);
     await checkBooks(ledger, jobId);
   });
 
   add('a job can be cancelled from every state in which it is not over', async ({ ledger }) => {
-    const tally = { finished: 1, failed: 1, streak: 1, stopper: null };
     const before: Record<string, (jobId: string) => Promise<unknown>> = {
       pending: async () => {},
       in_progress: (jobId) => dispatch(ledger, jobId),
       paused: (jobId) => change(ledger, jobId, { kind: 'pause', reason: { code: 'user', message: '', evidence: [] } }),
       failed: async (jobId) => {
-        await dispatch(ledger, jobId);
-        return change(ledger, jobId, { kind: 'trip', trip: { cause: 'share', message: '', tally }, evidence: [] });
+        const [lease] = await takeOut(ledger, jobId);
+        assert.ok(lease);
+        await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
+        await ledger.expire(dueBy(NOW + LEASE_MS, NEVER_QUEUED_TOO_LONG), 10);
+        return trip(ledger, jobId);
       },
     };
     for (const [jobId, prepare] of Object.entries(before)) {
       await givenJob(ledger, { jobId, items: 3 });
       await prepare(jobId);
       assert.equal((await jobOf(ledger, jobId)).status, jobId);
-      assert.equal((await change(ledger, jobId, { kind: 'cancel' })).counts.cancelled, 3);
+      const { failed, cancelled } = (await change(ledger, jobId, { kind: 'cancel' })).counts;
+      assert.equal(failed + cancelled, 3);
       await checkBooks(ledger, jobId);
     }
   });

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { MAX_STRIKES } from '../../../src/domain/item.ts';
 import type { LedgerChange } from '../../../src/ports/ledger.ts';
 import { failedWith, NOW, newItems, partOf, SCRAPED, SKIPPED, settlement } from '../../support/builders.ts';
+import { deleteJob } from '../../support/delete-job.ts';
+import { dueBy } from '../../support/due-by.ts';
 import type { AddCase } from '../suite.ts';
 import {
   change,
@@ -39,7 +41,7 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     const refs = await dispatch(ledger, jobId);
     hears({ kind: 'dispatched', jobId, batches: 2, items: 2 });
     await dispatch(ledger, jobId);
-    await refusal(ledger, jobId, { kind: 'complete' });
+    await refusal(ledger, jobId, { kind: 'finish' });
     hears();
     const [lease] = await claim(ledger, refs.slice(0, 1));
     assert.ok(lease);
@@ -56,6 +58,11 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     hears({ kind: 'job', because: 'retry' });
     await ledger.recall(refs, NOW);
     hears({ kind: 'returned', jobId, because: 'recalled', items: 1 });
+    const [broken] = await claim(ledger, await dispatch(ledger, jobId));
+    assert.ok(broken);
+    heard.length = 0;
+    await ledger.release(broken.token, { error: 'Error: ours' }, NOW);
+    hears({ kind: 'returned', jobId, because: { error: 'Error: ours' }, items: 1 });
     await change(ledger, jobId, { kind: 'pause', reason: { code: 'user', message: '', evidence: [] } });
     hears({ kind: 'job', because: 'pause' });
   });
@@ -89,7 +96,7 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     for (let strikes = 1; strikes <= MAX_STRIKES; strikes += 1) {
       const lease = await takeOne(ledger, jobId, { now: NOW });
       await ledger.begin(lease.token, 0);
-      await ledger.expire(NOW + LEASE_MS + 7, NEVER_QUEUED_TOO_LONG, 10);
+      await ledger.expire(dueBy(NOW + LEASE_MS + 7, NEVER_QUEUED_TOO_LONG), 10);
     }
     const settled = heard.filter((one) => one.kind === 'settled');
     const end = { seq: 0, itemId: 'deadly-0', durationMs: LEASE_MS + 7, status: 'failed', errorType: 'poison' };
@@ -101,7 +108,7 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     const lease = await takeOne(ledger, jobId);
     const heard: LedgerChange[] = [];
     ledger.subscribe((one) => heard.push(one));
-    await ledger.expire(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG, 10);
+    await ledger.expire(dueBy(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG), 10);
     await ledger.settle([partOf(lease)], NOW);
     const { batchId } = lease.ref;
     assert.deepEqual(heard, [
@@ -110,7 +117,7 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     ]);
     await dispatch(ledger, jobId);
     heard.length = 0;
-    await ledger.expire(NOW, NOW + 1, 10);
+    await ledger.expire(dueBy(NOW, NOW + 1), 10);
     assert.partialDeepStrictEqual(heard, [{ kind: 'returned', jobId, because: 'lost', items: 1 }]);
   });
 
@@ -135,7 +142,7 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     await dispatch(ledger, 'job-1');
     assert.equal(heard, 3);
     two();
-    await ledger.removeJob('job-1');
+    await deleteJob(ledger, 'job-1');
     assert.equal(heard, 3);
   });
 }

@@ -3,13 +3,15 @@ import type fc from 'fast-check';
 import { EMPTY_TALLY } from '../../../src/domain/breaker.ts';
 import { inFlightOf } from '../../../src/domain/counts.ts';
 import type { FailureType } from '../../../src/domain/failure.ts';
-import { isRefusal, type JobEvent, type JobStatus } from '../../../src/domain/job.ts';
+import { isRefusal, type JobEvent } from '../../../src/domain/job.ts';
+import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
 import type { Lease, LeasedItem, Ledger } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import { partOf } from '../../support/builders.ts';
-import { jobOf, leaseOf, reopenAll } from './hands.ts';
+import { dueBy } from '../../support/due-by.ts';
+import { jobOf, leaseOf, MANIFEST, reopenAll } from './hands.ts';
 import type { Model, ModelJob } from './model.ts';
 import { checkModel } from './model-check.ts';
 
@@ -33,7 +35,7 @@ export function addItems(which: number, from: number, count: number, openMs: num
       return;
     }
     const duplicates = itemIds.flatMap((itemId, index) => (job.items.has(itemId) ? [index] : []));
-    assert.deepEqual(answer, { kind: 'added', added: count - duplicates.length, duplicates });
+    assert.deepEqual(answer, { kind: 'added', added: count - duplicates.length, duplicates, differing: [] });
     model.addItems(job, itemIds, openUntil);
   });
 }
@@ -168,7 +170,7 @@ export function expire(queuedMs: number): LedgerCommand {
         model.takeBack(batch);
       }
     }
-    assert.deepEqual(await ledger.expire(model.now, queuedBefore, 1000), ended);
+    assert.deepEqual(await ledger.expire(dueBy(model.now, queuedBefore), 1000), ended);
   });
 }
 
@@ -191,9 +193,10 @@ const ALLOWED: Record<Change, readonly JobStatus[]> = {
 export function change(which: number, kind: Change): LedgerCommand {
   return command(`${kind} job ${which}`, async (model, ledger) => {
     const job = model.jobAt(which);
+    if (kind === 'complete') await ledger.changeJob(job.jobId, { kind: 'finish' }, model.now);
     const answer = await ledger.changeJob(job.jobId, eventOf(kind, job), model.now);
     assert.ok(answer !== 'missing');
-    const isAllowed = ALLOWED[kind].includes(job.status) && (kind !== 'complete' || model.isExhausted(job));
+    const isAllowed = ALLOWED[kind].includes(job.status) && isDue(kind, model, job);
     assert.equal(!isRefusal(answer), isAllowed, `${kind} of a job that is ${job.status}`);
     if (!isAllowed) return;
     if (kind === 'cancel') model.cancel(job);
@@ -206,9 +209,15 @@ export function change(which: number, kind: Change): LedgerCommand {
   });
 }
 
-function eventOf(kind: Change, { tally }: ModelJob): JobEvent {
+function isDue(kind: Change, model: Model, job: ModelJob): boolean {
+  if (kind === 'complete') return model.isExhausted(job);
+  return kind !== 'trip' || !model.mayDispatch(job);
+}
+
+function eventOf(kind: Change, { round }: ModelJob): JobEvent {
   if (kind === 'pause') return { kind, reason: { code: 'user', message: 'wait', evidence: [] } };
-  if (kind === 'trip') return { kind, trip: { cause: 'share', message: 'too many', tally }, evidence: [] };
+  if (kind === 'trip') return { kind, evidence: [] };
+  if (kind === 'complete') return { kind, round, manifest: MANIFEST };
   return { kind };
 }
 
@@ -251,6 +260,29 @@ export function reopen(which: number, { errorType, isNamed, preview, limit }: Re
     if (preview) return;
     job.openUntil = openUntil;
     model.reopen(job, failed);
+  });
+}
+
+/** Puts a re-extraction in place that could read every item of `picks`, whatever became of them since. */
+export function recover(which: number, picks: readonly number[]): LedgerCommand {
+  return command(`recover ${picks} of job ${which}`, async (model, ledger) => {
+    const job = model.jobAt(which);
+    const items = [...job.items.values()];
+    const failed = items.filter(({ end }) => end === 'failed');
+    const by = model.nextExtraction();
+    assert.ok(!isRefusal((await ledger.changeJob(job.jobId, { kind: 'replace-results', by }, model.now)) as never));
+    if (job.status === 'completed' || job.status === 'cancelled') job.round += 1;
+    const asked = picks.flatMap((seq) => {
+      const attempt = items[seq]?.ended.at(-1)?.attempt ?? 1;
+      return { seq, attempt, artifacts: [], reading: { tries: 1, startedAt: model.now, durationMs: 1 } };
+    });
+    const answer = await ledger.recover(job.jobId, by, asked, model.now);
+    const found = failed.filter((item) => picks.includes(items.indexOf(item)));
+    if (failed.length === 0) assert.ok('refused' in answer);
+    else assert.deepEqual(answer, { kind: 'recovered', taken: asked.length, items: found.length });
+    for (const item of found) model.recover(item);
+    const done = await ledger.changeJob(job.jobId, { kind: 'recovered', by }, model.now);
+    assert.equal(isRefusal(done as never), failed.length === 0);
   });
 }
 

@@ -3,6 +3,7 @@ import { inFlightOf } from '../../../src/domain/counts.ts';
 import { planDispatch } from '../../../src/domain/dispatch-plan.ts';
 import { whenDispatched } from '../../../src/domain/job-progress.ts';
 import { failedWith, NOW, partOf, policyOf, SCRAPED } from '../../support/builders.ts';
+import { dueBy } from '../../support/due-by.ts';
 import type { AddCase } from '../suite.ts';
 import {
   change,
@@ -17,6 +18,7 @@ import {
   runAll,
   takeOne,
   takeOut,
+  trip,
 } from './hands.ts';
 
 /** What goes out, how much of it, and in which order. */
@@ -110,12 +112,11 @@ export function dispatchCases(add: AddCase<LedgerParts>): void {
     await nothing();
     await change(ledger, jobId, { kind: 'start' });
     const lease = await takeOne(ledger, jobId);
-    await ledger.settle([partOf(lease)], NOW);
+    await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
     await change(ledger, jobId, { kind: 'pause', reason: { code: 'user', message: '', evidence: [] } });
     await nothing();
     await change(ledger, jobId, { kind: 'resume' });
-    const tally = { finished: 1, failed: 1, streak: 1, stopper: null };
-    await change(ledger, jobId, { kind: 'trip', trip: { cause: 'share', message: 'all', tally }, evidence: [] });
+    await trip(ledger, jobId);
     await nothing();
     await change(ledger, jobId, { kind: 'cancel' });
     await nothing();
@@ -151,7 +152,7 @@ export function dispatchCases(add: AddCase<LedgerParts>): void {
     const [drained] = await claim(ledger, [draining], { worker: 'alive' });
     assert.ok(died && drained);
     await ledger.abandon('dead', NOW);
-    await ledger.expire(NOW, NEVER_QUEUED_TOO_LONG, 100);
+    await ledger.expire(dueBy(NOW, NEVER_QUEUED_TOO_LONG), 100);
     await ledger.release(drained.token, 'drained', NOW);
 
     const struck = new Set(died.items.map((item) => item.itemId));
@@ -228,9 +229,9 @@ export function dispatchCases(add: AddCase<LedgerParts>): void {
     const jobId = await givenJob(ledger, { items: 10, policy: { circuit_breaker: { cooldown_seconds: 60 } } });
     const lease = (await takeOut(ledger, jobId))[0];
     assert.ok(lease);
-    const tally = { finished: 1, failed: 1, streak: 1, stopper: null };
-    await change(ledger, jobId, { kind: 'trip', trip: { cause: 'streak', message: 'x', tally }, evidence: [] });
-    await ledger.expire(NOW + LEASE_MS, NOW + 1, 100);
+    await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
+    await trip(ledger, jobId);
+    await ledger.expire(dueBy(NOW + LEASE_MS, NOW + 1), 100);
     await change(ledger, jobId, { kind: 'probe' }, NOW + 60_000);
     const probe = await takeOut(ledger, jobId, { perBatch: 5, now: NOW + 60_000 });
     assert.equal(probe.flatMap((one) => one.items).length, 1);
@@ -257,7 +258,7 @@ export function dispatchCases(add: AddCase<LedgerParts>): void {
   add('a job with nothing left is to be completed', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 3 });
     await runAll(ledger, jobId);
-    assert.deepEqual(await ledger.dispatch(jobId, 5, NOW), { refs: [], plan: { kind: 'complete' } });
+    assert.deepEqual(await ledger.dispatch(jobId, 5, NOW), { refs: [], plan: { kind: 'finish' } });
   });
 
   add('a dispatch that finds all items in batches already sends nothing and breaks nothing', async ({ ledger }) => {

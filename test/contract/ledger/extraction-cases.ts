@@ -8,18 +8,19 @@ import {
   allItems,
   change,
   claim,
+  complete,
   dispatch,
   givenJob,
   itemOf,
   jobOf,
   type LedgerParts,
+  MANIFEST,
   refusal,
   reopenAll,
   runAll,
   takeOne,
 } from './hands.ts';
 
-const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
 const FIRST = { after: null, limit: 100 };
 const BY_X: JobEvent = { kind: 'replace-results', by: 'x' };
 
@@ -72,9 +73,10 @@ export function extractionCases(add: AddCase<LedgerParts>): void {
   add('a job keeps whose pages it reads, and the digest of the request that made it', async ({ ledger }) => {
     const job = newJob({ extracts: 'original', submission: 'd1g357' });
     await ledger.createJob(job, newItems(1), NOW);
-    assert.deepEqual(await ledger.job(job.jobId), newJobRecord(job, 1, NOW));
+    const { incarnation } = await jobOf(ledger, job.jobId);
+    assert.deepEqual(await ledger.job(job.jobId), newJobRecord(job, 1, NOW, incarnation));
     await runAll(ledger, job.jobId);
-    const done = await change(ledger, job.jobId, { kind: 'complete' });
+    const done = await complete(ledger, job.jobId);
     assert.deepEqual([done.extracts, done.submission], ['original', 'd1g357']);
     const plain = await jobOf(ledger, await givenJob(ledger, { jobId: 'plain' }));
     assert.ok(!('extracts' in plain || 'submission' in plain || 'replacedBy' in plain));
@@ -83,8 +85,7 @@ export function extractionCases(add: AddCase<LedgerParts>): void {
   add('a completed job whose results are replaced awaits a new index', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     await runAll(ledger, jobId);
-    const done = await change(ledger, jobId, { kind: 'complete' });
-    await change(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    const done = await complete(ledger, jobId);
     assert.deepEqual((await ledger.activeJobs(FIRST)).entries, []);
     const replaced = await change(ledger, jobId, BY_X, NOW + 5);
     assert.deepEqual(replaced, { ...done, replacedBy: 'x', round: 2, manifest: null });
@@ -100,7 +101,7 @@ export function extractionCases(add: AddCase<LedgerParts>): void {
     const before = await jobOf(ledger, open);
     assert.deepEqual(await change(ledger, open, BY_X), { ...before, replacedBy: 'x' });
     await runAll(ledger, open);
-    assert.equal((await change(ledger, open, { kind: 'complete' })).replacedBy, 'x');
+    assert.equal((await complete(ledger, open)).replacedBy, 'x');
 
     const cancelled = await givenJob(ledger, { jobId: 'cancelled', items: 1 });
     await change(ledger, cancelled, { kind: 'cancel' });
@@ -113,7 +114,7 @@ export function extractionCases(add: AddCase<LedgerParts>): void {
   add('results that are replaced twice by the same are replaced once', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     await runAll(ledger, jobId);
-    await change(ledger, jobId, { kind: 'complete' });
+    await complete(ledger, jobId);
     await change(ledger, jobId, BY_X);
     const once = await change(ledger, jobId, { kind: 'manifest', round: 2, manifest: MANIFEST });
     const heard: LedgerChange[] = [];

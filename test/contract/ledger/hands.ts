@@ -102,6 +102,22 @@ export async function change(ledger: Ledger, jobId: string, event: JobEvent, now
   return answer;
 }
 
+/** Trips the breaker of a job whose last item failed: one failure is enough from here on. */
+export async function trip(ledger: Ledger, jobId: string, evidence: readonly FailureGroup[] = []): Promise<JobRecord> {
+  const { policy } = await jobOf(ledger, jobId);
+  const strict = { ...policy, circuit_breaker: { ...policy.circuit_breaker, consecutive_failures: 1 } };
+  await change(ledger, jobId, { kind: 'policy', policy: strict });
+  return change(ledger, jobId, { kind: 'trip', evidence });
+}
+
+export const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
+
+/** Every item is final, and the index is written. */
+export async function complete(ledger: Ledger, jobId: string, now = NOW): Promise<JobRecord> {
+  const { round } = await change(ledger, jobId, { kind: 'finish' }, now);
+  return await change(ledger, jobId, { kind: 'complete', round, manifest: MANIFEST }, now);
+}
+
 export async function refusal(ledger: Ledger, jobId: string, event: JobEvent, now = NOW): Promise<string> {
   const answer = await ledger.changeJob(jobId, event, now);
   assert.ok(answer !== 'missing' && isRefusal(answer), `${event.kind} was not refused`);

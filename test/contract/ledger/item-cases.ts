@@ -7,19 +7,21 @@ import {
   change,
   checkBooks,
   claim,
+  complete,
   dispatch,
   givenJob,
   idsOf,
   itemOf,
   jobOf,
   type LedgerParts,
+  MANIFEST,
   refusal,
   reopenAll,
   runAll,
   takeOne,
+  trip,
 } from './hands.ts';
 
-const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
 const FIRST = { after: null, limit: 100 };
 
 /** Items: added, found and listed. */
@@ -54,18 +56,48 @@ export function itemCases(add: AddCase<LedgerParts>): void {
     const other = { itemId: 'p-1', input: { apn: 'other' } };
     const fresh = newItems(1, { prefix: 'q' });
     const answer = await ledger.addItems(jobId, [...fresh, other, ...fresh, ...newItems(1)], 0, NOW);
-    assert.deepEqual(answer, { kind: 'added', added: 1, duplicates: [1, 2, 3] });
+    assert.deepEqual(answer, { kind: 'added', added: 1, duplicates: [1, 2, 3], differing: [1] });
     assert.deepEqual(await idsOf(allItems(ledger, jobId)), ['p-0', 'p-1', 'q-0']);
     assert.deepEqual((await itemOf(ledger, jobId, 'p-1')).input, { apn: 'p-1' });
     await checkBooks(ledger, jobId);
   });
 
+  add(
+    'a duplicate differs if its input does, from that of the job or of an earlier one in the list',
+    async ({ ledger }) => {
+      const jobId = await givenJob(ledger, { items: 0 });
+      const [one, turned] = [
+        { deep: [{ a: 1, b: 2 }], c: 'ü' },
+        { c: 'ü', deep: [{ b: 2, a: 1 }] },
+      ];
+      const first = await ledger.addItems(jobId, [{ itemId: 'x', input: one }], 0, NOW);
+      assert.deepEqual(first, { kind: 'added', added: 1, duplicates: [], differing: [] });
+      const list = [
+        { itemId: 'x', input: turned },
+        { itemId: 'y', input: { n: 1 } },
+        { itemId: 'y', input: { n: 1 } },
+        { itemId: 'x', input: { ...one, c: 'u' } },
+        { itemId: 'y', input: { n: '1' } },
+        { itemId: 'x', input: one },
+      ];
+      const answer = await ledger.addItems(jobId, list, 0, NOW);
+      assert.deepEqual(answer, { kind: 'added', added: 1, duplicates: [0, 2, 3, 4, 5], differing: [3, 4] });
+      assert.deepEqual((await itemOf(ledger, jobId, 'x')).input, one);
+      assert.deepEqual((await itemOf(ledger, jobId, 'y')).input, { n: 1 });
+    },
+  );
+
   add('the same chunk sent twice is added once', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 0 });
     const chunk = newItems(50);
-    assert.deepEqual(await ledger.addItems(jobId, chunk, 0, NOW), { kind: 'added', added: 50, duplicates: [] });
+    assert.deepEqual(await ledger.addItems(jobId, chunk, 0, NOW), {
+      kind: 'added',
+      added: 50,
+      duplicates: [],
+      differing: [],
+    });
     const again = await ledger.addItems(jobId, chunk, 0, NOW);
-    assert.deepEqual(again, { kind: 'added', added: 0, duplicates: chunk.map((_, index) => index) });
+    assert.deepEqual(again, { kind: 'added', added: 0, duplicates: chunk.map((_, index) => index), differing: [] });
     assert.equal((await jobOf(ledger, jobId)).counts.total, 50);
     await checkBooks(ledger, jobId);
   });
@@ -96,13 +128,13 @@ export function itemCases(add: AddCase<LedgerParts>): void {
   add('a completed job begins a new round with the first item added', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     await runAll(ledger, jobId, failedWith('timeout'));
-    await change(ledger, jobId, { kind: 'complete' });
-    await change(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    await complete(ledger, jobId);
     assert.deepEqual((await ledger.activeJobs(FIRST)).entries, []);
     assert.deepEqual(await ledger.addItems(jobId, newItems(3), NOW + 500, NOW), {
       kind: 'added',
       added: 2,
       duplicates: [0],
+      differing: [],
     });
     const job = await jobOf(ledger, jobId);
     assert.deepEqual([job.status, job.round, job.manifest, job.finishedAt], ['in_progress', 2, null, null]);
@@ -111,20 +143,43 @@ export function itemCases(add: AddCase<LedgerParts>): void {
     await refusal(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
     await checkBooks(ledger, jobId);
     await runAll(ledger, jobId);
-    const { counts, round } = await change(ledger, jobId, { kind: 'complete' }, NOW + 500);
+    const { counts, round } = await complete(ledger, jobId, NOW + 500);
     assert.deepEqual([counts.success, counts.failed, round], [2, 1, 2]);
   });
+
+  add(
+    'items that are added while the manifest is written begin a new round, and that manifest is void',
+    async ({ ledger }) => {
+      const jobId = await givenJob(ledger);
+      await runAll(ledger, jobId);
+      const before = await change(ledger, jobId, { kind: 'finish' });
+      assert.deepEqual(await ledger.addItems(jobId, newItems(1), NOW + 500, NOW), {
+        ...{ kind: 'added', added: 0, duplicates: [0], differing: [] },
+      });
+      assert.deepEqual(await jobOf(ledger, jobId), before, 'nothing is new');
+      await ledger.addItems(jobId, newItems(2), NOW + 500, NOW);
+      const job = await jobOf(ledger, jobId);
+      assert.deepEqual([job.status, job.round, job.finishedAt, job.openUntil], ['in_progress', 2, null, NOW + 500]);
+      await refusal(ledger, jobId, { kind: 'complete', round: 1, manifest: MANIFEST }, NOW + 500);
+      await runAll(ledger, jobId);
+      assert.equal((await complete(ledger, jobId, NOW + 500)).counts.success, 2);
+    },
+  );
 
   add('a completed job that is sent only what it has stays as it is', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 2 });
     await runAll(ledger, jobId);
-    await change(ledger, jobId, { kind: 'complete' });
-    const before = await change(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    const before = await complete(ledger, jobId);
     const heard: unknown[] = [];
     ledger.subscribe((one) => heard.push(one));
     const again = await ledger.addItems(jobId, newItems(2), NOW + 9000, NOW);
-    assert.deepEqual(again, { kind: 'added', added: 0, duplicates: [0, 1] });
-    assert.deepEqual(await ledger.addItems(jobId, [], NOW + 9000, NOW), { kind: 'added', added: 0, duplicates: [] });
+    assert.deepEqual(again, { kind: 'added', added: 0, duplicates: [0, 1], differing: [] });
+    assert.deepEqual(await ledger.addItems(jobId, [], NOW + 9000, NOW), {
+      kind: 'added',
+      added: 0,
+      duplicates: [],
+      differing: [],
+    });
     assert.deepEqual(await jobOf(ledger, jobId), before);
     assert.deepEqual(heard, []);
   });
@@ -132,18 +187,16 @@ export function itemCases(add: AddCase<LedgerParts>): void {
   add('a job that failed keeps the items that are added until it is resumed', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     await runAll(ledger, jobId, failedWith('timeout'));
-    const tally = { finished: 1, failed: 1, streak: 1, stopper: null };
-    const trip = { cause: 'streak', message: 'it fell', tally } as const;
-    const failed = await change(ledger, jobId, { kind: 'trip', trip, evidence: [] });
+    const failed = await trip(ledger, jobId);
     const answer = await ledger.addItems(jobId, newItems(2, { prefix: 'q' }), NOW + 1, NOW);
-    assert.deepEqual(answer, { kind: 'added', added: 2, duplicates: [] });
+    assert.deepEqual(answer, { kind: 'added', added: 2, duplicates: [], differing: [] });
     const job = await jobOf(ledger, jobId);
     assert.deepEqual(job, { ...failed, openUntil: NOW + 1, counts: { ...failed.counts, total: 3 } });
     assert.deepEqual([job.status, (await dispatch(ledger, jobId)).length], ['failed', 0]);
     await change(ledger, jobId, { kind: 'resume' });
     await runAll(ledger, jobId);
     await checkBooks(ledger, jobId);
-    assert.equal((await change(ledger, jobId, { kind: 'complete' }, NOW + 1)).counts.success, 2);
+    assert.equal((await complete(ledger, jobId, NOW + 1)).counts.success, 2);
   });
 
   add(
@@ -189,12 +242,12 @@ export function itemCases(add: AddCase<LedgerParts>): void {
     await ledger.addItems(jobId, newItems(1), NOW + 1000, NOW);
     assert.equal((await jobOf(ledger, jobId)).openUntil, NOW + 1000);
     await runAll(ledger, jobId);
-    await refusal(ledger, jobId, { kind: 'complete' }, NOW + 999);
+    await refusal(ledger, jobId, { kind: 'finish' }, NOW + 999);
     assert.deepEqual((await ledger.dispatch(jobId, 1, NOW + 999))?.plan, { kind: 'wait', until: NOW + 1000 });
     await ledger.addItems(jobId, newItems(1), NOW + 2000, NOW);
-    await refusal(ledger, jobId, { kind: 'complete' }, NOW + 1000);
+    await refusal(ledger, jobId, { kind: 'finish' }, NOW + 1000);
     await ledger.addItems(jobId, [], 0, NOW);
-    assert.equal((await change(ledger, jobId, { kind: 'complete' }, NOW + 1)).status, 'completed');
+    assert.equal((await complete(ledger, jobId, NOW + 1)).status, 'completed');
   });
 
   add('items added while the job runs go out after the others', async ({ ledger }) => {

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
-import { applyJobEvent, type JobEvent, type JobStatus, newJobRecord } from '../../../src/domain/job.ts';
+import { applyJobEvent, type JobEvent, newJobRecord } from '../../../src/domain/job.ts';
+import type { JobStatus } from '../../../src/domain/job-steps.ts';
+import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { Ledger } from '../../../src/ports/ledger.ts';
 import { failedWith, NOW, newItems, newJob, partOf, policyOf, SCRAPED, SKIPPED } from '../../support/builders.ts';
+import { deleteJob } from '../../support/delete-job.ts';
+import { dueBy } from '../../support/due-by.ts';
 import type { AddCase } from '../suite.ts';
 import {
   allItems,
@@ -9,6 +13,7 @@ import {
   change,
   checkBooks,
   claim,
+  complete,
   dispatch,
   givenJob,
   idsOf,
@@ -16,32 +21,29 @@ import {
   jobOf,
   LEASE_MS,
   type LedgerParts,
+  MANIFEST,
   refusal,
   runAll,
   takeOne,
+  trip,
 } from './hands.ts';
 
 const PAUSE: JobEvent = { kind: 'pause', reason: { code: 'user', message: 'because', evidence: [] } };
 const TRIP: JobEvent = {
   kind: 'trip',
-  trip: {
-    cause: 'streak',
-    message: '3 failures in a row',
-    tally: { finished: 3, failed: 3, streak: 3, stopper: null },
-  },
   evidence: [
     { type: 'timeout', pattern: 'late', page: null, count: 3, examples: [{ itemId: 'p-0', message: 'late' }] },
   ],
 };
-const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
 
 /** Jobs: made whole, changed by events, listed. */
 export function jobCases(add: AddCase<LedgerParts>): void {
   add('a new job is pending, and so are all its items', async ({ ledger }) => {
     const job = newJob({ jobId: 'new', name: 'County', lane: 'browser', labels: { team: 'taxes' }, held: true });
     const answer = await ledger.createJob(job, newItems(3), NOW);
-    const expected = newJobRecord(job, 3, NOW);
-    assert.deepEqual(answer, { kind: 'created', job: expected });
+    assert.ok(answer.kind === 'created');
+    const expected = newJobRecord(job, 3, NOW, answer.job.incarnation);
+    assert.deepEqual(answer.job, expected);
     assert.deepEqual(await ledger.job('new'), expected);
     assert.deepEqual(await idsOf(allItems(ledger, 'new', { status: 'pending' })), ['p-0', 'p-1', 'p-2']);
   });
@@ -55,21 +57,30 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     assert.equal(await ledger.item(jobId, 'q-0'), null);
   });
 
-  add('a list that holds an item twice makes nothing, and each repetition is named', async ({ ledger }) => {
-    const [a, b] = newItems(2);
-    assert.ok(a && b);
-    const answer = await ledger.createJob(newJob(), [a, b, a, b, a], NOW);
-    assert.deepEqual(answer, { kind: 'duplicates', indexes: [2, 3, 4] });
-    assert.equal(await ledger.job('job-1'), null);
-    assert.equal(await ledger.item('job-1', 'p-0'), null);
-    assert.equal((await ledger.createJob(newJob(), [a, b], NOW)).kind, 'created');
-  });
+  add(
+    'a list that holds an id twice makes nothing, and each repetition is named, and whether its input differs',
+    async ({ ledger }) => {
+      const [a, b] = newItems(2);
+      assert.ok(a && b);
+      const other = { itemId: b.itemId, input: { apn: 'other' } };
+      const answer = await ledger.createJob(newJob(), [a, b, a, other, a], NOW);
+      const repeated = [
+        { index: 2, first: 0, differs: false },
+        { index: 3, first: 1, differs: true },
+        { index: 4, first: 0, differs: false },
+      ];
+      assert.deepEqual(answer, { kind: 'duplicates', repeated });
+      assert.equal(await ledger.job('job-1'), null);
+      assert.equal(await ledger.item('job-1', 'p-0'), null);
+      assert.equal((await ledger.createJob(newJob(), [a, b], NOW)).kind, 'created');
+    },
+  );
 
   add('a job may begin without items, and is not complete by that', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 0 });
     assert.deepEqual(await allItems(ledger, jobId), []);
     assert.equal((await dispatch(ledger, jobId)).length, 0);
-    await refusal(ledger, jobId, { kind: 'complete' });
+    await refusal(ledger, jobId, { kind: 'finish' });
   });
 
   add('whatever is in a job comes back as it was', async ({ ledger }) => {
@@ -82,7 +93,8 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     const job = { ...newJob({ jobId, name: '', labels: { 'a b': 'ü', empty: '' } }), policy };
     const input = { apn: '101-02', nested: { list: [1, 2.5, null, true, 'ß\u0000\n'], none: null }, big: 2 ** 53 - 1 };
     await ledger.createJob(job, [{ itemId: '/ ../ "\' ü', input }], NOW);
-    assert.deepEqual(await ledger.job(jobId), newJobRecord(job, 1, NOW));
+    const { incarnation } = await jobOf(ledger, jobId);
+    assert.deepEqual(await ledger.job(jobId), newJobRecord(job, 1, NOW, incarnation));
     assert.deepEqual((await itemOf(ledger, jobId, '/ ../ "\' ü')).input, input);
     assert.deepEqual((await takeOne(ledger, jobId)).items[0]?.input, input);
   });
@@ -90,15 +102,19 @@ export function jobCases(add: AddCase<LedgerParts>): void {
   add('what is not there is said to be missing', async ({ ledger }) => {
     assert.equal(await ledger.job('nobody'), null);
     assert.equal(await ledger.changeJob('nobody', { kind: 'cancel' }, NOW), 'missing');
-    assert.equal(await ledger.removeJob('nobody'), false);
+    assert.equal(await ledger.removeJob('nobody', 'x'), false);
     assert.equal(await ledger.dispatch('nobody', 1, NOW), null);
   });
 
   add(
     'an event does to a job what the rules of the domain say, and nothing where they refuse it',
     async ({ ledger }) => {
-      const cooling = policyOf({ circuit_breaker: { cooldown_seconds: 60, on_trip: 'pause' } });
-      const events: readonly JobEvent[] = [
+      const strict = { consecutive_failures: 1 };
+      const cooling = policyOf({
+        circuit_breaker: { ...strict, cooldown_seconds: 60, on_trip: 'pause' },
+        throttling: { max_concurrent_workers: 1 },
+      });
+      const steps: readonly (JobEvent | { readonly settle: Outcome })[] = [
         { kind: 'start' },
         { kind: 'resume' },
         PAUSE,
@@ -106,14 +122,21 @@ export function jobCases(add: AddCase<LedgerParts>): void {
         { kind: 'probe' },
         { kind: 'resume' },
         TRIP,
+        { settle: failedWith('timeout') },
+        TRIP,
         TRIP,
         { kind: 'resume' },
         { kind: 'close-circuit' },
         { kind: 'policy', policy: cooling },
         TRIP,
+        { settle: failedWith('timeout') },
+        TRIP,
         { kind: 'probe' },
         { kind: 'close-circuit' },
-        { kind: 'complete' },
+        { settle: SCRAPED },
+        { kind: 'close-circuit' },
+        { kind: 'finish' },
+        { kind: 'complete', round: 1, manifest: MANIFEST },
         { kind: 'manifest', round: 1, manifest: MANIFEST },
         { kind: 'cancel' },
         { kind: 'cancel' },
@@ -121,19 +144,42 @@ export function jobCases(add: AddCase<LedgerParts>): void {
         { kind: 'manifest', round: 2, manifest: MANIFEST },
         { kind: 'manifest', round: 1, manifest: MANIFEST },
       ];
-      const jobId = await givenJob(ledger, { items: 2, held: true });
-      for (const [index, event] of events.entries()) {
+      const jobId = await givenJob(ledger, {
+        items: 4,
+        held: true,
+        policy: { circuit_breaker: strict, throttling: { max_concurrent_workers: 1 } },
+      });
+      for (const [index, step] of steps.entries()) {
+        // A minute apart, so that a cooldown is over by the next step.
+        const now = NOW + index * 60_000;
+        if ('settle' in step) {
+          const lease = await takeOne(ledger, jobId, { now });
+          await ledger.settle([partOf(lease, step.settle)], now);
+          continue;
+        }
         const before = await jobOf(ledger, jobId);
-        const expected = applyJobEvent(before, event, NOW + index);
-        assert.deepEqual(await ledger.changeJob(jobId, event, NOW + index), expected, event.kind);
-        assert.deepEqual(await jobOf(ledger, jobId), 'refused' in expected ? before : expected, event.kind);
+        const expected = applyJobEvent(before, step, now);
+        assert.deepEqual(await ledger.changeJob(jobId, step, now), expected, step.kind);
+        assert.deepEqual(await jobOf(ledger, jobId), 'refused' in expected ? before : expected, step.kind);
       }
     },
   );
 
+  add('a verdict of the breaker from before a resume does not trip the job again', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 3, policy: { throttling: { max_concurrent_workers: 1 } } });
+    const lease = await takeOne(ledger, jobId);
+    await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
+    assert.equal((await trip(ledger, jobId)).status, 'failed');
+    const resumed = await change(ledger, jobId, { kind: 'resume' }, NOW + 1);
+    // As another controller says it, which judged the job before the first trip.
+    await refusal(ledger, jobId, TRIP, NOW + 2);
+    assert.deepEqual(await jobOf(ledger, jobId), resumed);
+    assert.equal((await dispatch(ledger, jobId, 1, NOW + 2)).length, 1);
+  });
+
   add('a job is completed once, and only when every item is final', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 3, policy: { throttling: { max_concurrent_workers: 1 } } });
-    const refused = () => refusal(ledger, jobId, { kind: 'complete' });
+    const refused = () => refusal(ledger, jobId, { kind: 'finish' });
     await refused();
     for (const outcome of [SCRAPED, SKIPPED, failedWith('not_found')]) {
       const refs = await dispatch(ledger, jobId);
@@ -143,17 +189,56 @@ export function jobCases(add: AddCase<LedgerParts>): void {
       await refused();
       await ledger.settle([partOf(lease, outcome)], NOW);
     }
-    const done = await change(ledger, jobId, { kind: 'complete' }, NOW + 5);
+    const done = await complete(ledger, jobId, NOW + 5);
     assert.deepEqual([done.status, done.finishedAt, done.round], ['completed', NOW + 5, 1]);
     await refused();
+    await refusal(ledger, jobId, { kind: 'complete', round: 1, manifest: MANIFEST });
     assert.deepEqual(await jobOf(ledger, jobId), done);
+  });
+
+  add('a job reads as completed with its manifest, and not before', async ({ ledger }) => {
+    const index = { kind: 'complete', round: 1, manifest: MANIFEST } as const;
+    for (const isPaused of [false, true]) {
+      const jobId = await givenJob(ledger, { jobId: `paused-${isPaused}`, items: 2 });
+      await runAll(ledger, jobId);
+      await refusal(ledger, jobId, index);
+      if (isPaused) await change(ledger, jobId, PAUSE);
+      const finishing = await change(ledger, jobId, { kind: 'finish' }, NOW + 5);
+      const status = isPaused ? 'paused' : 'in_progress';
+      assert.deepEqual([finishing.status, finishing.finishedAt, finishing.manifest], [status, NOW + 5, null]);
+      assert.deepEqual(await change(ledger, jobId, { kind: 'finish' }, NOW + 9), finishing, 'once');
+      assert.deepEqual((await ledger.dispatch(jobId, 1, NOW + 9))?.plan, { kind: 'wait', until: null });
+      assert.deepEqual((await ledger.activeJobs({ after: null, limit: 10 })).entries, [finishing]);
+      await refusal(ledger, jobId, { ...index, round: 2 });
+      await refusal(ledger, jobId, { ...index, policyRevision: 2 });
+      await refusal(ledger, jobId, { ...index, kind: 'manifest' });
+      const done = await change(ledger, jobId, { ...index, policyRevision: 1 }, NOW + 9);
+      assert.deepEqual([done.status, done.finishedAt, done.manifest], ['completed', NOW + 5, MANIFEST]);
+      assert.equal(done.reason, null);
+      assert.deepEqual(await jobOf(ledger, jobId), done);
+      assert.deepEqual((await ledger.activeJobs({ after: null, limit: 10 })).entries, []);
+    }
+  });
+
+  add('a job that is cancelled while its manifest is written gets another, of a cancelled job', async ({ ledger }) => {
+    const jobId = await givenJob(ledger);
+    await runAll(ledger, jobId);
+    await change(ledger, jobId, { kind: 'finish' });
+    const cancelled = await change(ledger, jobId, { kind: 'cancel' }, NOW + 9);
+    assert.deepEqual([cancelled.status, cancelled.round, cancelled.counts.success], ['cancelled', 2, 1]);
+    await refusal(ledger, jobId, { kind: 'complete', round: 1, manifest: MANIFEST });
+    await refusal(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    await change(ledger, jobId, { kind: 'manifest', round: 2, manifest: MANIFEST });
   });
 
   add('of many who complete a job at the same time one does it', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 1 });
     await runAll(ledger, jobId);
     const answers = await Promise.all(
-      Array.from({ length: 5 }, (_, index) => ledger.changeJob(jobId, { kind: 'complete' }, NOW + index)),
+      Array.from({ length: 5 }, async (_, index) => {
+        await ledger.changeJob(jobId, { kind: 'finish' }, NOW + index);
+        return ledger.changeJob(jobId, { kind: 'complete', round: 1, manifest: MANIFEST }, NOW + index);
+      }),
     );
     assert.equal(answers.filter((answer) => typeof answer === 'object' && 'status' in answer).length, 1);
     assert.equal((await jobOf(ledger, jobId)).status, 'completed');
@@ -179,7 +264,7 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     for (const jobId of ['a', 'b', 'c', 'd']) await givenJob(ledger, { jobId });
     const first = await ledger.jobs({ status: null, page: { after: null, limit: 2 } });
     await givenJob(ledger, { jobId: 'e' });
-    await ledger.removeJob('c');
+    await deleteJob(ledger, 'c');
     const second = await ledger.jobs({ status: null, page: { after: first.next, limit: 10 } });
     assert.deepEqual(
       [...first.entries, ...second.entries].map((job) => job.jobId),
@@ -193,12 +278,18 @@ export function jobCases(add: AddCase<LedgerParts>): void {
       const active = await allPages((after) => ledger.activeJobs({ after, limit }));
       assert.deepEqual(
         active.map((job) => job.jobId),
-        ['held', 'in-progress', 'waits-for-probe', 'cancelled-in-hands', 'completed'],
+        ['held', 'in-progress', 'waits-for-probe', 'cancelled-in-hands'],
       );
     }
-    await change(ledger, 'completed', { kind: 'manifest', round: 1, manifest: MANIFEST });
-    const rest = await allPages((after) => ledger.activeJobs({ after, limit: 100 }));
-    assert.ok(!rest.some((job) => job.jobId === 'completed'), 'a manifest ends it');
+    const replacement = { kind: 'replace-results', by: 'x' } as const;
+    await change(ledger, 'completed', replacement);
+    const isActive = async () => {
+      const active = await allPages((after) => ledger.activeJobs({ after, limit: 100 }));
+      return active.some((job) => job.jobId === 'completed');
+    };
+    assert.ok(await isActive(), 'a completed job whose results are indexed anew');
+    await change(ledger, 'completed', { kind: 'manifest', round: 2, manifest: MANIFEST });
+    assert.ok(!(await isActive()), 'a manifest ends it');
   });
 
   add('a cancelled job needs the engine until its workers are done and its manifest is written', async ({ ledger }) => {
@@ -222,7 +313,7 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     assert.equal(await isActive(), false);
     await ledger.settle([partOf(lease)], NOW);
     assert.equal(await isActive(), true);
-    assert.deepEqual((await ledger.dispatch(jobId, 1, NOW))?.plan, { kind: 'complete' });
+    assert.deepEqual((await ledger.dispatch(jobId, 1, NOW))?.plan, { kind: 'finish' });
   });
 
   add('a removed job is gone with all that belongs to it', async ({ ledger }) => {
@@ -231,8 +322,8 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     const refs = await dispatch(ledger, jobId);
     const [lease] = await ledger.claim(refs.slice(0, 1), 'worker-1', NOW + LEASE_MS, NOW);
     assert.ok(typeof lease === 'object');
-    assert.equal(await ledger.removeJob(jobId), true);
-    assert.equal(await ledger.removeJob(jobId), false);
+    assert.equal(await deleteJob(ledger, jobId), true);
+    assert.equal(await deleteJob(ledger, jobId), false);
     assert.equal(await ledger.job(jobId), null);
     assert.equal(await ledger.item(jobId, 'p-0'), null);
     assert.deepEqual(await allItems(ledger, jobId), []);
@@ -243,7 +334,7 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(await ledger.settle([partOf(lease)], NOW), ['fenced']);
     assert.equal(await ledger.release(lease.token, 'drained', NOW), false);
     assert.equal(await ledger.recall(refs, NOW), 0);
-    assert.deepEqual(await ledger.expire(NOW + 9 * LEASE_MS, NOW + 1, 100), { leases: 0, queued: 0 });
+    assert.deepEqual(await ledger.expire(dueBy(NOW + 9 * LEASE_MS, NOW + 1), 100), { leases: 0, queued: 0 });
     const left = await allPages((after) => ledger.jobs({ status: null, page: { after, limit: 10 } }));
     assert.deepEqual(
       left.map((job) => job.jobId),
@@ -256,7 +347,7 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     const refs = await dispatch(ledger, jobId);
     const [lease] = await ledger.claim(refs.slice(0, 1), 'worker-1', NOW + LEASE_MS, NOW);
     assert.ok(typeof lease === 'object');
-    await ledger.removeJob(jobId);
+    await deleteJob(ledger, jobId);
     await givenJob(ledger, { items: 2, prefix: 'q' });
     const again = await dispatch(ledger, jobId);
     assert.deepEqual(await ledger.claim(refs, 'worker-1', NOW + LEASE_MS, NOW), ['gone', 'gone']);
@@ -273,7 +364,7 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     const item = await itemOf(ledger, jobId, 'p-0');
     const [jobBefore, itemBefore] = [structuredClone(job), structuredClone(item)];
     await runAll(ledger, jobId);
-    await change(ledger, jobId, { kind: 'complete' });
+    await complete(ledger, jobId);
     assert.deepEqual([job, item], [jobBefore, itemBefore]);
   });
 }
@@ -292,18 +383,24 @@ async function sevenJobs(ledger: Ledger): Promise<readonly string[]> {
   await dispatch(ledger, 'in-progress');
   await make('paused-by-user');
   await change(ledger, 'paused-by-user', PAUSE);
-  await make('waits-for-probe', { policy: { circuit_breaker: { cooldown_seconds: 60 } } });
-  await dispatch(ledger, 'waits-for-probe');
-  await change(ledger, 'waits-for-probe', TRIP);
-  await make('failed');
-  await dispatch(ledger, 'failed');
-  await change(ledger, 'failed', TRIP);
+  const fail = async (jobId: string) => {
+    const lease = await takeOne(ledger, jobId);
+    await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
+    await trip(ledger, jobId);
+  };
+  await make('waits-for-probe', {
+    items: 2,
+    policy: { throttling: { max_concurrent_workers: 1 }, circuit_breaker: { cooldown_seconds: 60 } },
+  });
+  await fail('waits-for-probe');
+  await make('failed', { items: 2, policy: { throttling: { max_concurrent_workers: 1 } } });
+  await fail('failed');
   await make('cancelled-in-hands');
   await takeOne(ledger, 'cancelled-in-hands');
   await change(ledger, 'cancelled-in-hands', { kind: 'cancel' });
   await make('completed');
   await runAll(ledger, 'completed');
-  await change(ledger, 'completed', { kind: 'complete' });
+  await complete(ledger, 'completed');
   assert.deepEqual(await Promise.all(made.map(statusOf)), [
     'pending',
     'in_progress',

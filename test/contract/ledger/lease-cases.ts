@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MAX_STRIKES } from '../../../src/domain/item.ts';
 import { NOW, partOf, SCRAPED } from '../../support/builders.ts';
+import { dueBy } from '../../support/due-by.ts';
 import type { AddCase } from '../suite.ts';
 import {
   change,
@@ -157,10 +158,18 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     const jobId = await givenJob(ledger);
     const lease = await takeOne(ledger, jobId);
     assert.deepEqual(await ledger.renew([lease.token], NOW + 3 * LEASE_MS), []);
-    const early = await ledger.expire(NOW + 2 * LEASE_MS, NEVER_QUEUED_TOO_LONG, 100);
+    const early = await ledger.expire(dueBy(NOW + 2 * LEASE_MS, NEVER_QUEUED_TOO_LONG), 100);
     assert.deepEqual(early, { leases: 0, queued: 0 });
-    const late = await ledger.expire(NOW + 3 * LEASE_MS + 1, NEVER_QUEUED_TOO_LONG, 100);
+    const late = await ledger.expire(dueBy(NOW + 3 * LEASE_MS + 1, NEVER_QUEUED_TOO_LONG), 100);
     assert.deepEqual(late, { leases: 1, queued: 0 });
+  });
+
+  add('a renewal that arrives after a later one does not shorten the lease', async ({ ledger }) => {
+    const jobId = await givenJob(ledger);
+    const lease = await takeOne(ledger, jobId);
+    await ledger.renew([lease.token], NOW + 3 * LEASE_MS);
+    assert.deepEqual(await ledger.renew([lease.token], NOW + LEASE_MS), []);
+    assert.equal((await ledger.expire(dueBy(NOW + 2 * LEASE_MS, NEVER_QUEUED_TOO_LONG), 100)).leases, 0);
   });
 
   add('renewing names the leases that are lost, and extends the others all the same', async ({ ledger }) => {
@@ -172,7 +181,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     const tokens = [done.token, kept.token, 'no-such-token', released.token];
     const lost = await ledger.renew(tokens, NOW + 3 * LEASE_MS);
     assert.deepEqual(new Set(lost), new Set([done.token, 'no-such-token', released.token]));
-    assert.equal((await ledger.expire(NOW + 2 * LEASE_MS, NEVER_QUEUED_TOO_LONG, 100)).leases, 0);
+    assert.equal((await ledger.expire(dueBy(NOW + 2 * LEASE_MS, NEVER_QUEUED_TOO_LONG), 100)).leases, 0);
   });
 
   add('a mark is taken only from the holder of the lease', async ({ ledger }) => {
@@ -190,7 +199,9 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     const jobId = await givenJob(ledger, { items: 5, policy: { throttling: { max_concurrent_workers: 1 } } });
     for (let round = 1; round <= MAX_STRIKES + 1; round += 1) {
       const lease = await takeOne(ledger, jobId, { perBatch: 5 });
-      assert.equal(await ledger.release(lease.token, round % 2 === 0 ? 'drained' : 'storage', NOW), true);
+      const because = (['drained', 'storage', { error: 'TypeError: x is not a function' }] as const)[round % 3];
+      assert.ok(because);
+      assert.equal(await ledger.release(lease.token, because, NOW), true);
       const item = await itemOf(ledger, jobId, 'p-0');
       assert.deepEqual([item.status, item.strikes, item.deliveries, item.attempts], ['pending', 0, round, []]);
     }
@@ -231,7 +242,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     const [one] = await dispatch(ledger, jobId);
     assert.ok(one);
     await claim(ledger, [one]);
-    assert.deepEqual(await ledger.expire(NOW + LEASE_MS - 1, NOW, 100), { leases: 0, queued: 0 });
+    assert.deepEqual(await ledger.expire(dueBy(NOW + LEASE_MS - 1, NOW), 100), { leases: 0, queued: 0 });
     const { counts } = await jobOf(ledger, jobId);
     assert.deepEqual([counts.queued, counts.inProgress], [1, 1]);
   });
@@ -240,7 +251,10 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     const jobId = await givenJob(ledger, { items: 5, policy: { throttling: { max_concurrent_workers: 1 } } });
     const lease = await takeOne(ledger, jobId, { perBatch: 5 });
     await ledger.settle([partOf(lease, SCRAPED, lease.items.slice(0, 1))], NOW);
-    assert.deepEqual(await ledger.expire(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG, 100), { leases: 1, queued: 0 });
+    assert.deepEqual(await ledger.expire(dueBy(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG), 100), {
+      leases: 1,
+      queued: 0,
+    });
     const strikes = lease.items.map((item) => itemOf(ledger, jobId, item.itemId));
     assert.deepEqual(
       (await Promise.all(strikes)).map((item) => [item.status, item.strikes]),
@@ -254,7 +268,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     const jobId = await givenJob(ledger, { items: 1 });
     const [ref] = await dispatch(ledger, jobId, 1, NOW);
     assert.ok(ref);
-    assert.deepEqual(await ledger.expire(NOW + 1000, NOW + 1, 100), { leases: 0, queued: 1 });
+    assert.deepEqual(await ledger.expire(dueBy(NOW + 1000, NOW + 1), 100), { leases: 0, queued: 1 });
     const item = await itemOf(ledger, jobId, 'p-0');
     assert.deepEqual([item.status, item.strikes, item.deliveries], ['pending', 0, 0]);
     assert.deepEqual(await ledger.claim([ref], 'worker-1', NOW + LEASE_MS, NOW), ['gone']);
@@ -273,10 +287,10 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
       const jobs = ['job-a', 'job-b', 'job-c'].map((jobId) => jobOf(ledger, jobId));
       return (await Promise.all(jobs)).map((job) => job.counts.inProgress);
     };
-    const limited = await ledger.expire(NOW + 5000, NEVER_QUEUED_TOO_LONG, 3);
+    const limited = await ledger.expire(dueBy(NOW + 5000, NEVER_QUEUED_TOO_LONG), 3);
     assert.deepEqual(limited, { leases: 3, queued: 0 });
     assert.deepEqual(await inProgress(), [1, 1, 1]);
-    await ledger.expire(NOW + 5000, NEVER_QUEUED_TOO_LONG, 2);
+    await ledger.expire(dueBy(NOW + 5000, NEVER_QUEUED_TOO_LONG), 2);
     assert.deepEqual(await inProgress(), [0, 0, 1]);
   });
 
@@ -286,7 +300,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
       // The youngest job was dispatched first.
       await dispatch(ledger, jobId, 1, NOW + 100 - index);
     }
-    assert.deepEqual(await ledger.expire(NOW, NOW + 1000, 2), { leases: 0, queued: 2 });
+    assert.deepEqual(await ledger.expire(dueBy(NOW, NOW + 1000), 2), { leases: 0, queued: 2 });
     const jobs = await Promise.all(['job-a', 'job-b', 'job-c'].map((jobId) => jobOf(ledger, jobId)));
     assert.deepEqual(
       jobs.map((job) => job.counts.queued),
@@ -301,7 +315,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     await claim(ledger, refs.slice(2), { worker: 'alive' });
     assert.equal(await ledger.abandon('dead', NOW + 5), 2);
     assert.equal(await ledger.abandon('unknown', NOW + 5), 0);
-    assert.deepEqual(await ledger.expire(NOW + 5, NEVER_QUEUED_TOO_LONG, 100), { leases: 2, queued: 0 });
+    assert.deepEqual(await ledger.expire(dueBy(NOW + 5, NEVER_QUEUED_TOO_LONG), 100), { leases: 2, queued: 0 });
     assert.equal((await jobOf(ledger, jobId)).counts.inProgress, 1);
   });
 
@@ -310,7 +324,20 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     const lease = await takeOne(ledger, jobId);
     await ledger.abandon('worker-1', NOW + 1);
     assert.deepEqual(await ledger.settle([partOf(lease)], NOW + 9 * LEASE_MS), ['recorded']);
-    assert.equal((await ledger.expire(NOW + 9 * LEASE_MS, NEVER_QUEUED_TOO_LONG, 100)).leases, 0);
+    assert.equal((await ledger.expire(dueBy(NOW + 9 * LEASE_MS, NEVER_QUEUED_TOO_LONG), 100)).leases, 0);
+  });
+
+  add('a time that cannot be trusted ends nothing, and corrects nothing', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 2 });
+    const [one] = await dispatch(ledger, jobId, 1, NOW);
+    assert.ok(one);
+    await claim(ledger, [one]);
+    assert.deepEqual(await ledger.expire(() => null, 100), { leases: 0, queued: 0 });
+    assert.equal(await ledger.clampTimes(() => null), 0);
+    const { counts } = await jobOf(ledger, jobId);
+    assert.deepEqual([counts.queued, counts.inProgress], [1, 1]);
+    const overdue = await ledger.expire(dueBy(NOW + 9 * LEASE_MS, NOW + 1), 100);
+    assert.deepEqual(overdue, { leases: 1, queued: 1 });
   });
 
   add('a caller whose clock is behind does its work, and ends nobody else’s', async ({ ledger }) => {
@@ -321,7 +348,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     const [lease] = await claim(ledger, [one], { now: behind, until: behind + LEASE_MS });
     const [other] = await claim(ledger, [two], { worker: 'worker-2' });
     assert.ok(lease && other);
-    assert.deepEqual(await ledger.expire(behind, behind, 100), { leases: 0, queued: 0 });
+    assert.deepEqual(await ledger.expire(dueBy(behind, behind), 100), { leases: 0, queued: 0 });
     assert.deepEqual(await ledger.settle([partOf(lease)], behind), ['recorded']);
     assert.equal(await ledger.release(other.token, 'drained', behind), true);
     const [again] = await takeOut(ledger, jobId, { now: behind });

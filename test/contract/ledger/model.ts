@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { CLOSED, EMPTY_TALLY, judge, type Tally, tallyOutcome } from '../../../src/domain/breaker.ts';
 import type { FailureType } from '../../../src/domain/failure.ts';
 import { MAX_HISTORY, MAX_STRIKES } from '../../../src/domain/item.ts';
-import type { JobStatus } from '../../../src/domain/job.ts';
+import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
 import type { Lease, LeasedItem, SettleAnswer } from '../../../src/ports/ledger.ts';
@@ -60,6 +60,7 @@ export class Model {
   readonly everyRef: BatchRef[] = [];
   readonly everyLease: Lease[] = [];
   now = NOW;
+  #extractions = 0;
 
   addJob(jobId: string, itemIds: readonly string[], policy: Policy): void {
     const job: ModelJob = {
@@ -185,6 +186,17 @@ export class Model {
     if (job.status === 'completed') job.round += 1;
     if (job.status === 'paused' || job.status === 'in_progress') return;
     Object.assign(job, { status: 'in_progress', tally: EMPTY_TALLY, isTripped: false });
+  }
+
+  recover(item: ModelItem): void {
+    const attempt = (item.ended.at(-1)?.attempt ?? 0) + 1;
+    item.ended.push({ attempt, type: null });
+    Object.assign(item, { end: 'success', deliveries: attempt });
+  }
+
+  nextExtraction(): string {
+    this.#extractions += 1;
+    return `again-${this.#extractions}`;
   }
 
   isExhausted(job: ModelJob): boolean {

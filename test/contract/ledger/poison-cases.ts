@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { MAX_STRIKES } from '../../../src/domain/item.ts';
 import type { Lease, Ledger } from '../../../src/ports/ledger.ts';
 import { NOW, partOf, SCRAPED } from '../../support/builders.ts';
+import { dueBy } from '../../support/due-by.ts';
 import type { AddCase } from '../suite.ts';
 import {
   allItems,
@@ -54,7 +55,7 @@ export function poisonCases(add: AddCase<LedgerParts>): void {
     await strike(ledger, jobId, MAX_STRIKES);
     const { counts, itemsInFlight } = await jobOf(ledger, jobId);
     assert.deepEqual([counts.failed, counts.inProgress, counts.queued, itemsInFlight], [1, 0, 0, 0]);
-    assert.deepEqual((await ledger.dispatch(jobId, 1, NOW))?.plan, { kind: 'complete' });
+    assert.deepEqual((await ledger.dispatch(jobId, 1, NOW))?.plan, { kind: 'finish' });
   });
 
   add('of a suspect batch only the item that was begun gets a strike', async ({ ledger }) => {
@@ -148,7 +149,7 @@ async function workUntilDeath(ledger: Ledger, lease: Lease, killer: string): Pro
 
 /** The worker of the only lease there is goes silent. */
 async function die(ledger: Ledger, lease: Lease): Promise<void> {
-  const { leases } = await ledger.expire(lease.until + 1, NEVER_QUEUED_TOO_LONG, 10);
+  const { leases } = await ledger.expire(dueBy(lease.until + 1, NEVER_QUEUED_TOO_LONG), 10);
   assert.equal(leases, 1);
 }
 

@@ -9,18 +9,20 @@ import {
   allItems,
   change,
   checkBooks,
+  complete,
   givenJob,
   idsOf,
   itemOf,
   jobOf,
   type LedgerParts,
+  MANIFEST,
   refusal,
   reopenAll,
   runAll,
   takeOne,
+  trip,
 } from './hands.ts';
 
-const MANIFEST = { parts: { full: 1, success: 1, errors: 1 }, metadataSha256: 'abc', writtenAt: NOW };
 const FIRST = { after: null, limit: 100 };
 const EVERYTHING = { errorType: null, itemIds: null, preview: false };
 
@@ -28,8 +30,7 @@ const EVERYTHING = { errorType: null, itemIds: null, preview: false };
 export function retryCases(add: AddCase<LedgerParts>): void {
   add('a retry reopens what failed, and nothing else', async ({ ledger }) => {
     const jobId = await finished(ledger, [SCRAPED, failedWith('timeout'), SKIPPED, failedWith('not_found')]);
-    await change(ledger, jobId, { kind: 'complete' });
-    await change(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    await complete(ledger, jobId);
     assert.equal(await reopenAll(ledger, jobId), 2);
     const job = await jobOf(ledger, jobId);
     assert.deepEqual([job.status, job.round, job.manifest, job.finishedAt], ['in_progress', 2, null, null]);
@@ -39,18 +40,24 @@ export function retryCases(add: AddCase<LedgerParts>): void {
     );
     await checkBooks(ledger, jobId);
     await runAll(ledger, jobId);
-    assert.equal((await change(ledger, jobId, { kind: 'complete' })).counts.success, 3);
-    await change(ledger, jobId, { kind: 'manifest', round: 2, manifest: MANIFEST });
+    const { counts, round } = await complete(ledger, jobId);
+    assert.deepEqual([counts.success, round], [3, 2]);
   });
 
   add('the manifest of the round before comes too late after a retry', async ({ ledger }) => {
-    const jobId = await finished(ledger, [failedWith('timeout')]);
-    await change(ledger, jobId, { kind: 'complete' });
-    await reopenAll(ledger, jobId);
-    await refusal(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    const jobId = await finished(ledger, [failedWith('timeout'), SCRAPED]);
+    await change(ledger, jobId, { kind: 'finish' });
+    const late = { kind: 'complete', round: 1, manifest: MANIFEST } as const;
+    assert.equal(await reopenAll(ledger, jobId), 1);
+    const job = await jobOf(ledger, jobId);
+    assert.deepEqual([job.status, job.round, job.manifest, job.finishedAt], ['in_progress', 2, null, null]);
+    await refusal(ledger, jobId, late);
     await runAll(ledger, jobId);
-    await change(ledger, jobId, { kind: 'complete' });
-    await refusal(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    await refusal(ledger, jobId, late);
+    await change(ledger, jobId, { kind: 'finish' });
+    await refusal(ledger, jobId, late);
+    await change(ledger, jobId, { ...late, round: 2 });
+    await checkBooks(ledger, jobId);
   });
 
   add('a reopened item keeps its history, and its next attempt has the next number', async ({ ledger }) => {
@@ -101,7 +108,7 @@ export function retryCases(add: AddCase<LedgerParts>): void {
 
   add('a preview counts, and changes nothing', async ({ ledger }) => {
     const jobId = await finished(ledger, [failedWith('timeout'), failedWith('blocked'), SCRAPED]);
-    await change(ledger, jobId, { kind: 'complete' });
+    await complete(ledger, jobId);
     const before = await jobOf(ledger, jobId);
     assert.equal(await reopenAll(ledger, jobId, { preview: true }, { openUntil: NOW + 99 }), 2);
     assert.equal(await reopenAll(ledger, jobId, { preview: true, errorType: 'blocked' }, { limit: 1 }), 1);
@@ -114,7 +121,7 @@ export function retryCases(add: AddCase<LedgerParts>): void {
     for (const limit of [1, 2, 3, 100]) {
       const outcomes = [SCRAPED, ...Array<Outcome>(5).fill(failedWith('timeout')), SCRAPED, failedWith('blocked')];
       const jobId = await finished(ledger, outcomes, `job-${limit}`);
-      await change(ledger, jobId, { kind: 'complete' });
+      await complete(ledger, jobId);
       assert.equal(await reopenAll(ledger, jobId, {}, { limit }), 6);
       assert.equal(await reopenAll(ledger, jobId, {}, { limit }), 0);
       const job = await jobOf(ledger, jobId);
@@ -125,8 +132,7 @@ export function retryCases(add: AddCase<LedgerParts>): void {
 
   add('a retry that finds nothing begins no new round', async ({ ledger }) => {
     const jobId = await finished(ledger, [SCRAPED]);
-    await change(ledger, jobId, { kind: 'complete' });
-    await change(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    await complete(ledger, jobId);
     assert.equal(await reopenAll(ledger, jobId), 0);
     const job = await jobOf(ledger, jobId);
     assert.deepEqual([job.status, job.round, job.manifest], ['completed', 1, MANIFEST]);
@@ -138,13 +144,12 @@ export function retryCases(add: AddCase<LedgerParts>): void {
     assert.ok('kind' in answer && answer.kind === 'reopened' && answer.items === 1 && answer.next !== null);
     assert.equal((await jobOf(ledger, jobId)).openUntil, NOW + 1000);
     await runAll(ledger, jobId);
-    await refusal(ledger, jobId, { kind: 'complete' }, NOW + 999);
+    await refusal(ledger, jobId, { kind: 'finish' }, NOW + 999);
   });
 
   add('a retry of a tripped job closes its circuit; a paused one stays paused', async ({ ledger }) => {
-    const tally = { finished: 1, failed: 1, streak: 1, stopper: null };
     const tripped = await finished(ledger, [failedWith('timeout')], 'tripped');
-    await change(ledger, tripped, { kind: 'trip', trip: { cause: 'streak', message: 'x', tally }, evidence: [] });
+    await trip(ledger, tripped);
     await reopenAll(ledger, tripped);
     const job = await jobOf(ledger, tripped);
     assert.deepEqual([job.status, job.circuit.state, job.tally.failed, job.round], ['in_progress', 'closed', 0, 1]);

@@ -2,12 +2,23 @@ import assert from 'node:assert/strict';
 import { EMPTY_TALLY, tallyOutcome } from '../../../src/domain/breaker.ts';
 import { FAILURE_TYPES } from '../../../src/domain/failure.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
-import { failedWith, NOW, partOf, SCRAPED, SKIPPED, scrapedWith, settlement } from '../../support/builders.ts';
+import {
+  failedOn,
+  failedWith,
+  NOW,
+  partOf,
+  SCRAPED,
+  SKIPPED,
+  scrapedWith,
+  settlement,
+} from '../../support/builders.ts';
+import { dueBy } from '../../support/due-by.ts';
 import type { AddCase } from '../suite.ts';
 import {
   allItems,
   change,
   checkBooks,
+  complete,
   givenJob,
   itemOf,
   jobOf,
@@ -17,6 +28,7 @@ import {
   reopenAll,
   takeOne,
   takeOut,
+  trip,
 } from './hands.ts';
 
 const ONE_WORKER = { throttling: { max_concurrent_workers: 1 } };
@@ -38,6 +50,31 @@ export function settleCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(record.attempts, [
       { attempt: 1, tries: 3, startedAt: NOW + 5, durationMs: 1234, end: 'success', failure: null },
     ]);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('a failed item lists what was fetched of it, until it is reopened', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 2, policy: { throttling: { max_concurrent_workers: 2 } } });
+    const outcome = failedOn('job-1/items/p-0/html.html', 'job-1/items/p-0/metadata.json');
+    const [first, second] = await takeOut(ledger, jobId);
+    assert.ok(first && second && outcome.kind === 'failed');
+    await ledger.settle([partOf(first, outcome), partOf(second, failedWith('timeout'))], NOW);
+    const shown = async () => (await allItems(ledger, jobId)).map(({ status, artifacts }) => [status, artifacts]);
+    const kept = ['failed', outcome.artifacts];
+    assert.deepEqual(await shown(), [kept, ['failed', []]]);
+    assert.deepEqual((await itemOf(ledger, jobId, 'p-0')).artifacts, outcome.artifacts);
+    assert.deepEqual((await allItems(ledger, jobId, { status: 'failed' }))[0]?.artifacts, outcome.artifacts);
+    await checkBooks(ledger, jobId);
+
+    await reopenAll(ledger, jobId, { itemIds: ['p-0'] });
+    assert.deepEqual((await shown())[0], ['pending', []]);
+    const again = await takeOne(ledger, jobId);
+    await ledger.settle([partOf(again, scrapedWith('job-1/items/p-0/attempt-2/html.html'))], NOW);
+    const renewed = await itemOf(ledger, jobId, 'p-0');
+    assert.deepEqual(
+      [renewed.status, renewed.artifacts.map(({ key }) => key)],
+      ['success', ['job-1/items/p-0/attempt-2/html.html']],
+    );
     await checkBooks(ledger, jobId);
   });
 
@@ -131,7 +168,7 @@ export function settleCases(add: AddCase<LedgerParts>): void {
   add('a worker that lost its lease changes nothing, and is counted', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 5, policy: ONE_WORKER });
     const lease = await takeOne(ledger, jobId, { perBatch: 5 });
-    await ledger.expire(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG, 10);
+    await ledger.expire(dueBy(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG), 10);
     const before = await jobOf(ledger, jobId);
     const items = await allItems(ledger, jobId);
     assert.deepEqual(await ledger.settle([partOf(lease)], NOW), ['fenced']);
@@ -145,7 +182,7 @@ export function settleCases(add: AddCase<LedgerParts>): void {
   add('a worker that lost its lease cannot overwrite the result of the next attempt', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     const late = await takeOne(ledger, jobId, { worker: 'late' });
-    await ledger.expire(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG, 10);
+    await ledger.expire(dueBy(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG), 10);
     const next = await takeOne(ledger, jobId, { worker: 'next' });
     assert.deepEqual(await ledger.settle([partOf(late, failedWith('timeout'))], NOW), ['fenced']);
     assert.deepEqual(await ledger.settle([partOf(next, scrapedWith('second'))], NOW), ['recorded']);
@@ -168,7 +205,7 @@ export function settleCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(await ledger.settle([first], NOW), ['recorded']);
     assert.deepEqual(await jobOf(ledger, jobId), midway);
     await ledger.settle([partOf(lease, SCRAPED, lease.items.slice(2))], NOW);
-    await change(ledger, jobId, { kind: 'complete' });
+    await complete(ledger, jobId);
     const [job, items] = [await jobOf(ledger, jobId), await allItems(ledger, jobId)];
     assert.deepEqual(await ledger.settle([first, partOf(lease)], NOW), ['recorded', 'recorded']);
     assert.deepEqual([await jobOf(ledger, jobId), await allItems(ledger, jobId)], [job, items]);
@@ -210,11 +247,10 @@ export function settleCases(add: AddCase<LedgerParts>): void {
     const [one, two] = await takeOut(ledger, jobId);
     assert.ok(one && two);
     await change(ledger, jobId, { kind: 'pause', reason: { code: 'user', message: '', evidence: [] } });
-    assert.deepEqual(await ledger.settle([partOf(one)], NOW), ['recorded']);
+    assert.deepEqual(await ledger.settle([partOf(one, failedWith('timeout'))], NOW), ['recorded']);
     await change(ledger, jobId, { kind: 'resume' });
-    const tally = { finished: 1, failed: 1, streak: 1, stopper: null };
-    await change(ledger, jobId, { kind: 'trip', trip: { cause: 'share', message: '', tally }, evidence: [] });
+    await trip(ledger, jobId);
     assert.deepEqual(await ledger.settle([partOf(two)], NOW), ['recorded']);
-    assert.equal((await jobOf(ledger, jobId)).counts.success, 2);
+    assert.partialDeepStrictEqual((await jobOf(ledger, jobId)).counts, { success: 1, failed: 1 });
   });
 }

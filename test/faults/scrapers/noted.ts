@@ -11,6 +11,7 @@ export default definePlainScraper({
   description:
     'Every tenth item keeps a page, every fiftieth fails, and every 125th takes long when it is first tried.',
   input: z.object({ number: z.number() }),
+  metadata: false,
   async scrape({ input: { number }, itemId, jobId, sleep }) {
     const notes = notesOf(jobId);
     const tries = await notes.begin(itemId);

@@ -32,7 +32,7 @@ export function mustTrip({ circuit, tally, policy }: ModelJob): boolean {
   if (tally.stopper !== null) return true;
   if (circuit === 'probing') return tally.failed > 0;
   const { min_requests, failure_threshold_percentage, consecutive_failures } = policy.circuit_breaker;
-  if (tally.streak >= consecutive_failures) return true;
+  if (tally.streak >= (consecutive_failures ?? Math.max(20, min_requests))) return true;
   return tally.finished >= min_requests && tally.failed / tally.finished >= failure_threshold_percentage;
 }
 

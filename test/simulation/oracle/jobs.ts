@@ -1,5 +1,6 @@
-import type { JobStatus } from '../../../src/domain/job.ts';
-import { isRefusal, type JobEvent, type JobRecord, type NewJob } from '../../../src/domain/job.ts';
+import { isRefusal, type JobEvent, type JobRecord } from '../../../src/domain/job.ts';
+import type { JobStatus } from '../../../src/domain/job-steps.ts';
+import { mustTrip } from './breaker.ts';
 import { addModelItem, dropBatch, type Model, type ModelJob, NO_TALLY, newModelJob } from './model.ts';
 import type { SeenCall } from './seen-call.ts';
 
@@ -12,9 +13,13 @@ export class JobOracle {
   /** Jobs whose index was recorded just now, and must be read. */
   readonly newManifests = new Set<string>();
 
-  constructor(model: Model, fail: (message: string) => void) {
+  /** Told of every job that went away. */
+  readonly onGone: (jobId: string) => void;
+
+  constructor(model: Model, fail: (message: string) => void, onGone: (jobId: string) => void) {
     this.#model = model;
     this.#fail = fail;
+    this.onGone = onGone;
   }
 
   saw(call: JobCall, isUser: boolean): void {
@@ -23,10 +28,7 @@ export class JobOracle {
         this.#created(call);
         return;
       case 'removeJob':
-        if (call.answer !== this.#model.jobs.has(call.jobId) && !this.#model.hasCrashed) {
-          this.#fail(`removeJob ${call.jobId}: ${call.answer}`);
-        }
-        this.removed(call.jobId);
+        this.#wentAway(call);
         return;
       case 'addItems':
         this.#added(call);
@@ -40,28 +42,40 @@ export class JobOracle {
     }
   }
 
+  /** Only a job that its user has asked to delete, for good, and no other of that id. */
+  #wentAway({ jobId, incarnation, answer }: Extract<JobCall, { method: 'removeJob' }>): void {
+    const job = this.#model.jobs.get(jobId);
+    const isDue = job?.incarnation === incarnation && job.removing === true;
+    if (answer !== isDue && !(job?.isFoggy ?? this.#model.hasCrashed)) {
+      this.#fail(`removeJob ${jobId}#${incarnation}: ${answer}, and there is #${job?.incarnation} (${job?.removing})`);
+    }
+    if (answer) this.removed(jobId);
+  }
+
   #created({ job, items, answer }: Extract<JobCall, { method: 'createJob' }>): void {
     const known = this.#model.jobs.has(job.jobId);
     if (answer.kind === 'exists' && this.#model.hasCrashed) {
-      this.found(job);
+      this.found(answer.job);
       return;
     }
     if ((answer.kind === 'created') === known) this.#fail(`createJob ${job.jobId} answered ${answer.kind}`);
     if (answer.kind !== 'created') return;
-    const made = newModelJob(job);
+    const made = newModelJob(answer.job, this.#model);
     for (const item of items) addModelItem(made, item);
     this.#model.jobs.set(job.jobId, made);
   }
 
   /** After a crash: a call whose answer was lost has made it. */
-  found(job: NewJob): void {
+  found(job: JobRecord): void {
     if (this.#model.jobs.has(job.jobId)) return;
-    this.#model.jobs.set(job.jobId, { ...newModelJob(job), isFoggy: true });
+    this.#model.jobs.set(job.jobId, { ...newModelJob(job, this.#model), isFoggy: true });
   }
 
   /** After a crash: what the record shows is so, for calls without an answer may have made it so. */
   believe(job: ModelJob, record: JobRecord): void {
     job.status = record.status;
+    // A resume whose answer was lost has ended it.
+    job.pausedByUser &&= record.status === 'paused';
     job.held = record.held;
     job.circuit = record.circuit.state;
     job.tally = record.tally;
@@ -70,8 +84,12 @@ export class JobOracle {
     job.policy = record.policy;
     job.openUntil = record.openUntil;
     job.replacedBy = record.replacedBy ?? null;
+    job.removing = record.removing;
+    job.replacedRound = record.replacedRound ?? 1;
+    job.mayRecover = 0;
     if (record.manifest !== null && !job.hasManifest) this.newManifests.add(job.jobId);
     job.hasManifest = record.manifest !== null;
+    job.isFinishing = isUnderWay(record.status) && record.finishedAt !== null;
     job.mayReopen = 0;
   }
 
@@ -80,6 +98,8 @@ export class JobOracle {
     if (job === undefined) return;
     for (const batch of job.batches.values()) dropBatch(this.#model, job, batch);
     this.#model.jobs.delete(jobId);
+    this.#model.usedIds.add(jobId);
+    this.onGone(jobId);
   }
 
   #added({ jobId, items, openUntil, answer }: Extract<JobCall, { method: 'addItems' }>): void {
@@ -93,12 +113,9 @@ export class JobOracle {
       added += 1;
     }
     if (added !== answer.added) this.#fail(`addItems ${jobId}: ${answer.added} added, ${added} were new`);
-    if (job.status !== 'completed') {
-      job.openUntil = openUntil;
-    } else if (added > 0) {
-      job.openUntil = openUntil;
-      this.#goOn(job);
-    }
+    const hadNothingLeft = job.status === 'completed' || job.isFinishing;
+    if (!hadNothingLeft || added > 0) job.openUntil = openUntil;
+    if (hadNothingLeft && added > 0) this.#goOn(job);
   }
 
   #reopened({ jobId, filter, openUntil, answer }: Extract<JobCall, { method: 'reopen' }>): void {
@@ -108,11 +125,16 @@ export class JobOracle {
     if (answer.items === 0) return;
     if (job.status === 'cancelled') this.#fail(`${jobId}: items of a cancelled job were reopened`);
     job.mayReopen += answer.items;
-    if (job.status === 'completed' || job.status === 'failed') this.#goOn(job);
+    if (job.status === 'completed' || job.status === 'failed' || job.isFinishing) this.#goOn(job);
   }
 
-  /** A job that was over is at work again. */
+  /** A job that was over, or had only to be indexed, is at work again. */
   #goOn(job: ModelJob): void {
+    if (job.isFinishing) {
+      job.isFinishing = false;
+      this.#newRound(job);
+      return;
+    }
     if (job.status === 'completed') this.#newRound(job);
     job.status = 'in_progress';
     this.#close(job);
@@ -133,6 +155,9 @@ export class JobOracle {
     if (job === undefined) {
       this.#fail(`${jobId} was changed, and should not be there`);
       return;
+    }
+    if ('incarnation' in event && event.incarnation !== job.incarnation && !job.isFoggy) {
+      this.#fail(`${jobId}: ${event.kind} of #${event.incarnation} was accepted, and the job is #${job.incarnation}`);
     }
     const from = job.status;
     const allowed: readonly JobStatus[] = FROM[event.kind];
@@ -160,9 +185,9 @@ export class JobOracle {
         if (job.circuit === 'open') this.#close(job);
         return;
       case 'trip':
-        // The verdict may be an old one that was long on its way; but there must have been something to judge.
-        if (event.trip.tally.failed === 0 && event.trip.tally.stopper === null) {
-          this.#fail(`${job.jobId}: the breaker tripped, and nothing had failed`);
+        // However long the event was on its way, what counts is what has finished since the circuit was last closed.
+        if (!mustTrip(job) && !job.isFoggy) {
+          this.#fail(`${job.jobId}: the breaker tripped, and its tally is ${JSON.stringify(job.tally)}`);
         }
         job.circuit = 'open';
         return;
@@ -172,33 +197,58 @@ export class JobOracle {
         job.circuit = 'probing';
         return;
       case 'close-circuit':
-        // Others may have failed since the probe was seen to be good; but there must have been one.
-        if (job.tally.finished === 0) this.#fail(`${job.jobId}: the circuit closed without a probe`);
+        if ((job.tally.finished === 0 || mustTrip(job)) && !job.isFoggy) {
+          this.#fail(`${job.jobId}: the circuit closed without a probe that succeeded`);
+        }
         this.#close(job);
         return;
       case 'cancel':
         job.pausedByUser = false;
+        if (job.isFinishing) this.#goOn(job);
         this.#cancel(job);
         return;
+      case 'finish': {
+        this.#mustHaveNothingLeft(job);
+        const isExpected = now < job.openUntil && job.openUntil <= now + 2 * LONGEST_OPEN_MS;
+        if (isExpected && !job.isFinishing && !job.isFoggy) {
+          this.#fail(`${job.jobId}: finished while more items were expected`);
+        }
+        job.isFinishing = true;
+        return;
+      }
       case 'complete':
         job.pausedByUser = false;
-        this.#complete(job, now);
+        this.#complete(job);
+        this.#indexed(job, event, answer);
         return;
       case 'policy':
         job.policy = event.policy;
         return;
+      case 'remove':
+      case 'remove-for-good':
+      case 'keep':
+        job.removing = answer.removing;
+        return;
+      case 'withdraw-results':
+        this.#fail(`${job.jobId}: results were withdrawn, and nobody here does so`);
+        return;
       case 'replace-results':
         if (answer.replacedBy !== event.by) this.#fail(`${job.jobId}: its results are not those of ${event.by}`);
-        if (job.replacedBy === event.by) return;
+        if (job.replacedBy === event.by && job.replacedRound === (event.ofRound ?? 1)) return;
         job.replacedBy = event.by;
-        if (job.status === 'completed' || job.status === 'cancelled') this.#newRound(job);
+        job.replacedRound = event.ofRound ?? 1;
+        if (job.status === 'completed' || job.status === 'cancelled' || job.isFinishing) this.#newRound(job);
         return;
       case 'manifest':
-        if (job.hasManifest) this.#fail(`${job.jobId}: a second manifest was recorded for round ${event.round}`);
-        if (event.round !== answer.round) this.#fail(`${job.jobId}: a manifest of round ${event.round} was recorded`);
-        job.hasManifest = true;
-        this.newManifests.add(job.jobId);
+        this.#indexed(job, event, answer);
     }
+  }
+
+  #indexed(job: ModelJob, { round }: Extract<JobEvent, { kind: 'complete' | 'manifest' }>, answer: JobRecord): void {
+    if (job.hasManifest) this.#fail(`${job.jobId}: a second manifest was recorded for round ${round}`);
+    if (round !== answer.round) this.#fail(`${job.jobId}: a manifest of round ${round} was recorded`);
+    job.hasManifest = true;
+    this.newManifests.add(job.jobId);
   }
 
   #close(job: ModelJob): void {
@@ -222,17 +272,29 @@ export class JobOracle {
     for (const item of job.items) if (item.final === null && !kept.has(item)) item.final = 'cancelled';
   }
 
-  #complete(job: ModelJob, now: number): void {
+  #complete(job: ModelJob): void {
     if (job.completedRounds.has(job.round)) this.#fail(`${job.jobId}: round ${job.round} was completed twice`);
     job.completedRounds.add(job.round);
+    this.#mustHaveNothingLeft(job);
+    if (!job.isFinishing && !job.isFoggy) this.#fail(`${job.jobId}: completed, and it was not finishing`);
+    job.isFinishing = false;
+  }
+
+  #mustHaveNothingLeft(job: ModelJob): void {
     if (job.isFoggy) return;
     const open = job.items.filter((item) => item.final === null).length;
     if (open > 0 || job.batches.size > 0 || job.mayReopen > 0) {
-      this.#fail(`${job.jobId}: completed with ${open} items not final and ${job.batches.size} batches in flight`);
+      this.#fail(`${job.jobId}: finished with ${open} items not final and ${job.batches.size} batches in flight`);
     }
-    if (now < job.openUntil) this.#fail(`${job.jobId}: completed while more items were expected`);
   }
 }
+
+function isUnderWay(status: JobStatus): boolean {
+  return status === 'in_progress' || status === 'paused';
+}
+
+/** What lies more than twice as far ahead was set by a clock that has been set back. */
+const LONGEST_OPEN_MS = 60_000;
 
 const FROM: Readonly<Record<JobEvent['kind'], readonly JobStatus[]>> = {
   start: ['pending'],
@@ -242,10 +304,15 @@ const FROM: Readonly<Record<JobEvent['kind'], readonly JobStatus[]>> = {
   probe: ['paused'],
   'close-circuit': ['in_progress'],
   cancel: ['pending', 'in_progress', 'paused', 'failed'],
+  finish: ['in_progress', 'paused'],
   complete: ['in_progress', 'paused'],
   policy: ['pending', 'in_progress', 'paused', 'completed', 'failed'],
   'replace-results': ['pending', 'in_progress', 'paused', 'completed', 'failed', 'cancelled'],
+  'withdraw-results': [],
   remove: ['pending', 'paused', 'completed', 'failed', 'cancelled'],
+  'remove-for-good': ['pending', 'paused', 'completed', 'failed', 'cancelled'],
+  keep: ['pending', 'paused', 'completed', 'failed', 'cancelled'],
+  recovered: ['pending', 'in_progress', 'paused', 'completed', 'failed', 'cancelled'],
   manifest: ['completed', 'cancelled'],
 };
 
@@ -254,7 +321,12 @@ function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus
     case 'start':
     case 'policy':
     case 'remove':
+    case 'remove-for-good':
+    case 'keep':
     case 'replace-results':
+    case 'withdraw-results':
+    case 'finish':
+    case 'recovered':
     case 'manifest':
       return from;
     case 'pause':
@@ -265,7 +337,7 @@ function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus
       return 'in_progress';
     case 'trip': {
       const { cooldown_seconds, on_trip } = job.policy.circuit_breaker;
-      const probes = cooldown_seconds !== null && event.trip.cause !== 'stopper';
+      const probes = cooldown_seconds !== null && job.tally.stopper === null;
       return probes || on_trip === 'pause' ? 'paused' : 'failed';
     }
     case 'cancel':

@@ -19,22 +19,20 @@ import type { StrikeOracle } from './strikes.ts';
 
 type Of<M extends SeenCall['method']> = Extract<SeenCall, { method: M }>;
 export type LeaseCall = Of<
-  'dispatch' | 'claim' | 'begin' | 'renew' | 'settle' | 'release' | 'recall' | 'expire' | 'abandon'
+  'dispatch' | 'claim' | 'begin' | 'renew' | 'settle' | 'release' | 'recall' | 'expire' | 'clampTimes' | 'abandon'
 >;
 
 /** How work goes out and comes back: what each call must have answered, and what it must have done to the items. */
 export class LeaseOracle {
   readonly #model: Model;
   readonly #strikes: StrikeOracle;
-  readonly #worldTime: () => number;
   readonly #fail: (message: string) => void;
   /** Settlements that were recorded just now, whose bytes must be there. */
   readonly newSettlements: { readonly item: ModelItem; readonly settlement: Settlement }[] = [];
 
-  constructor(model: Model, strikes: StrikeOracle, worldTime: () => number, fail: (message: string) => void) {
+  constructor(model: Model, strikes: StrikeOracle, fail: (message: string) => void) {
     this.#model = model;
     this.#strikes = strikes;
-    this.#worldTime = worldTime;
     this.#fail = fail;
   }
 
@@ -70,6 +68,9 @@ export class LeaseOracle {
       case 'expire':
         this.#expired(call, process);
         return;
+      case 'clampTimes':
+        this.#clamped(call);
+        return;
       case 'abandon':
         this.#abandoned(call);
         return;
@@ -104,7 +105,7 @@ export class LeaseOracle {
     if (mustTrip(job)) this.#fail(`${jobId}: work was dispatched although the breaker must trip`);
   }
 
-  #claimed(ref: BatchRef, { worker, until }: Of<'claim'>, answer: ClaimAnswer): void {
+  #claimed(ref: BatchRef, { worker, until, askedAt }: Of<'claim'>, answer: ClaimAnswer): void {
     const job = this.#model.jobs.get(ref.jobId);
     const batch = job?.batches.get(ref.batchId);
     const name = `claim of ${ref.jobId}:${ref.batchId} by ${worker}`;
@@ -134,14 +135,14 @@ export class LeaseOracle {
       this.#fail(`${name}: granted, but there is no such batch`);
       return;
     }
-    this.#grant(job, ref, answer, { worker, until, queuedAt: batch?.queuedAt ?? 0 }, name);
+    this.#grant(job, ref, answer, { worker, until, askedAt, queuedAt: batch?.queuedAt ?? 0 }, name);
   }
 
   #grant(
     job: ModelJob,
     { batchId, jobId }: BatchRef,
     answer: Lease,
-    { worker, until, queuedAt }: { worker: string; until: number; queuedAt: number },
+    { worker, until, askedAt, queuedAt }: { worker: string; until: number; askedAt: number; queuedAt: number },
     name: string,
   ): void {
     if (this.#model.tokens.has(answer.token) && !job.isFoggy)
@@ -176,11 +177,10 @@ export class LeaseOracle {
     }
     if (mustRunAlone(items) !== answer.alone && !job.isFoggy) this.#fail(`${name}: alone is ${answer.alone}`);
     if (items.length === 0) this.#fail(`${name}: granted without items`);
-    const claimedAt = this.#worldTime();
     const lease: ModelLease = {
       token: answer.token,
       worker,
-      claimedAt,
+      askedAt,
       suspect: answer.suspect,
       alone: answer.alone,
       until,
@@ -280,11 +280,12 @@ export class LeaseOracle {
     if (recalled !== answer && !this.#isFoggy()) this.#fail(`recall: ${answer} batches, and ${recalled} were waiting`);
   }
 
-  #expired({ now, queuedBefore, limit, answer }: Of<'expire'>, reaper: SimProcess): void {
+  #expired({ times, limit, answer }: Of<'expire'>, reaper: SimProcess): void {
     const due = { leases: 0, queued: 0 };
     for (const job of this.#model.jobs.values()) {
       for (const batch of job.batches.values()) {
-        const isDue = batch.lease === null ? batch.queuedAt < queuedBefore : batch.lease.until <= now;
+        if (times === null) continue;
+        const isDue = batch.lease === null ? batch.queuedAt < times.queuedBefore : batch.lease.until <= times.now;
         if (!isDue) continue;
         due[batch.lease === null ? 'queued' : 'leases'] += 1;
         if (batch.lease !== null) this.#lose(job, batch, batch.lease, reaper);
@@ -313,6 +314,21 @@ export class LeaseOracle {
       job.tally = tallyAfter(job.tally, 'poison');
       batch.items = batch.items?.filter((other) => other !== item) ?? null;
     }
+  }
+
+  #clamped({ latest, answer }: Of<'clampTimes'>): void {
+    let clamped = 0;
+    for (const job of this.#model.jobs.values()) {
+      for (const batch of job.batches.values()) {
+        const { lease } = batch;
+        if (latest === null) continue;
+        if ((lease?.until ?? batch.queuedAt) <= (lease === null ? latest.queuedAt : latest.until)) continue;
+        if (lease === null) batch.queuedAt = latest.queuedAt;
+        else lease.until = latest.until;
+        clamped += 1;
+      }
+    }
+    if (clamped !== answer && !this.#isFoggy()) this.#fail(`clampTimes: ${answer}, and ${clamped} lay too far ahead`);
   }
 
   #abandoned({ worker, now, answer }: Of<'abandon'>): void {

@@ -20,7 +20,13 @@ interface Entry {
   readonly item_id: string;
   readonly status: string;
   readonly error: { readonly type: string } | null;
-  readonly artifacts: readonly { readonly key: string; readonly sha256: string }[];
+  readonly artifacts: readonly Listed[];
+}
+
+interface Listed {
+  readonly kind: string;
+  readonly key: string;
+  readonly sha256: string;
 }
 
 /** Reads the index of a job as a user would, and compares it with the items. Says what is wrong, or null. */
@@ -44,7 +50,7 @@ export async function wrongManifest(store: ResultStore, { record, items }: Snaps
       return `it counts ${metadata.counts[status]} ${status}, and there are ${there}`;
   }
   for (const [list, wanted] of Object.entries(lists)) {
-    const wrong = await wrongList(store, prefix, metadata, list, wanted);
+    const wrong = await wrongList(store, prefix, metadata, list, wanted, record.replacedBy ?? null);
     if (wrong !== null) return `${list}: ${wrong}`;
   }
   return null;
@@ -56,6 +62,7 @@ async function wrongList(
   metadata: Metadata,
   list: string,
   wanted: readonly ItemRecord[],
+  replacedBy: string | null,
 ): Promise<string | null> {
   const entries: Entry[] = [];
   for (let part = 0; part < (metadata.parts[list] ?? 0); part += 1) {
@@ -69,19 +76,28 @@ async function wrongList(
   if (entries.length !== wanted.length) return `${entries.length} entries, and ${wanted.length} items`;
   for (const [index, item] of wanted.entries()) {
     const entry = entries[index];
-    if (entry === undefined || show(entry) !== showItem(item))
-      return `item ${item.itemId} stands there as ${entry && show(entry)}`;
+    if (entry === undefined || show(entry, item, replacedBy) !== showItem(item))
+      return `item ${item.itemId} stands there as ${entry && show(entry, item, replacedBy)}`;
   }
   return null;
 }
 
-function show({ item_id, status, error, artifacts }: Entry): string {
-  return `${item_id} ${status} ${error?.type} ${artifacts.map(({ key, sha256: hex }) => key + hex).join()}`;
+/** Data of the re-extraction in place stand for the item's own. */
+function show({ item_id, status, error, artifacts }: Entry, item: ItemRecord, replacedBy: string | null): string {
+  const own = item.artifacts.filter(({ kind }) => kind === 'data');
+  const isNewer = ({ kind, key }: Listed) => kind === 'data' && replacedBy !== null && key.startsWith(`${replacedBy}/`);
+  const shown = artifacts.some(isNewer) ? [...artifacts.filter((each) => !isNewer(each)), ...own] : artifacts;
+  return `${item_id} ${status} ${error?.type} ${showArtifacts(shown)}`;
+}
+
+function showArtifacts(artifacts: readonly Listed[]): string {
+  const texts = artifacts.map(({ kind, key, sha256: hex }) => `${kind} ${key} ${hex}`);
+  return texts.sort().join();
 }
 
 function showItem({ itemId, status, attempts, artifacts }: ItemRecord): string {
   const failed = status === 'failed' ? attempts.at(-1)?.failure?.type : undefined;
-  return `${itemId} ${status} ${failed} ${artifacts.map(({ key, sha256: hex }) => key + hex).join()}`;
+  return `${itemId} ${status} ${failed} ${showArtifacts(artifacts)}`;
 }
 
 async function textOf(store: ResultStore, key: string): Promise<string | null> {

@@ -1,6 +1,7 @@
 import type { Tally } from '../../../src/domain/breaker.ts';
-import type { FinalStatus, ItemRecord, NewItem } from '../../../src/domain/item.ts';
-import type { JobStatus, NewJob } from '../../../src/domain/job.ts';
+import type { FinalStatus, ItemRecord, NewItem, RecoveredItem } from '../../../src/domain/item.ts';
+import type { JobRecord } from '../../../src/domain/job.ts';
+import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
 import type { Settlement } from '../../../src/ports/ledger.ts';
 
@@ -18,12 +19,18 @@ export interface Model {
   readonly torn: Set<string>;
   /** Jobs of which somebody has wanted failed items to be reopened: after a crash they may be. */
   readonly askedToReopen: Set<string>;
+  /** Ids of jobs that are gone. */
+  readonly usedIds: Set<string>;
   /** The ledger has been down: calls without an answer may have had an effect. */
   hasCrashed: boolean;
 }
 
 export interface ModelJob {
   readonly jobId: string;
+  readonly incarnation: string;
+  /** Its id was that of another job before, whose workers may not have heard of its end. */
+  readonly isSecondLife: boolean;
+  removing: JobRecord['removing'];
   policy: Policy;
   status: JobStatus;
   held: boolean;
@@ -34,6 +41,11 @@ export interface ModelJob {
   openUntil: number;
   hasManifest: boolean;
   replacedBy: string | null;
+  replacedRound: number;
+  /** What somebody wanted to be recovered, by the place of the item; the last word counts. */
+  readonly recoveries: Map<number, RecoveredItem>;
+  /** Items that were recovered, and have not been seen yet. */
+  mayRecover: number;
   /** Paused by the user, and so nobody else's to go on with. */
   pausedByUser: boolean;
   readonly completedRounds: Set<number>;
@@ -51,6 +63,8 @@ export interface ModelJob {
    * rest is believed until nothing is in flight any more.
    */
   isFoggy: boolean;
+  /** Every item is final, and its index is being written. */
+  isFinishing: boolean;
 }
 
 export interface ModelItem {
@@ -60,6 +74,8 @@ export interface ModelItem {
   final: FinalStatus | null;
   /** What was recorded last; null for what the ledger decided by itself (poison, cancelled). */
   settlement: Settlement | null;
+  /** Set for a failed item that became a success because its page could be read. */
+  recovered: RecoveredItem | null;
   strikes: number;
   deliveries: number;
   /** Attempts whose end was recorded by a worker. */
@@ -80,7 +96,7 @@ export type StrikeCause = 'own kill' | 'kill by a neighbour' | 'crash' | 'silenc
 export interface ModelBatch {
   readonly jobId: string;
   readonly batchId: string;
-  readonly queuedAt: number;
+  queuedAt: number;
   /** Unsettled, in order; null until it is claimed. */
   items: ModelItem[] | null;
   lease: ModelLease | null;
@@ -89,17 +105,20 @@ export interface ModelBatch {
 export interface ModelLease {
   readonly token: string;
   readonly worker: string;
-  /** In the world's time. */
-  readonly claimedAt: number;
+  /** In the world's time: its life is counted from then, however long the claim was on its way. */
+  readonly askedAt: number;
   readonly suspect: boolean;
   readonly alone: boolean;
   until: number;
   begun: number | null;
 }
 
-export function newModelJob(job: NewJob): ModelJob {
+export function newModelJob(job: JobRecord, model: Model): ModelJob {
   return {
     jobId: job.jobId,
+    incarnation: job.incarnation,
+    isSecondLife: model.usedIds.has(job.jobId),
+    removing: undefined,
     policy: job.policy,
     status: 'pending',
     held: job.held,
@@ -110,6 +129,9 @@ export function newModelJob(job: NewJob): ModelJob {
     openUntil: 0,
     hasManifest: false,
     replacedBy: null,
+    replacedRound: 1,
+    recoveries: new Map(),
+    mayRecover: 0,
     pausedByUser: false,
     completedRounds: new Set(),
     items: [],
@@ -119,6 +141,7 @@ export function newModelJob(job: NewJob): ModelJob {
     riskAllowed: null,
     risked: 0,
     isFoggy: false,
+    isFinishing: false,
   };
 }
 
@@ -132,6 +155,7 @@ export function addModelItem(job: ModelJob, { itemId }: NewItem): void {
     itemId,
     final: null,
     settlement: null,
+    recovered: null,
     strikes: 0,
     deliveries: 0,
     recorded: new Set(),
@@ -157,6 +181,7 @@ export function giveBack(model: Model, job: ModelJob, batch: ModelBatch): void {
 export function reopenModelItem(item: ModelItem): void {
   item.final = null;
   item.settlement = null;
+  item.recovered = null;
   item.strikes = 0;
   item.kills = 0;
   item.causes.length = 0;

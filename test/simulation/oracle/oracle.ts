@@ -1,21 +1,26 @@
+import type { RecoveredItem } from '../../../src/domain/item.ts';
 import type { Delivery } from '../../../src/ports/work-queue.ts';
 import type { Backend } from '../backend.ts';
 import type { SimProcess } from '../sim-process.ts';
 import { ByteOracle } from './bytes.ts';
 import { CallLine } from './call-line.ts';
+import { wrongItemManifest } from './item-manifest.ts';
 import { JobOracle } from './jobs.ts';
 import { LeadOracle } from './lead.ts';
 import { LeaseOracle } from './leases.ts';
 import { wrongManifest } from './manifest.ts';
 import type { Model } from './model.ts';
 import { readJob, recount, type Snapshot } from './recount.ts';
+import { askedToRecover, sawRecovery } from './recoveries.ts';
 import { type Scrape, ScrapeOracle } from './scrapes.ts';
 import type { SeenCall } from './seen-call.ts';
 import { StrikeOracle } from './strikes.ts';
+import { unrecovered } from './unrecovered.ts';
 
 export interface OracleParts {
   readonly backend: () => Backend;
-  readonly worldTime: () => number;
+  /** Whether each item has a manifest of its own. */
+  readonly hasItemManifests: boolean;
   /** Whether a controller is too young to know that leases could not be renewed for a while. */
   readonly mayNotKnow: (reaper: SimProcess) => boolean;
 }
@@ -33,6 +38,7 @@ export class Oracle {
     tokens: new Set(),
     torn: new Set(),
     askedToReopen: new Set(),
+    usedIds: new Set(),
     hasCrashed: false,
   };
   readonly #line = new CallLine();
@@ -44,9 +50,8 @@ export class Oracle {
   readonly strikes: StrikeOracle;
   readonly #touched = new Set<string>();
   readonly #mayBeGone = new Set<string>();
+  readonly #unborn = new Set<string>();
   readonly #receipts = new Map<string, { readonly jobId: string; readonly batchId: string }>();
-  /** When what is judged now took place. */
-  #seenAt = 0;
   #isChecking = false;
   violation: string | null = null;
 
@@ -55,8 +60,8 @@ export class Oracle {
     this.#parts = parts;
     this.lead = new LeadOracle(fail);
     this.strikes = new StrikeOracle(fail, parts.mayNotKnow);
-    this.#jobs = new JobOracle(this.#model, fail);
-    this.#leases = new LeaseOracle(this.#model, this.strikes, () => this.#seenAt, fail);
+    this.#jobs = new JobOracle(this.#model, fail, (jobId) => this.#bytes.gone(jobId));
+    this.#leases = new LeaseOracle(this.#model, this.strikes, fail);
     this.#scrapes = new ScrapeOracle(this.#model, this.strikes, fail);
     this.#bytes = new ByteOracle(() => parts.backend().store, fail);
   }
@@ -74,27 +79,43 @@ export class Oracle {
 
   /** A write to the ledger. */
   inOrder<T>(process: SimProcess, run: () => Promise<T>, seen: (answer: T) => SeenCall): Promise<T> {
-    let at = 0;
-    const timed = async () => {
-      const answer = await run();
-      at = this.#parts.worldTime();
-      return answer;
-    };
-    const note = (answer: T) => {
-      this.#seenAt = at;
-      this.#saw(seen(answer), process);
-    };
-    return this.#line.enter(timed, note, () => this.#lookAgain());
+    const note = (answer: T) => this.#saw(seen(answer), process);
+    return this.#line.enter(run, note, () => this.#lookAgain());
   }
 
   /** Somebody has asked for it to be removed. */
-  mayBeGone(jobId: string): void {
-    this.#mayBeGone.add(jobId);
+  mayBeGone(jobId: string, incarnation: string): void {
+    this.#mayBeGone.add(`${jobId}#${incarnation}`);
+  }
+
+  /** A job was made under the id of one that is gone. */
+  get hasUsedIdsAgain(): boolean {
+    return [...this.#model.jobs.values()].some(({ isSecondLife }) => isSecondLife);
   }
 
   /** Somebody has asked for failed items to be reopened. */
   mayBeReopened(jobId: string): void {
     this.#model.askedToReopen.add(jobId);
+  }
+
+  /** Somebody is about to make successes of failed items. */
+  mayBeRecovered(jobId: string, items: readonly RecoveredItem[]): void {
+    askedToRecover(this.#model, jobId, items);
+  }
+
+  /** Somebody begins to make this job, bit by bit: until its last bit is sent, nothing of it may be seen. */
+  unborn(jobId: string): void {
+    this.#unborn.add(jobId);
+  }
+
+  /** Something was added to the draft of a job. */
+  draftGrew(): void {
+    for (const jobId of this.#unborn) this.#touched.add(jobId);
+  }
+
+  /** The write that makes it is on its way. */
+  mayBeBorn(jobId: string): void {
+    this.#unborn.delete(jobId);
   }
 
   delivered(deliveries: readonly Delivery[]): void {
@@ -114,6 +135,11 @@ export class Oracle {
         this.fail(`${jobId}:${batchId} was refused by the queue, and is still queued`);
       }
     });
+  }
+
+  /** No key is left under the prefix. */
+  cleared(prefix: string): void {
+    this.#bytes.cleared(prefix);
   }
 
   stored(key: string, hex: string): void {
@@ -165,6 +191,7 @@ export class Oracle {
     const touched = [...this.#touched];
     this.#touched.clear();
     for (const jobId of touched) await this.#checkJob(jobId);
+    await this.#bytes.checkGone();
     for (const { item, settlement } of this.#leases.newSettlements.splice(0)) {
       await this.#bytes.settled(item, settlement);
     }
@@ -178,6 +205,7 @@ export class Oracle {
       this.#touched.add(jobId);
       this.#jobs.newManifests.add(jobId);
     }
+    this.draftGrew();
     await this.check();
     const { ledger } = this.#parts.backend();
     for (const jobId of this.#model.jobs.keys()) {
@@ -187,6 +215,9 @@ export class Oracle {
       const groups = await ledger.failureGroups(jobId, 1000);
       const grouped = groups.reduce((sum, { count }) => sum + count, 0);
       const { failed } = snapshot.record.counts;
+      const { replacedBy } = snapshot.record;
+      const missed = replacedBy && unrecovered(snapshot, await readJob(ledger, replacedBy));
+      if (missed) this.fail(`${jobId}: ${missed}`);
       if (grouped !== failed) this.fail(`${jobId}: ${grouped} failures are grouped, and ${failed} items failed`);
     }
   }
@@ -200,6 +231,9 @@ export class Oracle {
       case 'addItems':
       case 'reopen':
         this.#jobs.saw(call, process.name === 'user');
+        return;
+      case 'recover':
+        sawRecovery(this.#model, call, (message) => this.fail(message));
         return;
       case 'claim':
         this.strikes.knows(call.worker, process);
@@ -227,6 +261,7 @@ export class Oracle {
       case 'renew':
         return call.tokens.flatMap(holder);
       case 'expire':
+      case 'clampTimes':
       case 'abandon':
         return this.jobIds;
       default:
@@ -248,12 +283,19 @@ export class Oracle {
 
   async #checkJob(jobId: string): Promise<void> {
     const snapshot = await readJob(this.#parts.backend().ledger, jobId);
-    const isNews = this.#model.hasCrashed && !this.#mayBeGone.has(jobId);
-    if (snapshot !== null && isNews) this.#jobs.found(snapshot.record);
+    if (snapshot !== null && this.#unborn.has(jobId)) this.fail(`${jobId} is there before it is whole`);
+    const former = this.#model.jobs.get(jobId);
+    // After a crash: a removal that nobody answered may have taken place, and the next job may have been made.
+    const mayBeGone = former?.isFoggy && this.#mayBeGone.has(`${jobId}#${former.incarnation}`);
+    if (mayBeGone && snapshot?.record.incarnation !== former.incarnation) this.#jobs.removed(jobId);
+    if (snapshot !== null && this.#model.hasCrashed) this.#jobs.found(snapshot.record);
     const job = this.#model.jobs.get(jobId);
-    if (job?.isFoggy && snapshot === null && this.#mayBeGone.has(jobId)) return this.#jobs.removed(jobId);
     if (job === undefined || snapshot === null) {
       if (job !== undefined || snapshot !== null) this.fail(`${jobId} is ${snapshot === null ? 'gone' : 'there'}`);
+      return;
+    }
+    if (job.incarnation !== snapshot.record.incarnation) {
+      this.fail(`${jobId}#${job.incarnation} was acknowledged, and #${snapshot.record.incarnation} is in its place`);
       return;
     }
     const wrong = recount(job, snapshot, this.#model);
@@ -266,7 +308,11 @@ export class Oracle {
     const { ledger, store } = this.#parts.backend();
     const snapshot = await readJob(ledger, jobId);
     if (snapshot === null || !this.#model.jobs.get(jobId)?.hasManifest) return;
-    const wrong = await wrongManifest(store, snapshot);
+    // Its results may go from then on, key by key.
+    if (snapshot.record.removing === true) return;
+    const wrong =
+      (await wrongManifest(store, snapshot)) ??
+      (this.#parts.hasItemManifests ? await wrongItemManifest(store, snapshot) : null);
     if (wrong !== null) this.fail(`manifest of ${jobId}: ${wrong}`);
   }
 

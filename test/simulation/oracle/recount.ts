@@ -1,8 +1,10 @@
+import type { StoredArtifact } from '../../../src/domain/artifact.ts';
 import type { ItemRecord } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
-import type { Ledger } from '../../../src/ports/ledger.ts';
+import type { Ledger, Settlement } from '../../../src/ports/ledger.ts';
 import type { Model, ModelItem, ModelJob } from './model.ts';
 import { addModelItem, reopenModelItem } from './model.ts';
+import { wrongRecovery } from './recoveries.ts';
 
 export interface Snapshot {
   readonly record: JobRecord;
@@ -42,6 +44,7 @@ function wrongItems(job: ModelJob, items: readonly ItemRecord[]): string | null 
     const wrong = wrongItem(job, item, actual, begun.has(item));
     if (wrong !== null) return `item ${item.seq} (${item.itemId}): ${wrong}`;
   }
+  if (job.mayRecover > 0 && !job.isFoggy) return `${job.mayRecover} items fewer were recovered than was said`;
   if (job.mayReopen > 0 && !job.isFoggy) return `${job.mayReopen} items fewer were reopened than was said`;
   return null;
 }
@@ -54,6 +57,10 @@ function wrongItem(job: ModelJob, item: ModelItem, actual: ItemRecord, isBegun: 
     reopenModelItem(item);
   }
   if (job.isFoggy) return believe(item, actual, isOpen);
+  if (item.final === 'failed' && status === 'success') {
+    const wrong = wrongRecovery(job, item, actual);
+    if (wrong !== null) return wrong;
+  }
   if (item.final !== null && item.final !== status) return `was ${item.final} and is ${status}`;
   if (item.final === null) {
     if (!isOpen) return `is ${status}, and nobody recorded that`;
@@ -82,8 +89,8 @@ function wrongFinal(item: ModelItem, actual: ItemRecord): string | null {
   return null;
 }
 
-function wrongRecord({ settlement, final, deliveries }: ModelItem, actual: ItemRecord): string | null {
-  if (final === 'cancelled') return null;
+function wrongRecord({ settlement, recovered, final, deliveries }: ModelItem, actual: ItemRecord): string | null {
+  if (final === 'cancelled' || recovered !== null) return null;
   const last = actual.attempts.at(-1);
   if (last === undefined) return `is ${final} without an attempt`;
   if (last.end !== final) return `is ${final}, and its last attempt ended as ${last.end}`;
@@ -94,7 +101,7 @@ function wrongRecord({ settlement, final, deliveries }: ModelItem, actual: ItemR
   const { outcome } = settlement;
   const failed = outcome.kind === 'failed' ? outcome.failure.type : undefined;
   if (last.failure?.type !== failed) return `${last.failure?.type} is recorded, not ${failed}`;
-  const wanted = outcome.kind === 'scraped' ? outcome.artifacts : [];
+  const wanted = keptBy(settlement);
   if (JSON.stringify(actual.artifacts) !== JSON.stringify(wanted))
     return 'other artifacts are recorded than were settled';
   return null;
@@ -105,14 +112,23 @@ function printOf({ status, attempts, artifacts }: ItemRecord): string {
   return `${status} ${ends.join(',')} ${artifacts.map(({ key, sha256 }) => `${key}:${sha256}`).join(',')}`;
 }
 
-/** After a crash, a success whose bytes are gone is none, and a retry that nobody answered may have taken place. */
+function keptBy(settlement: Settlement | null): readonly StoredArtifact[] {
+  const outcome = settlement?.outcome;
+  return outcome === undefined || outcome.kind === 'skipped' ? [] : (outcome.artifacts ?? []);
+}
+
+/**
+ * After a crash, an item whose bytes are gone has not ended, and a retry or a recovery that nobody answered may have taken
+ * place.
+ */
 function undoUnseen(job: ModelJob, items: readonly ItemRecord[], { torn, askedToReopen }: Model): void {
   for (const { seq, status } of items) {
     const item = job.items[seq];
     if (item?.final === 'failed' && status !== 'failed' && askedToReopen.has(job.jobId)) reopenModelItem(item);
-    if (item?.final !== 'success' || status === 'success') continue;
-    const settled = item.settlement?.outcome.kind === 'scraped' ? item.settlement.outcome.artifacts : [];
-    const artifacts = item.seen?.artifacts ?? settled;
+    const isRecovered = item?.final === 'failed' && status === 'success' && job.recoveries.has(seq);
+    if (isRecovered) reopenModelItem(item);
+    if ((item?.final !== 'success' && item?.final !== 'failed') || status === item.final) continue;
+    const artifacts = item.seen?.artifacts ?? item.recovered?.artifacts ?? keptBy(item.settlement);
     if (artifacts.some(({ key }) => torn.has(key))) reopenModelItem(item);
   }
 }
@@ -166,7 +182,12 @@ function wrongCounts(job: ModelJob, record: JobRecord, items: readonly ItemRecor
 function wrongState(job: ModelJob, record: JobRecord): string | null {
   if (job.isFoggy) return null;
   if (record.manifest !== null && !job.hasManifest) return 'has a manifest that nobody recorded';
+  // Results that were replaced are indexed anew, while the old index is still there to be read.
+  if (record.status === 'completed' && record.manifest === null && record.replacedBy === undefined) {
+    return 'reads as completed, and has no manifest';
+  }
   if (record.status !== job.status) return `is ${record.status}, and must be ${job.status}`;
+  if (record.removing !== job.removing) return `is being removed: ${record.removing}, and must be: ${job.removing}`;
   if (record.round !== job.round) return `is in round ${record.round}, and must be in ${job.round}`;
   if (record.circuit.state !== job.circuit) return `its circuit is ${record.circuit.state}, and must be ${job.circuit}`;
   if (record.fenced !== job.fenced) return `${record.fenced} writes were fenced by the record, ${job.fenced} in fact`;

@@ -28,7 +28,7 @@ export class ScrapeOracle {
     const item = itemOf(job, itemId);
     if (job === undefined || item === undefined) return;
     const name = `${jobId}/${itemId}`;
-    if (tryNumber === 1 && !job.isFoggy) {
+    if (tryNumber === 1 && !job.isFoggy && !job.isSecondLife) {
       item.starts += 1;
       if (item.starts > item.deliveries) {
         this.#fail(`${name} was begun ${item.starts} times, and ${item.deliveries} deliveries are counted`);
@@ -54,7 +54,7 @@ export class ScrapeOracle {
     for (const { lease, batch } of this.#model.leases.values()) {
       // A suspect batch that was not begun may be left: it runs out, and nobody is charged.
       const isFree = lease.suspect && !batch.items?.some(({ seq }) => seq === lease.begun);
-      if (lease.worker === process.name && process.wrongedAt < lease.claimedAt && !isFree) {
+      if (lease.worker === process.name && process.wrongedAt < lease.askedAt && !isFree) {
         this.#fail(`${process.name} was drained, and still has the lease ${lease.token}`);
       }
     }

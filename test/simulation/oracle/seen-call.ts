@@ -1,10 +1,13 @@
-import type { NewItem } from '../../../src/domain/item.ts';
+import type { NewItem, RecoveredItem } from '../../../src/domain/item.ts';
 import type { JobEvent, JobRecord, NewJob, Refusal } from '../../../src/domain/job.ts';
 import type {
   AddAnswer,
   ClaimAnswer,
   CreateAnswer,
   Dispatched,
+  DueTimes,
+  LatestTimes,
+  RecoverAnswer,
   ReopenAnswer,
   RetryFilter,
   SettleAnswer,
@@ -27,7 +30,7 @@ export type SeenCall =
       readonly now: number;
       readonly answer: JobRecord | Refusal | 'missing';
     }
-  | { readonly method: 'removeJob'; readonly jobId: string; readonly answer: boolean }
+  | { readonly method: 'removeJob'; readonly jobId: string; readonly incarnation: string; readonly answer: boolean }
   | {
       readonly method: 'addItems';
       readonly jobId: string;
@@ -42,12 +45,21 @@ export type SeenCall =
       readonly openUntil: number;
       readonly answer: ReopenAnswer;
     }
+  | {
+      readonly method: 'recover';
+      readonly jobId: string;
+      readonly by: string;
+      readonly items: readonly RecoveredItem[];
+      readonly answer: RecoverAnswer;
+    }
   | { readonly method: 'dispatch'; readonly jobId: string; readonly now: number; readonly answer: Dispatched | null }
   | {
       readonly method: 'claim';
       readonly refs: readonly BatchRef[];
       readonly worker: string;
       readonly until: number;
+      /** In the world's time: the lease may be old when it is granted. */
+      readonly askedAt: number;
       readonly answer: readonly ClaimAnswer[];
     }
   | { readonly method: 'begin'; readonly token: string; readonly seq: number; readonly answer: boolean }
@@ -62,9 +74,14 @@ export type SeenCall =
   | { readonly method: 'recall'; readonly refs: readonly BatchRef[]; readonly answer: number }
   | {
       readonly method: 'expire';
-      readonly now: number;
-      readonly queuedBefore: number;
+      /** As read when it took effect; null if nothing could be judged by then. */
+      readonly times: DueTimes | null;
       readonly limit: number;
       readonly answer: { readonly leases: number; readonly queued: number };
+    }
+  | {
+      readonly method: 'clampTimes';
+      readonly latest: LatestTimes | null;
+      readonly answer: number;
     }
   | { readonly method: 'abandon'; readonly worker: string; readonly now: number; readonly answer: number };

@@ -3,8 +3,9 @@ import type { SimProcess } from '../sim-process.ts';
 import type { ModelItem, ModelLease, StrikeCause } from './model.ts';
 
 /**
- * Who is to blame. A lease may run out only if its worker ended, or the world did it wrong; an item may be failed as
- * poison only for what it did itself, or for what the world did to its worker while the item was in its hands. What a
+ * Who is to blame. A lease may run out only if its worker ended, or the world did it wrong: it was stalled, or its claim
+ * or its renewals got lost. Nothing else that fails is a reason, least of all an error of our own. So an item may be
+ * failed as poison only for what it did itself, or for what the world did to its worker while the item was in its hands. What a
  * neighbour did may count against it, but never be its last strike: before that one it runs alone.
  */
 export class StrikeOracle {
@@ -36,12 +37,13 @@ export class StrikeOracle {
     const process = this.#processes.get(lease.worker);
     const killer = this.#killers.get(lease.worker);
     // A worker that was wronged may have left the batch before, lease and mark and all: then the death was not this one's.
-    const isNeighbour = process !== undefined && process.wrongedAt < lease.claimedAt;
+    const isNeighbour = process !== undefined && process.wrongedAt < lease.askedAt;
     if (killer !== undefined) {
       return (item) => (nameOf(item) === killer ? 'own kill' : isNeighbour ? 'kill by a neighbour' : 'silence');
     }
     if (process === undefined || process.isOver) return () => 'crash';
-    if (process.wrongedAt < lease.claimedAt && !this.areClocksOff && !this.#mayNotKnow(reaper)) {
+    const isExcused = this.areClocksOff || this.#mayNotKnow(reaper);
+    if (process.wrongedAt < lease.askedAt && !isExcused) {
       this.#fail(`${lease.worker} is well and was never disturbed, and lost its lease ${lease.token}`);
     }
     return () => 'silence';

@@ -5,6 +5,7 @@ import { openDynamoLedger } from '../../../src/adapters/aws/ledger.ts';
 import { provisionAws } from '../../../src/adapters/aws/provisioning.ts';
 import { openS3ResultStore } from '../../../src/adapters/aws/result-store.ts';
 import { openSqsQueue } from '../../../src/adapters/aws/work-queue.ts';
+import { openMemoryHostPauses } from '../../../src/adapters/memory/host-pauses.ts';
 import { systemClock } from '../../../src/adapters/system/clock.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { startApi } from '../../../src/controller/api/start-api.ts';
@@ -107,9 +108,19 @@ export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }:
     const config = loadConfig({ backend: { kind: 'aws', ...settings }, port: 0, logLevel: 'silent' }, {});
     const api = await startApi(
       {
-        ...{ ...reader, store, links: store, queue, clock, faults: NO_FAULTS, version: '0.0.0' },
+        ...{
+          ...reader,
+          store,
+          links: store,
+          queue,
+          hostPauses: openMemoryHostPauses(),
+          clock,
+          faults: NO_FAULTS,
+          version: '0.0.0',
+        },
         digest: (text) => hash('sha256', text),
         catalog: catalogOf(await loadScrapers([SCRAPERS])),
+        defaultScraper: 'example-mock',
         events: new EventStream(),
         standing: () => ({ isLeading: false, storageProblem: null }),
         onStorageTrouble: () => {},
@@ -121,7 +132,8 @@ export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }:
     const answer = await fetch(`${api.url}/jobs/${JOB}/status`);
     if (!answer.ok) throw new Error(await answer.text());
     const reading = counter.read();
-    await api.close(1000);
+    await api.drain(1000);
+    await api.close();
     await Promise.all([reader.close(), queue.close()]);
     quiet.close();
     return reading;

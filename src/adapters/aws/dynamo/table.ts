@@ -126,20 +126,25 @@ export class Table {
   }
 
   /** Keys of the index of what is due up to `until`, earliest first; behind by some moments. */
-  async due(
-    shard: string,
-    until: number,
-    limit: number,
-  ): Promise<readonly { readonly key: Key; readonly at: number }[]> {
-    const found: { key: Key; at: number }[] = [];
+  due(shard: string, until: number, limit: number): Promise<readonly Due[]> {
+    return this.#due(shard, '<=', until, limit);
+  }
+
+  /** The same of what is due after `from`. */
+  dueAfter(shard: string, from: number, limit: number): Promise<readonly Due[]> {
+    return this.#due(shard, '>', from, limit);
+  }
+
+  async #due(shard: string, is: '<=' | '>', time: number, limit: number): Promise<readonly Due[]> {
+    const found: Due[] = [];
     let after: Row | undefined;
     do {
       const input: QueryCommandInput = {
         TableName: this.name,
         IndexName: DUE.name,
-        KeyConditionExpression: '#key = :key AND #at <= :until',
+        KeyConditionExpression: `#key = :key AND #at ${is} :time`,
         ExpressionAttributeNames: { '#key': DUE.pk, '#at': DUE.sk },
-        ExpressionAttributeValues: { ':key': text(shard), ':until': num(until) },
+        ExpressionAttributeValues: { ':key': text(shard), ':time': num(time) },
         Limit: limit - found.length,
         ...(after === undefined ? {} : { ExclusiveStartKey: after }),
       };
@@ -223,6 +228,12 @@ export class Table {
     const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries);
     await this.#clock.sleep(longest * (0.5 + this.#clock.chance() / 2));
   }
+}
+
+/** A row of the index of what is due, by its key in the table. */
+export interface Due {
+  readonly key: Key;
+  readonly at: number;
 }
 
 export interface RowQuery {

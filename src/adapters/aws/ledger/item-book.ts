@@ -1,5 +1,5 @@
 import type { FailureGroup } from '../../../domain/failure-group.ts';
-import type { ItemRecord, NewItem } from '../../../domain/item.ts';
+import type { ItemRecord, NewItem, RecoveredItem, RepeatedItem } from '../../../domain/item.ts';
 import { acceptsItems, whenItemsAdded } from '../../../domain/job.ts';
 import type {
   AddAnswer,
@@ -7,13 +7,14 @@ import type {
   ItemFilter,
   Page,
   PageRequest,
+  RecoverAnswer,
   ReopenAnswer,
   RetryFilter,
 } from '../../../ports/ledger.ts';
 import { rowBytes } from '../dynamo/row-size.ts';
 import type { Action } from '../dynamo/table.ts';
 import type { Books } from './books.ts';
-import { type ChunkItem, inputRows, readChunk, readInputs } from './chunk.ts';
+import { type ChunkItem, inputRows, readChunk } from './chunk.ts';
 import { directoryActions } from './directories.ts';
 import type { FailureGroups } from './failure-groups.ts';
 import { hotAction, hotSetOf } from './hot-change.ts';
@@ -21,6 +22,8 @@ import { ItemPages } from './item-pages.ts';
 import { sameEpoch } from './job-book.ts';
 import { type JobRows, metaRow } from './job-rows.ts';
 import { chunkOf } from './keys.ts';
+import { knownItems, locateItems } from './known-items.ts';
+import { Recovering } from './recovering.ts';
 import { Reopening } from './reopening.ts';
 
 /** Items on DynamoDB: a hundred to a row and more. */
@@ -29,16 +32,19 @@ export class DynamoItemBook implements ItemBook {
   readonly #groups: FailureGroups;
   readonly #pages: ItemPages;
   readonly #reopening: Reopening;
+  readonly #recovering: Recovering;
 
   constructor(books: Books, groups: FailureGroups) {
     this.#books = books;
     this.#groups = groups;
     this.#pages = new ItemPages(books);
-    this.#reopening = new Reopening(books, groups, this.#pages, (job, ids) => this.#locate(job, ids));
+    this.#reopening = new Reopening(books, groups, this.#pages, (job, ids) => locateItems(books, job, ids));
+    this.#recovering = new Recovering(books, groups);
   }
 
   async addItems(jobId: string, items: readonly NewItem[], openUntil: number, _now: number): Promise<AddAnswer> {
     const duplicates: number[] = [];
+    const differing: number[] = [];
     let added = 0;
     let done = 0;
     do {
@@ -46,10 +52,11 @@ export class DynamoItemBook implements ItemBook {
       if (answer.kind !== 'added') return answer;
       const before = done;
       duplicates.push(...answer.duplicates.map((index) => before + index));
+      differing.push(...answer.differing.map((index) => before + index));
       added += answer.added;
       done += answer.looked;
     } while (done < items.length);
-    return { kind: 'added', added, duplicates };
+    return { kind: 'added', added, duplicates, differing };
   }
 
   /** All of them, unless they are too large for one transaction: then as many as go into it. */
@@ -59,15 +66,12 @@ export class DynamoItemBook implements ItemBook {
     if (job === null) return { kind: 'missing' } as const;
     const { record, inc, epoch } = job;
     if (!acceptsItems(record)) return { kind: 'closed', status: record.status } as const;
-    const places = await this.#locate(
-      job,
-      items.map(({ itemId }) => itemId),
-    );
-    if (places === 'moved') return undefined;
+    const known = await knownItems(this.#books, job, record.counts.total, items);
+    if (known === 'moved') return undefined;
 
-    const { fresh, rows, duplicates, looked } = cutToSize(job, items, places);
+    const { fresh, rows, duplicates, differing, looked } = cutToSize(job, items, known);
     const next = whenItemsAdded(record, fresh.length, openUntil);
-    const answer = { kind: 'added', added: fresh.length, duplicates, looked } as const;
+    const answer = { kind: 'added', added: fresh.length, duplicates, differing, looked } as const;
     if (next === record) return answer;
     const index = await ids.append(
       job,
@@ -103,7 +107,7 @@ export class DynamoItemBook implements ItemBook {
     return await this.#books.untilDone(async () => {
       const job = await this.#books.readJob(jobId);
       if (job === null) return null;
-      const places = await this.#locate(job, [itemId]);
+      const places = await locateItems(this.#books, job, [itemId]);
       if (places === 'moved') return undefined;
       const [seq = null] = places;
       if (seq === null) return null;
@@ -138,19 +142,13 @@ export class DynamoItemBook implements ItemBook {
     return await this.#reopening.reopen(jobId, filter, page, openUntil);
   }
 
+  async recover(jobId: string, by: string, items: readonly RecoveredItem[], _now: number): Promise<RecoverAnswer> {
+    return await this.#recovering.recover(jobId, by, items);
+  }
+
   async failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
     const job = await this.#books.readJob(jobId);
     return job === null ? [] : await this.#groups.commonest(job.inc, max);
-  }
-
-  /** The places of ids, null for those that the job does not have. `moved`: look at the job again. */
-  async #locate(job: JobRows, itemIds: readonly string[]): Promise<readonly (number | null)[] | 'moved'> {
-    const { table, ids } = this.#books;
-    return await ids.locate(job, itemIds, async (pairs) => {
-      const seqs = pairs.map(({ seq }) => seq);
-      const inputs = await readInputs(table, job.inc, seqs);
-      return pairs.map(({ seq, itemId }) => inputs.get(seq)?.itemId === itemId);
-    });
   }
 }
 
@@ -159,21 +157,21 @@ const MOST_ROWS = 80;
 const MOST_BYTES = 2_500_000;
 
 /** The first of the items, so many that their rows go into one transaction; those that are there already are left out. */
-function cutToSize(job: JobRows, items: readonly NewItem[], places: readonly (number | null)[]) {
-  const seen = new Set<string>();
-  const isFresh = items.map(({ itemId }, index) => {
-    const isNew = places[index] === null && !seen.has(itemId);
-    seen.add(itemId);
-    return isNew;
-  });
+function cutToSize(job: JobRows, items: readonly NewItem[], known: readonly RepeatedItem[]) {
+  const isKnown = new Set(known.map(({ index }) => index));
   const { total } = job.record.counts;
   for (let looked = items.length; ; looked = Math.ceil(looked / 2)) {
-    const fresh = items.slice(0, looked).filter((_, index) => isFresh[index]);
+    const fresh = items.slice(0, looked).filter((_, index) => !isKnown.has(index));
     const rows = inputRows(job.inc, total, fresh);
     const size = rows.reduce((sum, row) => sum + rowBytes(row), 0);
     const isSmall = rows.length <= MOST_ROWS && size <= MOST_BYTES;
     if (!isSmall && looked > 1) continue;
-    const duplicates = [...isFresh.slice(0, looked).entries()].flatMap(([index, isNew]) => (isNew ? [] : [index]));
-    return { fresh, rows, duplicates, looked };
+    const duplicates = known.filter(({ index }) => index < looked);
+    const differing = duplicates.filter(({ differs }) => differs);
+    return { fresh, rows, duplicates: indexesOf(duplicates), differing: indexesOf(differing), looked };
   }
+}
+
+function indexesOf(items: readonly RepeatedItem[]): readonly number[] {
+  return items.map(({ index }) => index);
 }

@@ -1,25 +1,26 @@
-import { type NewItem, repeatedIds } from '../../../domain/item.ts';
+import { type NewItem, repeatedItems } from '../../../domain/item.ts';
 import {
   applyJobEvent,
   isActive,
   isRefusal,
   type JobEvent,
   type JobRecord,
-  type JobStatus,
   type NewJob,
   newJobRecord,
   type Refusal,
 } from '../../../domain/job.ts';
-import type { CreateAnswer, JobBook, Page, PageRequest } from '../../../ports/ledger.ts';
+import type { JobStatus } from '../../../domain/job-steps.ts';
+import type { CreateAnswer, JobBook, JobDraft, Page, PageRequest } from '../../../ports/ledger.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import { num, textOf } from '../dynamo/attributes.ts';
 import type { Action } from '../dynamo/table.ts';
 import type { Books } from './books.ts';
 import { inputRows } from './chunk.ts';
 import { directoryActions } from './directories.ts';
+import { DynamoJobDraft, makeActions } from './draft.ts';
 import { draftRow, type Garbage, garbageRow, keepAction, type Purge } from './garbage.ts';
 import { type HotSet, hotAction, hotSetOf } from './hot-change.ts';
-import { hotRow, type JobRows, metaRow } from './job-rows.ts';
+import { type JobRows, metaRow } from './job-rows.ts';
 import { ACTIVE_JOBS, ALL_JOBS, hotKey, jobsOfStatus, metaKey } from './keys.ts';
 
 /** Jobs on DynamoDB. A change of a job is one transaction, guarded by the epoch at which it was decided. */
@@ -41,8 +42,8 @@ export class DynamoJobBook implements JobBook {
     const { table, clock, ids } = this.#books;
     const present = await this.#books.readJob(job.jobId);
     if (present !== null) return { kind: 'exists', job: present.record };
-    const indexes = repeatedIds(items);
-    if (indexes.length > 0) return { kind: 'duplicates', indexes };
+    const repeated = repeatedItems(items);
+    if (repeated.length > 0) return { kind: 'duplicates', repeated };
 
     const inc = clock.id();
     const draft = { inc, jobId: job.jobId, total: items.length };
@@ -55,21 +56,19 @@ export class DynamoJobBook implements JobBook {
       items.map(({ itemId }) => itemId),
     );
     if (index === 'moved') throw new Error(`the ids of the job ${job.jobId} that is being made are gone`);
-    const rows: JobRows = {
-      record: newJobRecord(job, items.length, now),
-      ...{ inc, epoch: 1, dispatches: 0, changes: 0, cursor: 0, pooled: 0, isShut: false, runs: index.runs },
-    };
-    const isNew = { expression: 'attribute_not_exists(#pk)', with: { names: { '#pk': 'pk' } } };
+    const record = newJobRecord(job, items.length, now, inc);
     const answer = await table.transact([
-      { put: metaRow(rows), when: isNew },
-      { put: hotRow(rows), when: isNew },
-      ...directoryActions(inc, job.jobId, null, rows.record),
+      ...makeActions(record, inc, index.runs),
       ...(items.length > 0 ? [keepAction(inc)] : []),
     ]);
     if (answer.kind === 'refused') return await this.#notMade(draft);
     await index.committed();
-    this.#books.tellJob(rows.record, 'created');
-    return { kind: 'created', job: rows.record };
+    this.#books.tellJob(record, 'created');
+    return { kind: 'created', job: record };
+  }
+
+  async draftJob(): Promise<JobDraft> {
+    return await DynamoJobDraft.begin(this.#books, this.#purge);
   }
 
   /**
@@ -134,11 +133,11 @@ export class DynamoJobBook implements JobBook {
     });
   }
 
-  async removeJob(jobId: string): Promise<boolean> {
+  async removeJob(jobId: string, incarnation: string): Promise<boolean> {
     return await this.#books.untilDone(async () => {
       const { table, clock } = this.#books;
       const job = await this.#books.readJob(jobId);
-      if (job === null) return false;
+      if (job?.inc !== incarnation || job.record.removing !== true) return false;
       const { inc, record } = job;
       const garbage = { inc, jobId, total: record.counts.total };
       const answer = await table.transact([
@@ -155,7 +154,7 @@ export class DynamoJobBook implements JobBook {
 }
 
 /** Events that are decided by what is in flight: nothing of it may have changed since. */
-const DECIDED_BY_COUNTS: readonly JobEvent['kind'][] = ['complete', 'remove'];
+const DECIDED_BY_COUNTS: readonly JobEvent['kind'][] = ['finish', 'complete', 'remove'];
 
 /**
  * A cancelled job is shut: from then on nothing goes out of it, and what is in flight ends one by one. What became of its

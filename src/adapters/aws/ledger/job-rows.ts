@@ -1,6 +1,7 @@
 import type { Counts } from '../../../domain/counts.ts';
 import type { FailureType } from '../../../domain/failure.ts';
 import type { JobRecord } from '../../../domain/job.ts';
+import { completePolicy } from '../../../domain/policy.ts';
 import type { Throttle } from '../../../domain/throttle.ts';
 import { countOf, json, jsonOf, maybeText, num, numOf, type Row, text, textOf } from '../dynamo/attributes.ts';
 import { decodeRuns, encodeRuns, type RunRef } from '../ids/id-run.ts';
@@ -32,10 +33,11 @@ export interface JobRows {
 export type HotCount = keyof Counts | 'itemsInFlight' | 'tallied' | 'talliedBad' | 'refusals' | 'fenced' | 'pooled';
 
 type HotField = 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'fenced' | 'readyAt' | 'throttle';
-type ColdRecord = Omit<JobRecord, HotField>;
+type ColdRecord = Omit<JobRecord, HotField | 'incarnation'>;
 
 export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
   const {
+    incarnation: _n,
     counts: _c,
     itemsInFlight: _i,
     tally: _t,
@@ -96,9 +98,13 @@ export function jobOfRows(rows: readonly (Row | null)[]): JobRows | null {
   const epoch = numOf(meta, 'epoch');
   if (epoch !== numOf(hot, 'epoch')) return null;
   const isShut = hot['shut'] !== undefined;
+  const cold = jsonOf<ColdRecord>(meta, 'record');
+  const policy = completePolicy(cold.policy);
+  const inc = textOf(meta, 'inc');
+  const hotPart = isShut ? whenShut(hotFields(hot)) : hotFields(hot);
   return {
-    record: { ...jsonOf<ColdRecord>(meta, 'record'), ...(isShut ? whenShut(hotFields(hot)) : hotFields(hot)) },
-    inc: textOf(meta, 'inc'),
+    record: { ...cold, policy, incarnation: inc, ...hotPart },
+    inc,
     epoch,
     dispatches: countOf(hot, 'dispatches'),
     changes: countOf(hot, 'changes'),

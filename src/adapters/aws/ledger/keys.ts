@@ -12,12 +12,13 @@ import type { Key } from '../dynamo/attributes.ts';
  *                        O#<id>              how items ended
  *                        D#<id>#<piece>      … where that is much, and an O row names it
  *                        M#<id>              items that came back: deliveries and strikes
- *                        R#<id>              items that were reopened
+ *                        R#                  items that were reopened
  *   P#<inc>              S#<id>, R#<id>      items that are to go out again; S with a strike
  *   G#<inc>              <hash>              a group of failures
  *   E#<inc>              <mark>#<chunk>      chunks that have, or had, an item that failed with a type, or was skipped
  *   I#<inc>#<shard>      <run>#<part>        item ids (ids/id-index.ts)
  *   NEWS#<shard>         <time>#<id>         news for other processes, for an hour
+ *   HOSTS                <host>              a host that asked to be left alone
  *   JOBS, JOBS#<status>, ACTIVE, GARBAGE     <inc>     directories of jobs
  *
  * A chunk is a key of its own, so that the items of one job are spread over as many partitions as it has hundreds.
@@ -86,6 +87,9 @@ export const ALL_JOBS = 'JOBS';
 export const ACTIVE_JOBS = 'ACTIVE';
 /** What is to be removed, should whoever is at it die. */
 export const GARBAGE = 'GARBAGE';
+
+/** Pauses of hosts. */
+export const PAUSED_HOSTS = 'HOSTS';
 
 export function jobsOfStatus(status: string): string {
   return `JOBS#${status}`;

@@ -3,10 +3,11 @@ import type { StoredArtifact } from '../../../domain/artifact.ts';
 import type { Failure } from '../../../domain/failure.ts';
 import { type AttemptRecord, otherVersion } from '../../../domain/item.ts';
 import { finalStatusOf } from '../../../domain/job-progress.ts';
+import { keptOf } from '../../../domain/outcome.ts';
 import type { Settlement } from '../../../ports/ledger.ts';
-import { bytes, bytesOf, countOf, json, type Key, num, type Row, text, textOf } from '../dynamo/attributes.ts';
+import { bytes, bytesOf, countOf, json, jsonOf, type Key, num, type Row, text, textOf } from '../dynamo/attributes.ts';
 import { packJson, unpackJson } from '../dynamo/packing.ts';
-import type { Table } from '../dynamo/table.ts';
+import type { Action, Table } from '../dynamo/table.ts';
 import type { FlyingItem } from './batch-row.ts';
 import { type BatchName, chunkPk, outcomePieceSk, outcomeSk } from './keys.ts';
 
@@ -23,6 +24,8 @@ export interface OutcomeEntry {
   readonly strikes?: number;
   /** Not that of the job. */
   readonly scraperVersion?: string;
+  /** Only of a recovery by another scraper than the job's. */
+  readonly scraperId?: string;
   /** The failure was counted in the group for what has no group of its own. */
   readonly isOther?: true;
 }
@@ -34,10 +37,11 @@ export function outcomeEntry(
   isOther: boolean,
 ): OutcomeEntry {
   const { seq, attempt, tries, startedAt, durationMs, outcome } = settlement;
+  const kept = keptOf(outcome);
   return {
     ...{ seq, attempt, tries, startedAt, durationMs, end: finalStatusOf(outcome) },
     ...(outcome.kind === 'failed' ? { failure: outcome.failure } : {}),
-    ...(outcome.kind === 'scraped' && outcome.artifacts.length > 0 ? { artifacts: outcome.artifacts } : {}),
+    ...(kept.length > 0 ? { artifacts: kept } : {}),
     ...(item.strikes > 0 ? { strikes: item.strikes } : {}),
     ...otherVersion(settlement, job),
     ...(isOther ? { isOther } : {}),
@@ -45,9 +49,10 @@ export function outcomeEntry(
 }
 
 export function attemptOf(entry: OutcomeEntry): AttemptRecord {
-  const { attempt, tries, startedAt, durationMs, end, failure = null, scraperVersion } = entry;
+  const { attempt, tries, startedAt, durationMs, end, failure = null, scraperVersion, scraperId } = entry;
   const version = scraperVersion === undefined ? {} : { scraperVersion };
-  return { attempt, tries, startedAt, durationMs, end, failure, ...version };
+  const reader = scraperId === undefined ? {} : { scraperId };
+  return { attempt, tries, startedAt, durationMs, end, failure, ...version, ...reader };
 }
 
 /** Up to here a transaction, which costs twice, costs less than another row. */
@@ -111,13 +116,45 @@ export function returnMark(inc: string, chunk: number, id: string, items: readon
   return { pk: text(chunkPk(inc, chunk)), sk: text(`M#${id}`), items: json(marked) };
 }
 
-/** Up to which attempt they were reopened: what ended before is history. */
-export function reopenMark(
-  inc: string,
-  chunk: number,
-  id: string,
-  items: readonly { readonly seq: number; readonly attempt: number }[],
-): Row {
-  const marked = items.map(({ seq, attempt }) => [seq, attempt]);
-  return { pk: text(chunkPk(inc, chunk)), sk: text(`R#${id}`), items: json(marked) };
+/** Up to which attempt items of a chunk were reopened: what ended before is history. */
+export interface ReopenMark {
+  readonly items: ReadonlyMap<number, number>;
+  /** Zero where there is no mark yet. */
+  readonly version: number;
+}
+
+/** One row for a chunk. Rows `R#` and an id, which hold the marks of one retry each, are of an older version, and count too. */
+export function reopenMarkKey(inc: string, chunk: number): Key {
+  return { pk: chunkPk(inc, chunk), sk: 'R#' };
+}
+
+export function reopenMarkOf(row: Row | null): ReopenMark {
+  if (row === null) return { items: new Map(), version: 0 };
+  return {
+    items: new Map(jsonOf<readonly (readonly [number, number])[]>(row, 'items')),
+    version: countOf(row, 'version'),
+  };
+}
+
+/**
+ * Adds to the mark, if it is still the one that was read. DynamoDB applies a transaction row by row, and a read that is
+ * no transaction may see the job as it is after a retry, and the chunk as it was before: by the epoch of the job alone, the
+ * same items would be reopened twice. Every retry of items of a chunk writes this row, so that the second is refused.
+ */
+export function reopenMarkAction(
+  key: Key,
+  { items, version }: ReopenMark,
+  reopened: readonly { readonly seq: number; readonly attempt: number }[],
+): Action {
+  const marked = new Map(items);
+  for (const { seq, attempt } of reopened) marked.set(seq, attempt);
+  const row = { pk: text(key.pk), sk: text(key.sk), items: json([...marked]), version: num(version + 1) };
+  const isSame =
+    version === 0
+      ? { expression: 'attribute_not_exists(#pk)', with: { names: { '#pk': 'pk' } } }
+      : {
+          expression: '#version = :ifVersion',
+          with: { names: { '#version': 'version' }, values: { ':ifVersion': num(version) } },
+        };
+  return { put: row, when: isSame };
 }

@@ -5,14 +5,15 @@ import type { Action } from '../dynamo/table.ts';
 import type { Books } from './books.ts';
 import { type ChunkItem, readChunk } from './chunk.ts';
 import { directoryActions } from './directories.ts';
-import { type CountedFailure, type FailureGroups, groupKeyOf } from './failure-groups.ts';
+import type { FailureGroups } from './failure-groups.ts';
 import { hotAction, hotSetOf } from './hot-change.ts';
 import type { ItemPage, ItemPages } from './item-pages.ts';
 import { sameEpoch } from './job-book.ts';
 import { type JobRows, metaRow } from './job-rows.ts';
 import { chunkOf } from './keys.ts';
-import { reopenMark } from './outcome-log.ts';
+import { type ReopenMark, reopenMarkAction, reopenMarkKey, reopenMarkOf } from './outcome-log.ts';
 import { poolRow } from './pool.ts';
+import { failureOf, TransactionRoom } from './transaction-room.ts';
 
 type Locate = (job: JobRows, itemIds: readonly string[]) => Promise<readonly (number | null)[] | 'moved'>;
 
@@ -42,7 +43,9 @@ export class Reopening {
       if (filter.preview) return { kind: 'reopened', items, next: found.next };
 
       const record = { ...(items > 0 ? next : job.record), openUntil };
-      const answer = await this.#books.table.transact(await this.#actions(job, record, found.entries));
+      const marks = await this.#readMarks(job, found.entries);
+      if (found.entries.some((item) => isMarked(item, marks))) return undefined;
+      const answer = await this.#books.table.transact(await this.#actions(job, record, found.entries, marks));
       if (answer.kind === 'refused') return undefined;
       this.#books.tellJob(record, 'retry');
       return { kind: 'reopened', items, next: found.next };
@@ -55,7 +58,7 @@ export class Reopening {
 
     const failed = { status: 'failed', errorType: filter.errorType } as const;
     const page = await this.#pages.page(job, failed, { after, limit: most });
-    const room = new Room();
+    const room = new TransactionRoom(ACTIONS_PER_CHUNK);
     const end = page.entries.findIndex((item) => !room.takes(item));
     if (end === -1) return page;
     const entries = page.entries.slice(0, end);
@@ -72,7 +75,7 @@ export class Reopening {
   ): Promise<ItemPage | 'moved'> {
     const first = after === null ? 0 : Number(after) + 1;
     const end = Math.min(first + MOST_ITEMS, itemIds.length);
-    const room = new Room();
+    const room = new TransactionRoom(ACTIONS_PER_CHUNK);
     const known = new Map<number, readonly ChunkItem[]>();
     // Somebody may have named an item twice.
     const picked = new Set<ChunkItem>();
@@ -102,7 +105,19 @@ export class Reopening {
     });
   }
 
-  async #actions(job: JobRows, record: JobRecord, items: readonly ChunkItem[]): Promise<readonly Action[]> {
+  /** Of the chunks that these items are in. */
+  async #readMarks(job: JobRows, items: readonly ChunkItem[]): Promise<ReadonlyMap<number, ReopenMark>> {
+    const chunks = [...new Set(items.map(({ record }) => chunkOf(record.seq)))];
+    const rows = await this.#books.table.getAll(chunks.map((chunk) => reopenMarkKey(job.inc, chunk)));
+    return new Map(chunks.map((chunk, index) => [chunk, reopenMarkOf(rows[index] ?? null)]));
+  }
+
+  async #actions(
+    job: JobRows,
+    record: JobRecord,
+    items: readonly ChunkItem[],
+    marks: ReadonlyMap<number, ReopenMark>,
+  ): Promise<readonly Action[]> {
     const { clock } = this.#books;
     const { inc, epoch } = job;
     const failures = items.flatMap(failureOf);
@@ -116,14 +131,11 @@ export class Reopening {
       hotAction(record.jobId, add, { ...set, numbers: { ...numbers, epoch: epoch + 1 } }, { inc, epoch }),
       ...directoryActions(inc, record.jobId, job.record, record),
       ...[...byChunk].flatMap(([chunk, ofChunk]): Action[] => [
-        {
-          put: reopenMark(
-            inc,
-            chunk,
-            clock.id(),
-            ofChunk.map(({ record: { seq }, last }) => ({ seq, attempt: last?.attempt ?? 0 })),
-          ),
-        },
+        reopenMarkAction(
+          reopenMarkKey(inc, chunk),
+          marks.get(chunk) ?? reopenMarkOf(null),
+          ofChunk.map(({ record: { seq }, last }) => ({ seq, attempt: last?.attempt ?? 0 })),
+        ),
         {
           put: poolRow(
             inc,
@@ -139,35 +151,18 @@ export class Reopening {
   }
 }
 
-/** What goes into one transaction: a chunk is two actions of it, however many of its items, and a group of failures one. */
-class Room {
-  readonly #chunks = new Set<number>();
-  readonly #groups = new Set<string>();
-
-  /** False if there is no room for it any more. The first always has some. */
-  takes(item: ChunkItem): boolean {
-    const chunk = chunkOf(item.record.seq);
-    const group = failureOf(item).map(groupKeyOf).at(0);
-    const isNewChunk = !this.#chunks.has(chunk);
-    const isNewGroup = group !== undefined && !this.#groups.has(group);
-    const actions = 2 * (this.#chunks.size + Number(isNewChunk)) + this.#groups.size + Number(isNewGroup);
-    if (actions > MOST_ACTIONS) return false;
-    this.#chunks.add(chunk);
-    if (group !== undefined) this.#groups.add(group);
-    return true;
-  }
-}
-
-function failureOf({ record: { itemId }, last }: ChunkItem): readonly CountedFailure[] {
-  return last?.failure === undefined ? [] : [{ itemId, failure: last.failure, isOther: last.isOther ?? false }];
+/** Somebody has reopened it since it was read. */
+function isMarked({ record: { seq }, last }: ChunkItem, marks: ReadonlyMap<number, ReopenMark>): boolean {
+  const upTo = marks.get(chunkOf(seq))?.items.get(seq);
+  return upTo !== undefined && upTo >= (last?.attempt ?? 0);
 }
 
 function isFailed({ record: { status }, last }: ChunkItem, errorType: RetryFilter['errorType']): boolean {
   return status === 'failed' && (errorType === null || last?.failure?.type === errorType);
 }
 
-/** Of the hundred that a transaction has; the others are for the job itself and the lists it is in. */
-const MOST_ACTIONS = 88;
+/** The mark that its items were reopened, and those items in the pool. */
+const ACTIONS_PER_CHUNK = 2;
 const MOST_ITEMS = 1000;
 const NAMES_AT_ONCE = 100;
 const CHUNKS_AT_ONCE = 8;

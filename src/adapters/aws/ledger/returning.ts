@@ -1,7 +1,7 @@
 import { MAX_STRIKES } from '../../../domain/item.ts';
 import { whenReturned } from '../../../domain/job-progress.ts';
 import { poisonEnd } from '../../../domain/poison.ts';
-import type { LedgerChange, ReturnCause, Settlement } from '../../../ports/ledger.ts';
+import type { DueTimes, LatestTimes, LedgerChange, ReturnCause, Settlement } from '../../../ports/ledger.ts';
 import { atOnce } from '../at-once.ts';
 import { type Key, num } from '../dynamo/attributes.ts';
 import type { Action } from '../dynamo/table.ts';
@@ -33,12 +33,12 @@ export class Returning {
     this.#groups = groups;
   }
 
-  /** False if the batch is gone, or not as wanted any more. `now` only for a worker's death, which is held against items. */
+  /** False if the batch is gone, or not as wanted any more. `diedAt` only for a worker's death, which is held against items. */
   async takeBack(
     name: BatchName,
     because: ReturnCause,
     isWanted: (batch: Batch) => boolean,
-    now: number | null = null,
+    diedAt: () => number | null = () => null,
   ): Promise<boolean> {
     const { table } = this.#books;
     return await this.#books.untilDone(async () => {
@@ -53,7 +53,7 @@ export class Returning {
         await table.transact([{ remove: batchKey(name), when: unchanged(batch) }, ...kept]);
         return false;
       }
-      const back = returned(batch, job.isShut, now);
+      const back = returned(batch, job.isShut, diedAt());
       const { actions, changes } = await this.#actions(back, job.isShut);
       const delta = hotDelta((record) => {
         const settled = progressOf(record, back.ends);
@@ -74,16 +74,21 @@ export class Returning {
   /**
    * What is overdue, earliest first over all jobs. The index is a little behind, so each is looked at again; and leases
    * that were renewed stand in it where they once ended, before those of workers that are dead: they do not count, and
-   * whoever asks must not take them for the end of the list.
+   * they must not be taken for the end of the list.
+   *
+   * Each lease is judged by a time that was read after it, and ended only if it has not changed since. So a clock that is
+   * set in the middle of a call ends no lease that was granted or renewed by the new time.
    */
-  async expire(now: number, queuedBefore: number, limit: number): Promise<{ leases: number; queued: number }> {
+  async expire(readTimes: () => DueTimes | null, limit: number): Promise<{ leases: number; queued: number }> {
     const ended = { leases: 0, queued: 0 };
     const looked = new Set<string>();
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       const wanted = limit - ended.leases - ended.queued;
-      const overdue = await this.#overdue(now, queuedBefore, wanted, looked);
+      const times = readTimes();
+      if (times === null) break;
+      const overdue = await this.#overdue(times, wanted, looked);
       await atOnce(BATCHES_AT_ONCE, overdue, async ({ key }) => {
-        const kind = await this.#expireOne(key, now, queuedBefore);
+        const kind = await this.#expireOne(key, readTimes);
         if (kind !== null) ended[kind] += 1;
       });
       if (overdue.length < wanted || ended.leases + ended.queued >= limit) break;
@@ -93,7 +98,7 @@ export class Returning {
   }
 
   /** Without those that were looked at: the index may still show them where they were. */
-  async #overdue(now: number, queuedBefore: number, wanted: number, looked: ReadonlySet<string>) {
+  async #overdue({ now, queuedBefore }: DueTimes, wanted: number, looked: ReadonlySet<string>) {
     const { table } = this.#books;
     const shards = Array.from({ length: DUE_SHARDS }, (_, shard) => shard);
     const most = wanted + looked.size;
@@ -109,18 +114,21 @@ export class Returning {
       .slice(0, wanted);
   }
 
-  async #expireOne(key: Key, now: number, queuedBefore: number): Promise<'leases' | 'queued' | null> {
+  async #expireOne(key: Key, readTimes: () => DueTimes | null): Promise<'leases' | 'queued' | null> {
     const row = await this.#books.table.get(key);
     if (row === null) return null;
     const batch = batchOfRow(row);
+    let times = readTimes();
+    if (times === null) return null;
     const { name, hold } = batch;
-    if (hold !== null && hold.until > now) return await this.#dueLater(batch, hold.until);
-    if (hold === null) {
-      const isLost = (batch: Batch) => batch.hold === null && batch.queuedAt < queuedBefore;
-      return (await this.takeBack(name, 'lost', isLost)) ? 'queued' : null;
-    }
-    const isOver = (batch: Batch) => batch.hold !== null && batch.hold.until <= now;
-    return (await this.takeBack(name, 'expired', isOver, now)) ? 'leases' : null;
+    if (hold !== null && hold.until > times.now) return await this.#dueLater(batch, hold.until);
+    const isOverdue = ({ hold: held, queuedAt }: Batch): boolean => {
+      times = readTimes();
+      if (times === null || (held === null) !== (hold === null)) return false;
+      return held === null ? queuedAt < times.queuedBefore : held.until <= times.now;
+    };
+    if (hold === null) return (await this.takeBack(name, 'lost', isOverdue)) ? 'queued' : null;
+    return (await this.takeBack(name, 'expired', isOverdue, () => times?.now ?? null)) ? 'leases' : null;
   }
 
   /** Renewed since it came into the index: see `renewLease`. */
@@ -129,6 +137,36 @@ export class Returning {
     const isAsRead = unchanged(batch, { withUntil: true });
     await this.#books.table.update(batchKey(batch.name), 'SET #dueAt = :dueAt', given, isAsRead);
     return null;
+  }
+
+  /** By the index alone: a lease that was renewed since comes into its place there with the next `expire`. */
+  async clampTimes(readLatest: () => LatestTimes | null): Promise<number> {
+    const { table } = this.#books;
+    let clamped = 0;
+    for (let shard = 0; shard < DUE_SHARDS; shard += 1) {
+      const latest = readLatest();
+      if (latest === null) break;
+      const leased = await table.dueAfter(dueShard('leased', shard), latest.until, MOST_LEASES);
+      const queued = await table.dueAfter(dueShard('queued', shard), latest.queuedAt, MOST_LEASES);
+      const rows = await table.getAll([...leased, ...queued].map(({ key }) => key));
+      const batches = rows.filter((row) => row !== null).map(batchOfRow);
+      const done = await atOnce(BATCHES_AT_ONCE, batches, (batch) => this.#clamp(batch, readLatest()));
+      clamped += done.filter(Boolean).length;
+    }
+    return clamped;
+  }
+
+  async #clamp(batch: Batch, latest: LatestTimes | null): Promise<boolean> {
+    const { hold } = batch;
+    if (latest === null) return false;
+    if ((hold === null ? batch.queuedAt : hold.until) <= (hold === null ? latest.queuedAt : latest.until)) return false;
+    const time = num(hold === null ? latest.queuedAt : latest.until);
+    return await this.#books.table.update(
+      batchKey(batch.name),
+      'SET #time = :time, #dueAt = :time',
+      { names: { '#time': hold === null ? 'queuedAt' : 'until', '#dueAt': 'dueAt' }, values: { ':time': time } },
+      unchanged(batch, { withUntil: true }),
+    );
   }
 
   /** Leases of a worker that is dead run out now. Rare, so that no index is kept for it. */

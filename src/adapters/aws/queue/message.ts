@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Message } from '@aws-sdk/client-sqs';
 import { LANES, type Lane } from '../../../domain/lane.ts';
 import type { BatchRef, Delivery } from '../../../ports/work-queue.ts';
@@ -12,6 +13,11 @@ const VERSION = 1;
 export function bodyOf({ jobId, batchId, lane }: BatchRef): string {
   const text = JSON.stringify({ v: VERSION, job: jobId, batch: batchId, lane });
   return text.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** The group of a job's messages. SQS takes printable ASCII of at most 128 characters; our ids may be longer, or in Greek. */
+export function groupOf(jobId: string): string {
+  return /^[!-~]{1,128}$/.test(jobId) ? jobId : hash('sha256', jobId);
 }
 
 /** Null when it is nothing that we sent. */
@@ -52,6 +58,11 @@ export function readReceipt(text: string): Receipt | null {
   return { lane, receivedAt: Number.parseInt(time, 36), handle };
 }
 
+export interface SqsDelivery extends Delivery {
+  /** How often the message was received, this time included, as far as SQS knows. */
+  readonly receives: number;
+}
+
 /**
  * Makes deliveries of messages. One that we did not send, or that belongs into another lane, is left alone: it comes
  * again until the queue sets it aside as a dead letter, where a person can look at it. Each is reported once.
@@ -64,12 +75,14 @@ export class MessageReader {
     this.#report = report;
   }
 
-  deliveriesOf(lane: Lane, messages: readonly Message[], receivedAt: number): Delivery[] {
+  deliveriesOf(lane: Lane, messages: readonly Message[], receivedAt: number): SqsDelivery[] {
     return messages.flatMap((message) => {
       const ref = refIn(message.Body);
       if (message.ReceiptHandle === undefined) return [];
-      if (ref?.lane === lane)
-        return [{ ref, receipt: writeReceipt({ lane, receivedAt, handle: message.ReceiptHandle }) }];
+      if (ref?.lane === lane) {
+        const receipt = writeReceipt({ lane, receivedAt, handle: message.ReceiptHandle });
+        return [{ ref, receipt, receives: Number(message.Attributes?.ApproximateReceiveCount ?? 1) }];
+      }
       this.#reportForeign(lane, message);
       return [];
     });

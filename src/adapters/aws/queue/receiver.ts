@@ -106,6 +106,7 @@ export class QueueReceiver {
       MaxNumberOfMessages: max,
       VisibilityTimeout: hideSeconds,
       WaitTimeSeconds: waitSeconds,
+      MessageSystemAttributeNames: ['ApproximateReceiveCount'],
     });
     const { Messages = [] } = await sqs.send(command, signal === undefined ? {} : { abortSignal: signal });
     return Messages;

@@ -6,6 +6,12 @@ import { type Doing, resultError } from './errors.ts';
 /** Of one call with all the tries that the SDK makes. */
 const CALL_MS = 180_000;
 
+/**
+ * The same, of a call that writes or removes what others may write later: an index, the keys of a job. A leader that takes
+ * over from one that may be alive waits longer than this before it does either.
+ */
+export const SHARED_CALL_MS = 30_000;
+
 export interface SendOptions {
   readonly abortSignal: AbortSignal;
 }
@@ -26,13 +32,13 @@ export class BucketCalls {
   async call<T>(
     about: Omit<Doing, 'bucket'>,
     send: (options: SendOptions) => Promise<T>,
-    signal?: AbortSignal,
+    { signal, endMs = CALL_MS }: { readonly signal?: AbortSignal; readonly endMs?: number } = {},
   ): Promise<T> {
     const [stop, over] = [new AbortController(), new AbortController()];
     const late = Promise.withResolvers<never>();
-    void this.clock.sleep(CALL_MS, over.signal).then(() => {
+    void this.clock.sleep(endMs, over.signal).then(() => {
       if (over.signal.aborted) return;
-      late.reject(new StorageTrouble('io', `${about.what}: no answer in ${CALL_MS / 1000} s`));
+      late.reject(new StorageTrouble('io', `${about.what}: no answer in ${endMs / 1000} s`));
       stop.abort();
     });
     const abortSignal = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);

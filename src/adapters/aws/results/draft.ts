@@ -7,6 +7,12 @@ import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 /** Most documents are smaller, and never touch the disk. */
 const IN_MEMORY_BYTES = 1024 * 1024;
 
+/** The bytes of a draft on their way to a key. */
+interface Taken {
+  readonly content: Content;
+  readonly sha256: string;
+}
+
 const GONE = 'this draft was discarded already, or there was no room for it';
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
@@ -22,15 +28,17 @@ export function contentOf(bytes: Uint8Array): Content {
 }
 
 /**
- * A draft is open until it is taken or discarded. Until it is large it is in memory; then in a file that has lost its name
+ * A draft is open until it is taken or discarded; one whose key was taken is returned, and may be taken again. Until
+ * it is large it is in memory; then in a file that has lost its name
  * as soon as it was opened, so that a process that dies leaves nothing. Whatever is asked of it waits for the write that is
  * under way: an item whose time is over is discarded while its scraper, which has not noticed yet, is still writing.
  */
 export class S3Draft implements Draft {
   readonly #newPath: () => string;
   readonly #hash = createHash('sha256');
-  #state: 'open' | 'put' | 'discarded' = 'open';
+  #state: 'open' | 'put' | 'returned' | 'discarded' = 'open';
   #chunks: Uint8Array[] = [];
+  #taken: Taken | null = null;
   #file: FileHandle | null = null;
   #busy: Promise<unknown> = Promise.resolve();
   #size = 0;
@@ -53,13 +61,23 @@ export class S3Draft implements Draft {
   }
 
   async discard(): Promise<void> {
-    if (this.#state === 'open') await this.remove();
+    if (this.#state !== 'put') await this.remove();
   }
 
-  /** All of it, which nobody can add to from now on. Whoever takes it calls `remove` at the end, however it went. */
-  async take(): Promise<{ readonly content: Content; readonly sha256: string }> {
-    this.#mustBeOpen();
+  /** All of it, and no more can be added. The caller ends it with `remove`, or with `giveBack`. */
+  async take(): Promise<Taken> {
+    if (this.#state !== 'returned') this.#mustBeOpen();
     this.#state = 'put';
+    this.#taken ??= await this.#seal();
+    return this.#taken;
+  }
+
+  /** It could not be put under this key, and may be put under another. */
+  giveBack(): void {
+    if (this.#state === 'put') this.#state = 'returned';
+  }
+
+  #seal(): Promise<Taken> {
     return this.#next(async () => {
       this.#mustNotBeDiscarded();
       const content =
@@ -69,12 +87,13 @@ export class S3Draft implements Draft {
   }
 
   async remove(): Promise<void> {
-    if (this.#state === 'open') this.#state = 'discarded';
+    if (this.#state !== 'put') this.#state = 'discarded';
     await this.#next(() => this.#drop());
   }
 
   async #drop(): Promise<void> {
     this.#chunks = [];
+    this.#taken = null;
     const file = this.#file;
     this.#file = null;
     await file?.close();
@@ -109,7 +128,7 @@ export class S3Draft implements Draft {
 
   #mustBeOpen(): void {
     this.#mustNotBeDiscarded();
-    if (this.#state === 'put') throw new Error('this draft was put already');
+    if (this.#state !== 'open') throw new Error('this draft was put already');
   }
 }
 

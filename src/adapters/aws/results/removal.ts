@@ -8,8 +8,9 @@ import {
   type MultipartUpload,
   type _Error as RefusedKey,
 } from '@aws-sdk/client-s3';
+import type { RemovalWatch } from '../../../ports/result-store.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
-import type { BucketCalls } from './calls.ts';
+import { type BucketCalls, SHARED_CALL_MS } from './calls.ts';
 import { instead, refusalOfCode, resultError } from './errors.ts';
 
 /** As many as one call deletes. */
@@ -20,13 +21,16 @@ const PAUSE_MS = 100;
 /** What is written while it is removed is found by the next pass. */
 const MAX_PASSES = 10;
 
-/** Removes all keys under a prefix, a page at a time; answers how many there were. */
-export async function removeKeys(calls: BucketCalls, prefix: string): Promise<number> {
+/**
+ * Removes all keys under a prefix, a page at a time, until a list of them is empty; answers how many there were. Null if
+ * it was stopped: nothing was sent after that, but what was on its way then may still arrive.
+ */
+export async function removeKeys(calls: BucketCalls, prefix: string, watch: RemovalWatch): Promise<number | null> {
   let removed = 0;
   for (let pass = 1; pass <= MAX_PASSES; pass += 1) {
     let found = 0;
     for await (const keys of pagesOf(calls, prefix)) {
-      await deleteKeys(calls, prefix, keys);
+      if (!(await deleteKeys(calls, prefix, keys, watch))) return null;
       found += keys.length;
     }
     if (found === 0) return removed;
@@ -38,8 +42,8 @@ export async function removeKeys(calls: BucketCalls, prefix: string): Promise<nu
   );
 }
 
-/** Parts of uploads that nobody will finish. They are in no list of keys, and are paid for. */
-export async function abortUploads(calls: BucketCalls, prefix: string): Promise<void> {
+/** Parts of uploads that nobody will finish. They are in no list of keys, and are paid for. False if it was stopped. */
+export async function abortUploads(calls: BucketCalls, prefix: string, watch: RemovalWatch): Promise<boolean> {
   const { s3, bucket } = calls;
   let after: { readonly KeyMarker?: string; readonly UploadIdMarker?: string } | null = {};
   while (after !== null) {
@@ -53,11 +57,15 @@ export async function abortUploads(calls: BucketCalls, prefix: string): Promise<
     const page: ListMultipartUploadsCommandOutput | null = await calls.call(about, (options) =>
       s3.send(command, options).catch(instead({ 'not-known': null, 'not-allowed': null })),
     );
-    if (page === null) return;
-    for (const upload of page.Uploads ?? []) await abortUpload(calls, upload);
+    if (page === null) return true;
+    for (const upload of page.Uploads ?? []) {
+      if (!watch.mayGoOn()) return false;
+      await abortUpload(calls, upload);
+    }
     const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
     after = page.IsTruncated && KeyMarker && UploadIdMarker ? { KeyMarker, UploadIdMarker } : null;
   }
+  return true;
 }
 
 async function abortUpload(calls: BucketCalls, { Key, UploadId }: MultipartUpload): Promise<void> {
@@ -85,19 +93,27 @@ async function* pagesOf(calls: BucketCalls, prefix: string): AsyncGenerator<read
   }
 }
 
-/** Entry by entry: what could not be deleted is tried again, and then it is an error. */
-async function deleteKeys(calls: BucketCalls, prefix: string, keys: readonly string[]): Promise<void> {
+/** Entry by entry: what could not be deleted is tried again, and then it is an error. False if it was stopped. */
+async function deleteKeys(
+  calls: BucketCalls,
+  prefix: string,
+  keys: readonly string[],
+  watch: RemovalWatch,
+): Promise<boolean> {
   const about = { what: `cannot remove ${prefix}`, action: 's3:DeleteObject' } as const;
   let left = keys;
   for (let round = 1; ; round += 1) {
+    if (!watch.mayGoOn()) return false;
     const command = new DeleteObjectsCommand({
       Bucket: calls.bucket,
       Delete: { Objects: left.map((Key) => ({ Key })), Quiet: true },
     });
-    const { Errors: refused = [] } = await calls.call(about, (options) => calls.s3.send(command, options));
+    const { Errors: refused = [] } = await calls.call(about, (options) => calls.s3.send(command, options), {
+      endMs: SHARED_CALL_MS,
+    });
     const remaining = refused.filter(({ Code }) => refusalOfCode(Code) !== 'missing');
     const worst = remaining.find(isLasting) ?? remaining[0];
-    if (worst === undefined) return;
+    if (worst === undefined) return true;
     if (isLasting(worst) || round === MAX_ROUNDS) {
       throw resultError(asError(worst), { ...about, bucket: calls.bucket });
     }

@@ -7,7 +7,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import type { ByteRange, PutOptions, StoredBytes } from '../../../ports/result-store.ts';
-import type { BucketCalls } from './calls.ts';
+import { type BucketCalls, type SendOptions, SHARED_CALL_MS } from './calls.ts';
 import type { Content } from './draft.ts';
 import { instead } from './errors.ts';
 import { Slots } from './slots.ts';
@@ -47,9 +47,11 @@ export class Uploads {
     const { s3, bucket } = this.#calls;
     const Body = await content.read(0, content.size);
     const command = new PutObjectCommand({ Bucket: bucket, ...headersOf(upload), ...conditionOf(upload), Body });
-    return this.#calls.call(putting(upload.stored.key), (options) =>
-      s3.send(command, options).then(() => 'stored', instead<Uploaded>({ taken: 'taken', conflict: 'conflict' })),
-    );
+    const send = (options: SendOptions) =>
+      s3
+        .send(command, options)
+        .then((): Uploaded => 'stored', instead<Uploaded>({ taken: 'taken', conflict: 'conflict' }));
+    return this.#calls.call(putting(upload.stored.key), send, endOf(upload));
   }
 
   /** Whatever goes wrong, no parts are left behind: they would be paid for, and no list of keys shows them. */
@@ -92,7 +94,7 @@ export class Uploads {
   async #sendPart(which: WhichUpload, number: number, Body: Uint8Array, signal: AbortSignal): Promise<CompletedPart> {
     const command = new UploadPartCommand({ ...which, PartNumber: number, Body });
     const send = (options: { readonly abortSignal: AbortSignal }) => this.#calls.s3.send(command, options);
-    const { ETag } = await this.#calls.call(putting(which.Key), send, signal);
+    const { ETag } = await this.#calls.call(putting(which.Key), send, { signal });
     return { ...(ETag === undefined ? {} : { ETag }), PartNumber: number };
   }
 
@@ -101,9 +103,9 @@ export class Uploads {
     const command = new CompleteMultipartUploadCommand({ ...which, ...conditionOf(upload), MultipartUpload });
     // No such upload: it was completed by a try whose reply was lost, or a removal of the job aborted it.
     const answers = { taken: 'taken', conflict: 'conflict', 'no-upload': 'ended-before' } as const;
-    return this.#calls.call(putting(which.Key), (options) =>
-      this.#calls.s3.send(command, options).then(() => 'stored', instead<Completed>(answers)),
-    );
+    const send = (options: SendOptions) =>
+      this.#calls.s3.send(command, options).then((): Completed => 'stored', instead<Completed>(answers));
+    return this.#calls.call(putting(which.Key), send, endOf(upload));
   }
 
   /** What cannot be aborted now is found by the removal of the job, or by the lifecycle rule of the bucket. */
@@ -146,6 +148,10 @@ function headersOf({ stored, contentType }: Described) {
     // Of the bytes as they were given to us: by these we know them again.
     Metadata: { sha256: stored.sha256, size: String(stored.size) },
   };
+}
+
+function endOf({ ifTaken }: Described): { readonly endMs?: number } {
+  return ifTaken === 'replace' ? { endMs: SHARED_CALL_MS } : {};
 }
 
 function conditionOf({ ifTaken }: Described) {

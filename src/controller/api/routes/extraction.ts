@@ -1,13 +1,30 @@
+import type { JobRecord } from '../../../domain/job.ts';
 import { beginExtraction } from '../../extraction/begin-extraction.ts';
 import { replaceResults } from '../../extraction/replace-results.ts';
 import { changesSchema, extractedSchema, jobStatusAnswerSchema } from '../answers.ts';
 import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../operation.ts';
-import { type ApiParts, jobOf, noJob } from '../parts.ts';
+import { type ApiParts, jobOf, noJob, stillBeingRemoved } from '../parts.ts';
 import { presentCreated, presentStatus } from '../present-job.ts';
 import { Problem, sentence } from '../problem.ts';
 import { emptyBody, extractBody, jobPath, noQuery } from '../requests.ts';
 
 const EXTRACT_EXAMPLE = { job_id: 'parcels-again', labels: { why: 'owners' } };
+
+/** Failed items are recovered by whichever process leads: a few are done in no time, a million in minutes. */
+const PATIENCE_MS = 5000;
+const LOOK_EVERY_MS = 50;
+
+async function unlessLong({ ledger, clock }: ApiParts, replaced: JobRecord): Promise<JobRecord> {
+  const until = clock.elapsed() + PATIENCE_MS;
+  let job = replaced;
+  while (job.recovering && clock.elapsed() < until) {
+    await clock.sleep(LOOK_EVERY_MS);
+    const current = await ledger.job(job.jobId);
+    if (current === null) break;
+    job = current;
+  }
+  return job;
+}
 
 export function extractionOperations(parts: ApiParts): Operation[] {
   return [
@@ -18,7 +35,7 @@ export function extractionOperations(parts: ApiParts): Operation[] {
       tag: 'results',
       summary: 'Run a newer parse over the pages that a job kept, without a request',
       description:
-        'Makes a job of its own. When it is over, `GET /jobs/{job_id}/changes` of the new job tells which fields are ' +
+        'Makes a job of its own, of all items that have a stored page, failed ones too. When it is over, `GET /jobs/{job_id}/changes` of the new job tells which fields are ' +
         'different, and `POST /jobs/{job_id}/replace` puts its data in the place of the old. The same request under the ' +
         'same `job_id` never makes a second job.',
       access: 'full',
@@ -29,7 +46,7 @@ export function extractionOperations(parts: ApiParts): Operation[] {
         201: jsonAnswer('The job was made and started.', extractedSchema, { Location: 'The path of the new job.' }),
         200: jsonAnswer('The same request had made it before (job_id).', extractedSchema),
       },
-      problems: ['job_not_found', 'job_exists', 'state_conflict'],
+      problems: ['job_not_found', 'job_exists', 'job_being_removed', 'state_conflict'],
       async handle({ params: { job_id: jobId }, body }) {
         const answer = await beginExtraction(parts, jobId, body);
         switch (answer.kind) {
@@ -39,6 +56,8 @@ export function extractionOperations(parts: ApiParts): Operation[] {
             throw new Problem('invalid_request', 'The pages cannot be extracted: see errors.', answer.problems);
           case 'exists':
             throw new Problem('job_exists', `There is a job ${answer.job.jobId} already, which is something else.`);
+          case 'being-removed':
+            return stillBeingRemoved(answer.job.jobId);
           case 'nothing':
             throw new Problem('state_conflict', sentence(answer.message));
           case 'begun': {
@@ -77,7 +96,10 @@ export function extractionOperations(parts: ApiParts): Operation[] {
       path: '/jobs/{job_id}/replace',
       tag: 'results',
       summary: 'Put the data of a re-extraction in the place of the old',
-      description: 'One write: the results of the older job are the new ones from then on, wherever there is one.',
+      description:
+        'The results of the older job are the new ones from then on, wherever there is one. Items that had failed and can ' +
+        'be read now become successes of the older job. That is done in the background where there are many: `recovering` ' +
+        'of the older job is false when its counts are final.',
       access: 'full',
       params: jobPath,
       query: noQuery,
@@ -88,7 +110,8 @@ export function extractionOperations(parts: ApiParts): Operation[] {
         const answer = await replaceResults(parts, jobId);
         if (answer.kind === 'missing') return noJob(jobId);
         if (answer.kind === 'refused') throw new Problem('state_conflict', sentence(answer.because));
-        return { status: 200, json: presentStatus(answer.source) };
+        const settled = await unlessLong(parts, answer.source);
+        return { status: 200, json: presentStatus(settled) };
       },
     }),
   ];

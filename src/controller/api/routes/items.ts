@@ -4,6 +4,7 @@ import { downloadLink } from '../../download-link.ts';
 import { currentItems } from '../../extraction/current-items.ts';
 import { takeInItems } from '../../intake.ts';
 import { addedSchema, itemDetailSchema, itemPageSchema } from '../answers.ts';
+import { bodyBytes } from '../body-bytes.ts';
 import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { formatOfContentType } from '../item-format.ts';
 import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
@@ -27,10 +28,12 @@ export function itemOperations(parts: ApiParts): Operation[] {
       description:
         'The body is read as it comes, at constant memory. A line that cannot be used is reported by its number, and the ' +
         'others are kept. Items whose id the job has already are left alone, so that an upload that broke off is simply ' +
-        'sent again. A completed job begins a new round with the first item.',
+        'sent again; one that comes with another input than the job has is named in the answer, and the job keeps its own. ' +
+        'A completed job begins a new round with the first item. The body may be packed (`Content-Encoding: gzip`).',
       access: 'full',
       params: jobPath,
       query: noQuery,
+      headers: { 'Content-Encoding': 'gzip, if the body is packed with it.' },
       body: {
         kind: 'stream',
         contentTypes: {
@@ -51,14 +54,15 @@ export function itemOperations(parts: ApiParts): Operation[] {
         },
       },
       answers: { 200: jsonAnswer('What became of the lines.', addedSchema) },
-      problems: ['job_not_found', 'state_conflict', 'unsupported_media_type'],
+      problems: ['job_not_found', 'state_conflict', 'unsupported_media_type', 'too_large'],
       async handle({ params: { job_id: jobId }, stream, header, signal }) {
         const format = formatOfContentType(header('content-type'));
         if (format === null) {
           const types = 'application/x-ndjson, text/csv or application/json';
           throw new Problem('unsupported_media_type', `Send items as ${types}, and say which in Content-Type.`);
         }
-        const answer = await takeInItems(parts, jobId, stream, format, signal);
+        const limits = { sentBytes: null, unpackedBytes: parts.maxBodyBytes };
+        const answer = await takeInItems(parts, jobId, bodyBytes(stream, header, limits), format, signal);
         switch (answer.kind) {
           case 'missing':
             return noJob(jobId);
@@ -74,9 +78,11 @@ export function itemOperations(parts: ApiParts): Operation[] {
               { path: '', message: `${answer.added} items were added before` },
             ]);
           case 'taken': {
-            const { received, added, duplicates, bad, badLines } = answer;
-            parts.log.info({ job_id: jobId, received, added, duplicates, bad }, 'items were added');
-            return { status: 200, json: { job_id: jobId, received, added, duplicates, bad, bad_lines: badLines } };
+            const { received, added, duplicates, differing: conflicts, bad } = answer;
+            const counts = { job_id: jobId, received, added, duplicates, conflicts, bad };
+            parts.log.info(counts, 'items were added');
+            const lists = { conflicting_ids: answer.differingIds, bad_lines: answer.badLines };
+            return { status: 200, json: { ...counts, ...lists } };
           }
         }
       },

@@ -3,7 +3,8 @@ import type { JobEvent } from '../../../domain/job.ts';
 import { changePolicy } from '../../change-policy.ts';
 import { removeJob } from '../../remove-job.ts';
 import { retryItems } from '../../retry.ts';
-import { submitJob, submitSchema } from '../../submit.ts';
+import { submitSchema } from '../../submit.ts';
+import { submitJobStream } from '../../submit-stream.ts';
 import {
   createdSchema,
   failuresSchema,
@@ -12,16 +13,17 @@ import {
   jobStatusAnswerSchema,
   retriedSchema,
 } from '../answers.ts';
+import { bodyBytes } from '../body-bytes.ts';
 import { decodeCursor, encodeCursor } from '../cursor.ts';
+import { mediaTypeOf } from '../item-format.ts';
 import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../operation.ts';
-import { type ApiParts, jobOf, noJob } from '../parts.ts';
+import { type ApiParts, jobOf, noJob, stillBeingRemoved } from '../parts.ts';
 import { presentCreated, presentFailureGroup, presentJob, presentJobSummary, presentStatus } from '../present-job.ts';
 import { Problem, sentence } from '../problem.ts';
 import { emptyBody, failuresQuery, jobPath, jobsQuery, noQuery, policyBody, retryBody } from '../requests.ts';
 import { eventOperations } from './events.ts';
 
 const MIB = 1 << 20;
-const CREATE_LIMIT_BYTES = 8 * MIB;
 const RETRY_LIMIT_BYTES = 16 * MIB;
 const ERRORS_SHOWN = 10;
 
@@ -45,33 +47,46 @@ export function jobOperations(parts: ApiParts): Operation[] {
       tag: 'jobs',
       summary: 'Make a job',
       description:
-        'All of it or nothing. Large jobs are made with `hold`, filled by `POST /jobs/{job_id}/items` and started. ' +
+        'All of it or nothing: the body is read as it comes, a million items in constant memory, and nothing of the job is ' +
+        'seen or run before the last item is in and all of them are found good. Fields may come before or after the items. ' +
+        'The body may be packed (`Content-Encoding: gzip`). ' +
         'The same request under the same `Idempotency-Key` never makes a second job, and is answered as the first was. ' +
-        'A `job_id` that is taken is refused.',
+        'A `job_id` that is taken is refused, also while the earlier job of that id is being removed.',
       access: 'full',
       params: z.strictObject({}),
       query: noQuery,
-      headers: { 'Idempotency-Key': 'The same key and body never make a second job.' },
-      body: jsonBody(submitSchema, JOB_EXAMPLE, { limitBytes: CREATE_LIMIT_BYTES }),
+      headers: {
+        'Idempotency-Key': 'The same key and body never make a second job.',
+        'Content-Encoding': 'gzip, if the body is packed with it.',
+      },
+      body: { kind: 'stream', contentTypes: { 'application/json': { schema: submitSchema, example: JOB_EXAMPLE } } },
       answers: {
         201: jsonAnswer('The job was made.', createdSchema, { Location: 'The path of the job.' }),
         200: jsonAnswer('The same request had made it before (Idempotency-Key).', createdSchema),
       },
-      problems: ['job_exists', 'idempotency_key_reused', 'too_large'],
-      async handle({ body, header }) {
-        const answer = await submitJob(parts, body, idempotencyKey(header('idempotency-key')));
+      problems: ['job_exists', 'job_being_removed', 'idempotency_key_reused', 'too_large'],
+      async handle({ stream, header, signal }) {
+        const key = idempotencyKey(header('idempotency-key'));
+        mustBeJson(header);
+        const limits = { sentBytes: parts.maxBodyBytes, unpackedBytes: parts.maxBodyBytes };
+        const bytes = bodyBytes(stream, header, limits);
+        const answer = await submitJobStream(parts, bytes, { idempotencyKey: key, signal });
         switch (answer.kind) {
+          case 'malformed':
+            throw new Problem('malformed_request', `The body cannot be read as a job: ${answer.message}.`);
           case 'bad':
             throw new Problem('invalid_request', 'The job cannot be made: see errors.', answer.problems);
           case 'exists':
             throw new Problem('job_exists', `There is a job ${answer.job.jobId} already. It was left as it is.`);
+          case 'being-removed':
+            return stillBeingRemoved(answer.job.jobId);
           case 'key-reused':
             throw new Problem('idempotency_key_reused', `The job ${answer.job.jobId} was made by another request.`);
           case 'replayed':
-            return { status: 200, json: presentCreated(answer.job) };
+            return { status: 200, json: presentCreated(answer.job, answer.warnings) };
           case 'created': {
             const location = `/jobs/${encodeURIComponent(answer.job.jobId)}`;
-            return { status: 201, headers: { location }, json: presentCreated(answer.job) };
+            return { status: 201, headers: { location }, json: presentCreated(answer.job, answer.warnings) };
           }
         }
       },
@@ -216,18 +231,24 @@ export function jobOperations(parts: ApiParts): Operation[] {
       path: '/jobs/{job_id}',
       tag: 'jobs',
       summary: 'Delete a job and its results',
-      description: 'A job that is in progress is cancelled or paused first.',
+      description:
+        'Cancel or pause a job that is in progress first. Deleting many results takes a while: after two seconds the answer ' +
+        'is 202, and the rest is done in the background, also after a restart. Until then `GET` shows the job with ' +
+        '`removing`, and its id cannot be used again. A second `DELETE` of the same job joins the first.',
       access: 'full',
       params: jobPath,
       query: noQuery,
       body: NO_BODY,
-      answers: { 204: { description: 'It is gone.' } },
+      answers: {
+        204: { description: 'The job and its results are gone, and its id is free.' },
+        202: jsonAnswer('The job is being deleted. `GET` answers 404 when it is gone.', jobStatusAnswerSchema),
+      },
       problems: ['job_not_found', 'state_conflict'],
       async handle({ params: { job_id: jobId } }) {
         const answer = await removeJob(parts, jobId);
         if (answer.kind === 'missing') return noJob(jobId);
         if (answer.kind === 'refused') throw new Problem('state_conflict', sentence(answer.because));
-        parts.feeds.removed(jobId);
+        if (answer.kind === 'removing') return { status: 202, json: presentStatus(answer.job) };
         return { status: 204, empty: true };
       },
     }),
@@ -284,6 +305,16 @@ function step(
       return { status: 200, json: presentStatus(answer) };
     },
   });
+}
+
+/** A body of another type is refused; nothing at all is told apart from it. */
+function mustBeJson(header: (name: string) => string | null): void {
+  const type = header('content-type');
+  if (mediaTypeOf(type) === 'application/json') return;
+  if (type === null && header('transfer-encoding') === null && Number(header('content-length') ?? 0) === 0) {
+    throw new Problem('malformed_request', 'The request has no body: send JSON, with Content-Type: application/json.');
+  }
+  throw new Problem('unsupported_media_type', 'Send JSON, with Content-Type: application/json.');
 }
 
 const MAX_KEY_LENGTH = 255;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { scraperSchema, scrapersSchema } from '../answers.ts';
 import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
 import type { ApiParts } from '../parts.ts';
 import { Problem } from '../problem.ts';
 import { noQuery, scraperPath } from '../requests.ts';
+import { scraperSchema, scrapersSchema } from '../scraper-answers.ts';
 import { healthSchema, queueSchema, readySchema } from '../service-answers.ts';
 
 const nothing = z.strictObject({});

@@ -6,6 +6,7 @@ export default definePlainScraper({
   version: '1.0.0',
   description: 'Takes as long as its input says, and keeps nothing. For counting what the engine itself costs.',
   input: z.object({ ms: z.number() }),
+  metadata: false,
   async scrape({ input: { ms }, sleep }) {
     if (ms > 0) await sleep(ms);
     return { kind: 'scraped', artifacts: [] };

@@ -1,0 +1,153 @@
+import type { NewItem, RepeatedItem } from '../../../domain/item.ts';
+import { type JobRecord, type NewJob, newJobRecord } from '../../../domain/job.ts';
+import type { CreateAnswer, JobDraft } from '../../../ports/ledger.ts';
+import { StorageTrouble } from '../../../ports/storage-trouble.ts';
+import { num } from '../dynamo/attributes.ts';
+import type { Action } from '../dynamo/table.ts';
+import type { RunRef } from '../ids/id-index.ts';
+import type { Books } from './books.ts';
+import { inputRows, readInputs } from './chunk.ts';
+import { directoryActions } from './directories.ts';
+import { draftRow, garbageRow, keepAction, type Purge } from './garbage.ts';
+import { hotRow, type JobRows, metaRow } from './job-rows.ts';
+import { GARBAGE } from './keys.ts';
+import { knownItems } from './known-items.ts';
+
+/**
+ * A job in the making: items under an incarnation that nothing refers to but a note of what is to be removed, should the
+ * job never be made. The note is renewed as items come, so that no other process takes the draft for a dead one's; the
+ * transaction that makes the job deletes it, and is refused if it was taken all the same.
+ */
+export class DynamoJobDraft implements JobDraft {
+  readonly #books: Books;
+  readonly #purge: Purge;
+  readonly #inc: string;
+  #total = 0;
+  /** Items whose rows may be there, also those of a call that failed. */
+  #written = 0;
+  #runs: readonly RunRef[] = [];
+  /** What the note says: for how many items, and since when. */
+  #noted: { readonly total: number; readonly at: number };
+  /** Others took this process for dead, and are removing what it wrote: the job is certainly not made of it. */
+  #isTaken = false;
+
+  private constructor(books: Books, purge: Purge, inc: string, now: number) {
+    this.#books = books;
+    this.#purge = purge;
+    this.#inc = inc;
+    this.#noted = { total: NOTED_AHEAD, at: now };
+  }
+
+  static async begin(books: Books, purge: Purge): Promise<DynamoJobDraft> {
+    const inc = books.clock.id();
+    const now = books.clock.now();
+    // Its id comes with the commit.
+    await books.table.put(draftRow({ inc, jobId: '', total: NOTED_AHEAD }, now));
+    return new DynamoJobDraft(books, purge, inc, now);
+  }
+
+  async add(place: number, items: readonly NewItem[]): Promise<readonly RepeatedItem[]> {
+    const { table, ids } = this.#books;
+    const job = { inc: this.#inc, runs: this.#runs };
+    const repeated = await knownItems(this.#books, job, place, items);
+    if (repeated === 'moved') throw this.#taken();
+    const isRepeated = new Set(repeated.map(({ index }) => index));
+    const fresh = items.filter((_, index) => !isRepeated.has(index));
+    if (this.#total === place + fresh.length) return repeated;
+    if (this.#total !== place) throw new Error(`the draft has ${this.#total} items, and not ${place}`);
+    await this.#renewNote(place + fresh.length);
+    this.#written = place + fresh.length;
+    await table.putAll(inputRows(this.#inc, place, fresh));
+    const index = await ids.append(
+      job,
+      fresh.map(({ itemId }) => itemId),
+    );
+    if (index === 'moved') throw this.#taken();
+    this.#runs = index.runs;
+    this.#total = place + fresh.length;
+    await index.committed();
+    return repeated;
+  }
+
+  async items(first: number, limit: number): Promise<readonly NewItem[]> {
+    const count = Math.min(limit, ITEMS_AT_ONCE, this.#total - first);
+    if (count <= 0) return [];
+    const places = Array.from({ length: count }, (_, index) => first + index);
+    const inputs = await readInputs(this.#books.table, this.#inc, places);
+    return places.flatMap((place) => inputs.get(place) ?? []);
+  }
+
+  async commit(job: NewJob, now: number): Promise<Exclude<CreateAnswer, { kind: 'duplicates' }>> {
+    const record = newJobRecord(job, this.#total, now, this.#inc);
+    const answer = await this.#books.table.transact([
+      ...makeActions(record, this.#inc, this.#runs),
+      keepAction(this.#inc),
+    ]);
+    if (answer.kind !== 'refused') {
+      this.#books.tellJob(record, 'created');
+      return { kind: 'created', job: record };
+    }
+    const present = await this.#books.readJob(job.jobId);
+    // It may have been refused because it was carried out, and its reply was lost.
+    if (present?.inc === this.#inc) return { kind: 'created', job: present.record };
+    if (present !== null) return { kind: 'exists', job: present.record };
+    throw this.#taken();
+  }
+
+  /** The note is marked first: a commit that is still on its way is refused then. */
+  async drop(): Promise<void> {
+    const given = { names: { '#taken': 'taken' }, values: { ':taken': { BOOL: true } } };
+    const isThere = { expression: 'attribute_exists(#pk)', with: { names: { '#pk': 'pk' } } };
+    const key = { pk: GARBAGE, sk: this.#inc };
+    const garbage = { inc: this.#inc, jobId: '', total: this.#written };
+    const { table, clock } = this.#books;
+    const isMarked = await table.update(key, 'SET #taken = :taken', given, isThere);
+    // Without a note it was committed, or removed by others, who cannot know what was written after they looked.
+    if (!isMarked && !this.#isTaken) return;
+    if (!isMarked) await table.put(garbageRow(garbage, clock.now()));
+    await this.#purge.begin(garbage);
+  }
+
+  async #renewNote(total: number): Promise<void> {
+    const { table, clock } = this.#books;
+    const now = clock.now();
+    if (total <= this.#noted.total && now - this.#noted.at < RENEW_NOTE_MS) return;
+    const noted = { total: total + NOTED_AHEAD, at: now };
+    const given = {
+      names: { '#total': 'total', '#since': 'since' },
+      values: { ':total': num(noted.total), ':since': num(noted.at) },
+    };
+    const isOurs = {
+      expression: 'attribute_exists(#pk) AND attribute_not_exists(#taken)',
+      with: { names: { '#pk': 'pk', '#taken': 'taken' } },
+    };
+    const key = { pk: GARBAGE, sk: this.#inc };
+    if (!(await table.update(key, 'SET #total = :total, #since = :since', given, isOurs))) throw this.#taken();
+    this.#noted = noted;
+  }
+
+  #taken(): StorageTrouble {
+    this.#isTaken = true;
+    return new StorageTrouble('io', 'others removed what was written of the job before it was made: try again');
+  }
+}
+
+/** What makes a job visible, with items that are there already. */
+export function makeActions(record: JobRecord, inc: string, runs: readonly RunRef[]): Action[] {
+  const rows: JobRows = {
+    ...{ record, inc, runs },
+    ...{ epoch: 1, dispatches: 0, changes: 0, cursor: 0, pooled: 0, isShut: false },
+  };
+  const isNew = { expression: 'attribute_not_exists(#pk)', with: { names: { '#pk': 'pk' } } };
+  return [
+    { put: metaRow(rows), when: isNew },
+    { put: hotRow(rows), when: isNew },
+    ...directoryActions(inc, record.jobId, null, record),
+  ];
+}
+
+/** A note is not written with every chunk. Too many noted cost a look at empty keys when they are removed. */
+const NOTED_AHEAD = 10_000;
+/** Well within the time after which a note that was not renewed is taken for that of a dead process. */
+const RENEW_NOTE_MS = 600_000;
+const ITEMS_AT_ONCE = 100;

@@ -1,0 +1,28 @@
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { PRIVATE_FILE } from './data-directory.ts';
+import { codeOf } from './disk-trouble.ts';
+
+/**
+ * Makes the database file, or takes the rights of others from one that an earlier version made: the data directory may
+ * be open to all users of the machine. SQLite gives its log and its shared memory the mode of the database. To be called
+ * before SQLite opens the file: closing another descriptor of it would drop SQLite's locks.
+ */
+export function makePrivate(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) {
+    closeSync(openSync(file, 'a', PRIVATE_FILE));
+    return;
+  }
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) takeRightsOfOthers(name);
+}
+
+function takeRightsOfOthers(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined || (found.mode & 0o077) === 0) return;
+  try {
+    chmodSync(file, PRIVATE_FILE);
+  } catch (error) {
+    // The file of another user that we may write all the same: its mode is that user's to choose.
+    if (codeOf(error) !== 'EPERM') throw error;
+  }
+}

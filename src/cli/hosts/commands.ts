@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import type { HostAnswer, HostsAnswer, LiftedAnswer } from '../../wiring-client.ts';
+import { hostPath } from '../client/api-paths.ts';
+import { type ClientOptions, talkToApi, withClientOptions, withOwnHint } from '../client/command.ts';
+import { type Column, tableText } from '../client/table.ts';
+import { EXIT } from '../exit-codes.ts';
+import { printable } from '../format.ts';
+
+/** `trawl hosts …` */
+export function addHostsCommands(program: Command): void {
+  const hosts = program
+    .command('hosts')
+    .description('show the hosts that asked to be left alone, and release them')
+    .addHelpText(
+      'after',
+      `
+A host that answers with Retry-After is not visited until then, by any job. They talk to the API of trawl serve: TRAWL_URL
+says where it is (http://127.0.0.1:8080), TRAWL_API_KEY has the key.
+
+Examples:
+  $ trawl hosts list
+  $ trawl hosts resume treasurer.county.gov`,
+    );
+  withOwnHint(hosts);
+  withClientOptions(hosts.command('list').description('paused hosts, until when and why'))
+    .addHelpText('after', '\nExample:\n  $ trawl hosts list --json')
+    .action(list);
+  withClientOptions(
+    hosts.command('show').description('whether a host is paused, until when and why').argument('<host>', HOST),
+  )
+    .addHelpText('after', '\nExample:\n  $ trawl hosts show county.gov:8080')
+    .action(show);
+  withClientOptions(hosts.command('resume').description('lift the pause of a host').argument('<host>', HOST))
+    .addHelpText(
+      'after',
+      '\nWorkers hear of it within a few seconds. If the host still refuses, it is paused again.\n\nExample:\n  $ trawl hosts resume county.gov',
+    )
+    .action(resume);
+}
+
+const HOST = 'a host as in an address, with its port unless that is the usual one';
+
+const COLUMNS: readonly Column[] = [
+  // Whole: it is what one types next.
+  { name: 'HOST', max: 80 },
+  { name: 'PAUSED UNTIL' },
+  { name: 'REPORTED BY', isNumber: true },
+  { name: 'REASON', isFlexible: true, max: 200 },
+];
+
+async function list(options: ClientOptions): Promise<void> {
+  await talkToApi(options, async ({ api, out, note }) => {
+    const answer = await api.get<HostsAnswer>('/hosts');
+    if (options.json) await out.json(answer);
+    else if (answer.hosts.length === 0) note('No host is paused.');
+    else await out.write(tableText(COLUMNS, answer.hosts.map(rowOf)));
+    return EXIT.done;
+  });
+}
+
+function rowOf({ host, paused_until, reported_by, reason }: HostAnswer): readonly string[] {
+  return [host, paused_until ?? '', String(reported_by), reason ?? ''];
+}
+
+async function show(host: string, options: ClientOptions): Promise<void> {
+  await talkToApi(options, async ({ api, out }) => {
+    const answer = await api.get<HostAnswer>(hostPath(host));
+    if (options.json) await out.json(answer);
+    else await out.write(`${stateText(answer)}\n`);
+    return EXIT.done;
+  });
+}
+
+function stateText({ host, paused_until, reason }: HostAnswer): string {
+  if (paused_until === null) return `${printable(host)} is not paused.`;
+  return `${printable(host)} is paused until ${printable(paused_until)}: ${printable(reason ?? '')}`;
+}
+
+async function resume(host: string, options: ClientOptions): Promise<void> {
+  await talkToApi(options, async ({ api, out }) => {
+    const answer = await api.json<LiftedAnswer>({ method: 'DELETE', path: `${hostPath(host)}/pause` });
+    if (options.json) await out.json(answer);
+    else if (answer.lifted) await out.write(`${printable(answer.host)} is visited again within a few seconds.\n`);
+    else await out.write(`${printable(answer.host)} was not paused.\n`);
+    return EXIT.done;
+  });
+}

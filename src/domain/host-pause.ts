@@ -1,0 +1,75 @@
+/** A host that asked to be left alone. */
+export interface HostPause {
+  /** As in an address, in lower case: `county.gov`, with the port where that is not the usual one. */
+  readonly host: string;
+  /** It is not visited before. */
+  readonly until: number;
+  /** What it answered, in words. */
+  readonly reason: string;
+  /** Worker processes that the host itself told to wait. */
+  readonly reportedBy: number;
+}
+
+/** What a host asked a worker for, and when. */
+export interface PauseReport extends Omit<HostPause, 'reportedBy'> {
+  readonly at: number;
+}
+
+/** Longer reasons are cut: they are for people. */
+export const MAX_REASON_LENGTH = 500;
+
+/** No policy allows a longer one: what ends later was set by a clock that was wrong. */
+export const MAX_PAUSE_MS = 86_400_000;
+
+/** `Treasurer.County.gov:80` as reports have it, `treasurer.county.gov`; null for what is not the host of any address. */
+export function parseHost(text: string): string | null {
+  if (/[\s/?#@\\]/.test(text)) return null;
+  const host = URL.parse(`http://${text}`)?.host ?? '';
+  return host === '' ? null : host;
+}
+
+interface Entry extends Omit<HostPause, 'reportedBy'> {
+  readonly workers: Set<string>;
+  /** Kept for as long as the pause would have lasted: reports of what the host said before may still be on their way. */
+  readonly liftedAt: number | null;
+}
+
+/** Pauses of hosts, in memory. Those that are over are dropped on the way. */
+export class PauseBook {
+  readonly #entries = new Map<string, Entry>();
+
+  pause({ host, until, reason, at }: PauseReport, worker: string, now: number): void {
+    const known = this.#current(host, now);
+    if (known !== null && known.liftedAt !== null && at <= known.liftedAt) return;
+    if (known === null || known.liftedAt !== null) {
+      this.#entries.set(host, { host, until, reason, workers: new Set([worker]), liftedAt: null });
+      return;
+    }
+    known.workers.add(worker);
+    if (until > known.until) this.#entries.set(host, { ...known, until, reason });
+  }
+
+  inForce(now: number): readonly HostPause[] {
+    return [...this.#entries.keys()].sort().flatMap((host): HostPause[] => {
+      const entry = this.#current(host, now);
+      if (entry === null || entry.liftedAt !== null) return [];
+      const { until, reason, workers } = entry;
+      return [{ host, until, reason, reportedBy: workers.size }];
+    });
+  }
+
+  lift(host: string, now: number): boolean {
+    const known = this.#current(host, now);
+    if (known === null || known.liftedAt !== null) return false;
+    this.#entries.set(host, { ...known, liftedAt: now });
+    return true;
+  }
+
+  #current(host: string, now: number): Entry | null {
+    const entry = this.#entries.get(host);
+    if (entry === undefined) return null;
+    if (entry.until > now && entry.until <= now + MAX_PAUSE_MS) return entry;
+    this.#entries.delete(host);
+    return null;
+  }
+}

@@ -1,0 +1,46 @@
+import { type ArtifactKind, type Digest, hashedSegment, isSafeKey, itemSegment } from './artifact.ts';
+import type { ItemRecord } from './item.ts';
+
+/** `manifests/items/{item_id}.json`: how one item ended and where its files are, for readers who cannot wait for the job. */
+export interface ItemManifest {
+  readonly item_id: string;
+  readonly status: 'success' | 'error';
+  readonly storage_keys: Readonly<Partial<Record<ArtifactKind, string>>>;
+  readonly completed_at: string;
+}
+
+/** Which attempt it tells of, and its text: the same for the same record. Null for an item that has no end to tell. */
+export function itemManifest(item: ItemRecord): { readonly attempt: number; readonly text: string } | null {
+  const last = item.attempts.at(-1);
+  if (last === undefined || (item.status !== 'success' && item.status !== 'failed')) return null;
+  const manifest: ItemManifest = {
+    item_id: item.itemId,
+    status: item.status === 'success' ? 'success' : 'error',
+    storage_keys: Object.fromEntries(item.artifacts.map(({ kind, key }) => [kind, key])),
+    completed_at: new Date(last.startedAt + last.durationMs).toISOString(),
+  };
+  return { attempt: last.attempt, text: `${JSON.stringify(manifest)}\n` };
+}
+
+/**
+ * Names to try, in order. The first is the one that users expect; on a disk that folds case it may be another item's.
+ * The second is only this item's, whatever the disk.
+ */
+export function itemManifestNames(itemId: string, digest: Digest): readonly [string, string] {
+  const folder = 'manifests/items/';
+  const apart = `${folder}${hashedSegment(itemId, digest)}.json`;
+  const plain = `${folder}${itemSegment(itemId, digest)}.json`;
+  // An id may be as long as a file name may be; with the suffix it is longer.
+  return [isSafeKey(plain) ? plain : apart, apart];
+}
+
+/** Whether a manifest is this item's, so that it may be replaced. One that cannot be read is anybody's. */
+export function isManifestOf(text: string, itemId: string): boolean {
+  try {
+    const manifest: unknown = JSON.parse(text);
+    if (typeof manifest !== 'object' || manifest === null || !('item_id' in manifest)) return true;
+    return manifest.item_id === itemId;
+  } catch {
+    return true;
+  }
+}

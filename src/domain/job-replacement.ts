@@ -1,0 +1,120 @@
+import type { Counts } from './counts.ts';
+import { BEING_DELETED } from './job-removal.ts';
+import { isFinishing, newRound } from './job-round.ts';
+import type { JobStatus } from './job-steps.ts';
+import type { ManifestSummary } from './manifest.ts';
+import type { Refusal } from './refusal.ts';
+
+/** How the data of a re-extraction come to stand for those of the job that it read, and cease to. */
+export type ReplacementEvent =
+  /** The data of the re-extraction `by` stand for the job's own from now on, and the index is made anew. */
+  | {
+      readonly kind: 'replace-results';
+      readonly by: string;
+      readonly ofRound?: number;
+      readonly sourceCreatedAt?: number;
+      /** With it, only while these data stand there: somebody else may have put others in place meanwhile. */
+      readonly insteadOf?: Replacement | null;
+    }
+  /** The re-extraction `by` is being deleted: what stood there before its data does so again. */
+  | {
+      readonly kind: 'withdraw-results';
+      readonly by: Replacement;
+      readonly insteadOf: Replacement | null;
+    }
+  /** Every failed item that `by` could read is a success by now. */
+  | { readonly kind: 'recovered'; readonly by: string; readonly ofRound?: number };
+
+const OTHER_REPLACEMENT: Refusal = { refused: 'other results were put in place at the same moment: try again' };
+
+/** Whose data stand for those of a job. */
+export interface Replacement {
+  readonly by: string;
+  readonly round: number;
+}
+
+/** What of a job matters here. */
+interface Replaceable {
+  readonly jobId: string;
+  readonly createdAt: number;
+  readonly status: JobStatus;
+  readonly finishedAt: number | null;
+  readonly round: number;
+  readonly manifest: ManifestSummary | null;
+  readonly replacedBy?: string;
+  readonly replacedRound?: number;
+  readonly counts: Counts;
+  readonly recovering?: true;
+  readonly recoveredFrom?: readonly string[];
+  readonly removing?: 'asked' | true;
+}
+
+export function replacementOf({ replacedBy, replacedRound = 1 }: Replaceable): Replacement | null {
+  return replacedBy === undefined ? null : { by: replacedBy, round: replacedRound };
+}
+
+function isSameReplacement(one: Replacement | null, other: Replacement | null): boolean {
+  return one?.by === other?.by && one?.round === other?.round;
+}
+
+export function applyReplacement<Job extends Replaceable>(job: Job, event: ReplacementEvent): Job | Refusal {
+  if (event.kind === 'replace-results') return replaceResults(job, event);
+  if (event.kind === 'recovered') return endRecovery(job, event);
+  if (isSameReplacement(event.by, event.insteadOf)) return job;
+  return isSameReplacement(replacementOf(job), event.by) ? replaced(job, event.insteadOf) : job;
+}
+
+/** Allowed at any time: whatever became of the job, its results are there. Said twice, it is done once. */
+function replaceResults<Job extends Replaceable>(
+  job: Job,
+  {
+    by,
+    ofRound = 1,
+    sourceCreatedAt = job.createdAt,
+    insteadOf,
+  }: Extract<ReplacementEvent, { kind: 'replace-results' }>,
+): Job | Refusal {
+  if (sourceCreatedAt !== job.createdAt)
+    return { refused: 'the job whose pages were read is gone: another has its id' };
+  if (by === job.jobId) return { refused: 'a job cannot stand for itself' };
+  const [present, wanted] = [replacementOf(job), { by, round: ofRound }];
+  if (isSameReplacement(present, wanted)) return job;
+  if (insteadOf !== undefined && !isSameReplacement(present, insteadOf)) return OTHER_REPLACEMENT;
+  return replaced(job, wanted);
+}
+
+function replaced<Job extends Replaceable>(job: Job, replacement: Replacement | null): Job {
+  const { replacedBy: _by, replacedRound: _round, recovering: _recovering, ...rest } = job;
+  const isOver = job.status === 'completed' || job.status === 'cancelled' || isFinishing(job);
+  const round = replacement === null || replacement.round === 1 ? {} : { replacedRound: replacement.round };
+  const by = replacement === null ? {} : { replacedBy: replacement.by, ...round };
+  const recovering = replacement !== null && job.counts.failed > 0 ? ({ recovering: true } as const) : {};
+  return { ...(rest as Job), ...by, ...recovering, ...(isOver ? newRound(job) : {}) };
+}
+
+/** Refused if others were put in place meanwhile, whose data are still to be looked at. */
+function endRecovery<Job extends Replaceable>(
+  job: Job,
+  { by, ofRound = 1 }: Extract<ReplacementEvent, { kind: 'recovered' }>,
+): Job | Refusal {
+  const { recovering, ...rest } = job;
+  if (!recovering || !isSameReplacement(replacementOf(job), { by, round: ofRound })) return notInPlace(by);
+  return rest as Job;
+}
+
+function notInPlace(by: string): Refusal {
+  return { refused: `failed items are not being recovered from ${by}` };
+}
+
+/** This many failed items became successes, by what `by` read of their pages. What the site did stays in the tally. */
+export function whenRecovered<Job extends Replaceable>(job: Job, by: string, items: number): Job | Refusal {
+  if (job.removing) return BEING_DELETED;
+  if (!job.recovering || job.replacedBy !== by) return notInPlace(by);
+  const { counts, recoveredFrom = [] } = job;
+  if (items === 0) return job;
+  return {
+    ...job,
+    counts: { ...counts, failed: counts.failed - items, success: counts.success + items },
+    recoveredFrom: recoveredFrom.includes(by) ? recoveredFrom : [...recoveredFrom, by],
+  };
+}

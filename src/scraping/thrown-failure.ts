@@ -1,0 +1,20 @@
+import { type Failure, failure } from '../domain/failure.ts';
+import { ScrapeFailure } from './scrape-failure.ts';
+
+/** What was thrown, as an entry of the failure table: its own if it is one, and `unexpected` for a bug. */
+export function thrownFailure(error: unknown): Failure {
+  if (error instanceof ScrapeFailure) return error.failure;
+  const message = error instanceof Error ? `${error.message}${placeOf(error)}` : String(error);
+  return failure('unexpected', message, { cause: error });
+}
+
+const OWN_SOURCES = new URL('..', import.meta.url).href;
+
+/** ` (county.ts:17)`: the line of the scraper that was being run when it went wrong, if the error tells. */
+function placeOf({ stack = '' }: Error): string {
+  for (const [, file = '', line] of stack.matchAll(/(file:\/\/[^\s()]+):(\d+):\d+/g)) {
+    if (file.startsWith(OWN_SOURCES) || file.includes('/node_modules/')) continue;
+    return ` (${file.slice(file.lastIndexOf('/') + 1)}:${line})`;
+  }
+  return '';
+}

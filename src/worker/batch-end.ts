@@ -1,0 +1,147 @@
+import { describeOwnError, ownErrorFailure } from '../domain/own-error.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Faults } from '../ports/faults.ts';
+import type { Lease, ReleaseCause, Settlement, WorkerLeases } from '../ports/ledger.ts';
+import { StorageTrouble } from '../ports/storage-trouble.ts';
+import type { OwnErrors } from './own-errors.ts';
+import type { Settler } from './settle.ts';
+
+/** `over`: the ledger knows how every item ended, or has the rest back. `lost`: it is no longer ours to say. */
+export type BatchEnd = 'over' | 'lost';
+
+/** An error of our own, and how long to wait before the work goes back. */
+export interface OwnTrouble {
+  readonly error: unknown;
+  readonly delayMs: number;
+}
+
+export interface BatchEndParts {
+  readonly leases: WorkerLeases;
+  readonly settler: Settler;
+  readonly ownErrors: OwnErrors;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  /** Whether the batch was cut off because its lease is lost, and not because the worker stops. */
+  readonly isLost: (signal: AbortSignal) => boolean;
+  readonly onError: (where: string, error: unknown) => void;
+}
+
+/**
+ * Records what was done, and empties `done`. A ledger that fails is asked again a few times, then item by item: one that
+ * cannot be recorded must not cost the others, and is itself recorded as failed when that has happened often enough.
+ */
+export async function settleDone(
+  parts: BatchEndParts,
+  lease: Lease,
+  done: Settlement[],
+  signal: AbortSignal,
+): Promise<'recorded' | 'fenced' | OwnTrouble> {
+  const items = done.splice(0);
+  const answer = await settle(parts, lease, items, SETTLE_TRIES, signal);
+  if (typeof answer !== 'object') return answer;
+  let trouble: OwnTrouble | null = null;
+  for (const item of items) {
+    const one = await settleOne(parts, lease, item, signal);
+    if (one === 'fenced') return 'fenced';
+    if (one !== 'recorded') trouble ??= one;
+  }
+  return trouble ?? 'recorded';
+}
+
+async function settleOne(
+  parts: BatchEndParts,
+  lease: Lease,
+  item: Settlement,
+  signal: AbortSignal,
+): Promise<'recorded' | 'fenced' | OwnTrouble> {
+  const answer = await settle(parts, lease, [item], 1, signal);
+  if (typeof answer !== 'object') return answer;
+  const next = parts.ownErrors.note(lease, item);
+  if (next.kind === 'give-back') return { ...answer, delayMs: next.delayMs };
+  const failed = { ...item, outcome: { kind: 'failed', failure: ownErrorFailure(answer.error) } } as const;
+  const last = await settle(parts, lease, [failed], SETTLE_TRIES, signal);
+  return typeof last === 'object' ? { ...last, delayMs: SETTLE_AGAIN_MS } : last;
+}
+
+/** A worker that stops waits for room, too: what it leaves unsettled would count against its items. */
+async function settle(
+  parts: BatchEndParts,
+  lease: Lease,
+  items: readonly Settlement[],
+  maxTries: number,
+  signal: AbortSignal,
+): Promise<'recorded' | 'fenced' | { readonly error: unknown }> {
+  const part = { token: lease.token, jobId: lease.ref.jobId, items };
+  for (let tries = 1; ; ) {
+    try {
+      await parts.faults.at('after-bytes-before-settle');
+      const answer = await parts.settler.settle(part, signal);
+      if (answer === 'recorded') for (const item of items) parts.ownErrors.forget(lease, item);
+      return answer;
+    } catch (error) {
+      if (parts.isLost(signal) || isHopeless(error, signal)) return 'fenced';
+      if (error instanceof StorageTrouble) continue;
+      parts.onError(`settling batch ${lease.ref.batchId} of job ${lease.ref.jobId}`, error);
+      if (tries >= maxTries) return { error };
+      await parts.clock.sleep(SETTLE_AGAIN_MS * tries);
+      tries += 1;
+    }
+  }
+}
+
+/**
+ * A ledger that takes no more writes before its restart: a worker that is to stop would wait for ever, and a restart of the
+ * ledger's owner charges no item.
+ */
+function isHopeless(error: unknown, signal: AbortSignal): boolean {
+  return error instanceof StorageTrouble && error.kind === 'broken' && signal.aborted;
+}
+
+/** Settles what was done, and gives the rest back: after a pause, if it is for an error of our own. */
+export async function giveBack(
+  parts: BatchEndParts,
+  lease: Lease,
+  done: Settlement[],
+  why: 'drained' | 'storage' | OwnTrouble,
+  signal: AbortSignal,
+): Promise<BatchEnd> {
+  const isSettled = done.length > 0;
+  const answer = isSettled ? await settleDone(parts, lease, done, signal) : 'recorded';
+  if (answer === 'fenced') return 'lost';
+  const cause = answer === 'recorded' ? why : answer;
+  if (typeof cause === 'string') return (await release(parts, lease, cause, signal)) || isSettled ? 'over' : 'lost';
+  // With the lease in hand: given back at once, the work would be taken up at once, here or elsewhere, and fail again.
+  await parts.clock.sleep(cause.delayMs, signal);
+  const isReleased = await release(parts, lease, { error: describeOwnError(cause.error) }, signal);
+  // What was settled may have been all that was left, because the others were cancelled with their job.
+  return isReleased || isSettled ? 'over' : 'lost';
+}
+
+/** Asked again for as long as the lease is ours: a lease left to run out would count against its items. */
+async function release(
+  parts: BatchEndParts,
+  lease: Lease,
+  because: ReleaseCause,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await parts.leases.release(lease.token, because, parts.clock.now());
+    } catch (error) {
+      if (parts.isLost(signal) || isHopeless(error, signal)) return false;
+      if (!(error instanceof StorageTrouble)) {
+        parts.onError(`release of batch ${lease.ref.batchId} of job ${lease.ref.jobId}`, error);
+      }
+      await parts.clock.sleep(RELEASE_AGAIN_MS * Math.min(tries, MAX_RELEASE_FACTOR));
+    }
+  }
+}
+
+/** Against a call that got lost; what fails every time fails these as well. */
+const SETTLE_TRIES = 3;
+const SETTLE_AGAIN_MS = 500;
+
+const RELEASE_AGAIN_MS = 500;
+
+/** A worker that has lost its owner is not to wait for longer than this before it ends. */
+const MAX_RELEASE_FACTOR = 4;

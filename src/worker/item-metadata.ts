@@ -1,0 +1,56 @@
+import { ARTIFACT_KINDS } from '../domain/artifact.ts';
+import { type Failure, isRetryable } from '../domain/failure.ts';
+import type { ItemInput } from '../domain/item.ts';
+import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
+
+/** What the engine knows of an attempt that came to its end. */
+export interface AttemptFacts {
+  readonly jobId: string;
+  readonly itemId: string;
+  readonly scraper: { readonly id: string; readonly version: string };
+  readonly input: ItemInput;
+  readonly attempt: number;
+  readonly tries: number;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/**
+ * The result with a `metadata.json` that tells how it came about: what the engine knows, and what the scraper told of
+ * its requests. A scraper that made metadata of its own keeps them as they are.
+ */
+export function withMetadata<Result extends Exclude<ScrapeResult, { kind: 'skipped' }>>(
+  result: Result,
+  facts: AttemptFacts,
+): Result {
+  const { artifacts = [] } = result;
+  if (artifacts.some(({ kind }) => kind === 'metadata')) return result;
+  const metadata = {
+    job_id: facts.jobId,
+    item_id: facts.itemId,
+    scraper_id: facts.scraper.id,
+    scraper_version: facts.scraper.version,
+    input: facts.input,
+    ...result.facts,
+    attempt: facts.attempt,
+    tries: facts.tries,
+    started_at: new Date(facts.startedAt).toISOString(),
+    ended_at: new Date(facts.endedAt).toISOString(),
+    error: result.kind === 'failed' ? errorOf(result.failure) : null,
+  };
+  return { ...result, artifacts: inOrder([...artifacts, jsonArtifact(metadata)]) };
+}
+
+function jsonArtifact(value: unknown): ProducedArtifact {
+  const bytes = Buffer.from(`${JSON.stringify(value)}\n`);
+  return { kind: 'metadata', bytes, contentType: 'application/json', extension: 'json' };
+}
+
+/** As the kinds are listed everywhere else. */
+function inOrder(artifacts: readonly ProducedArtifact[]): readonly ProducedArtifact[] {
+  return artifacts.toSorted((a, b) => ARTIFACT_KINDS.indexOf(a.kind) - ARTIFACT_KINDS.indexOf(b.kind));
+}
+
+function errorOf({ type, message, cause }: Failure) {
+  return { type, message, retryable: isRetryable(type), cause };
+}

@@ -1,0 +1,62 @@
+import { apartName, artifactKey, type ContentEncoding, type Digest, type StoredArtifact } from '../domain/artifact.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type Draft, KeyTaken, type Put, type ResultStore, type StoredBytes } from '../ports/result-store.ts';
+import type { ProducedArtifact } from '../scraping/scraper.ts';
+
+export interface KeepParts {
+  readonly store: ResultStore;
+  readonly clock: Pick<Clock, 'id'>;
+  readonly digest: Digest;
+}
+
+export interface KeptAttempt {
+  readonly jobId: string;
+  readonly itemId: string;
+  readonly attempt: number;
+}
+
+/**
+ * Keeps what an attempt brought, all of it in one folder: the one that users expect, or, if other bytes are there, one
+ * that no other attempt can have. What was put in the first before that showed is in no record, and is removed with
+ * the job.
+ */
+export async function keepArtifacts(
+  parts: KeepParts,
+  at: KeptAttempt,
+  artifacts: readonly ProducedArtifact[],
+): Promise<readonly StoredArtifact[]> {
+  const stored = await putInOneFolder(parts, at, artifacts);
+  return stored.flatMap(({ key, size, sha256, encoding }, index): StoredArtifact[] => {
+    const made = artifacts[index];
+    return made === undefined ? [] : [{ kind: made.kind, key, size, sha256, encoding, contentType: made.contentType }];
+  });
+}
+
+/** The expected folder, and a few whose names cannot be guessed: a store that says `taken` to all of them is broken. */
+const MAX_FOLDERS = 4;
+
+async function putInOneFolder(
+  { store, clock, digest }: KeepParts,
+  at: KeptAttempt,
+  artifacts: readonly ProducedArtifact[],
+): Promise<readonly StoredBytes[]> {
+  for (let folders = 1; ; folders += 1) {
+    const apart = folders === 1 ? {} : { apart: apartName(at.itemId, clock.id(), digest) };
+    const puts = artifacts.map(({ kind, bytes, contentType, extension }): Put => {
+      const key = artifactKey({ ...at, ...apart }, { kind, extension }, digest);
+      return { key, body: bytes, contentType, encoding: encodingOf(kind, bytes), ifTaken: 'keep' };
+    });
+    try {
+      return await store.putAll(puts);
+    } catch (error) {
+      if (!(error instanceof KeyTaken) || folders === MAX_FOLDERS) throw error;
+    }
+  }
+}
+
+/** Text over this size is kept gzipped (SPEC §3); documents and pictures are compressed by their own format. */
+const GZIP_ABOVE_BYTES = 1024;
+
+function encodingOf(kind: ProducedArtifact['kind'], bytes: Uint8Array | Draft): ContentEncoding {
+  return kind === 'html' && bytes instanceof Uint8Array && bytes.length > GZIP_ABOVE_BYTES ? 'gzip' : 'identity';
+}

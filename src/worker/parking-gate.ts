@@ -1,0 +1,18 @@
+import type { HostGate, WorkerGate } from '../ports/host-gate.ts';
+import type { Place } from './slots.ts';
+
+/** The gate as the batch in this place sees it: while it waits for its turn, its slot is free for others. */
+export function parkingGate(gate: WorkerGate, place: Pick<Place, 'park'>): HostGate {
+  return {
+    async enter(host, patienceMs, signal) {
+      if (gate.isOpen(host)) return gate.enter(host, patienceMs, signal);
+      const goOn = place.park();
+      try {
+        return await gate.enter(host, patienceMs, signal);
+      } finally {
+        goOn();
+      }
+    },
+    hold: (host, ms, why) => gate.hold(host, ms, why),
+  };
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as after } from 'node:timers/promises';
+import type { JobPageAnswer } from '../../src/controller/api/answers.ts';
+import { tempFolder } from '../cli/trawl.ts';
+import { itemIdsOf, logBytes, sendBytes, startVictim, whenLogHas } from './kill-support.ts';
+
+/** More than are made in one step, so that they go into a draft chunk by chunk. */
+const ITEMS = Array.from({ length: 15_000 }, (_, n) => ({ item_id: `i-${n}`, input: { n } }));
+const IDS = ITEMS.map(({ item_id: id }) => id);
+
+interface Moment {
+  readonly faults?: string;
+  /** Of the request that is sent at all. */
+  readonly share?: number;
+  readonly kill: 'at-fault' | 'after-ms' | 'log-grown' | 'answered';
+  readonly at?: number;
+}
+
+/** Every other one with the items first, whose inputs are looked at only in the draft. */
+function requestOf(jobId: string, index: number): Buffer {
+  const fields = { job_id: jobId, scraper_id: 'example-noop' };
+  return Buffer.from(JSON.stringify(index % 2 === 0 ? { ...fields, items: ITEMS } : { items: ITEMS, ...fields }));
+}
+
+test('a controller that is killed while a large job is read leaves all of it or nothing', async () => {
+  const dataDir = join(tempFolder(), 'data');
+  const moments: readonly Moment[] = [
+    ...[0.3, 0.999].map((share) => ({ share, kill: 'after-ms' as const, at: 50 })),
+    { kill: 'at-fault', faults: 'between-draft-chunks' },
+    { kill: 'at-fault', faults: 'between-draft-chunks:0.2' },
+    { kill: 'at-fault', faults: 'after-draft-before-commit' },
+    { kill: 'at-fault', faults: 'after-draft-before-commit' },
+    ...[1_000, 300_000, 900_000].map((at) => ({ kill: 'log-grown' as const, at })),
+    { kill: 'answered' },
+  ];
+  const ends: string[] = [];
+  let made = 0;
+  for (const [index, { faults = '', share = 1, kill, at = 0 }] of moments.entries()) {
+    const victim = await startVictim('controller', dataDir, faults);
+    const jobId = `job-${index}`;
+    const body = requestOf(jobId, index);
+    const before = logBytes(dataDir);
+    const { answered, hangUp } = await sendBytes(
+      victim.url,
+      '/jobs',
+      'application/json',
+      body,
+      Math.floor(body.length * share),
+    );
+    if (kill === 'answered') await answered;
+    else if (kill === 'log-grown') await whenLogHas(dataDir, before + at, answered);
+    // By its own hand, or after all is said.
+    else if (kill === 'at-fault') await Promise.race([victim.ended, answered]);
+    // The moment of the kill, and not a wait for anything.
+    else await after(at);
+    await victim.kill();
+    const status = await answered;
+    hangUp();
+    assert.ok(status === null || status === 201, `${status}`);
+
+    const next = await startVictim('controller', dataDir);
+    const ids = await itemIdsOf(next.url, jobId);
+    if (status === 201) assert.notEqual(ids, null, 'what was answered is kept');
+    if (share < 1 || faults === 'between-draft-chunks' || faults === 'after-draft-before-commit') {
+      assert.equal(ids, null, `there is no job before it is whole (${JSON.stringify(moments[index])})`);
+    }
+    if (ids !== null) assert.deepEqual(ids, IDS);
+    made += ids === null ? 0 : 1;
+    ends.push(ids === null ? 'absent' : 'whole');
+    const { jobs } = (await (await fetch(`${next.url}/jobs`)).json()) as JobPageAnswer;
+    assert.deepEqual([jobs.length, jobs.every(({ summary }) => summary.total === IDS.length)], [made, true]);
+    await next.kill();
+  }
+  assert.ok(ends.includes('absent') && ends.at(-1) === 'whole', ends.join());
+});

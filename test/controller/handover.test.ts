@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { test } from 'node:test';
+import { openMemoryLeadership } from '../../src/adapters/memory/leadership.ts';
+import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
+import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
+import { openMemoryQueue } from '../../src/adapters/memory/work-queue.ts';
+import { Controller } from '../../src/controller/controller.ts';
+import { EventStream } from '../../src/controller/events.ts';
+import { verifyJob } from '../../src/controller/verify.ts';
+import { NO_FAULTS } from '../../src/ports/faults.ts';
+import { change, givenJob, jobOf, runAll } from '../contract/ledger/hands.ts';
+import { NOW } from '../support/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+const LEAD_MS = 15_000;
+const HANDOVER_MS = 60_000;
+const REPLACE = { contentType: 'application/json', encoding: 'identity', ifTaken: 'replace' } as const;
+const digest = (text: string) => hash('sha256', text);
+
+/** A job that awaits its index and one that is to be deleted; another controller led until now. */
+async function setUp() {
+  const clock = new FakeClock({ now: NOW });
+  const ledger = new MemoryLedger();
+  const store = openMemoryResultStore();
+  const leadership = openMemoryLeadership();
+  await givenJob(ledger, { jobId: 'done', items: 3 });
+  await runAll(ledger, 'done');
+  await change(ledger, 'done', { kind: 'finish' });
+  await givenJob(ledger, { jobId: 'unwanted', held: true });
+  const { incarnation } = await jobOf(ledger, 'unwanted');
+  await change(ledger, 'unwanted', { kind: 'remove', incarnation });
+  await leadership.lead('former', NOW + LEAD_MS, NOW);
+  const controller = new Controller({
+    ...{ clock, ledger, store, leadership, digest, holder: 'next', events: new EventStream() },
+    ...{ queue: openMemoryQueue(clock), faults: NO_FAULTS, probe: async () => {}, makeRoom: async () => {} },
+    settings: {
+      ...{ leaseMs: 30_000, lostAfterMs: 600_000, leadMs: LEAD_MS, handoverMs: HANDOVER_MS },
+      ...{ reapMs: 5000, pollMs: 5000, probeMs: 5000, itemsPerBatch: 3, itemManifests: false },
+    },
+  });
+  const isDone = async () => (await jobOf(ledger, 'done')).manifest !== null && (await ledger.job('unwanted')) === null;
+  const isUntouched = async () =>
+    (await jobOf(ledger, 'done')).manifest === null && (await ledger.job('unwanted')) !== null;
+  return { clock, ledger, store, leadership, controller, isDone, isUntouched };
+}
+
+test('a leader that took over from one that may be alive writes and removes results when nothing of that one can arrive any more', async () => {
+  const { clock, store, controller, isDone, isUntouched } = await setUp();
+  controller.start();
+  // The other was stopped before it could resign. What it had sent arrives late, an index of an earlier round.
+  await clock.advance(LEAD_MS + HANDOVER_MS - 1000);
+  assert.ok(await isUntouched());
+  await store.put('done/manifests/full/part-0.json', Buffer.from('{"old":true}'), REPLACE);
+  await store.put('unwanted/job_metadata.json', Buffer.from('{"old":true}'), REPLACE);
+  await clock.advance(3 * LEAD_MS);
+  assert.ok(await isDone());
+  assert.equal(await store.get('unwanted/job_metadata.json'), null);
+  const report = await verifyJob({ store, digest }, 'done');
+  assert.ok(report.kind === 'checked' && report.problems.length === 0, JSON.stringify(report));
+  await controller.stop();
+});
+
+test('a job that the former leader paused for its storage at the last moment goes on, though the news of it was lost', async () => {
+  const { clock, ledger, controller } = await setUp();
+  await givenJob(ledger, { jobId: 'running', items: 3 });
+  // Nothing of what others write is heard of.
+  ledger.subscribe = () => () => {};
+  controller.start();
+  await clock.advance(LEAD_MS + 10_000);
+  const reason = { code: 'storage', message: 'no room', evidence: [] } as const;
+  await change(ledger, 'running', { kind: 'pause', reason });
+  await clock.advance(HANDOVER_MS - 20_000);
+  assert.equal((await jobOf(ledger, 'running')).status, 'paused');
+  await clock.advance(25_000);
+  assert.equal((await jobOf(ledger, 'running')).status, 'in_progress');
+  await controller.stop();
+});
+
+test('after one that resigned there is nothing to wait for', async () => {
+  const { clock, leadership, controller, isDone } = await setUp();
+  await leadership.resign('former');
+  controller.start();
+  await clock.advance(6000);
+  assert.ok(await isDone());
+  await controller.stop();
+});

@@ -1,0 +1,18 @@
+import type { DraftShelf } from '../../src/adapters/memory/draft.ts';
+import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
+
+/** The commit is in force when only half of the items are. */
+export class HalfDraftLedger extends MemoryLedger {
+  protected override draftShelf(): DraftShelf {
+    const shelf = super.draftShelf();
+    return {
+      ...shelf,
+      place: (entry) => {
+        const { record, items } = entry;
+        items.splice(Math.ceil(items.length / 2));
+        this.write(entry, { ...record, counts: { ...record.counts, total: items.length } });
+        shelf.place(entry);
+      },
+    };
+  }
+}

@@ -1,0 +1,28 @@
+import type { ItemEntry, JobEntry } from '../../src/adapters/memory/entries.ts';
+import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
+import type { RecoveredItem } from '../../src/domain/item.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
+import type { ControllerPorts, Plant } from './plant.ts';
+
+/** Mistakes in how failed items become successes. */
+export const RECOVERY_BUGS: readonly Plant[] = [
+  { name: 'a recovered item is still counted among the failures', ledger: () => new StillGroupedLedger() },
+  { name: 'a recovery is over before its items are recovered', controller: recoversNothing },
+];
+
+class StillGroupedLedger extends MemoryLedger {
+  protected override recoverItem(entry: JobEntry, item: ItemEntry, recovered: RecoveredItem): void {
+    const failure = item.attempts.at(-1)?.failure;
+    super.recoverItem(entry, item, recovered);
+    if (failure) entry.groups.add(item.itemId, failure);
+  }
+}
+
+function recoversNothing({ ledger }: ControllerPorts): Partial<ControllerPorts> {
+  const recover: Ledger['recover'] = async (_jobId, _by, items) => ({
+    kind: 'recovered',
+    taken: items.length,
+    items: 0,
+  });
+  return { ledger: { ...ledger, recover } };
+}

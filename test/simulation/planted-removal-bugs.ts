@@ -1,0 +1,30 @@
+import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
+import type { JobEvent, JobRecord, Refusal } from '../../src/domain/job.ts';
+import type { ControllerPorts } from './plant.ts';
+
+/** Mistakes in how jobs are deleted. */
+
+/** Deletes whatever job has the id by now. */
+export class AnyIncarnationLedger extends MemoryLedger {
+  protected override decide(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
+    const isRemoval = event.kind === 'remove' || event.kind === 'remove-for-good';
+    return super.decide(job, isRemoval ? { ...event, incarnation: job.incarnation } : event, now);
+  }
+
+  protected override mayGo(): boolean {
+    return true;
+  }
+}
+
+/** The keys are said to be gone when their removal has begun. */
+export function freesTheIdEarly({ store }: ControllerPorts): Partial<ControllerPorts> {
+  return {
+    store: {
+      ...store,
+      async removeAll(prefix, watch) {
+        watch?.onClear();
+        return await store.removeAll(prefix, { mayGoOn: () => true, onClear() {} });
+      },
+    },
+  };
+}

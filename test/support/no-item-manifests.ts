@@ -1,0 +1,4 @@
+import type { FinisherParts } from '../../src/controller/finisher.ts';
+
+/** For tests that are not about them. */
+export const NO_ITEM_MANIFESTS: FinisherParts['itemManifests'] = { fill: async () => true };
