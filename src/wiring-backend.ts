@@ -1,5 +1,5 @@
-import type { ControllerSettings } from './controller/controller.ts';
-import type { EngineEvent } from './controller/events.ts';
+import type { ControllerSettings } from './controller/engine/controller.ts';
+import type { EngineEvent } from './controller/engine/events.ts';
 import type { JobFeedsSettings } from './controller/feed/job-feeds.ts';
 import type { Lane } from './domain/lane.ts';
 import type { Clock } from './ports/clock.ts';

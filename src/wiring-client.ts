@@ -22,7 +22,7 @@ export type {
   ResultsAnswer,
   RetriedAnswer,
   SummaryAnswer,
-} from './controller/api/answers.ts';
-export type { HostAnswer, HostsAnswer, LiftedAnswer } from './controller/api/service-answers.ts';
-export { formatOfName } from './controller/read-items.ts';
+} from './contract/answers.ts';
+export type { HostAnswer, HostsAnswer, LiftedAnswer } from './contract/service-answers.ts';
+export { formatOfName } from './controller/intake/read-items.ts';
 export type { Clock } from './ports/clock.ts';

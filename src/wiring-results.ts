@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PRIVATE_FOLDER, RESULTS_FOLDER, RESULTS_NOTE } from './adapters/embedded/data-directory.ts';
-import type { Opening } from './adapters/embedded/result-home.ts';
 import { openFileResultStore } from './adapters/embedded/result-store.ts';
+import type { Opening } from './adapters/embedded/results/result-home.ts';
 import type { Config } from './config.ts';
 import type { StoredArtifact } from './domain/artifact.ts';
 import type { Clock } from './ports/clock.ts';

@@ -1,13 +1,15 @@
 import type { Logger } from 'pino';
-import { OwnerGone } from './adapters/embedded/socket-client.ts';
+import { OwnerGone } from './adapters/embedded/socket/socket-client.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { garbageCollector } from './adapters/system/collect-garbage.ts';
 import { killFaults } from './adapters/system/kill-faults.ts';
 import type { Config } from './config.ts';
-import { describeError } from './controller/log-error.ts';
+import { describeError } from './domain/describe-error.ts';
 import type { Lane } from './domain/lane.ts';
 import { placesOfAllJobs } from './domain/slot-share.ts';
 import { openWeb } from './egress/open-web.ts';
+import { PoliteHostGate } from './egress/polite-host-gate.ts';
+import { SharedPauses } from './egress/shared-pauses.ts';
 import { withTidyMemory } from './egress/tidy-memory.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Faults } from './ports/faults.ts';
@@ -17,9 +19,7 @@ import { CHILD, type HeartbeatArguments, type WorkerBackend } from './wiring-bac
 import { connectEmbeddedHeartbeat, openEmbeddedWorker } from './wiring-embedded.ts';
 import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from './worker/heartbeat.ts';
 import { type HeartbeatConnection, runHeartbeatThread } from './worker/heartbeat-thread.ts';
-import { PoliteHostGate } from './worker/host-gate.ts';
 import { hasParent, onParentGone, tellParentReady } from './worker/parent.ts';
-import { SharedPauses } from './worker/shared-pauses.ts';
 import { Worker } from './worker/worker.ts';
 
 /**

@@ -42,8 +42,8 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
   [
     'the controller in the worker',
     'src/worker/a.ts',
-    "export { submit } from '../controller/submit.ts';",
-    'src/worker/a.ts:1 worker imports controller: it may import itself and domain, ports, scraping',
+    "export { submit } from '../controller/jobs/submit.ts';",
+    'src/worker/a.ts:1 worker imports controller/jobs: it may import itself and domain, ports, scraping',
   ],
   [
     'one adapter in another',
@@ -53,9 +53,9 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
   ],
   [
     'an adapter in the controller, by a type',
-    'src/controller/a.ts',
-    "type A = import('../adapters/memory/ledger.ts').Ledger;",
-    'src/controller/a.ts:1 controller names the adapter adapters/memory: only wiring.ts does; take the port as an argument',
+    'src/controller/jobs/a.ts',
+    "type A = import('../../adapters/embedded/ledger.ts').Ledger;",
+    'src/controller/jobs/a.ts:1 controller/jobs names the adapter adapters/embedded: only wiring.ts does; take the port as an argument',
   ],
   [
     'an adapter in the command line, at run time',
@@ -72,8 +72,8 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
   [
     'the controller in the command line',
     'src/cli/a.ts',
-    "import { submit } from '../controller/submit.ts';",
-    'src/cli/a.ts:1 cli imports controller: it may import itself and domain, config.ts, wiring.ts, wiring-worker.ts, wiring-client.ts, demo',
+    "import { submit } from '../controller/jobs/submit.ts';",
+    'src/cli/a.ts:1 cli imports controller/jobs: it may import itself and domain, contract, config.ts, wiring.ts, wiring-worker.ts, wiring-client.ts, demo',
   ],
   [
     'the configuration in a library',
@@ -102,14 +102,14 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
   [
     'the engine in the demo county',
     'demo/a.ts',
-    "import { submit } from '../src/controller/submit.ts';",
-    'demo/a.ts:1 demo imports controller: it may import nothing but itself',
+    "import { submit } from '../src/controller/jobs/submit.ts';",
+    'demo/a.ts:1 demo imports controller/jobs: it may import nothing but itself',
   ],
   [
     'SQLite outside of its adapter',
-    'src/controller/a.ts',
+    'src/controller/jobs/a.ts',
     "import { DatabaseSync } from 'node:sqlite';",
-    'src/controller/a.ts:1 controller imports node:sqlite: only adapters/embedded may',
+    'src/controller/jobs/a.ts:1 controller/jobs imports node:sqlite: only adapters/embedded may',
   ],
   [
     'AWS outside of its adapter',
@@ -138,8 +138,26 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
   [
     'the engine in the stack',
     'deploy/aws/a.ts',
-    "import { Controller } from '../../src/controller/controller.ts';",
-    'deploy/aws/a.ts:1 deploy imports controller: it may import itself and domain',
+    "import { Controller } from '../../src/controller/engine/controller.ts';",
+    'deploy/aws/a.ts:1 deploy imports controller/engine: it may import itself and domain',
+  ],
+  [
+    'the API in a room that it builds on',
+    'src/controller/feed/a.ts',
+    "import { presentItem } from '../api/present-item.ts';",
+    'src/controller/feed/a.ts:1 controller/feed imports controller/api: it may import itself and domain, ports, contract, controller/engine, controller/jobs',
+  ],
+  [
+    'the controller in the contract',
+    'src/contract/a.ts',
+    "import { submit } from '../controller/jobs/submit.ts';",
+    'src/contract/a.ts:1 contract imports controller/jobs: it may import itself and domain',
+  ],
+  [
+    'a file of the controller that is in no room',
+    'src/controller/a.ts',
+    'export const x = 1;',
+    'src/controller/a.ts:1 controller/a.ts is not in the import table: say there what it may import, and who may import it',
   ],
   [
     'a new folder',
@@ -167,16 +185,16 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
   ],
   [
     'an import by a computed name',
-    'src/controller/a.ts',
+    'src/controller/jobs/a.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source code
     'export const load = (name: string) => import(`../adapters/${name}/ledger.ts`);',
-    'src/controller/a.ts:1 imports a computed name, which nobody can check: write the path out',
+    'src/controller/jobs/a.ts:1 imports a computed name, which nobody can check: write the path out',
   ],
   [
     'an import by require',
-    'src/controller/a.ts',
-    "const ledger = require('../adapters/memory/ledger.ts');",
-    'src/controller/a.ts:1 controller names the adapter adapters/memory: only wiring.ts does; take the port as an argument',
+    'src/controller/jobs/a.ts',
+    "const ledger = require('../../adapters/embedded/ledger.ts');",
+    'src/controller/jobs/a.ts:1 controller/jobs names the adapter adapters/embedded: only wiring.ts does; take the port as an argument',
   ],
   [
     'the environment in an adapter',
@@ -218,7 +236,7 @@ test('what the table allows is not reported, nor is a word in a comment or in a 
     ['src/adapters/aws/a.ts', "import type { Clock } from '../../ports/clock.ts';\nimport { b } from './b.ts';"],
     [
       'src/wiring.ts',
-      "import { ledger } from './adapters/memory/ledger.ts';\nimport { submit } from './controller/submit.ts';",
+      "import { ledger } from './adapters/memory/ledger.ts';\nimport { submit } from './controller/jobs/submit.ts';",
     ],
     ['src/cli/a.ts', "import { wire } from '../wiring.ts';\nimport { readConfig } from '../config.ts';"],
     ['src/scraping/registry.ts', 'export const load = (path: string) => import(path);'],

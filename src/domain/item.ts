@@ -115,6 +115,8 @@ export function recoveryOf({ attempt, reading }: RecoveredItem): AttemptRecord {
   return { ...reading, attempt: attempt + 1, end: 'success', failure: null };
 }
 
+export const MAX_ITEM_ID_LENGTH = 1000;
+
 export const MAX_VERSION_LENGTH = 100;
 
 /** The field, or none: what most items have in common with their job is not kept once more for each. */

@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici';
 import { type Failure, failure } from '../domain/failure.ts';
-import { readHeaders } from './answer-head.ts';
 import { BodyBuffer } from './body-buffer.ts';
 import type { Connection, ConnectionPool } from './connection-pool.ts';
 import { type Coding, inflate, isLarge, overflow, parseCodings } from './inflate.ts';
 import type { Leash } from './leash.ts';
+import { readHeaders } from './read-headers.ts';
 import { isRedirect } from './redirects.ts';
 import { StreamedBody } from './streamed-body.ts';
 import { isLoss, translateError } from './translate-error.ts';

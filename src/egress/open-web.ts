@@ -4,7 +4,7 @@ import type { AddressRules } from './address-rules.ts';
 import { checkHeaderValue, checkRequest } from './check-request.ts';
 import { type Connection, ConnectionPool, type PoolLimits } from './connection-pool.ts';
 import { DeadlineWatch } from './deadline-watch.ts';
-import { connectTo } from './dial.ts';
+import { connectTo } from './direct-dialer.ts';
 import { type ExchangeEnd, exchange } from './exchange.ts';
 import { Leash } from './leash.ts';
 import { openNameLookup } from './name-lookup.ts';

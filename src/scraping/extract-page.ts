@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { problemsOf, type WithInput } from './define-scraper.ts';
 import type { Reader } from './extract/reader.ts';
 import { StoredPage } from './extract/stored-page.ts';
-import { seenOn } from './http/page-fingerprint.ts';
+import { seenOn } from './page/page-fingerprint.ts';
 import { fail } from './scrape-failure.ts';
 import type { ProducedArtifact, ScrapeResult, StoredInput } from './scraper.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Committer } from '../../src/adapters/embedded/committer.ts';
-import { openDatabase } from '../../src/adapters/embedded/database.ts';
-import { Durability } from '../../src/adapters/embedded/durability.ts';
+import { Committer } from '../../src/adapters/embedded/ledger/committer.ts';
+import { openDatabase } from '../../src/adapters/embedded/ledger/database.ts';
+import { Durability } from '../../src/adapters/embedded/ledger/durability.ts';
 import type { LedgerChange } from '../../src/ports/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { dataDirOf, stateOf } from './embedded-support.ts';

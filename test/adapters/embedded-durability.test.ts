@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { openDatabase } from '../../src/adapters/embedded/database.ts';
-import { Durability } from '../../src/adapters/embedded/durability.ts';
+import { openDatabase } from '../../src/adapters/embedded/ledger/database.ts';
+import { Durability } from '../../src/adapters/embedded/ledger/durability.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { dataDirOf } from './embedded-support.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Database, openDatabase } from '../../src/adapters/embedded/database.ts';
-import { IdFilter } from '../../src/adapters/embedded/id-filter.ts';
-import { ItemIds } from '../../src/adapters/embedded/item-ids.ts';
-import { rowKey } from '../../src/adapters/embedded/row-key.ts';
+import { type Database, openDatabase } from '../../src/adapters/embedded/ledger/database.ts';
+import { IdFilter } from '../../src/adapters/embedded/ledger/id-filter.ts';
+import { ItemIds } from '../../src/adapters/embedded/ledger/item-ids.ts';
+import { rowKey } from '../../src/adapters/embedded/ledger/row-key.ts';
 import { newItems } from '../support/builders.ts';
 import { dataDirOf } from './embedded-support.ts';
 

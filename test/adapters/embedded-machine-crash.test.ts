@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { packKeys, unpackKeys } from '../../src/adapters/embedded/fresh.ts';
+import { packKeys, unpackKeys } from '../../src/adapters/embedded/ledger/fresh.ts';
 import {
   allItems,
   change,

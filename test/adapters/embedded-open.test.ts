@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { MIGRATIONS, migrate } from '../../src/adapters/embedded/schema.ts';
+import { MIGRATIONS, migrate } from '../../src/adapters/embedded/ledger/schema.ts';
 import { allItems, change, complete, givenJob, jobOf, runAll, takeOne } from '../contract/ledger/hands.ts';
 import { failedWith, NOW, sourcePage } from '../support/builders.ts';
 import { dataDirOf, openIn } from './embedded-support.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { migrate } from '../../src/adapters/embedded/schema.ts';
-import { SQL } from '../../src/adapters/embedded/statements.ts';
+import { migrate } from '../../src/adapters/embedded/ledger/schema.ts';
+import { SQL } from '../../src/adapters/embedded/ledger/statements.ts';
 import { dataDirOf } from './embedded-support.ts';
 
 /** Tables that grow with the items of jobs. `batches` is not among them: it holds what is in flight, which is bounded. */

@@ -3,7 +3,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { walSync } from '../../src/adapters/embedded/durability.ts';
+import { walSync } from '../../src/adapters/embedded/ledger/durability.ts';
 import type { LedgerChange } from '../../src/ports/ledger.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import * as nodeDisk from 'node:fs';
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeFolder } from '../../src/adapters/embedded/remove-folder.ts';
 import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
+import { removeFolder } from '../../src/adapters/embedded/results/remove-folder.ts';
 import type { PutOptions } from '../../src/ports/result-store.ts';
 import { failing, inRoom, type Room, unfinished } from './files-room.ts';
 

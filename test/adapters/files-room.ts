@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { OpenDraftFile } from '../../src/adapters/embedded/file-draft.ts';
 import { type Disk, type FileResultStore, openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
+import type { OpenDraftFile } from '../../src/adapters/embedded/results/file-draft.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 export interface Room {

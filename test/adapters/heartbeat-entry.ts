@@ -1,4 +1,4 @@
-import { connectToOwner } from '../../src/adapters/embedded/socket-client.ts';
+import { connectToOwner } from '../../src/adapters/embedded/socket/socket-client.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import { runHeartbeatThread } from '../../src/worker/heartbeat-thread.ts';
 

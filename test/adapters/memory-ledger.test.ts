@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Batch } from '../../src/adapters/memory/entries.ts';
-import { MemoryLedger, openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import type { JobEvent, JobRecord, Refusal } from '../../src/domain/job.ts';
 import { MANIFEST } from '../contract/ledger/hands.ts';
 import { NOW, newItems, newJob, partOf } from '../support/builders.ts';
 import { dueBy } from '../support/due-by.ts';
+import type { Batch } from '../support/memory/entries.ts';
+import { MemoryLedger, openMemoryLedger } from '../support/memory/ledger.ts';
 
 /** The simulation plants bugs by overriding one step of the memory ledger. These are the steps that it relies on. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMemoryQueue } from '../../src/adapters/memory/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openMemoryQueue } from '../support/memory/work-queue.ts';
 import { roomFor } from '../support/room.ts';
 
 const ref = { jobId: 'job-1', batchId: 'b-1', lane: 'http' } as const;

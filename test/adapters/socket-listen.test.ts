@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { workerSocketPath } from '../../src/adapters/embedded/socket-path.ts';
+import { workerSocketPath } from '../../src/adapters/embedded/socket/socket-path.ts';
 import { TestOwner, withOwner } from './socket-owner.ts';
 
 function inFolder(name: string, body: (folder: string) => Promise<void> | void): void {

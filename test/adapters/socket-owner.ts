@@ -3,16 +3,16 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { encodeFrame, FrameReader } from '../../src/adapters/embedded/frame.ts';
 import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
-import { PROTOCOL_VERSION } from '../../src/adapters/embedded/protocol.ts';
-import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket-client.ts';
+import { encodeFrame, FrameReader } from '../../src/adapters/embedded/socket/frame.ts';
+import { PROTOCOL_VERSION } from '../../src/adapters/embedded/socket/protocol.ts';
+import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket/socket-client.ts';
 import {
   type ServeParts,
   serveWorkers,
   type WorkerEvent,
   type WorkerServer,
-} from '../../src/adapters/embedded/socket-server.ts';
+} from '../../src/adapters/embedded/socket/socket-server.ts';
 import { type EmbeddedWorkQueue, openEmbeddedQueue } from '../../src/adapters/embedded/work-queue.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';

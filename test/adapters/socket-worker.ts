@@ -1,4 +1,4 @@
-import { connectToOwner } from '../../src/adapters/embedded/socket-client.ts';
+import { connectToOwner } from '../../src/adapters/embedded/socket/socket-client.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { roomFor } from '../support/room.ts';
 

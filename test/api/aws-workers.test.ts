@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EngineEvent } from '../../src/controller/events.ts';
+import type { EngineEvent } from '../../src/controller/engine/events.ts';
 import { startAwsService } from '../support/aws/service.ts';
 import { Client } from './suite/client.ts';
 

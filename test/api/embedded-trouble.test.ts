@@ -5,9 +5,8 @@ import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { openMemoryHostPauses } from '../../src/adapters/memory/host-pauses.ts';
 import { loadConfig } from '../../src/config.ts';
-import type { ProblemAnswer } from '../../src/controller/api/answers.ts';
+import type { ProblemAnswer } from '../../src/contract/answers.ts';
 import { startApi } from '../../src/controller/api/start-api.ts';
 import { DEFAULT_FEED_SETTINGS } from '../../src/controller/feed/job-feeds.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
@@ -16,6 +15,7 @@ import { loadScrapers } from '../../src/scraping/registry.ts';
 import { openLog } from '../../src/wiring.ts';
 import { nextEvent, tempDataDir } from '../flow/engine.ts';
 import { openEngineHere } from '../flow/in-process.ts';
+import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
 import { ask, startService } from './service.ts';
 import { Client, noopItems } from './suite/client.ts';
 

@@ -5,12 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { startCounty } from '../../demo/county.ts';
-import type {
-  CreatedAnswer,
-  JobStatusAnswer,
-  ResultPartAnswer,
-  ResultsAnswer,
-} from '../../src/controller/api/answers.ts';
+import type { CreatedAnswer, JobStatusAnswer, ResultPartAnswer, ResultsAnswer } from '../../src/contract/answers.ts';
 import { startTrawl, tempFolder } from '../cli/trawl.ts';
 
 /**

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { PROBLEMS } from '../../src/controller/api/problem.ts';
+import { PROBLEMS } from '../../src/contract/problem.ts';
 import { startService } from './service.ts';
 import { Client } from './suite/client.ts';
 import { SCRAPERS } from './suite/made-jobs.ts';

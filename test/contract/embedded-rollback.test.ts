@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Committer } from '../../src/adapters/embedded/committer.ts';
-import { openDatabase } from '../../src/adapters/embedded/database.ts';
-import { Durability } from '../../src/adapters/embedded/durability.ts';
-import { EmbeddedLedger } from '../../src/adapters/embedded/lease-book.ts';
-import { Removal } from '../../src/adapters/embedded/removal.ts';
-import { Tables } from '../../src/adapters/embedded/tables.ts';
+import { Committer } from '../../src/adapters/embedded/ledger/committer.ts';
+import { openDatabase } from '../../src/adapters/embedded/ledger/database.ts';
+import { Durability } from '../../src/adapters/embedded/ledger/durability.ts';
+import { EmbeddedLedger } from '../../src/adapters/embedded/ledger/embedded-ledger.ts';
+import { Removal } from '../../src/adapters/embedded/ledger/removal.ts';
+import { Tables } from '../../src/adapters/embedded/ledger/tables.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ledgerContract } from './ledger-contract.ts';
 

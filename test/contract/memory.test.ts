@@ -1,10 +1,10 @@
-import { openMemoryHostPauses } from '../../src/adapters/memory/host-pauses.ts';
-import { openMemoryLeadership } from '../../src/adapters/memory/leadership.ts';
-import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
-import { openMemoryQueue } from '../../src/adapters/memory/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FoldingStore } from '../support/folding-store.ts';
+import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
+import { openMemoryLeadership } from '../support/memory/leadership.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
+import { openMemoryQueue } from '../support/memory/work-queue.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type AskedRange, askedRange } from '../../src/controller/byte-range.ts';
+import { type AskedRange, askedRange } from '../../src/controller/results/byte-range.ts';
 
 const WHOLE = { kind: 'whole' };
 const NOT_THERE = { kind: 'unsatisfiable' };

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { openMemoryLeadership } from '../../src/adapters/memory/leadership.ts';
-import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
-import { openMemoryQueue } from '../../src/adapters/memory/work-queue.ts';
-import { Controller } from '../../src/controller/controller.ts';
-import { EventStream } from '../../src/controller/events.ts';
+import { Controller } from '../../src/controller/engine/controller.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { newItems, newJob } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openMemoryLeadership } from '../support/memory/leadership.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
+import { openMemoryQueue } from '../support/memory/work-queue.ts';
 
 const LEAD_MS = 6000;
 /** So long that nothing in these tests is found by a poll. */

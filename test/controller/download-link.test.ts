@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { downloadLink, type LinkRequest } from '../../src/controller/download-link.ts';
+import { downloadLink, type LinkRequest } from '../../src/controller/results/download-link.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import type { LinkOptions } from '../../src/ports/result-store.ts';
 

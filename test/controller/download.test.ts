@@ -3,9 +3,9 @@ import { hash } from 'node:crypto';
 import { validateHeaderValue } from 'node:http';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MemoryResultStore } from '../../src/adapters/memory/result-store.ts';
-import { type DownloadAnswer, type DownloadRequest, download } from '../../src/controller/download.ts';
+import { type DownloadAnswer, type DownloadRequest, download } from '../../src/controller/results/download.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
+import { MemoryResultStore } from '../support/memory/result-store.ts';
 
 const BODY = Buffer.from('%PDF-1.7 0123456789');
 const KEY = 'job-1/items/a/document.pdf';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { TablePlan } from '../../src/controller/export/columns.ts';
-import { schemaFields } from '../../src/controller/export/schema-fields.ts';
+import { TablePlan } from '../../src/controller/results/export/columns.ts';
+import { schemaFields } from '../../src/controller/results/export/schema-fields.ts';
 
 const typesOf = (schema: object) => Object.fromEntries(schemaFields(schema));
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { safeText } from '../../src/controller/export/safe-text.ts';
+import { safeText } from '../../src/controller/results/export/safe-text.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { anyText, NOW } from '../domain/builders.ts';
 import { bytesOf, jobOfItems, jobOfList, type Scraped } from './export-support.ts';

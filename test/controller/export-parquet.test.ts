@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { parquetMetadata, parquetRead, parquetReadObjects, parquetSchema } from 'hyparquet';
-import { exportJob } from '../../src/controller/export/export-job.ts';
+import { exportJob } from '../../src/controller/results/export/export-job.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { NOW } from '../domain/builders.ts';
 import { bytesOf, jobOfItems, jobOfList, type Scraped } from './export-support.ts';

@@ -1,5 +1,5 @@
-import type { ExportParts } from '../../src/controller/export/export-job.ts';
-import { type ExportOptions, exportJob } from '../../src/controller/export/export-job.ts';
+import type { ExportParts } from '../../src/controller/results/export/export-job.ts';
+import { type ExportOptions, exportJob } from '../../src/controller/results/export/export-job.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { itemOf } from '../domain/builders.ts';

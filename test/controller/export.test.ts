@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
-import { type ExportFormat, exportJob } from '../../src/controller/export/export-job.ts';
+import { type ExportFormat, exportJob } from '../../src/controller/results/export/export-job.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';

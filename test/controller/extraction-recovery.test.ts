@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventStream } from '../../src/controller/events.ts';
-import { currentItems } from '../../src/controller/extraction/current-items.ts';
-import { mayRemove } from '../../src/controller/extraction/replace-results.ts';
-import { Finisher } from '../../src/controller/finisher.ts';
-import { resultRows } from '../../src/controller/result-rows.ts';
-import { verifyJob } from '../../src/controller/verify.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
+import { Finisher } from '../../src/controller/engine/finisher.ts';
+import { currentItems } from '../../src/controller/results/current-items.ts';
+import { whyInUse } from '../../src/controller/results/job-in-use.ts';
+import { resultRows } from '../../src/controller/results/result-rows.ts';
+import { verifyJob } from '../../src/controller/results/verify.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { type Faults, NO_FAULTS } from '../../src/ports/faults.ts';
@@ -194,7 +194,7 @@ test('others put in place later take nothing away, and what items have their dat
     ['success', 'newer/items/p-2/data.json'],
     ['success', 'newer/items/p-3/data.json'],
   ]);
-  const why = async (jobId: string) => mayRemove(await jobOf(ledger, jobId), ledger);
+  const why = async (jobId: string) => whyInUse(ledger, await jobOf(ledger, jobId));
   assert.match((await why('new')) ?? '', /^items of the job old that had failed have their data from it/);
   assert.match((await why('newer')) ?? '', /^its data stand for/);
 });

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
-import { EventStream } from '../../src/controller/events.ts';
-import { currentItems } from '../../src/controller/extraction/current-items.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
+import { Remover } from '../../src/controller/engine/remover.ts';
 import { replaceResults } from '../../src/controller/extraction/replace-results.ts';
-import { Remover } from '../../src/controller/remover.ts';
+import { currentItems } from '../../src/controller/results/current-items.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { complete, givenJob, jobOf, runAll } from '../contract/ledger/hands.ts';
 import { NOW, newItems, newJob, sourcePage, storedArtifact } from '../support/builders.ts';
 import { deleteJob } from '../support/delete-job.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
 
 /** Two callers of one ledger, whose calls take effect in the order that `schedule` says: 0 for the first, 1 for the other. */
 class Turns {

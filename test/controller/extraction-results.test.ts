@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventStream } from '../../src/controller/events.ts';
-import { currentItems } from '../../src/controller/extraction/current-items.ts';
-import { mayRemove } from '../../src/controller/extraction/replace-results.ts';
-import { Finisher } from '../../src/controller/finisher.ts';
-import { resultRows } from '../../src/controller/result-rows.ts';
-import { verifyJob } from '../../src/controller/verify.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
+import { Finisher } from '../../src/controller/engine/finisher.ts';
+import { currentItems } from '../../src/controller/results/current-items.ts';
+import { whyInUse } from '../../src/controller/results/job-in-use.ts';
+import { resultRows } from '../../src/controller/results/result-rows.ts';
+import { verifyJob } from '../../src/controller/results/verify.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { allPages, change, jobOf, reopenAll } from '../contract/ledger/hands.ts';
@@ -225,7 +225,7 @@ test('a job whose data stand for those of another must not be deleted', async (t
   const desk = await openDesk(t);
   const { ledger } = desk;
   await extracted(desk);
-  const why = async (jobId: string) => mayRemove(await jobOf(ledger, jobId), ledger);
+  const why = async (jobId: string) => whyInUse(ledger, await jobOf(ledger, jobId));
   assert.equal(await why('new'), null);
   await desk.replace();
   assert.match((await why('new')) ?? '', /^its data stand for those of the job old/);

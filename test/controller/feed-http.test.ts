@@ -6,13 +6,13 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type TestContext, test } from 'node:test';
 import { createParser } from 'eventsource-parser';
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { EventStream } from '../../src/controller/events.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
 import { JobFeeds } from '../../src/controller/feed/job-feeds.ts';
 import { RateBook } from '../../src/controller/feed/rate-book.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
 import { newItems, newJob } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
 
 /** The feed behind a real server: what a route does with it, and nothing else. */
 async function serve(t: TestContext) {

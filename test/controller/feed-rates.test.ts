@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventStream } from '../../src/controller/events.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
 import { RateBook } from '../../src/controller/feed/rate-book.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
 import { jobOf } from '../domain/builders.ts';

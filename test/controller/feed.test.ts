@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createParser } from 'eventsource-parser';
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { reasonSchema, summarySchema } from '../../src/controller/api/answers.ts';
-import { EventStream } from '../../src/controller/events.ts';
+import { reasonSchema, summarySchema } from '../../src/contract/answers.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
 import { JobFeeds, type JobFeedsParts } from '../../src/controller/feed/job-feeds.ts';
 import { RateBook } from '../../src/controller/feed/rate-book.ts';
 import type { JobEvent } from '../../src/domain/job.ts';
@@ -14,6 +13,7 @@ import { newItems, newJob, partOf, SCRAPED } from '../support/builders.ts';
 import { deleteJob } from '../support/delete-job.ts';
 import { dueBy } from '../support/due-by.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
 
 const JOB = 'job-1';
 

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { MemoryResultStore } from '../../src/adapters/memory/result-store.ts';
-import { type EngineEvent, EventStream } from '../../src/controller/events.ts';
-import { Finisher } from '../../src/controller/finisher.ts';
-import { verifyJob } from '../../src/controller/verify.ts';
+import { type EngineEvent, EventStream } from '../../src/controller/engine/events.ts';
+import { Finisher } from '../../src/controller/engine/finisher.ts';
+import { verifyJob } from '../../src/controller/results/verify.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { ItemFilter, Page, PageRequest } from '../../src/ports/ledger.ts';
 import { change, givenJob, jobOf, runAll } from '../contract/ledger/hands.ts';
 import { failedWith, NOW } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 
 const digest = (text: string) => hash('sha256', text);

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { openMemoryLeadership } from '../../src/adapters/memory/leadership.ts';
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
-import { openMemoryQueue } from '../../src/adapters/memory/work-queue.ts';
-import { Controller } from '../../src/controller/controller.ts';
-import { EventStream } from '../../src/controller/events.ts';
-import { verifyJob } from '../../src/controller/verify.ts';
+import { Controller } from '../../src/controller/engine/controller.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
+import { verifyJob } from '../../src/controller/results/verify.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { change, givenJob, jobOf, runAll } from '../contract/ledger/hands.ts';
 import { NOW } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openMemoryLeadership } from '../support/memory/leadership.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
+import { openMemoryQueue } from '../support/memory/work-queue.ts';
 
 const LEAD_MS = 15_000;
 const HANDOVER_MS = 60_000;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { importItems, takeInItems } from '../../src/controller/intake.ts';
-import type { ItemFormat } from '../../src/controller/read-items.ts';
-import { submitJob } from '../../src/controller/submit.ts';
+import { importItems, takeInItems } from '../../src/controller/intake/intake.ts';
+import type { ItemFormat } from '../../src/controller/intake/read-items.ts';
+import { submitJob } from '../../src/controller/jobs/submit.ts';
 import { type Faults, NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { dataDirOf, openIn } from '../adapters/embedded-support.ts';
 import { newItems, newJob } from '../support/builders.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { deskWith } from './intake-desk.ts';
 
 const NEVER = new AbortController().signal;

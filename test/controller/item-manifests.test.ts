@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { MemoryResultStore } from '../../src/adapters/memory/result-store.ts';
-import { ItemManifests } from '../../src/controller/item-manifests.ts';
+import { ItemManifests } from '../../src/controller/engine/item-manifests.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
 import { allItems, change, givenJob, jobOf, reopenAll, runAll } from '../contract/ledger/hands.ts';
 import { failedWith, NOW, newItems, newJob, SCRAPED, scrapedWith } from '../support/builders.ts';
 import { FoldingStore } from '../support/folding-store.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryResultStore } from '../support/memory/result-store.ts';
 
 const digest = (text: string) => hash('sha256', text);
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { EventStream } from '../../src/controller/events.ts';
-import { describeError } from '../../src/controller/log-error.ts';
-import { logEvents, logProgress } from '../../src/controller/log-events.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
+import { logEvents, logProgress } from '../../src/controller/engine/log-events.ts';
+import { describeError } from '../../src/domain/describe-error.ts';
 import type { LedgerChange, SettledItem } from '../../src/ports/ledger.ts';
 import { BY_BREAKER, jobOf } from '../domain/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';

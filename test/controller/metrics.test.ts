@@ -4,15 +4,15 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { register } from 'prom-client';
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { MemoryQueue } from '../../src/adapters/memory/work-queue.ts';
-import { EventStream } from '../../src/controller/events.ts';
-import { type MetricsParts, openMetrics } from '../../src/controller/metrics.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
+import { type MetricsParts, openMetrics } from '../../src/controller/metrics/open-metrics.ts';
 import { FAILURE_TYPES } from '../../src/domain/failure.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
 import { BY_USER, failedWith, TRIP } from '../domain/builders.ts';
 import { NOW, newItems, newJob, partOf } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryQueue } from '../support/memory/work-queue.ts';
 import { promtool } from '../support/promtool.ts';
 
 function setUp(parts: Partial<MetricsParts> = {}) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatOfName, type ItemFormat, readItems, UnreadableItems } from '../../src/controller/read-items.ts';
+import { formatOfName, type ItemFormat, readItems, UnreadableItems } from '../../src/controller/intake/read-items.ts';
 import { inPieces, read } from './read-all.ts';
 
 test('columns of a CSV become the input as texts, and item_id the id', async () => {

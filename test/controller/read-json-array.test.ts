@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readItems, UnreadableItems } from '../../src/controller/read-items.ts';
+import { readItems, UnreadableItems } from '../../src/controller/intake/read-items.ts';
 import { read } from './read-all.ts';
 
 test('JSON is an array, whose entries are counted where lines would be', async () => {

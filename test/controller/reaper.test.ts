@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { EventStream } from '../../src/controller/events.ts';
-import { Reaper } from '../../src/controller/reaper.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
+import { Reaper } from '../../src/controller/engine/reaper.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { itemOf, jobOf, takeOne } from '../contract/ledger/hands.ts';
 import { newItems, newJob } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 
 const LEASE_MS = 4000;
 const HOUR = 3_600_000;

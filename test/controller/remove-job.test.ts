@@ -7,9 +7,9 @@ import { type TestContext, test } from 'node:test';
 import { openEmbeddedLedger } from '../../src/adapters/embedded/ledger.ts';
 import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
-import { EventStream } from '../../src/controller/events.ts';
-import { removeJob } from '../../src/controller/remove-job.ts';
-import { Remover } from '../../src/controller/remover.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
+import { Remover } from '../../src/controller/engine/remover.ts';
+import { removeJob } from '../../src/controller/jobs/remove-job.ts';
 import { jobOf } from '../contract/ledger/hands.ts';
 import { NOW, newItems, newJob } from '../support/builders.ts';
 

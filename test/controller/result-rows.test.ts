@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { ALL_ITEMS, type ResultRow, type RowParts, resultRows, rowBatches } from '../../src/controller/result-rows.ts';
+import {
+  ALL_ITEMS,
+  type ResultRow,
+  type RowParts,
+  resultRows,
+  rowBatches,
+} from '../../src/controller/results/result-rows.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';

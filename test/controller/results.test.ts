@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { MemoryResultStore } from '../../src/adapters/memory/result-store.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
-import { resultPartSchema } from '../../src/controller/api/answers.ts';
-import { EventStream } from '../../src/controller/events.ts';
-import { Finisher } from '../../src/controller/finisher.ts';
-import { partOf as partText, resultsOf } from '../../src/controller/results.ts';
+import { resultPartSchema } from '../../src/contract/answers.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
+import { Finisher } from '../../src/controller/engine/finisher.ts';
+import { partOf as partText, resultsOf } from '../../src/controller/results/results.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { failedWith, NOW, newItems, newJob, partOf, SCRAPED, SKIPPED } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 
 const digest = (text: string) => hash('sha256', text);

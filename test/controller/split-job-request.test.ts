@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { JobRequestSplitter, MAX_FIELDS_BYTES, type RequestPart } from '../../src/controller/split-job-request.ts';
+import {
+  JobRequestSplitter,
+  MAX_FIELDS_BYTES,
+  type RequestPart,
+} from '../../src/controller/intake/split-job-request.ts';
 
 /** All parts of a text that comes in pieces of this many bytes. */
 function split(text: string, piece = text.length, maxEntryBytes?: number): RequestPart[] {

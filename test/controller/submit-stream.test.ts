@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { MAX_INLINE_ITEMS } from '../../src/controller/submit.ts';
+import { MAX_INLINE_ITEMS } from '../../src/controller/jobs/submit.ts';
 import {
   MAX_INLINE_BYTES,
   type StreamOptions,
   type StreamParts,
   submitJobStream,
-} from '../../src/controller/submit-stream.ts';
+} from '../../src/controller/jobs/submit-stream.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { JobDraft, Ledger } from '../../src/ports/ledger.ts';
 import { dataDirOf, openIn } from '../adapters/embedded-support.ts';
 import { allItems, idsOf } from '../contract/ledger/hands.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { deskWith } from './intake-desk.ts';
 
 const LARGE: StreamOptions = {

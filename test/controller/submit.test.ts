@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { derivedItemId } from '../../src/controller/item-entry.ts';
-import { MAX_INLINE_ITEMS, submitJob } from '../../src/controller/submit.ts';
+import { derivedItemId } from '../../src/controller/intake/item-entry.ts';
+import { MAX_INLINE_ITEMS, submitJob } from '../../src/controller/jobs/submit.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { dataDirOf, openIn } from '../adapters/embedded-support.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { deskWith } from './intake-desk.ts';
 
 function desk(ledger: Ledger = openMemoryLedger()) {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { verifyJob } from '../../src/controller/verify.ts';
+import type { VerifyReport } from '../../src/contract/verify-report.ts';
+import { IdHashes } from '../../src/controller/results/id-hashes.ts';
+import { verifyJob } from '../../src/controller/results/verify.ts';
 import { artifactKey } from '../../src/domain/artifact.ts';
 import { NO_COUNTS } from '../../src/domain/counts.ts';
-import { IdHashes } from '../../src/domain/distinct-ids.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { jobMetadata, type PartHash } from '../../src/domain/job-metadata.ts';
 import { addPage, EMPTY_MANIFEST, lastParts, partName, renderPart } from '../../src/domain/manifest.ts';
-import type { VerifyReport } from '../../src/domain/verify-report.ts';
 import { itemOf, jobOf, sha256 } from '../domain/builders.ts';
 
 const JOB_ID = 'job-1';

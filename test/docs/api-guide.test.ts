@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/config.ts';
-import { PROBLEMS } from '../../src/controller/api/problem.ts';
+import { PROBLEMS } from '../../src/contract/problem.ts';
 import { DEFAULT_FEED_SETTINGS } from '../../src/controller/feed/job-feeds.ts';
-import { MAX_ITEM_ID_LENGTH } from '../../src/controller/item-entry.ts';
+import { MAX_ITEM_ID_LENGTH } from '../../src/domain/item.ts';
 import { ITEMS_PER_PART } from '../../src/domain/manifest.ts';
 import { blocksOf, isShown, openGuide } from './guide.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Mailbox } from '../../src/domain/mailbox.ts';
+import { Mailbox } from '../../src/adapters/embedded/queue/mailbox.ts';
 import { Admission, roomForAnyJob } from '../../src/domain/slot-share.ts';
 
 type Ref = { readonly jobId: string; readonly batchId: string };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { type Config, loadConfig } from '../../src/config.ts';
-import type { EngineEvent } from '../../src/controller/events.ts';
+import type { EngineEvent } from '../../src/controller/engine/events.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { type Engine, openEngine } from '../../src/wiring.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { verifyJob } from '../../src/controller/verify.ts';
+import { verifyJob } from '../../src/controller/results/verify.ts';
 import { digest } from '../../src/wiring.ts';
 import { itemsOf, submit, tempDataDir, untilFinished, untilJob, withEngine } from './engine.ts';
 

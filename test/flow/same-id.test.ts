@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { removeJob } from '../../src/controller/remove-job.ts';
+import { removeJob } from '../../src/controller/jobs/remove-job.ts';
 import { itemsOf, submit, tempDataDir, untilFinished, untilJob, withEngine } from './engine.ts';
 
 /** A job may be deleted, and another made of its id: nothing of the first may show in the second. */

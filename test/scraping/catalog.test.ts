@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import type { ScraperCatalog } from '../../src/controller/scraper-catalog.ts';
+import type { ScraperCatalog } from '../../src/controller/intake/scraper-catalog.ts';
 import { catalogOf } from '../../src/scraping/catalog.ts';
 import { definePlainScraper } from '../../src/scraping/define-scraper.ts';
 import { ScraperRegistry } from '../../src/scraping/registry.ts';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type County, type CountyOptions, startCounty } from '../../demo/county.ts';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import type { ArtifactKind } from '../../src/domain/artifact.ts';
 import type { ItemInput } from '../../src/domain/item.ts';
@@ -12,6 +11,7 @@ import type { Web } from '../../src/egress/web.ts';
 import type { Draft } from '../../src/ports/result-store.ts';
 import type { ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
 import { NOW, policyOf } from '../support/builders.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
 
 /** The demo county, and the real way there under its public name. */
 export interface Visited {

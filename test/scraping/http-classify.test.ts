@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Failure, type FailureType, isRetryable } from '../../src/domain/failure.ts';
-import { classify, explainAbsence } from '../../src/scraping/http/classify.ts';
-import { compileSigns, type Signs } from '../../src/scraping/http/signs.ts';
+import { classify, explainAbsence } from '../../src/scraping/page/classify.ts';
+import { compileSigns, type Signs } from '../../src/scraping/page/signs.ts';
 import { NOW } from '../support/builders.ts';
 
 interface Given {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
 import type { Draft, ResultStore } from '../../src/ports/result-store.ts';
 import { DocumentSink } from '../../src/scraping/http/web-document.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { failsAs, openClient, openSite, type Reply } from './http-support.ts';
 
 const PDF = Buffer.from('%PDF-1.7\n1 0 obj\n%%EOF\n');

@@ -2,23 +2,23 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import type { FailureType } from '../../src/domain/failure.ts';
 import { parseAddressRanges } from '../../src/egress/address-range.ts';
 import { AddressRules } from '../../src/egress/address-rules.ts';
 import { openWeb } from '../../src/egress/open-web.ts';
+import { PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import type { HostGate } from '../../src/ports/host-gate.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
 import { compileHosts } from '../../src/scraping/http/allowed-hosts.ts';
 import { HttpClient } from '../../src/scraping/http/http-client.ts';
 import { identityOf } from '../../src/scraping/http/identity.ts';
-import { compileSigns, type Signs } from '../../src/scraping/http/signs.ts';
+import { compileSigns, type Signs } from '../../src/scraping/page/signs.ts';
 import { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 import type { ScrapeContext, ScrapeTools } from '../../src/scraping/scraper.ts';
-import { PoliteHostGate } from '../../src/worker/host-gate.ts';
 import { NOW, policyOf } from '../support/builders.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
 
 /** What a site was asked. */
 export interface Asked {

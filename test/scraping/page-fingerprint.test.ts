@@ -5,7 +5,7 @@ import { startCounty } from '../../demo/county.ts';
 import { apnOf } from '../../demo/parcels.ts';
 import { type Failure, failure } from '../../src/domain/failure.ts';
 import { defineHttpScraper, fail, type HttpScrapeContext, z } from '../../src/scraping/author.ts';
-import { pageFingerprint, seenOn } from '../../src/scraping/http/page-fingerprint.ts';
+import { pageFingerprint, seenOn } from '../../src/scraping/page/page-fingerprint.ts';
 import { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 import { Visitor } from '../demo/visitor.ts';
 import { contextOf, openSite, webTools } from './http-support.ts';

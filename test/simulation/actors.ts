@@ -1,5 +1,5 @@
-import { Controller } from '../../src/controller/controller.ts';
-import { EventStream } from '../../src/controller/events.ts';
+import { Controller } from '../../src/controller/engine/controller.ts';
+import { EventStream } from '../../src/controller/engine/events.ts';
 import type { Faults } from '../../src/ports/faults.ts';
 import { KeyTaken } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';

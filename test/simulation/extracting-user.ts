@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { extractBody } from '../../src/controller/api/requests.ts';
+import { extractBody } from '../../src/contract/requests.ts';
 import { beginExtraction, type ExtractionParts } from '../../src/controller/extraction/begin-extraction.ts';
 import { replaceResults } from '../../src/controller/extraction/replace-results.ts';
-import type { CatalogScraper } from '../../src/controller/scraper-catalog.ts';
+import type { CatalogScraper } from '../../src/controller/intake/scraper-catalog.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';

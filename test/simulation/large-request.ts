@@ -1,4 +1,4 @@
-import type { SubmitRequest } from '../../src/controller/submit.ts';
+import type { SubmitRequest } from '../../src/controller/jobs/submit.ts';
 import type { Dice } from './dice.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { openMemoryLeadership } from '../../src/adapters/memory/leadership.ts';
-import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
-import { openMemoryQueue } from '../../src/adapters/memory/work-queue.ts';
 import type { Clock } from '../../src/ports/clock.ts';
+import { openMemoryLeadership } from '../support/memory/leadership.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
+import { openMemoryQueue } from '../support/memory/work-queue.ts';
 import type { Backend } from './backend.ts';
 import type { Plant } from './plant.ts';
 

@@ -1,4 +1,4 @@
-import type { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
+import type { MemoryLedger } from '../support/memory/ledger.ts';
 import type { Plant } from './plant.ts';
 import * as clocks from './planted-clock-bugs.ts';
 import { HalfDraftLedger } from './planted-draft-bugs.ts';

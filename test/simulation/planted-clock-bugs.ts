@@ -1,5 +1,5 @@
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import { dueBy } from '../support/due-by.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
 import type { ControllerPorts } from './plant.ts';
 
 /** Mistakes that show when the wall clock is set. */

@@ -1,5 +1,5 @@
-import type { DraftShelf } from '../../src/adapters/memory/draft.ts';
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
+import type { DraftShelf } from '../support/memory/draft.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
 
 /** The commit is in force when only half of the items are. */
 export class HalfDraftLedger extends MemoryLedger {

@@ -1,5 +1,3 @@
-import type { Batch, Hold, ItemEntry, JobEntry } from '../../src/adapters/memory/entries.ts';
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import type { Allowance } from '../../src/domain/allowance.ts';
 import { finishedOf, inFlightOf } from '../../src/domain/counts.ts';
 import { isRefusal, type JobEvent, type JobRecord, type Refusal } from '../../src/domain/job.ts';
@@ -18,6 +16,8 @@ import type {
   SettlePart,
 } from '../../src/ports/ledger.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
+import type { Batch, Hold, ItemEntry, JobEntry } from '../support/memory/entries.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
 
 /** Ledgers with one mistake each. */
 

@@ -1,7 +1,7 @@
-import type { ItemEntry, JobEntry } from '../../src/adapters/memory/entries.ts';
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import type { RecoveredItem } from '../../src/domain/item.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
+import type { ItemEntry, JobEntry } from '../support/memory/entries.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
 import type { ControllerPorts, Plant } from './plant.ts';
 
 /** Mistakes in how failed items become successes. */

@@ -1,5 +1,5 @@
-import { MemoryLedger } from '../../src/adapters/memory/ledger.ts';
 import type { JobEvent, JobRecord, Refusal } from '../../src/domain/job.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
 import type { ControllerPorts } from './plant.ts';
 
 /** Mistakes in how jobs are deleted. */

@@ -1,4 +1,4 @@
-import type { SubmitRequest } from '../../src/controller/submit.ts';
+import type { SubmitRequest } from '../../src/controller/jobs/submit.ts';
 import { Dice } from './dice.ts';
 import type { HangingSite } from './hanging-site.ts';
 import type { Script } from './scripted-scraper.ts';

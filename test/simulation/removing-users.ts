@@ -1,5 +1,5 @@
-import { removeJob } from '../../src/controller/remove-job.ts';
-import type { SubmitAnswer } from '../../src/controller/submit.ts';
+import { removeJob } from '../../src/controller/jobs/remove-job.ts';
+import type { SubmitAnswer } from '../../src/controller/jobs/submit.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import type { Dice } from './dice.ts';
 import type { SimProcess } from './sim-process.ts';

@@ -1,4 +1,3 @@
-import { MemoryResultStore } from '../../src/adapters/memory/result-store.ts';
 import type {
   ByteRange,
   Draft,
@@ -8,6 +7,7 @@ import type {
   ResultStore,
   StoredBytes,
 } from '../../src/ports/result-store.ts';
+import { MemoryResultStore } from '../support/memory/result-store.ts';
 
 /** A store whose files are not synced one by one: what was written last may be gone after the machine went down. */
 export class TearingStore implements ResultStore {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { importItems } from '../../src/controller/intake.ts';
-import type { CatalogScraper } from '../../src/controller/scraper-catalog.ts';
-import { type SubmitAnswer, type SubmitRequest, submitJob } from '../../src/controller/submit.ts';
-import { submitJobStream } from '../../src/controller/submit-stream.ts';
+import { importItems } from '../../src/controller/intake/intake.ts';
+import type { CatalogScraper } from '../../src/controller/intake/scraper-catalog.ts';
+import { type SubmitAnswer, type SubmitRequest, submitJob } from '../../src/controller/jobs/submit.ts';
+import { submitJobStream } from '../../src/controller/jobs/submit-stream.ts';
 import type { NewItem } from '../../src/domain/item.ts';
 import { isRefusal, type JobEvent, type JobRecord } from '../../src/domain/job.ts';
 import { type Policy, policySchema } from '../../src/domain/policy.ts';

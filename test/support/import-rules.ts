@@ -15,29 +15,56 @@ import {
 } from 'typescript/unstable/ast';
 import { type Finding, lineOf, nodesIn, type ParsedFile } from './syntax.ts';
 
+/** What every room of the controller may import from outside of it. */
+const CONTROLLER = ['domain', 'ports', 'contract'];
+
 /** The import table of DESIGN.md: a zone, and what it may import besides itself. `adapters/*` is every adapter. */
 const TABLE: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   ports: ['domain'],
+  contract: ['domain'],
   'adapters/*': ['domain', 'ports'],
   egress: ['domain', 'ports'],
   sessions: ['domain', 'ports', 'egress'],
   scraping: ['domain', 'ports', 'egress', 'sessions'],
   worker: ['domain', 'ports', 'scraping'],
-  controller: ['domain', 'ports'],
-  runs: ['domain', 'ports', 'sessions', 'scraping', 'egress'],
+  // The rooms of the controller, in the order in which they build on each other: there is no way back.
+  'controller/results': [...CONTROLLER],
+  'controller/engine': [...CONTROLLER, 'controller/results'],
+  'controller/intake': [...CONTROLLER],
+  'controller/jobs': [...CONTROLLER, 'controller/intake', 'controller/results'],
+  'controller/extraction': [...CONTROLLER, 'controller/intake', 'controller/jobs', 'controller/results'],
+  'controller/feed': [...CONTROLLER, 'controller/engine', 'controller/jobs'],
+  'controller/metrics': [...CONTROLLER, 'controller/engine'],
+  'controller/api': [
+    ...CONTROLLER,
+    ...['controller/engine', 'controller/intake', 'controller/jobs', 'controller/results'],
+    ...['controller/extraction', 'controller/feed', 'controller/metrics'],
+  ],
+  runs: [...['domain', 'ports', 'contract', 'sessions', 'scraping', 'egress', 'controller/jobs', 'controller/intake']],
   'config.ts': ['domain'],
   'wiring.ts': [
-    ...['domain', 'ports', 'adapters/*', 'egress', 'sessions', 'scraping', 'worker', 'controller', 'runs'],
+    ...[
+      'domain',
+      'ports',
+      'adapters/*',
+      'egress',
+      'sessions',
+      'scraping',
+      'worker',
+      'controller/*',
+      'contract',
+      'runs',
+    ],
     ...['config.ts', 'wiring-backend.ts', 'wiring-embedded.ts', 'wiring-aws.ts', 'wiring-s3.ts'],
   ],
   // The composition root of the other kind of process.
   'wiring-worker.ts': [
-    ...['domain', 'ports', 'adapters/*', 'egress', 'scraping', 'worker', 'controller', 'config.ts', 'wiring.ts'],
+    ...['domain', 'ports', 'adapters/*', 'egress', 'scraping', 'worker', 'controller/*', 'config.ts', 'wiring.ts'],
     ...['wiring-backend.ts', 'wiring-embedded.ts', 'wiring-aws.ts'],
   ],
   // What both need of a backend, and how each backend is put together.
-  'wiring-backend.ts': ['domain', 'ports', 'worker', 'controller'],
+  'wiring-backend.ts': ['domain', 'ports', 'worker', 'controller/*'],
   'wiring-embedded.ts': [
     'domain',
     'ports',
@@ -51,11 +78,11 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
   'wiring-results.ts': ['domain', 'ports', 'adapters/*', 'config.ts', 'wiring-s3.ts'],
   'wiring-s3.ts': ['ports', 'adapters/*'],
   // Nothing but what a client of the API needs.
-  'wiring-client.ts': ['ports', 'adapters/*', 'controller'],
+  'wiring-client.ts': ['ports', 'adapters/*', 'controller/*', 'contract'],
   // The demo county only as what a process of its own runs.
-  cli: ['domain', 'config.ts', 'wiring.ts', 'wiring-worker.ts', 'wiring-client.ts', 'demo'],
+  cli: ['domain', 'contract', 'config.ts', 'wiring.ts', 'wiring-worker.ts', 'wiring-client.ts', 'demo'],
   // It talks to the REST API and to nothing else.
-  dashboard: [],
+  dashboard: ['domain', 'contract'],
   // Outside of src.
   scrapers: [],
   demo: [],
@@ -79,6 +106,7 @@ const MAY_IMPORT_ALL = ['test', 'bench'];
 /** Packages that only some may use, and zones that may use only some packages. */
 const PACKAGES_OF: Readonly<Record<string, (name: string) => boolean>> = {
   domain: (name) => name === 'zod',
+  contract: (name) => name === 'zod',
   ports: () => false,
   // Whatever an author outside of this repository could not import, ours do not either.
   scrapers: (name) => name === 'trawl/scraper' || name.startsWith('node:'),
@@ -97,9 +125,9 @@ const ZONES_OF: Readonly<Record<string, readonly string[]>> = {
   'cheerio-select': ['scraping'],
   domhandler: ['scraping'],
   htmlparser2: ['scraping'],
-  fastify: ['controller'],
-  'prom-client': ['controller'],
-  'hyparquet-writer': ['controller'],
+  fastify: ['controller/api'],
+  'prom-client': ['controller/metrics'],
+  'hyparquet-writer': ['controller/results'],
   'eventsource-parser': ['cli'],
 };
 
@@ -146,7 +174,7 @@ export function checkImports(files: readonly ParsedFile[]): Finding[] {
 function zoneOf(path: string): string {
   const [top = '', second = '', third = ''] = path.split('/');
   if (top !== 'src') return top;
-  return second === 'adapters' ? `adapters/${third}` : second;
+  return second === 'adapters' || second === 'controller' ? `${second}/${third}` : second;
 }
 
 function isPlainData(path: string): boolean {
@@ -165,7 +193,7 @@ function forbidden(from: string, to: string): string | null {
   if (from === to || MAY_IMPORT_ALL.includes(from)) return null;
   if (!isInTable(to)) return `imports ${to}, which is not in the import table`;
   const allowed = TABLE[rowOf(from)] ?? [];
-  if (allowed.includes(rowOf(to))) return null;
+  if (allowed.includes(rowOf(to)) || (to.startsWith('controller/') && allowed.includes('controller/*'))) return null;
   if (rowOf(from) === 'adapters/*' && rowOf(to) === 'adapters/*') {
     return `${from} imports ${to}: adapters do not know each other; move what both need to domain or ports`;
   }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { policySchema } from '../../src/domain/policy.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { ScrapeContext, Scraper } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
 
 const ITEM = { seq: 0, itemId: 'item', input: {}, attempt: 1 };

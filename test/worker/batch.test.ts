@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
@@ -10,6 +8,8 @@ import { runBatch } from '../../src/worker/batch.ts';
 import { OwnErrors } from '../../src/worker/own-errors.ts';
 import { Settler } from '../../src/worker/settle.ts';
 import { claim, dispatch, givenJob, jobOf, LEASE_MS } from '../contract/ledger/hands.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
 
 type Ledger = ReturnType<typeof openMemoryLedger>;

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { KeyTaken, type ResultStore } from '../../src/ports/result-store.ts';
 import type { ProducedArtifact } from '../../src/scraping/scraper.ts';
@@ -12,6 +11,7 @@ import { keepArtifacts } from '../../src/worker/keep-artifacts.ts';
 import { sha256 } from '../domain/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FoldingStore } from '../support/folding-store.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
 
 const AT = { jobId: 'job-1', itemId: '101', attempt: 1 };
 

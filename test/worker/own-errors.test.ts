@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
 import { afterOwnError, describeOwnError, MAX_OWN_ERROR_LENGTH, MAX_OWN_ERRORS } from '../../src/domain/own-error.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { LedgerChange, WorkerLeases } from '../../src/ports/ledger.ts';
@@ -14,6 +12,8 @@ import { Settler } from '../../src/worker/settle.ts';
 import { allItems, claim, dispatch, givenJob, itemOf, jobOf, LEASE_MS } from '../contract/ledger/hands.ts';
 import { dueBy } from '../support/due-by.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
 
 const JOB = 'job-1';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Admission } from '../../src/domain/slot-share.ts';
-import { PoliteHostGate } from '../../src/worker/host-gate.ts';
+import { PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
 import { parkingGate } from '../../src/worker/parking-gate.ts';
 import { Slots } from '../../src/worker/slots.ts';
 import { FakeClock } from '../support/fake-clock.ts';

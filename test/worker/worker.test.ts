@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMemoryLedger } from '../../src/adapters/memory/ledger.ts';
-import { openMemoryResultStore } from '../../src/adapters/memory/result-store.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { WorkSource } from '../../src/ports/work-source.ts';
 import type { ScraperRegistry } from '../../src/scraping/registry.ts';
@@ -10,6 +8,8 @@ import { inProcessHeartbeat } from '../../src/worker/heartbeat.ts';
 import { Worker } from '../../src/worker/worker.ts';
 import { allItems, dispatch, givenJob, jobOf, LEASE_MS } from '../contract/ledger/hands.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
 
 /** A worker whose queue delivers one batch, whose site never answers, and whose queue can then be taken away. */

@@ -1,7 +1,7 @@
 import { isDue } from '../../domain/due.ts';
 import type { Lead, Leadership } from '../../ports/leadership.ts';
-import type { Committer } from './committer.ts';
-import type { Statements } from './statements.ts';
+import type { Committer } from './ledger/committer.ts';
+import type { Statements } from './ledger/statements.ts';
 
 /** A row beside the jobs. One process owns the ledger, but several controllers in it or through it may want to lead. */
 export class EmbeddedLeadership implements Leadership {

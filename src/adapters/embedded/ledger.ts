@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
 import type { Leadership } from '../../ports/leadership.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import { Committer } from './committer.ts';
 import { LEDGER_FILE, PRIVATE_FOLDER } from './data-directory.ts';
-import { type Database, openDatabase, troubleOf } from './database.ts';
-import { Durability, type Sync, walSync } from './durability.ts';
 import { EmbeddedLeadership } from './leadership.ts';
-import { EmbeddedLedger } from './lease-book.ts';
+import { Committer } from './ledger/committer.ts';
+import { type Database, openDatabase, troubleOf } from './ledger/database.ts';
+import { Durability, type Sync, walSync } from './ledger/durability.ts';
+import { EmbeddedLedger } from './ledger/embedded-ledger.ts';
+import { type ArtifactCheck, recoverArtifacts, recoverInFlight } from './ledger/recovery.ts';
+import { Removal } from './ledger/removal.ts';
+import { Tables } from './ledger/tables.ts';
 import { type OwnerLock, takeOwnership } from './owner-lock.ts';
-import { type ArtifactCheck, recoverArtifacts, recoverInFlight } from './recovery.ts';
-import { Removal } from './removal.ts';
-import { Tables } from './tables.ts';
 
 export interface EmbeddedLedgerOptions {
   /** Made if it is not there. Only one process can have it open. */

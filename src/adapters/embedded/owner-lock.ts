@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PRIVATE_FILE } from './data-directory.ts';
-import { isLocked } from './database.ts';
+import { isLocked } from './ledger/database.ts';
 import { makePrivate } from './private-file.ts';
 
 /**

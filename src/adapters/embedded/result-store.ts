@@ -18,18 +18,18 @@ import {
 } from '../../ports/result-store.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { asStorageTrouble, codeOf } from './disk-trouble.ts';
-import { FileDraft, type OpenDraftFile } from './file-draft.ts';
-import { pack, unpack } from './packing.ts';
-import { removeFolder } from './remove-folder.ts';
-import { ResultFolders } from './result-folders.ts';
-import { findHome, type Opening } from './result-home.ts';
-import { type ResultPath, resultFolders, resultPath } from './result-path.ts';
-import { type Placed, ResultPlacing } from './result-placing.ts';
-import { isMissing, type ResultRoot } from './result-root.ts';
-import { seeFile, streamBytes, streamFile, TO_READ } from './result-stream.ts';
-import { type Disk, MAX_ROUNDS, UnfinishedResults } from './unfinished-results.ts';
+import { pack, unpack } from './ledger/packing.ts';
+import { FileDraft, type OpenDraftFile } from './results/file-draft.ts';
+import { removeFolder } from './results/remove-folder.ts';
+import { ResultFolders } from './results/result-folders.ts';
+import { findHome, type Opening } from './results/result-home.ts';
+import { type ResultPath, resultFolders, resultPath } from './results/result-path.ts';
+import { type Placed, ResultPlacing } from './results/result-placing.ts';
+import { isMissing, type ResultRoot } from './results/result-root.ts';
+import { seeFile, streamBytes, streamFile, TO_READ } from './results/result-stream.ts';
+import { type Disk, MAX_ROUNDS, UnfinishedResults } from './results/unfinished-results.ts';
 
-export type { Disk } from './unfinished-results.ts';
+export type { Disk } from './results/unfinished-results.ts';
 
 const PROBE_BYTES = 64 * 1024;
 

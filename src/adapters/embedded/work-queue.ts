@@ -1,8 +1,8 @@
 import { LANES, type Lane } from '../../domain/lane.ts';
-import { Mailbox } from '../../domain/mailbox.ts';
 import { Admission } from '../../domain/slot-share.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { BatchRef, Delivery, LaneDepth, ReceiverRoom, WorkQueue } from '../../ports/work-queue.ts';
+import { Mailbox } from './queue/mailbox.ts';
 
 /**
  * The queue of the owner process: a mailbox per lane in its memory. Nothing is written, because messages are hints: after

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import { Problem } from './problem.ts';
+import { Problem } from '../../contract/problem.ts';
 
 export type Access = 'read' | 'full';
 

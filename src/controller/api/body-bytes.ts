@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { Problem } from './problem.ts';
+import { Problem } from '../../contract/problem.ts';
 
 export interface BodyLimits {
   /** Of the body as it is sent; null for any number. */

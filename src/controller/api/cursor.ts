@@ -1,4 +1,4 @@
-import { Problem } from './problem.ts';
+import { Problem } from '../../contract/problem.ts';
 
 /**
  * Cursors as users see them: opaque, and good for the list that they came from alone. One that is made up, cut short or

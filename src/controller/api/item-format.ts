@@ -1,4 +1,4 @@
-import type { ItemFormat } from '../read-items.ts';
+import type { ItemFormat } from '../intake/read-items.ts';
 
 const FORMATS: Readonly<Record<string, ItemFormat>> = {
   'application/x-ndjson': 'jsonl',

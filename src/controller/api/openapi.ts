@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { problemSchema } from './answers.ts';
+import { problemSchema } from '../../contract/answers.ts';
+import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from '../../contract/problem.ts';
 import type { AnswerSpec, Operation } from './operation.ts';
-import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from './problem.ts';
 
 /** The OpenAPI 3.1 document of the operations. Schemas are those that requests are checked with, as JSON Schema. */
 export function openApiDocument(operations: readonly Operation[], version: string): OpenApiDocument {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { Problem, type ProblemCode } from '../../contract/problem.ts';
 import { schemaProblems } from '../../domain/schema-problems.ts';
-import { Problem, type ProblemCode } from './problem.ts';
 
 /**
  * An operation of the API: what it takes, what it answers and what it does, in one place. The server, the OpenAPI document

@@ -1,3 +1,4 @@
+import { Problem } from '../../contract/problem.ts';
 import type { Digest } from '../../domain/artifact.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -9,9 +10,8 @@ import type { WorkQueue } from '../../ports/work-queue.ts';
 import type { ChangeBook } from '../extraction/changes.ts';
 import type { JobFeeds } from '../feed/job-feeds.ts';
 import type { RateBook } from '../feed/rate-book.ts';
-import type { Metrics } from '../metrics.ts';
-import type { ScraperCatalog } from '../scraper-catalog.ts';
-import { Problem } from './problem.ts';
+import type { ScraperCatalog } from '../intake/scraper-catalog.ts';
+import type { Metrics } from '../metrics/open-metrics.ts';
 import type { ServerLog } from './server.ts';
 
 /** What the operations of the API stand on. */

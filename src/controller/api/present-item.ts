@@ -1,9 +1,9 @@
+import type { ItemAnswer, ItemDetailAnswer } from '../../contract/answers.ts';
 import type { StoredArtifact } from '../../domain/artifact.ts';
 import { type Failure, isRetryable } from '../../domain/failure.ts';
 import { countAttempts, type ItemRecord, unlistedAttempts } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
-import type { ItemAnswer, ItemDetailAnswer } from './answers.ts';
-import { iso } from './present-job.ts';
+import { iso } from '../jobs/present-job.ts';
 
 export function presentItem(item: ItemRecord): ItemAnswer {
   const first = item.attempts.at(0);

@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { PROBLEM_TYPE, PROBLEMS, Problem, renderProblem } from '../../contract/problem.ts';
+import { describeError } from '../../domain/describe-error.ts';
+import { isNestedTooDeep, MAX_DEPTH } from '../../domain/storable-input.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
-import { JobGone } from '../export/export-job.ts';
-import { describeError } from '../log-error.ts';
-import { isNestedTooDeep, MAX_DEPTH } from '../storable.ts';
+import { JobGone } from '../results/export/export-job.ts';
 import { type AllowedHosts, checkHost, checkOrigin, type Keys, keyIn, mayPass } from './access.ts';
 import { packedProblem } from './body-bytes.ts';
 import { type ApiReply, checked, type Operation } from './operation.ts';
-import { PROBLEM_TYPE, PROBLEMS, Problem, renderProblem } from './problem.ts';
 import { UnderWay } from './under-way.ts';
 
 export interface ServerParts {

@@ -1,8 +1,8 @@
-import type { EventStream } from '../events.ts';
+import type { EventStream } from '../engine/events.ts';
 import { ChangeBook } from '../extraction/changes.ts';
 import { JobFeeds, type JobFeedsSettings } from '../feed/job-feeds.ts';
 import { RateBook } from '../feed/rate-book.ts';
-import { openMetrics } from '../metrics.ts';
+import { openMetrics } from '../metrics/open-metrics.ts';
 import { allowedHosts, parseKeys } from './access.ts';
 import { checkListening, RefusedToListen } from './listening.ts';
 import type { Operation } from './operation.ts';

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { extractBody } from '../../contract/requests.ts';
 import type { Digest } from '../../domain/artifact.ts';
 import type { ItemRecord, NewItem } from '../../domain/item.ts';
 import type { JobRecord, NewJob } from '../../domain/job.ts';
@@ -6,8 +7,7 @@ import type { FieldProblem } from '../../domain/schema-problems.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { ItemBook, JobBook } from '../../ports/ledger.ts';
-import type { extractBody } from '../api/requests.ts';
-import type { CatalogScraper, ScraperCatalog } from '../scraper-catalog.ts';
+import type { CatalogScraper, ScraperCatalog } from '../intake/scraper-catalog.ts';
 import { endedItems } from './ended-items.ts';
 
 export type ExtractRequest = z.output<typeof extractBody>;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import type { ChangesAnswer } from '../../contract/answers.ts';
 import { type Digest, jobPrefix } from '../../domain/artifact.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
-import type { ChangesAnswer } from '../api/answers.ts';
 import { ChangeTally, type Tally, tallySchema } from './change-tally.ts';
 import { type CompareParts, compareData } from './compare-data.ts';
 

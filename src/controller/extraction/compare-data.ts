@@ -4,10 +4,10 @@ import type { JobRecord } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ItemBook } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
-import { ReadLimiter } from '../read-limiter.ts';
+import { itemsAlike } from '../results/items-alike.ts';
+import { ReadLimiter } from '../results/read-limiter.ts';
 import type { ChangeTally } from './change-tally.ts';
 import { type FieldDifference, fieldDifferences } from './field-differences.ts';
-import { itemsAlike } from './items-alike.ts';
 
 export interface CompareParts {
   readonly ledger: Pick<ItemBook, 'item' | 'items' | 'itemsAt'>;

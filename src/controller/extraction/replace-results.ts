@@ -50,28 +50,6 @@ export async function replaceResults({ ledger, clock }: ReplaceParts, extraction
   return refused(`the job ${extractionJobId} is being deleted`);
 }
 
-/** Why a job must not be deleted; null if it may be. */
-export async function mayRemove(
-  job: Pick<JobRecord, 'jobId' | 'extracts' | 'sourceCreatedAt'>,
-  ledger: Pick<JobBook, 'job'>,
-): Promise<string | null> {
-  const source = job.extracts === undefined ? null : await ledger.job(job.extracts);
-  if (source === null || !readsFrom(job, source)) return null;
-  if (source.recoveredFrom?.includes(job.jobId)) {
-    return `items of the job ${source.jobId} that had failed have their data from it: delete that job first`;
-  }
-  if (source.replacedBy !== job.jobId) return null;
-  return `its data stand for those of the job ${source.jobId}: delete that one first, or replace its results by others`;
-}
-
-/** Whether a job read its pages from this one, and not from another that had its id before. */
-export function readsFrom(
-  { extracts, sourceCreatedAt }: Pick<JobRecord, 'extracts' | 'sourceCreatedAt'>,
-  source: Pick<JobRecord, 'jobId' | 'createdAt'>,
-): boolean {
-  return extracts === source.jobId && (sourceCreatedAt ?? source.createdAt) === source.createdAt;
-}
-
 function refused(because: string): ReplaceAnswer {
   return { kind: 'refused', because };
 }

@@ -1,7 +1,7 @@
 import { inFlightOf } from '../../domain/counts.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { SettledItem } from '../../ports/ledger.ts';
-import { presentJob, presentReason, presentSummary } from '../api/present-job.ts';
+import { presentJob, presentReason, presentSummary } from '../jobs/present-job.ts';
 
 /** What a watcher of a job is told, and how it is written as a server-sent event. */
 export interface FeedEvent {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
-import type { EngineEvent, EventStream } from '../events.ts';
+import type { EngineEvent, EventStream } from '../engine/events.ts';
 
 /**
  * How fast jobs go: items per second over about the last half minute. A few numbers per job that runs, forgotten when it

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { FAILURE_TYPES, type FailureType } from '../../domain/failure.ts';
 import type { SettledItem } from '../../ports/ledger.ts';
-import type { EngineEvent, EventStream } from '../events.ts';
+import type { EngineEvent, EventStream } from '../engine/events.ts';
 
 /** What is counted as it happens. Every label set is there from the beginning, at 0, so that rates are right from then on. */
 export function countEvents(events: EventStream, registry: Registry): { flush(): void; close(): void } {

@@ -4,6 +4,8 @@ import { checkFacts, defineScraper, type ScraperFacts } from '../define-scraper.
 import type { Reader } from '../extract/reader.ts';
 import { StoredPage } from '../extract/stored-page.ts';
 import { dataArtifact, extractPage, type PageParser } from '../extract-page.ts';
+import { onPage } from '../page/page-fingerprint.ts';
+import { compileSigns, type Signs } from '../page/signs.ts';
 import { fail } from '../scrape-failure.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeFacts, ScrapeLog, ScrapeResult, Scraper } from '../scraper.ts';
 import { thrownFailure } from '../thrown-failure.ts';
@@ -11,8 +13,6 @@ import { compileHosts } from './allowed-hosts.ts';
 import { HttpClient } from './http-client.ts';
 import { identityOf } from './identity.ts';
 import { Page } from './page.ts';
-import { onPage } from './page-fingerprint.ts';
-import { compileSigns, type Signs } from './signs.ts';
 import type { WebDocument } from './web-document.ts';
 
 interface HttpFacts<Input extends z.ZodType> extends ScraperFacts<Input> {

@@ -5,20 +5,20 @@ import type { Deadlines, Limits, Visit, WebAnswer, WebRequest } from '../../egre
 import { HostHeld } from '../../ports/host-gate.ts';
 import type { Draft } from '../../ports/result-store.ts';
 import { problemsOf } from '../define-scraper.ts';
+import { classify } from '../page/classify.ts';
+import { seenOn } from '../page/page-fingerprint.ts';
+import { titleOf } from '../page/rough-text.ts';
+import type { CompiledSigns } from '../page/signs.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
 import type { ScrapeTools } from '../scraper.ts';
 import { decodeText } from './charset.ts';
-import { classify } from './classify.ts';
 import { VisitCookies } from './cookies.ts';
 import type { Identity } from './identity.ts';
 import { Page } from './page.ts';
-import { seenOn } from './page-fingerprint.ts';
 import { contentOf, type PostOptions } from './post-content.ts';
 import { headersFor, type Purpose } from './request-headers.ts';
 import { RequestLog } from './request-log.ts';
 import type { PageRequest, Requester } from './requester.ts';
-import { titleOf } from './rough-text.ts';
-import type { CompiledSigns } from './signs.ts';
 import { type DocumentOptions, DocumentSink, type WebDocument } from './web-document.ts';
 
 export interface GetOptions {

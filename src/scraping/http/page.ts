@@ -4,13 +4,13 @@ import { failure } from '../../domain/failure.ts';
 import { findAll } from '../extract/find.ts';
 import { parseHtml } from '../extract/parse-html.ts';
 import { Reader } from '../extract/reader.ts';
+import { explainAbsence } from '../page/classify.ts';
+import { nothingFoundIn } from '../page/signs.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
-import { explainAbsence } from './classify.ts';
 import { Form } from './form.ts';
 import { outermostForm } from './form-controls.ts';
 import { postbackIn, TARGET_FIELD } from './postback.ts';
 import { addressOn, type Requester } from './requester.ts';
-import { nothingFoundIn } from './signs.ts';
 
 export interface PageFacts {
   readonly url: string;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { test } from 'node:test';
-import type { ProblemAnswer } from '../../../src/controller/api/answers.ts';
+import type { ProblemAnswer } from '../../../src/contract/answers.ts';
 import { Client, type Start } from './client.ts';
 
 const FULL = 'full-key-1234';

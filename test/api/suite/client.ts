@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type {
-  CreatedAnswer,
-  JobStatusAnswer,
-  JobSummaryAnswer,
-  ProblemAnswer,
-} from '../../../src/controller/api/answers.ts';
-import type { SubmitRequest } from '../../../src/controller/submit.ts';
+import type { CreatedAnswer, JobStatusAnswer, JobSummaryAnswer, ProblemAnswer } from '../../../src/contract/answers.ts';
+import type { SubmitRequest } from '../../../src/controller/jobs/submit.ts';
 import { type OpenApi, openApiChecker } from '../../support/openapi.ts';
 import type { Answer, Asked } from '../service.ts';
 

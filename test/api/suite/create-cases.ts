@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CreatedAnswer, JobAnswer, ProblemAnswer } from '../../../src/controller/api/answers.ts';
+import type { CreatedAnswer, JobAnswer, ProblemAnswer } from '../../../src/contract/answers.ts';
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 
 /** POST /jobs: all of a job, or nothing of it. */

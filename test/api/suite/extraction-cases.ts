@@ -7,7 +7,7 @@ import type {
   JobAnswer,
   JobStatusAnswer,
   ResultPartAnswer,
-} from '../../../src/controller/api/answers.ts';
+} from '../../../src/contract/answers.ts';
 import { type Client, uniqueId } from './client.ts';
 import { completedWithFailures, PATIENT } from './made-jobs.ts';
 

@@ -7,7 +7,7 @@ import type {
   ItemDetailAnswer,
   ItemPageAnswer,
   JobAnswer,
-} from '../../../src/controller/api/answers.ts';
+} from '../../../src/contract/answers.ts';
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 import { completedWithFailures } from './made-jobs.ts';
 

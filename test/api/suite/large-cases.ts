@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import type { AddedAnswer, CreatedAnswer, ItemAnswer, JobAnswer } from '../../../src/controller/api/answers.ts';
+import type { AddedAnswer, CreatedAnswer, ItemAnswer, JobAnswer } from '../../../src/contract/answers.ts';
 import { allPages, Client, noopItems, type Start, uniqueId } from './client.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };

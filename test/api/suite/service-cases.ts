@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import type { ScraperAnswer, ScrapersAnswer } from '../../../src/controller/api/scraper-answers.ts';
+import type { ScraperAnswer, ScrapersAnswer } from '../../../src/contract/scraper-answers.ts';
 import { openObjects } from '../../support/openapi.ts';
 import { Client, noopItems, type Start } from './client.ts';
 import { completedWithFailures } from './made-jobs.ts';

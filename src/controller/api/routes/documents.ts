@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { noQuery } from '../../../contract/requests.ts';
 import { DOCS_POLICY, docsPage } from '../docs-page.ts';
 import { openApiDocument } from '../openapi.ts';
 import { NO_BODY, type Operation, operation } from '../operation.ts';
-import { noQuery } from '../requests.ts';
 
 /** The API about itself: these two are part of the list that they are made from. */
 export function documentOperations(others: readonly Operation[], version: string): Operation[] {

@@ -1,7 +1,7 @@
+import { Problem } from '../../../contract/problem.ts';
+import { jobPath, noQuery } from '../../../contract/requests.ts';
 import { NO_BODY, type Operation, operation } from '../operation.ts';
 import { type ApiParts, noJob } from '../parts.ts';
-import { Problem } from '../problem.ts';
-import { jobPath, noQuery } from '../requests.ts';
 
 export function eventOperations(parts: ApiParts): Operation[] {
   return [

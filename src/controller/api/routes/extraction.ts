@@ -1,12 +1,12 @@
+import { changesSchema, extractedSchema, jobStatusAnswerSchema } from '../../../contract/answers.ts';
+import { Problem, sentence } from '../../../contract/problem.ts';
+import { emptyBody, extractBody, jobPath, noQuery } from '../../../contract/requests.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { beginExtraction } from '../../extraction/begin-extraction.ts';
 import { replaceResults } from '../../extraction/replace-results.ts';
-import { changesSchema, extractedSchema, jobStatusAnswerSchema } from '../answers.ts';
+import { presentCreated, presentStatus } from '../../jobs/present-job.ts';
 import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../operation.ts';
 import { type ApiParts, jobOf, noJob, stillBeingRemoved } from '../parts.ts';
-import { presentCreated, presentStatus } from '../present-job.ts';
-import { Problem, sentence } from '../problem.ts';
-import { emptyBody, extractBody, jobPath, noQuery } from '../requests.ts';
 
 const EXTRACT_EXAMPLE = { job_id: 'parcels-again', labels: { why: 'owners' } };
 

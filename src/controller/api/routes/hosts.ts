@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { hostPath, noQuery } from '../../../contract/requests.ts';
+import { hostSchema, hostsSchema, liftedSchema } from '../../../contract/service-answers.ts';
 import { type HostPause, parseHost } from '../../../domain/host-pause.ts';
 import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
 import type { ApiParts } from '../parts.ts';
-import { hostPath, noQuery } from '../requests.ts';
-import { hostSchema, hostsSchema, liftedSchema } from '../service-answers.ts';
 
 const nothing = z.strictObject({});
 

@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { download } from '../../download.ts';
-import { downloadLink } from '../../download-link.ts';
-import { currentItems } from '../../extraction/current-items.ts';
-import { takeInItems } from '../../intake.ts';
-import { addedSchema, itemDetailSchema, itemPageSchema } from '../answers.ts';
+import { addedSchema, itemDetailSchema, itemPageSchema } from '../../../contract/answers.ts';
+import { Problem } from '../../../contract/problem.ts';
+import { downloadQuery, itemPath, itemsQuery, jobPath, noQuery } from '../../../contract/requests.ts';
+import { takeInItems } from '../../intake/intake.ts';
+import { currentItems } from '../../results/current-items.ts';
+import { download } from '../../results/download.ts';
+import { downloadLink } from '../../results/download-link.ts';
 import { bodyBytes } from '../body-bytes.ts';
 import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { formatOfContentType } from '../item-format.ts';
 import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
 import { type ApiParts, jobOf, noJob } from '../parts.ts';
 import { presentItem, presentItemDetail } from '../present-item.ts';
-import { Problem } from '../problem.ts';
-import { downloadQuery, itemPath, itemsQuery, jobPath, noQuery } from '../requests.ts';
 
 const KNOWN_BY = { ETag: 'The SHA-256 of the whole of it, in quotes.', 'Accept-Ranges': 'bytes, always.' };
 const AS_A_FILE = { 'Content-Disposition': 'A file to keep, and its name.' };

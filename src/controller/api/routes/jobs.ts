@@ -1,10 +1,4 @@
 import { z } from 'zod';
-import type { JobEvent } from '../../../domain/job.ts';
-import { changePolicy } from '../../change-policy.ts';
-import { removeJob } from '../../remove-job.ts';
-import { retryItems } from '../../retry.ts';
-import { submitSchema } from '../../submit.ts';
-import { submitJobStream } from '../../submit-stream.ts';
 import {
   createdSchema,
   failuresSchema,
@@ -12,15 +6,35 @@ import {
   jobSchema,
   jobStatusAnswerSchema,
   retriedSchema,
-} from '../answers.ts';
+} from '../../../contract/answers.ts';
+import { Problem, sentence } from '../../../contract/problem.ts';
+import {
+  emptyBody,
+  failuresQuery,
+  jobPath,
+  jobsQuery,
+  noQuery,
+  policyBody,
+  retryBody,
+} from '../../../contract/requests.ts';
+import type { JobEvent } from '../../../domain/job.ts';
+import { changePolicy } from '../../jobs/change-policy.ts';
+import {
+  presentCreated,
+  presentFailureGroup,
+  presentJob,
+  presentJobSummary,
+  presentStatus,
+} from '../../jobs/present-job.ts';
+import { removeJob } from '../../jobs/remove-job.ts';
+import { retryItems } from '../../jobs/retry.ts';
+import { submitSchema } from '../../jobs/submit.ts';
+import { submitJobStream } from '../../jobs/submit-stream.ts';
 import { bodyBytes } from '../body-bytes.ts';
 import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { mediaTypeOf } from '../item-format.ts';
 import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../operation.ts';
 import { type ApiParts, jobOf, noJob, stillBeingRemoved } from '../parts.ts';
-import { presentCreated, presentFailureGroup, presentJob, presentJobSummary, presentStatus } from '../present-job.ts';
-import { Problem, sentence } from '../problem.ts';
-import { emptyBody, failuresQuery, jobPath, jobsQuery, noQuery, policyBody, retryBody } from '../requests.ts';
 import { eventOperations } from './events.ts';
 
 const MIB = 1 << 20;

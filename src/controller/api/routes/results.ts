@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { exportJob } from '../../export/export-job.ts';
-import { currentItems } from '../../extraction/current-items.ts';
-import { partOf, resultsOf } from '../../results.ts';
-import { resultPartSchema, resultsSchema } from '../answers.ts';
+import { resultPartSchema, resultsSchema } from '../../../contract/answers.ts';
+import { Problem } from '../../../contract/problem.ts';
+import { exportQuery, jobPath, resultsQuery } from '../../../contract/requests.ts';
+import { presentSummary } from '../../jobs/present-job.ts';
+import { currentItems } from '../../results/current-items.ts';
+import { exportJob } from '../../results/export/export-job.ts';
+import { partOf, resultsOf } from '../../results/results.ts';
 import { NO_BODY, type Operation, operation } from '../operation.ts';
 import { type ApiParts, jobOf } from '../parts.ts';
-import { presentSummary } from '../present-job.ts';
-import { Problem } from '../problem.ts';
-import { exportQuery, jobPath, resultsQuery } from '../requests.ts';
 import { leaving, Turnstile } from '../turnstile.ts';
 
 /** At a time: each holds some megabytes. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { Problem } from '../../../contract/problem.ts';
+import { noQuery, scraperPath } from '../../../contract/requests.ts';
+import { scraperSchema, scrapersSchema } from '../../../contract/scraper-answers.ts';
+import { healthSchema, queueSchema, readySchema } from '../../../contract/service-answers.ts';
 import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
 import type { ApiParts } from '../parts.ts';
-import { Problem } from '../problem.ts';
-import { noQuery, scraperPath } from '../requests.ts';
-import { scraperSchema, scrapersSchema } from '../scraper-answers.ts';
-import { healthSchema, queueSchema, readySchema } from '../service-answers.ts';
 
 const nothing = z.strictObject({});
 

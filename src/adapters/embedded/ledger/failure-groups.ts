@@ -1,0 +1,125 @@
+import type { Failure, FailureType } from '../../../domain/failure.ts';
+import {
+  addToGroup,
+  type FailureExample,
+  type FailureGroup,
+  type GroupKind,
+  groupKey,
+  groupOf,
+  MAX_GROUPS,
+  otherGroup,
+} from '../../../domain/failure-group.ts';
+import type { Statements } from './statements.ts';
+
+/** The failures of jobs, grouped. In memory while a job has failures coming in; each group is written once per commit. */
+export class FailureGroups {
+  readonly #sql: Statements;
+  readonly #byJob = new Map<number, Map<string, Entry>>();
+  readonly #dirty = new Set<Entry>();
+
+  constructor(sql: Statements) {
+    this.#sql = sql;
+  }
+
+  /** Answers whether it went into the group for what has none of its own. */
+  add(jobNum: number, failure: Failure, itemId: string): { readonly isOther: boolean } {
+    const groups = this.#groupsOf(jobNum);
+    const own = groupOf(failure);
+    const isOther = !groups.has(groupKey(own)) && groups.size >= MAX_GROUPS;
+    const entry = this.#entryFor(jobNum, groups, isOther ? otherGroup(failure.type) : own);
+    entry.group = addToGroup(entry.group, { itemId, message: failure.message });
+    this.#dirty.add(entry);
+    return { isOther };
+  }
+
+  /** The item has failed no more. */
+  remove(jobNum: number, failure: Failure, isOther: boolean, itemId: string): void {
+    const groups = this.#groupsOf(jobNum);
+    const key = groupKey(isOther ? otherGroup(failure.type) : groupOf(failure));
+    const entry = groups.get(key);
+    if (entry === undefined) return;
+    const { group } = entry;
+    const examples = group.examples.filter((example) => example.itemId !== itemId);
+    entry.group = { ...group, count: group.count - 1, examples };
+    this.#dirty.add(entry);
+    if (entry.group.count === 0) groups.delete(key);
+  }
+
+  commonest(jobNum: number, max: number): readonly FailureGroup[] {
+    return [...this.#groupsOf(jobNum).values()]
+      .map(({ group }) => group)
+      .sort((one, other) => other.count - one.count)
+      .slice(0, max);
+  }
+
+  removeJob(jobNum: number): void {
+    for (const entry of this.#dirty) if (entry.jobNum === jobNum) this.#dirty.delete(entry);
+    this.#byJob.delete(jobNum);
+    this.#sql.deleteFailureGroups.run(jobNum);
+  }
+
+  flush(): void {
+    for (const entry of this.#dirty) this.#save(entry);
+    this.#dirty.clear();
+    if (this.#byJob.size > MAX_CACHED_JOBS) this.#byJob.clear();
+  }
+
+  forget(): void {
+    this.#dirty.clear();
+    this.#byJob.clear();
+  }
+
+  #save(entry: Entry): void {
+    const { count, examples, type, pattern, page } = entry.group;
+    if (count === 0) {
+      if (entry.id !== null) this.#sql.deleteFailureGroup.run(entry.id);
+    } else if (entry.id === null) {
+      const texts = JSON.stringify(examples);
+      const { lastInsertRowid } = this.#sql.insertFailureGroup.run(entry.jobNum, type, pattern, page, count, texts);
+      entry.id = Number(lastInsertRowid);
+    } else {
+      this.#sql.updateFailureGroup.run(count, JSON.stringify(examples), entry.id);
+    }
+  }
+
+  #entryFor(jobNum: number, groups: Map<string, Entry>, kind: GroupKind): Entry {
+    const key = groupKey(kind);
+    const present = groups.get(key);
+    if (present !== undefined) return present;
+    const entry: Entry = { id: null, jobNum, group: { ...kind, count: 0, examples: [] } };
+    groups.set(key, entry);
+    return entry;
+  }
+
+  #groupsOf(jobNum: number): Map<string, Entry> {
+    const present = this.#byJob.get(jobNum);
+    if (present !== undefined) return present;
+    const groups = new Map<string, Entry>();
+    for (const row of this.#sql.failureGroups.all(jobNum) as unknown as GroupRow[]) {
+      const { id, type, pattern, page, count } = row;
+      const examples: readonly FailureExample[] = JSON.parse(row.examples);
+      const group: FailureGroup = { type, pattern, page, count, examples };
+      groups.set(groupKey(group), { id, jobNum, group });
+    }
+    this.#byJob.set(jobNum, groups);
+    return groups;
+  }
+}
+
+const MAX_CACHED_JOBS = 100;
+
+interface Entry {
+  /** Null until it has a row. */
+  id: number | null;
+  readonly jobNum: number;
+  group: FailureGroup;
+}
+
+interface GroupRow {
+  readonly id: number;
+  readonly type: FailureType;
+  readonly pattern: string;
+  readonly page: string | null;
+  readonly count: number;
+  readonly examples: string;
+}

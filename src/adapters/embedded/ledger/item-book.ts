@@ -1,0 +1,170 @@
+import type { FailureType } from '../../../domain/failure.ts';
+import type { FailureGroup } from '../../../domain/failure-group.ts';
+import type { ItemRecord, NewItem, RecoveredItem } from '../../../domain/item.ts';
+import { acceptsItems, isRefusal, whenItemsAdded, whenReopened } from '../../../domain/job.ts';
+import { whenRecovered } from '../../../domain/job-replacement.ts';
+import type {
+  AddAnswer,
+  ItemBook,
+  ItemFilter,
+  Page,
+  PageRequest,
+  RecoverAnswer,
+  ReopenAnswer,
+  RetryFilter,
+} from '../../../ports/ledger.ts';
+import { MAX_LOOKED_AT, placeOfCursor } from './books.ts';
+import { itemAt, itemPage, itemsFrom } from './item-pages.ts';
+import { EmbeddedJobBook } from './job-book.ts';
+import type { JobEntry } from './jobs.ts';
+import { dropOutcome, recoverItem } from './outcome-undo.ts';
+import { attemptsOf, detailOf, endOf, type OutcomeRow } from './outcomes.ts';
+import { lastKey, placeOf, rowKey } from './row-key.ts';
+
+export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBook {
+  addItems(jobId: string, items: readonly NewItem[], openUntil: number, _now: number): Promise<AddAnswer> {
+    return this.durable<AddAnswer>(() => {
+      const entry = this.tables.jobs.get(jobId);
+      if (entry === null) return { kind: 'missing' };
+      const job = entry.record;
+      if (!acceptsItems(job)) return { kind: 'closed', status: job.status };
+
+      const { total } = job.counts;
+      const known = this.tables.itemIds.known(entry.num, total, items);
+      const duplicates = known.map(({ index }) => index);
+      const differing = known.filter(({ differs }) => differs).map(({ index }) => index);
+      const added = without(items, duplicates);
+      const next = whenItemsAdded(job, added.length, openUntil);
+      if (next !== job) {
+        this.insertItems(entry.num, total, added);
+        this.write(entry, next);
+        this.tell({ kind: 'job', job: next, because: 'items' });
+      }
+      return { kind: 'added', added: added.length, duplicates, differing };
+    });
+  }
+
+  item(jobId: string, itemId: string): Promise<ItemRecord | null> {
+    return this.read(() => {
+      const entry = this.tables.jobs.get(jobId);
+      const seq = entry === null ? null : this.tables.itemIds.find(entry.num, itemId);
+      return entry === null || seq === null ? null : itemAt(this.tables, entry, seq);
+    });
+  }
+
+  items(jobId: string, filter: ItemFilter, page: PageRequest): Promise<Page<ItemRecord>> {
+    return this.read(() => {
+      const entry = this.tables.jobs.get(jobId);
+      return entry === null ? { entries: [], next: null } : itemPage(this.tables, entry, filter, page);
+    });
+  }
+
+  itemsAt(jobId: string, first: number, limit: number): Promise<readonly ItemRecord[]> {
+    return this.read(() => {
+      const entry = this.tables.jobs.get(jobId);
+      return entry === null ? [] : itemsFrom(this.tables, entry, first, limit);
+    });
+  }
+
+  reopen(
+    jobId: string,
+    filter: RetryFilter,
+    page: PageRequest,
+    openUntil: number,
+    _now: number,
+  ): Promise<ReopenAnswer> {
+    const step = (): ReopenAnswer => {
+      const entry = this.tables.jobs.get(jobId);
+      if (entry === null) return { kind: 'missing' };
+      const { rows, next } = this.#failedRows(entry, filter, page);
+      const reopened = whenReopened(entry.record, rows.length);
+      if (isRefusal(reopened)) return reopened;
+      if (!filter.preview) {
+        for (const row of rows) this.#reopenItem(entry, row);
+        this.write(entry, { ...(rows.length > 0 ? reopened : entry.record), openUntil });
+        this.tell({ kind: 'job', job: entry.record, because: 'retry' });
+      }
+      return { kind: 'reopened', items: rows.length, next };
+    };
+    return filter.preview ? this.read(step) : this.durable(step);
+  }
+
+  recover(jobId: string, by: string, items: readonly RecoveredItem[], _now: number): Promise<RecoverAnswer> {
+    return this.durable<RecoverAnswer>(() => {
+      const entry = this.tables.jobs.get(jobId);
+      if (entry === null) return { kind: 'missing' };
+      const found = new Map<number, { row: OutcomeRow; recovered: RecoveredItem }>();
+      for (const recovered of items) {
+        const row = this.sql.outcome.get(rowKey(entry.num, recovered.seq)) as OutcomeRow | undefined;
+        const hasFailed = row !== undefined && endOf(row) === 'failed' && row.attempt === recovered.attempt;
+        if (hasFailed) found.set(row.key, { row, recovered });
+      }
+      const next = whenRecovered(entry.record, by, found.size);
+      if (isRefusal(next)) return next;
+      if (found.size > 0) {
+        for (const { row, recovered } of found.values()) recoverItem(this.tables, entry, row, recovered);
+        this.write(entry, next);
+        this.tell({ kind: 'job', job: next, because: 'recover' });
+      }
+      return { kind: 'recovered', taken: items.length, items: found.size };
+    });
+  }
+
+  failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
+    return this.read(() => {
+      const entry = this.tables.jobs.get(jobId);
+      return entry === null ? [] : this.tables.failureGroups.commonest(entry.num, max);
+    });
+  }
+
+  /** Pending again, with all that is known of its attempts. */
+  #reopenItem(entry: JobEntry, row: OutcomeRow): void {
+    dropOutcome(this.tables, entry, row);
+    this.sql.insertReturned.run(row.key, row.attempt, 0, JSON.stringify(attemptsOf(row, detailOf(row))));
+  }
+
+  #failedRows(entry: JobEntry, { itemIds, errorType }: RetryFilter, page: PageRequest): FailedRows {
+    if (itemIds !== null) return this.#failedAmong(entry, itemIds, errorType, page);
+    const { after, limit } = page;
+    const range = [rowKey(entry.num, placeOfCursor(after)), lastKey(entry.num)] as const;
+    const found =
+      errorType === null
+        ? this.sql.failedAfter.all(...range, limit)
+        : this.sql.failedOfTypeAfter.all(errorType, ...range, limit);
+    const rows = found as unknown as OutcomeRow[];
+    const last = rows.at(-1);
+    return { rows, next: last !== undefined && rows.length >= limit ? String(placeOf(last.key)) : null };
+  }
+
+  /** The cursor is the place in the list. Somebody may have named an item twice. */
+  #failedAmong(
+    entry: JobEntry,
+    itemIds: readonly string[],
+    errorType: FailureType | null,
+    { after, limit }: PageRequest,
+  ): FailedRows {
+    const first = placeOfCursor(after) + 1;
+    const end = Math.min(itemIds.length, first + MAX_LOOKED_AT);
+    const rows = new Map<number, OutcomeRow>();
+    let place = first;
+    for (; place < end && rows.size < limit; place += 1) {
+      const seq = this.tables.itemIds.find(entry.num, itemIds[place] ?? '');
+      if (seq === null) continue;
+      const row = this.sql.outcome.get(rowKey(entry.num, seq)) as OutcomeRow | undefined;
+      if (row === undefined || endOf(row) !== 'failed') continue;
+      if (errorType === null || row.error_type === errorType) rows.set(row.key, row);
+    }
+    return { rows: [...rows.values()], next: place < itemIds.length ? String(place - 1) : null };
+  }
+}
+
+interface FailedRows {
+  readonly rows: readonly OutcomeRow[];
+  readonly next: string | null;
+}
+
+function without<T>(list: readonly T[], indexes: readonly number[]): readonly T[] {
+  if (indexes.length === 0) return list;
+  const left = new Set(indexes);
+  return list.filter((_, index) => !left.has(index));
+}

@@ -1,0 +1,32 @@
+import { type AttemptRecord, MAX_HISTORY, type RecoveredItem, recoveryOf } from '../../../domain/item.ts';
+import type { JobEntry } from './jobs.ts';
+import { attemptsOf, detailOf, type OutcomeDetail, type OutcomeRow, statusCode } from './outcomes.ts';
+import type { Tables } from './tables.ts';
+
+/** Takes an outcome back: its row goes, and a failure is counted in no group any more. */
+export function dropOutcome(tables: Tables, entry: JobEntry, row: OutcomeRow): void {
+  const { failure, isOther = false } = detailOf(row);
+  if (failure !== undefined) {
+    const itemId = String(tables.sql.itemId.get(row.key)?.['item_id']);
+    tables.failureGroups.remove(entry.num, failure, isOther, itemId);
+  }
+  tables.sql.deleteOutcome.run(row.key);
+}
+
+/** A failed item is a success by what a re-extraction read of its page; how it failed is history. */
+export function recoverItem(tables: Tables, entry: JobEntry, row: OutcomeRow, recovered: RecoveredItem): void {
+  const before = detailOf(row);
+  const { attempt, tries, startedAt, durationMs, scraperVersion, scraperId }: AttemptRecord = recoveryOf(recovered);
+  const detail: OutcomeDetail = {
+    artifacts: recovered.artifacts,
+    earlier: attemptsOf(row, before).slice(1 - MAX_HISTORY),
+    ...(before.strikes === undefined ? {} : { strikes: before.strikes }),
+    ...(scraperVersion === undefined ? {} : { scraperVersion }),
+    ...(scraperId === undefined ? {} : { scraperId }),
+  };
+  dropOutcome(tables, entry, row);
+  const status = statusCode('success');
+  const text = JSON.stringify(detail);
+  tables.sql.insertOutcome.run(row.key, status, null, attempt, tries, startedAt, durationMs, text);
+  tables.fresh.add(row.key);
+}

@@ -1,0 +1,128 @@
+import type { StoredArtifact } from '../../../domain/artifact.ts';
+import type { Failure, FailureType } from '../../../domain/failure.ts';
+import { type AttemptRecord, MAX_HISTORY, otherVersion } from '../../../domain/item.ts';
+import type { JobRecord } from '../../../domain/job.ts';
+import { finalStatusOf } from '../../../domain/job-progress.ts';
+import { keptOf } from '../../../domain/outcome.ts';
+import type { Settlement } from '../../../ports/ledger.ts';
+import type { BatchItem } from './batches.ts';
+import type { Statements } from './statements.ts';
+
+/** How an item ended. One row, written once; an ordinary success without artifacts has no detail. */
+export interface OutcomeRow {
+  readonly key: number;
+  readonly status: number;
+  readonly error_type: FailureType | null;
+  readonly attempt: number;
+  readonly tries: number;
+  readonly started_at: number;
+  readonly duration_ms: number;
+  readonly detail: string | null;
+}
+
+/** What only some outcomes have. A field that is not there stands for nothing. */
+export interface OutcomeDetail {
+  readonly failure?: Failure;
+  readonly artifacts?: readonly StoredArtifact[];
+  readonly earlier?: readonly AttemptRecord[];
+  readonly strikes?: number;
+  /** Not that of the job. */
+  readonly scraperVersion?: string;
+  /** Only of a recovery by another scraper than the job's. */
+  readonly scraperId?: string;
+  /** The failure was counted in the group for what has no group of its own. */
+  readonly isOther?: true;
+}
+
+export type End = AttemptRecord['end'];
+const ENDS: readonly End[] = ['success', 'failed', 'skipped'];
+
+/** As it stands in a row. Success is 0: the indexes leave it out. */
+export function statusCode(end: End): number {
+  return ENDS.indexOf(end);
+}
+
+export function endOf(row: Pick<OutcomeRow, 'status'>): End {
+  return ENDS[row.status] ?? 'failed';
+}
+
+const NO_DETAIL: OutcomeDetail = {};
+
+export function detailOf(row: Pick<OutcomeRow, 'detail'>): OutcomeDetail {
+  return row.detail === null ? NO_DETAIL : JSON.parse(row.detail);
+}
+
+export function historyOf(history: string | null): readonly AttemptRecord[] {
+  return history === null ? [] : JSON.parse(history);
+}
+
+/** Every attempt that came to an end, the one that the row tells of last. */
+export function attemptsOf(
+  row: Omit<OutcomeRow, 'key' | 'error_type'>,
+  detail: OutcomeDetail,
+): readonly AttemptRecord[] {
+  const last: AttemptRecord = {
+    attempt: row.attempt,
+    tries: row.tries,
+    startedAt: row.started_at,
+    durationMs: row.duration_ms,
+    end: endOf(row),
+    failure: detail.failure ?? null,
+    ...(detail.scraperVersion === undefined ? {} : { scraperVersion: detail.scraperVersion }),
+    ...(detail.scraperId === undefined ? {} : { scraperId: detail.scraperId }),
+  };
+  return [...(detail.earlier ?? []), last];
+}
+
+export function insertOutcome(
+  sql: Statements,
+  key: number,
+  job: Pick<JobRecord, 'scraperVersion'>,
+  item: Pick<BatchItem, 'history' | 'strikes'>,
+  settlement: Settlement,
+  isOther: boolean,
+): void {
+  const { outcome } = settlement;
+  const failed = outcome.kind === 'failed' ? outcome.failure : null;
+  sql.insertOutcome.run(
+    key,
+    statusCode(finalStatusOf(outcome)),
+    failed?.type ?? null,
+    settlement.attempt,
+    settlement.tries,
+    settlement.startedAt,
+    settlement.durationMs,
+    encodeDetail(settlement, job, item, isOther),
+  );
+}
+
+function encodeDetail(
+  settlement: Settlement,
+  job: Pick<JobRecord, 'scraperVersion'>,
+  { history, strikes }: Pick<BatchItem, 'history' | 'strikes'>,
+  isOther: boolean,
+): string | null {
+  const { outcome } = settlement;
+  const { scraperVersion } = otherVersion(settlement, job);
+  const kept = keptOf(outcome);
+  const artifacts = kept.length > 0 ? kept : null;
+  const isPlain = history === null && strikes === 0 && scraperVersion === undefined;
+  if (outcome.kind !== 'failed' && artifacts === null && isPlain) return null;
+  const detail: OutcomeDetail = {
+    ...(outcome.kind === 'failed' ? { failure: outcome.failure } : {}),
+    ...(artifacts === null ? {} : { artifacts }),
+    ...(history === null ? {} : { earlier: historyOf(history).slice(1 - MAX_HISTORY) }),
+    ...(strikes === 0 ? {} : { strikes }),
+    ...(scraperVersion === undefined ? {} : { scraperVersion }),
+    ...(isOther ? { isOther } : {}),
+  };
+  return JSON.stringify(detail);
+}
+
+/**
+ * Whether what is recorded is the end of this very attempt. Poison is what the ledger itself records of an attempt:
+ * whoever then says how that attempt ended comes too late.
+ */
+export function isEndOf(attempt: number, records: readonly AttemptRecord[]): boolean {
+  return records.some((record) => record.attempt === attempt && record.failure?.type !== 'poison');
+}

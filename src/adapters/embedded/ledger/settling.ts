@@ -1,0 +1,67 @@
+import { MAX_STRIKES } from '../../../domain/item.ts';
+import { finalStatusOf, whenSettled } from '../../../domain/job-progress.ts';
+import { keptOf } from '../../../domain/outcome.ts';
+import { poisonEnd } from '../../../domain/poison.ts';
+import type { SettledItem, Settlement } from '../../../ports/ledger.ts';
+import type { Batch, BatchItem, HeldBatch } from './batches.ts';
+import type { JobEntry } from './jobs.ts';
+import { attemptsOf, detailOf, historyOf, insertOutcome, isEndOf, type OutcomeRow } from './outcomes.ts';
+import { rowKey } from './row-key.ts';
+import type { Tables } from './tables.ts';
+
+/**
+ * Records how an item of a batch ended, with the job's counters. Null if it is not in the batch any more: recorded by an
+ * earlier part, or cancelled. Either way it is final.
+ */
+export function settleItem(
+  tables: Tables,
+  entry: JobEntry,
+  batch: Pick<Batch, 'items'>,
+  settlement: Settlement,
+): SettledItem | null {
+  const place = batch.items.findIndex((item) => item.seq === settlement.seq);
+  const [item] = place < 0 ? [] : batch.items.splice(place, 1);
+  if (item === undefined) return null;
+  const { outcome, seq, durationMs } = settlement;
+  const key = rowKey(entry.num, seq);
+  const failed = outcome.kind === 'failed' ? outcome.failure : null;
+  // Only of a batch that another process made the claim of, it has to be read.
+  const itemId = item.itemId ?? String(tables.sql.itemId.get(key)?.['item_id']);
+  const isOther = failed !== null && tables.failureGroups.add(entry.num, failed, itemId).isOther;
+  insertOutcome(tables.sql, key, entry.record, item, settlement, isOther);
+  if (keptOf(outcome).length > 0) tables.fresh.add(key);
+  tables.jobs.write(entry, whenSettled(entry.record, outcome, batch.items.length === 0));
+  return { seq, itemId, durationMs, status: finalStatusOf(outcome), errorType: failed?.type ?? null };
+}
+
+/**
+ * A worker went silent with these items in its hands. Those that did it once too often end as poison; they are the
+ * answer. In a cancelled job there is nothing to find out any more.
+ */
+export function strike(tables: Tables, entry: JobEntry, batch: HeldBatch, now: number): SettledItem[] {
+  const { hold, suspect, items } = batch;
+  if (entry.record.status === 'cancelled' || hold.blameless) return [];
+  const poisoned: SettledItem[] = [];
+  for (const item of [...items]) {
+    if (suspect && hold.begunSeq !== item.seq) continue;
+    item.strikes += 1;
+    const ended =
+      item.strikes < MAX_STRIKES ? null : settleItem(tables, entry, batch, poisonEnd(item, hold.claimedAt, now));
+    if (ended !== null) poisoned.push(ended);
+  }
+  return poisoned;
+}
+
+/** Whether the end of this very attempt is in the books already, also where the item was reopened since. */
+export function isRecorded(tables: Tables, entry: JobEntry, { seq, attempt }: Settlement): boolean {
+  const key = rowKey(entry.num, seq);
+  const row = tables.sql.outcome.get(key) as OutcomeRow | undefined;
+  if (row !== undefined) return isEndOf(attempt, attemptsOf(row, detailOf(row)));
+  const [returned] = tables.sql.returnedBetween.all(key, key) as unknown as Pick<BatchItem, 'history'>[];
+  if (returned !== undefined) return isEndOf(attempt, historyOf(returned.history));
+  for (const batch of tables.batches.ofJob(entry.num)) {
+    const item = batch.items.find((one) => one.seq === seq);
+    if (item !== undefined) return isEndOf(attempt, historyOf(item.history));
+  }
+  return false;
+}

@@ -1,0 +1,69 @@
+import type * as fs from 'node:fs';
+import { join } from 'node:path';
+import { codeOf } from '../disk-trouble.ts';
+
+/** As many as a busy worker touches in a short while; a job of a million items has a million folders. */
+const MAX_KNOWN = 4096;
+
+/**
+ * The folders below a root: made on demand, and never passed through a symbolic link, which could lead out of the root.
+ * What was seen once is believed from then on.
+ */
+export class ResultFolders {
+  readonly #root: string;
+  readonly #disk: Pick<typeof fs, 'mkdirSync' | 'lstatSync'>;
+  readonly #known = new Set<string>();
+
+  constructor(root: string, disk: Pick<typeof fs, 'mkdirSync' | 'lstatSync'>) {
+    this.#root = root;
+    this.#disk = disk;
+  }
+
+  /** Makes what is missing. Answers the path. */
+  make(folders: readonly string[]): string {
+    const path = join(this.#root, ...folders);
+    if (folders.length === 0 || this.#known.has(path)) return path;
+    this.make(folders.slice(0, -1));
+    try {
+      this.#disk.mkdirSync(path, 0o700);
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+      if (!this.#isFolder(path)) throw new Error(`results: ${path} is not a folder`);
+    }
+    this.#remember(path);
+    return path;
+  }
+
+  /** Whether it was made or found before. */
+  isKnown(folders: readonly string[]): boolean {
+    return folders.length === 0 || this.#known.has(join(this.#root, ...folders));
+  }
+
+  /** Null when it is not there. */
+  find(folders: readonly string[]): string | null {
+    const path = join(this.#root, ...folders);
+    if (folders.length === 0 || this.#known.has(path)) return path;
+    if (this.find(folders.slice(0, -1)) === null || !this.#isFolder(path)) return null;
+    this.#remember(path);
+    return path;
+  }
+
+  /** To be called when one of them turned out to be gone. */
+  forgetAll(): void {
+    this.#known.clear();
+  }
+
+  #isFolder(path: string): boolean {
+    const found = this.#disk.lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isSymbolicLink()) throw new Error(`results: ${path} is a symbolic link, not a folder`);
+    return found?.isDirectory() ?? false;
+  }
+
+  #remember(path: string): void {
+    if (this.#known.size >= MAX_KNOWN) {
+      const [oldest] = this.#known;
+      if (oldest !== undefined) this.#known.delete(oldest);
+    }
+    this.#known.add(path);
+  }
+}

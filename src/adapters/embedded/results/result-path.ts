@@ -1,0 +1,32 @@
+import { type ContentEncoding, isSafeKey } from '../../../domain/artifact.ts';
+
+/** Where the bytes of a key lie below the root of a file store: folders, and a name for either way of keeping them. */
+export interface ResultPath {
+  readonly folders: readonly string[];
+  readonly names: Readonly<Record<ContentEncoding, string>>;
+}
+
+export function resultPath(key: string): ResultPath {
+  const folders = safeSegments(key, key);
+  const last = folders.pop() ?? '';
+  // `a.gz` kept as it is and `a` kept packed must not meet, even on a disk that folds case: only what we have packed
+  // ends in `.gz`. No key ends in `~`.
+  const name = /\.gz$/i.test(last) ? `${last}~` : last;
+  return { folders, names: { identity: name, gzip: `${name}.gz` } };
+}
+
+/** The folders of a prefix that ends in `/`. */
+export function resultFolders(prefix: string): readonly string[] {
+  if (!prefix.endsWith('/')) throw new Error(`a prefix ends in "/", and this one does not: ${shown(prefix)}`);
+  return safeSegments(prefix.slice(0, -1), prefix);
+}
+
+/** A safe key has no empty segment, no `.` or `..` and no backslash, so that it cannot leave the root. */
+function safeSegments(path: string, given: string): string[] {
+  if (!isSafeKey(path)) throw new Error(`not a key of safe segments: ${shown(given)}`);
+  return path.split('/');
+}
+
+function shown(key: string): string {
+  return JSON.stringify(key.slice(0, 200));
+}

@@ -1,0 +1,141 @@
+import { join } from 'node:path';
+import type { ContentEncoding } from '../../../domain/artifact.ts';
+import type { PutOptions } from '../../../ports/result-store.ts';
+import { codeOf } from '../disk-trouble.ts';
+import type { ResultFolders } from './result-folders.ts';
+import type { ResultPath } from './result-path.ts';
+import type { Disk, UnfinishedResults } from './unfinished-results.ts';
+
+/** Bytes as they are to lie under their name, or a whole file among the unfinished ones that becomes it. */
+export type Content = Uint8Array | { readonly file: string };
+
+export interface Placed {
+  readonly path: ResultPath;
+  readonly content: Content;
+  readonly encoding: ContentEncoding;
+  readonly ifTaken: PutOptions['ifTaken'];
+}
+
+/** Gives whole files their place among the results. A reader sees all of a file under its name, or nothing. */
+export class ResultPlacing {
+  readonly #disk: Disk;
+  readonly #folders: ResultFolders;
+  readonly #unfinished: UnfinishedResults;
+
+  constructor(disk: Disk, folders: ResultFolders, unfinished: UnfinishedResults) {
+    this.#disk = disk;
+    this.#folders = folders;
+    this.#unfinished = unfinished;
+  }
+
+  /** False if there are bytes under the key already, and they are to be kept. A file that was given may stay. */
+  placeFile({ path, content, encoding, ifTaken }: Placed): boolean {
+    const place = (file: string) => {
+      const folder = this.#folders.make(path.folders);
+      const mine = join(folder, path.names[encoding]);
+      const other = join(folder, path.names[encoding === 'gzip' ? 'identity' : 'gzip']);
+      return ifTaken === 'keep' ? this.#keep(file, mine, other) : this.#replace(file, mine, other);
+    };
+    if (content instanceof Uint8Array) return this.#unfinished.withFile(content, place);
+    return this.#unfinished.again(() => place(content.file));
+  }
+
+  /**
+   * Places files of different keys in one folder, if it is not there yet or is empty: it is filled elsewhere and takes
+   * its place by one rename. False, and nothing has changed, if that cannot be. Files that were given stay.
+   *
+   * For three files that is half the calls of placing them one by one, and nobody else can be half in such a folder.
+   */
+  placeNewFolder(files: readonly Placed[]): boolean {
+    const folders = files[0]?.path.folders ?? [];
+    // One that we have written to is surely taken.
+    if (this.#folders.isKnown(folders)) return false;
+    return this.#unfinished.again(() => {
+      const made = this.#unfinished.newPath();
+      this.#disk.mkdirSync(made, 0o700);
+      let isPlaced = false;
+      try {
+        if (files.every((file) => this.#fill(file, made))) isPlaced = this.#moveFolder(made, folders);
+        return isPlaced;
+      } finally {
+        if (!isPlaced) this.#clear(made, files);
+      }
+    });
+  }
+
+  /** False on a file system without links. */
+  #fill({ path, content, encoding }: Placed, folder: string): boolean {
+    const file = join(folder, path.names[encoding]);
+    if (content instanceof Uint8Array) {
+      this.#disk.writeFileSync(file, content, { flag: 'wx', mode: 0o600 });
+      return true;
+    }
+    try {
+      this.#disk.linkSync(content.file, file);
+      return true;
+    } catch (error) {
+      if (!NO_LINKS.has(codeOf(error) ?? '')) throw error;
+      return false;
+    }
+  }
+
+  #moveFolder(made: string, folders: readonly string[]): boolean {
+    const place = join(this.#folders.make(folders.slice(0, -1)), folders.at(-1) ?? '');
+    try {
+      this.#disk.renameSync(made, place);
+      return true;
+    } catch (error) {
+      if (NOT_LIKE_THIS.has(codeOf(error) ?? '')) return false;
+      throw error;
+    }
+  }
+
+  /** What cannot be removed now is swept up later; the reason for removing it is what the caller must hear. */
+  #clear(made: string, files: readonly Placed[]): void {
+    try {
+      for (const { path, encoding } of files) this.#unfinished.unlink(join(made, path.names[encoding]));
+      this.#disk.rmdirSync(made);
+    } catch {}
+  }
+
+  #keep(file: string, mine: string, other: string): boolean {
+    if (this.#exists(other) || !this.#linkNew(file, mine)) return false;
+    if (!this.#exists(other)) return true;
+    // Another process was here at the same moment and in the other encoding: whoever sees the other steps back.
+    this.#unfinished.unlink(mine);
+    return false;
+  }
+
+  #replace(file: string, mine: string, other: string): boolean {
+    this.#disk.renameSync(file, mine);
+    this.#unfinished.unlink(other);
+    return true;
+  }
+
+  /** A link never takes the place of another, as a rename would. */
+  #linkNew(file: string, name: string): boolean {
+    try {
+      this.#disk.linkSync(file, name);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      if (!NO_LINKS.has(codeOf(error) ?? '')) throw error;
+      // A file system without links: good against earlier writers, not against one of this very moment.
+      if (this.#exists(name)) return false;
+      this.#disk.renameSync(file, name);
+      return true;
+    }
+  }
+
+  #exists(path: string): boolean {
+    return this.#disk.lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  }
+}
+
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+/** A folder with something in it; something that is no folder, a link for one; a file system that moves no folders. */
+const NOT_LIKE_THIS = new Set([
+  ...['ENOTEMPTY', 'EEXIST', 'ENOTDIR'],
+  ...['EXDEV', 'EPERM', 'EACCES', 'EBUSY', 'EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'],
+]);

@@ -1,0 +1,170 @@
+import type * as fs from 'node:fs';
+import { lstat, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../../ports/clock.ts';
+import { codeOf } from '../disk-trouble.ts';
+import { removeFolder } from './remove-folder.ts';
+import type { ResultFolders } from './result-folders.ts';
+import type { ResultRoot } from './result-root.ts';
+
+/** What results are written with; a test may put a full or failing disk in its place. */
+export type Disk = Pick<
+  typeof fs,
+  'writeFileSync' | 'linkSync' | 'renameSync' | 'unlinkSync' | 'mkdirSync' | 'rmdirSync' | 'lstatSync'
+>;
+
+/** A folder of its own for what is unfinished, so that sweeping up does not mean walking through a million folders. */
+const UNFINISHED = '.tmp';
+
+/** A put is a matter of milliseconds, and a draft of one item; whoever touched it last this long ago is dead. */
+const OLD_MS = 60 * 60_000;
+
+/** Begins the names of what was taken away to be removed, which nobody waits for, however young it is. */
+const REMOVED = 'removed-';
+
+/** A disk that has no room for another name, or that moves no folders. */
+const CANNOT_MOVE = new Set([
+  ...['ENOSPC', 'EDQUOT', 'EMLINK'],
+  ...['EXDEV', 'EPERM', 'EACCES', 'EBUSY', 'EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'],
+]);
+
+/** Folders may vanish under us, and another writer may come and go, but not for ever. */
+export const MAX_ROUNDS = 5;
+
+/** Where files and folders lie until they are whole and get their place. */
+export class UnfinishedResults {
+  readonly #root: ResultRoot;
+  readonly #clock: Clock;
+  readonly #disk: Disk;
+  readonly #folders: ResultFolders;
+  /** One name for all, and a number for each: a name of its own for each would take as long as its rename. */
+  readonly #name: string;
+  /** The lowest that the wall clock has been ahead of the steady one: see `sweep`. */
+  #aheadMs: number;
+  #count = 0;
+
+  constructor(root: ResultRoot, clock: Clock, disk: Disk, folders: ResultFolders) {
+    this.#root = root;
+    this.#clock = clock;
+    this.#disk = disk;
+    this.#folders = folders;
+    this.#name = clock.id();
+    this.#aheadMs = clock.now() - clock.elapsed();
+  }
+
+  /** A path that nobody else has. Everything that is written begins here, and so does the look at the root. */
+  newPath(prefix = ''): string {
+    this.#root.check();
+    this.#count += 1;
+    return join(this.#folders.make([UNFINISHED]), `${prefix}${this.#name}-${this.#count}`);
+  }
+
+  /**
+   * Moves a folder in here, so that it is gone from its place at once, however much is in it. Answers where it is for
+   * the caller to remove it: where it was, if it cannot be moved. If we die on the way, it is swept up.
+   */
+  takeAway(folder: string): string {
+    try {
+      const path = this.newPath(REMOVED);
+      this.#disk.renameSync(folder, path);
+      return path;
+    } catch (error) {
+      if (!CANNOT_MOVE.has(codeOf(error) ?? '')) throw error;
+      return folder;
+    } finally {
+      this.#folders.forgetAll();
+    }
+  }
+
+  /** Writes the bytes to an unfinished file, lets `place` give it a name, and leaves nothing else behind. */
+  withFile<T>(bytes: Uint8Array, place: (file: string) => T): T {
+    return this.again(() => {
+      const file = this.newPath();
+      try {
+        this.#disk.writeFileSync(file, bytes, { flag: 'wx', mode: 0o600 });
+        return place(file);
+      } finally {
+        this.unlink(file);
+      }
+    });
+  }
+
+  /** Does it again where another process removed a folder, or swept our file away while we were stopped. */
+  again<T>(work: () => T): T {
+    for (let round = 1; ; round += 1) {
+      try {
+        return work();
+      } catch (error) {
+        this.#forget(error, round);
+      }
+    }
+  }
+
+  async againLater<T>(work: () => Promise<T>): Promise<T> {
+    for (let round = 1; ; round += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        this.#forget(error, round);
+      }
+    }
+  }
+
+  #forget(error: unknown, round: number): void {
+    if (codeOf(error) !== 'ENOENT' || round === MAX_ROUNDS) throw this.#root.explain(error);
+    this.#folders.forgetAll();
+  }
+
+  unlink(path: string): boolean {
+    try {
+      this.#disk.unlinkSync(path);
+      return true;
+    } catch (error) {
+      unlessMissing(error);
+      return false;
+    }
+  }
+
+  /**
+   * Removes what processes that died left; answers how many files and folders that were. A wall clock that was set
+   * forward must not make a file old that is being written: the age is told by the clock as it was before. What is
+   * written after such a jump stays until the next start.
+   */
+  async sweep(): Promise<number> {
+    const folder = join(this.#root.path, UNFINISHED);
+    this.#aheadMs = Math.min(this.#aheadMs, this.#clock.now() - this.#clock.elapsed());
+    const before = this.#clock.elapsed() + this.#aheadMs - OLD_MS;
+    let swept = 0;
+    try {
+      for await (const entry of await opendir(folder)) {
+        const path = join(folder, entry.name);
+        const found = await lstat(path).catch(unlessMissing);
+        if (found === undefined || !this.#isLeftOver(entry.name, found.mtimeMs < before)) continue;
+        if (await this.#remove(path, found.isDirectory())) swept += 1;
+      }
+    } catch (error) {
+      unlessMissing(error);
+    }
+    return swept;
+  }
+
+  /** What we have taken away ourselves is being removed right now, and counted. */
+  #isLeftOver(name: string, isOld: boolean): boolean {
+    return name.startsWith(REMOVED) ? !name.startsWith(`${REMOVED}${this.#name}-`) : isOld;
+  }
+
+  async #remove(path: string, isFolder: boolean): Promise<boolean> {
+    if (!isFolder) return this.unlink(path);
+    try {
+      await removeFolder(path);
+      return true;
+    } catch (error) {
+      unlessMissing(error);
+      return false;
+    }
+  }
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT') throw error;
+}

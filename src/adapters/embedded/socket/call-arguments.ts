@@ -1,0 +1,207 @@
+import { ARTIFACT_KINDS } from '../../../domain/artifact.ts';
+import { FAILURES } from '../../../domain/failure.ts';
+import { MAX_REASON_LENGTH, type PauseReport } from '../../../domain/host-pause.ts';
+import { MAX_VERSION_LENGTH } from '../../../domain/item.ts';
+import { LANES, type Lane } from '../../../domain/lane.ts';
+import { MAX_OWN_ERROR_LENGTH } from '../../../domain/own-error.ts';
+import type { JobHolding, Room } from '../../../domain/slot-share.ts';
+import type { ReleaseCause, SettlePart } from '../../../ports/ledger.ts';
+import type { BatchRef } from '../../../ports/work-queue.ts';
+
+/**
+ * Checks of what comes over the socket, strict and by hand: tens of thousands of settlements pass here every second, and
+ * a schema library takes longer for one than the ledger does.
+ */
+export class BadCall extends Error {
+  constructor(what: string) {
+    super(`bad call: ${what}`);
+    this.name = 'BadCall';
+  }
+}
+
+const MAX_LIST = 100_000;
+const MAX_NAME = 2048;
+const MAX_TEXT = 64 * 1024;
+
+export function name(value: unknown): string {
+  if (!isText(value, MAX_NAME)) throw new BadCall('a name is missing');
+  return value;
+}
+
+export function names(value: unknown): readonly string[] {
+  if (!isListOf(value, isName)) throw new BadCall('a list of names is missing');
+  return value;
+}
+
+export function whole(value: unknown): number {
+  if (!isWhole(value)) throw new BadCall('a whole number is missing');
+  return value;
+}
+
+/** An instant or a duration. */
+export function time(value: unknown): number {
+  if (!isNumber(value)) throw new BadCall('a time is missing');
+  return value;
+}
+
+export function lane(value: unknown): Lane {
+  if (!isLane(value)) throw new BadCall('a lane is missing');
+  return value;
+}
+
+export function room(value: unknown): Room {
+  if (!isRoom(value)) throw new BadCall('it is not said what there is room for');
+  return value;
+}
+
+export function refs(value: unknown): readonly BatchRef[] {
+  if (!isListOf(value, isRef)) throw new BadCall('a list of batches is missing');
+  return value;
+}
+
+export function releaseCause(value: unknown): ReleaseCause {
+  if (value === 'drained' || value === 'storage') return value;
+  const error = isRecord(value, 1) ? value['error'] : undefined;
+  if (typeof error !== 'string' || error.length > MAX_OWN_ERROR_LENGTH) throw new BadCall('a cause is missing');
+  return { error };
+}
+
+export function settleParts(value: unknown): readonly SettlePart[] {
+  if (!isListOf(value, isSettlePart)) throw new BadCall('a settlement is not complete, or holds what it should not');
+  return value;
+}
+
+export function pauseReport(value: unknown): PauseReport {
+  if (!isPauseReport(value)) throw new BadCall('the pause of a host is missing');
+  return value;
+}
+
+function isRoom(value: unknown): value is Room {
+  return (
+    isRecord(value, 4) &&
+    isWhole(value['most']) &&
+    isWhole(value['freeSlots']) &&
+    isWhole(value['freePlaces']) &&
+    isListOf(value['jobs'], isHolding)
+  );
+}
+
+function isHolding(value: unknown): value is JobHolding {
+  return Array.isArray(value) && value.length === 3 && isName(value[0]) && isWhole(value[1]) && isWhole(value[2]);
+}
+
+function isPauseReport(value: unknown): value is PauseReport {
+  return (
+    isRecord(value, 4) &&
+    isName(value['host']) &&
+    isNumber(value['until']) &&
+    isNumber(value['at']) &&
+    isText(value['reason'], MAX_REASON_LENGTH)
+  );
+}
+
+function isRef(value: unknown): value is BatchRef {
+  return isRecord(value, 3) && isName(value['jobId']) && isName(value['batchId']) && isLane(value['lane']);
+}
+
+function isSettlePart(value: unknown): value is SettlePart {
+  return (
+    isRecord(value, 3) && isName(value['token']) && isName(value['jobId']) && isListOf(value['items'], isSettlement)
+  );
+}
+
+function isSettlement(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const hasVersion = 'scraperVersion' in value;
+  return (
+    isRecord(value, hasVersion ? 7 : 6) &&
+    isWhole(value['seq']) &&
+    isWhole(value['attempt']) &&
+    isWhole(value['tries']) &&
+    isNumber(value['startedAt']) &&
+    isNumber(value['durationMs']) &&
+    isOutcome(value['outcome']) &&
+    (!hasVersion || isText(value['scraperVersion'], MAX_VERSION_LENGTH))
+  );
+}
+
+function isOutcome(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const hasKept = 'artifacts' in value && 'failure' in value;
+  if (!isRecord(value, hasKept ? 3 : 2)) return false;
+  switch (value['kind']) {
+    case 'scraped':
+      return isListOf(value['artifacts'], isArtifact);
+    case 'skipped':
+      return value['reason'] === 'cached' || value['reason'] === 'known-bad';
+    case 'failed':
+      return isFailure(value['failure']) && (!hasKept || isListOf(value['artifacts'], isArtifact));
+    default:
+      return false;
+  }
+}
+
+const KINDS: ReadonlySet<unknown> = new Set(ARTIFACT_KINDS);
+const LANE_NAMES: ReadonlySet<unknown> = new Set(LANES);
+const FAILURE_NAMES: ReadonlySet<unknown> = new Set(Object.keys(FAILURES));
+const SHA256 = /^[0-9a-f]{64}$/;
+
+function isArtifact(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const segment = ('offset' in value ? 1 : 0) + ('length' in value ? 1 : 0);
+  return (
+    isRecord(value, 6 + segment) &&
+    KINDS.has(value['kind']) &&
+    isName(value['key']) &&
+    isWhole(value['size']) &&
+    typeof value['sha256'] === 'string' &&
+    SHA256.test(value['sha256']) &&
+    (value['encoding'] === 'identity' || value['encoding'] === 'gzip') &&
+    isName(value['contentType']) &&
+    (segment === 0 || (isWhole(value['offset'] ?? 0) && isWhole(value['length'] ?? 0)))
+  );
+}
+
+function isFailure(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const hasPage = 'page' in value;
+  return (
+    isRecord(value, hasPage ? 5 : 4) &&
+    FAILURE_NAMES.has(value['type']) &&
+    isText(value['message'], MAX_TEXT) &&
+    (value['cause'] === null || isText(value['cause'], MAX_TEXT)) &&
+    (value['retryAfterMs'] === null || isNumber(value['retryAfterMs'])) &&
+    (!hasPage || isName(value['page']))
+  );
+}
+
+/** With this many fields, so that once the known ones are there no unknown one is. */
+function isRecord(value: unknown, fields: number): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === fields;
+}
+
+function isListOf<T>(value: unknown, isOne: (entry: unknown) => entry is T): value is readonly T[];
+function isListOf(value: unknown, isOne: (entry: unknown) => boolean): boolean;
+function isListOf(value: unknown, isOne: (entry: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.length <= MAX_LIST && value.every(isOne);
+}
+
+function isLane(value: unknown): value is Lane {
+  return LANE_NAMES.has(value);
+}
+
+function isName(value: unknown): value is string {
+  return isText(value, MAX_NAME);
+}
+
+function isText(value: unknown, max: number): value is string {
+  return typeof value === 'string' && value.length <= max;
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}

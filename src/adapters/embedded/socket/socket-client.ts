@@ -1,0 +1,290 @@
+import { createConnection, type Socket } from 'node:net';
+import type { HostPause } from '../../../domain/host-pause.ts';
+import type { Lane } from '../../../domain/lane.ts';
+import { type Room, turnsSomeAway } from '../../../domain/slot-share.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { ClaimAnswer, SettleAnswer, WorkerLeases, WorkOrder } from '../../../ports/ledger.ts';
+import type { Delivery, ReceiverRoom, WorkerQueue } from '../../../ports/work-queue.ts';
+import type { Taken, WorkSource } from '../../../ports/work-source.ts';
+import { FrameReader, ProtocolError } from './frame.ts';
+import { Outbox } from './outbox.ts';
+import {
+  entriesOf,
+  HELLO_MS,
+  type Method,
+  PROTOCOL_VERSION,
+  type Role,
+  receivedError,
+  welcomeSchema,
+} from './protocol.ts';
+
+/** The owner cannot be reached, or no longer. Whether a call that was under way took effect is not known. */
+export class OwnerGone extends Error {
+  constructor(reason: string) {
+    super(`the owner of the ledger is gone: ${reason}`);
+    this.name = 'OwnerGone';
+  }
+}
+
+/** The owner does not want us, and will not next time either. */
+export class OwnerRefused extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'OwnerRefused';
+  }
+}
+
+export interface OwnerConnection {
+  readonly leases: WorkerLeases;
+  readonly queue: WorkerQueue;
+  readonly source: WorkSource;
+  readonly hostPauses: WorkerHostPauses;
+  /** Resolves with the reason when the connection has ended, whoever ended it. */
+  readonly closed: Promise<string>;
+  /** Says goodbye, which means that the worker holds nothing any more, and waits until the owner has heard it. */
+  close(): Promise<void>;
+}
+
+export interface ConnectParts {
+  readonly socketPath: string;
+  readonly workerId: string;
+  readonly role: Role;
+  readonly clock: Clock;
+  /** Ends the attempt to connect; once there is a connection, `close` ends it. */
+  readonly signal: AbortSignal;
+}
+
+/** Throws OwnerGone if nobody is there, which may change, and OwnerRefused, which will not. */
+export async function connectToOwner(parts: ConnectParts): Promise<OwnerConnection> {
+  const socket = createConnection(parts.socketPath);
+  const line = new OwnerLine(socket, parts.clock);
+  const giveUp = new AbortController();
+  const stop = () => line.cut('told to stop');
+  parts.signal.addEventListener('abort', stop, { once: true });
+  if (parts.signal.aborted) stop();
+  void parts.clock.sleep(HELLO_MS, giveUp.signal).then(() => {
+    if (!giveUp.signal.aborted) line.cut('it does not answer');
+  });
+  try {
+    await line.greet({ protocol: PROTOCOL_VERSION, worker: parts.workerId, role: parts.role });
+  } finally {
+    giveUp.abort();
+    parts.signal.removeEventListener('abort', stop);
+  }
+  const leases = leasesOver(line, parts.workerId);
+  return {
+    leases,
+    queue: queueOver(line),
+    source: sourceOver(line, leases, parts.clock),
+    hostPauses: pausesOver(line, parts.workerId),
+    closed: line.closed,
+    close: () => line.close(),
+  };
+}
+
+function leasesOver(line: OwnerLine, workerId: string): WorkerLeases {
+  return {
+    async claim(refs, worker, until, now) {
+      // The owner knows us by the name we gave when we connected, and abandons what is claimed under that one.
+      if (worker !== workerId) throw new Error(`this connection is that of worker ${workerId}, not of ${worker}`);
+      return (await line.call('claim', refs, until, now)) as readonly ClaimAnswer[];
+    },
+    workOrder: async (jobId) => (await line.call('workOrder', jobId)) as WorkOrder | null,
+    begin: async (token, seq) => (await line.call('begin', token, seq)) as boolean,
+    renew: async (tokens, until) => (await line.call('renew', tokens, until)) as readonly string[],
+    settle: async (parts, now) => (await line.call('settle', parts, now)) as readonly SettleAnswer[],
+    release: async (token, because, now) => (await line.call('release', token, because, now)) as boolean,
+  };
+}
+
+function sourceOver(line: OwnerLine, leases: WorkerLeases, clock: Clock): WorkSource {
+  const undo = async (late: readonly Taken[]) => {
+    const held = late.flatMap(({ answer }) => (typeof answer === 'object' ? [answer.token] : []));
+    await Promise.all(held.map((token) => leases.release(token, 'drained', clock.now())));
+    await line.call('ack', receiptsOf(late.map(({ delivery }) => delivery)));
+  };
+  return {
+    take: (lane, room, leaseMs, signal) => line.waitFor<Taken>('take', { lane, room, ms: leaseMs }, signal, undo),
+  };
+}
+
+function queueOver(line: OwnerLine): WorkerQueue {
+  return {
+    receive: (lane, room, hideMs, signal) =>
+      line.waitFor<Delivery>('receive', { lane, room, ms: hideMs }, signal, (late) =>
+        line.call('giveBack', receiptsOf(late)),
+      ),
+    extend: async (receipts, hideMs) => void (await line.call('extend', receipts, hideMs)),
+    ack: async (receipts) => void (await line.call('ack', receipts)),
+    giveBack: async (receipts) => void (await line.call('giveBack', receipts)),
+  };
+}
+
+function pausesOver(line: OwnerLine, workerId: string): WorkerHostPauses {
+  return {
+    async pause(report, worker, now) {
+      if (worker !== workerId) throw new Error(`this connection is that of worker ${workerId}, not of ${worker}`);
+      await line.call('pauseHost', report, now);
+    },
+    inForce: async (now) => (await line.call('hostPauses', now)) as readonly HostPause[],
+  };
+}
+
+interface Call {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Calls that go out and answers that come in. When the line is cut, every open call is rejected. */
+class OwnerLine {
+  readonly closed: Promise<string>;
+  readonly #socket: Socket;
+  readonly #clock: Clock;
+  readonly #reader = new FrameReader();
+  readonly #outbox: Outbox;
+  readonly #calls = new Map<unknown, Call>();
+  readonly #welcome = Promise.withResolvers<void>();
+  #isWelcome = false;
+  #lastId = 0;
+  #reason: string | null = null;
+
+  constructor(socket: Socket, clock: Clock) {
+    this.#socket = socket;
+    this.#clock = clock;
+    this.#outbox = new Outbox(socket, 'calls');
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.closed = promise;
+    socket.on('data', (piece: Buffer) => this.#read(piece));
+    socket.on('error', (error) => this.cut(error.message));
+    socket.on('close', () => {
+      this.cut('it closed the connection');
+      resolve(this.#reason ?? '');
+    });
+  }
+
+  greet(hello: { protocol: number; worker: string; role: Role }): Promise<void> {
+    this.#outbox.sendNow(['hello', hello]);
+    return this.#welcome.promise;
+  }
+
+  call(method: Method, ...args: readonly unknown[]): Promise<unknown> {
+    return this.#call(method, args).answer;
+  }
+
+  /** A call that may wait for ever. When `signal` aborts it has nothing, and `undo` is given what was on its way. */
+  async waitFor<T>(
+    method: 'take' | 'receive',
+    { lane, room, ms }: { readonly lane: Lane; readonly room: ReceiverRoom; readonly ms: number },
+    signal: AbortSignal,
+    undo: (late: readonly T[]) => Promise<unknown>,
+  ): Promise<readonly T[]> {
+    if (signal.aborted) return [];
+    const told = room.now();
+    const { id, answer } = this.#call(method, [lane, told, ms]);
+    const ignoreRoom = room.onMore(this.#tellingRoom(id, room, told));
+    const entries = answer as Promise<readonly T[]>;
+    const aborted = Promise.withResolvers<readonly T[]>();
+    const cancel = () => {
+      this.#outbox.add(`[0,"cancel",${id}]`);
+      // Nobody will work on it here. If that cannot be said any more, the owner sees that we are gone.
+      entries.then(undo).catch(() => {});
+      aborted.resolve([]);
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      return await Promise.race([entries, aborted.promise]);
+    } finally {
+      ignoreRoom();
+      signal.removeEventListener('abort', cancel);
+    }
+  }
+
+  /** Once for all that becomes free together, and only if the owner would turn something away by what it knows. */
+  #tellingRoom(id: number, room: ReceiverRoom, told: Room): () => void {
+    let known = told;
+    let isTelling = false;
+    return () => {
+      if (isTelling || !turnsSomeAway(known)) return;
+      isTelling = true;
+      queueMicrotask(() => {
+        isTelling = false;
+        known = room.now();
+        if (this.#calls.has(id)) this.#outbox.add(JSON.stringify([0, 'room', id, known]));
+      });
+    };
+  }
+
+  cut(reason: string): void {
+    this.#socket.destroy();
+    if (this.#reason !== null) return;
+    this.#reason = reason;
+    this.#welcome.reject(new OwnerGone(reason));
+    for (const { reject } of this.#calls.values()) reject(new OwnerGone(reason));
+    this.#calls.clear();
+  }
+
+  async close(): Promise<void> {
+    this.#outbox.sendNow(['bye']);
+    this.#socket.end();
+    const heard = new AbortController();
+    void this.#clock.sleep(GOODBYE_MS, heard.signal).then(() => this.cut('closed'));
+    await this.closed;
+    heard.abort();
+  }
+
+  #call(method: Method, args: readonly unknown[]): { id: number; answer: Promise<unknown> } {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    if (this.#reason !== null) reject(new OwnerGone(this.#reason));
+    else if (!this.#outbox.add(JSON.stringify([id, method, ...args])))
+      reject(new Error(`${method}: too large to send`));
+    else this.#calls.set(id, { resolve, reject });
+    return { id, answer: promise };
+  }
+
+  #read(piece: Buffer): void {
+    try {
+      for (const message of this.#reader.read(piece)) this.#hear(message);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.cut(error.message);
+    }
+  }
+
+  #hear(message: unknown): void {
+    if (!this.#isWelcome) {
+      this.#hearWelcome(message);
+      return;
+    }
+    const replies = entriesOf(message, 'replies');
+    if (replies === null) throw new ProtocolError('something else than replies');
+    for (const [id, answer, error] of replies) {
+      const call = this.#calls.get(id);
+      if (call === undefined) throw new ProtocolError('a reply to no call');
+      this.#calls.delete(id);
+      if (error === undefined) call.resolve(answer);
+      else call.reject(receivedError(error));
+    }
+  }
+
+  #hearWelcome(message: unknown): void {
+    const welcome = welcomeSchema.safeParse(message);
+    if (!welcome.success) throw new ProtocolError('it did not begin with welcome');
+    if (welcome.data[0] === 'refuse') {
+      this.#welcome.reject(new OwnerRefused(welcome.data[1]));
+      this.cut(welcome.data[1]);
+      return;
+    }
+    this.#isWelcome = true;
+    this.#welcome.resolve();
+  }
+}
+
+/** An owner that does not close its end by then is stuck, and sees a closed socket instead. */
+const GOODBYE_MS = 2000;
+
+function receiptsOf(deliveries: readonly Delivery[]): readonly string[] {
+  return deliveries.map(({ receipt }) => receipt);
+}

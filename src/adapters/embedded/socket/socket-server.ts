@@ -1,0 +1,151 @@
+import { once } from 'node:events';
+import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
+import { createConnection, createServer, type Server } from 'node:net';
+import { dirname } from 'node:path';
+import type { Clock } from '../../../ports/clock.ts';
+import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { LeaseBook, WorkerLeases } from '../../../ports/ledger.ts';
+import type { StorageTrouble } from '../../../ports/storage-trouble.ts';
+import type { WorkerQueue } from '../../../ports/work-queue.ts';
+import { codeOf } from '../disk-trouble.ts';
+import { WITHOUT_A_WORD, WorkerConnection } from './worker-connection.ts';
+
+export interface ServeParts {
+  readonly ledger: WorkerLeases & Pick<LeaseBook, 'abandon'>;
+  readonly queue: WorkerQueue;
+  readonly hostPauses: WorkerHostPauses;
+  readonly socketPath: string;
+  readonly clock: Clock;
+  readonly onWorker: (event: WorkerEvent) => void;
+}
+
+export type WorkerEvent =
+  | { readonly kind: 'worker-joined'; readonly worker: string }
+  /** `abandoned`: leases that the ledger was told to end, because the worker did not say that it holds none. */
+  | { readonly kind: 'worker-left'; readonly worker: string; readonly reason: string; readonly abandoned: number }
+  /** A worker was told so; whoever owns the ledger should know, too. */
+  | { readonly kind: 'storage-trouble'; readonly message: string }
+  /** Somebody who was not a worker, or a worker whose end of the connection went wrong. */
+  | { readonly kind: 'connection-trouble'; readonly worker: string | null; readonly reason: string };
+
+export interface WorkerServer {
+  /** Ends every connection and abandons nothing: workers that are still at work may find the next owner in time. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves ledger and queue to worker processes over a socket that only this user may open. The caller must own the ledger
+ * already: a socket that nobody answers on is taken to be left over from an owner that died, and is replaced.
+ */
+export async function serveWorkers(parts: ServeParts): Promise<WorkerServer> {
+  const workers = new ConnectedWorkers(parts);
+  const server = createServer((socket) => workers.add(new WorkerConnection(socket, workers.connectionParts)));
+  mkdirSync(dirname(parts.socketPath), { recursive: true, mode: 0o700 });
+  await listen(server, parts.socketPath);
+  server.on('error', ({ message }) => parts.onWorker({ kind: 'connection-trouble', worker: null, reason: message }));
+  return {
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await workers.endAll();
+      await closed;
+    },
+  };
+}
+
+class ConnectedWorkers {
+  readonly connectionParts;
+  readonly #parts: ServeParts;
+  readonly #connections = new Set<WorkerConnection>();
+  readonly #endings = new Set<Promise<void>>();
+  #isClosing = false;
+
+  constructor(parts: ServeParts) {
+    this.#parts = parts;
+    const onGreeted = ({ who }: WorkerConnection) => {
+      if (who?.role === 'main') parts.onWorker({ kind: 'worker-joined', worker: who.worker });
+    };
+    const onStorageTrouble = ({ message }: StorageTrouble) => parts.onWorker({ kind: 'storage-trouble', message });
+    this.connectionParts = { ...parts, onGreeted, onStorageTrouble };
+  }
+
+  add(connection: WorkerConnection): void {
+    if (this.#isClosing) connection.cut('the owner stops');
+    this.#connections.add(connection);
+    const ending = this.#follow(connection).finally(() => this.#endings.delete(ending));
+    this.#endings.add(ending);
+  }
+
+  async endAll(): Promise<void> {
+    this.#isClosing = true;
+    for (const connection of this.#connections) connection.cut('the owner stops');
+    await Promise.all(this.#endings);
+  }
+
+  async #follow(connection: WorkerConnection): Promise<void> {
+    const reason = await connection.ended;
+    this.#connections.delete(connection);
+    const { who, saidBye, unfinished } = connection;
+    if (who?.role !== 'main') {
+      const isTrouble = !saidBye && reason !== WITHOUT_A_WORD && !this.#isClosing;
+      if (isTrouble) this.#parts.onWorker({ kind: 'connection-trouble', worker: who?.worker ?? null, reason });
+      return;
+    }
+    const abandoned = saidBye || this.#isClosing || this.#isConnected(who.worker) ? 0 : await this.#abandon(who.worker);
+    this.#parts.onWorker({ kind: 'worker-left', worker: who.worker, reason, abandoned });
+    await this.#parts.queue.giveBack(unfinished);
+  }
+
+  /** A worker that lost its connection and came back at once is not dead. */
+  #isConnected(worker: string): boolean {
+    return [...this.#connections].some(({ who }) => who?.role === 'main' && who.worker === worker);
+  }
+
+  /** A ledger that cannot write now will see the leases run out later. */
+  async #abandon(worker: string): Promise<number> {
+    try {
+      return await this.#parts.ledger.abandon(worker, this.#parts.clock.now());
+    } catch (error) {
+      const reason = `its leases run out by themselves: ${error instanceof Error ? error.message : String(error)}`;
+      this.#parts.onWorker({ kind: 'connection-trouble', worker, reason });
+      return 0;
+    }
+  }
+}
+
+async function listen(server: Server, path: string): Promise<void> {
+  try {
+    await listenOnce(server, path);
+  } catch (error) {
+    if (codeOf(error) !== 'EADDRINUSE') throw error;
+    await removeLeftOver(path);
+    await listenOnce(server, path);
+  }
+}
+
+async function listenOnce(server: Server, path: string): Promise<void> {
+  const listening = once(server, 'listening');
+  // The socket is made by `listen` itself, before it returns, and must never be open to others.
+  const before = process.umask(0o177);
+  try {
+    server.listen(path);
+  } finally {
+    process.umask(before);
+  }
+  await listening;
+  chmodSync(path, 0o600);
+}
+
+async function removeLeftOver(path: string): Promise<void> {
+  if (!lstatSync(path).isSocket()) throw new Error(`${path} is in the way, and is not a socket`);
+  if (await isAnswered(path)) throw new Error(`another process serves workers on ${path}`);
+  unlinkSync(path);
+}
+
+/** Only a refusal means that nobody is there; an owner that is too busy to answer is one all the same. */
+function isAnswered(path: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = createConnection(path);
+  socket.once('connect', () => resolve(true));
+  socket.once('error', (error) => resolve(codeOf(error) !== 'ECONNREFUSED' && codeOf(error) !== 'ENOENT'));
+  return promise.finally(() => socket.destroy());
+}

@@ -1,0 +1,277 @@
+import type { Socket } from 'node:net';
+import type { Clock } from '../../../ports/clock.ts';
+import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerLeases } from '../../../ports/ledger.ts';
+import { StorageTrouble } from '../../../ports/storage-trouble.ts';
+import type { Delivery, WorkerQueue } from '../../../ports/work-queue.ts';
+import type { Taken } from '../../../ports/work-source.ts';
+import {
+  BadCall,
+  lane,
+  name,
+  names,
+  pauseReport,
+  refs,
+  releaseCause,
+  room,
+  settleParts,
+  time,
+  whole,
+} from './call-arguments.ts';
+import { FrameReader, ProtocolError } from './frame.ts';
+import { Outbox } from './outbox.ts';
+import {
+  entriesOf,
+  HELLO_MS,
+  helloSchema,
+  METHODS,
+  type Method,
+  PROTOCOL_VERSION,
+  type Role,
+  sendableError,
+} from './protocol.ts';
+import { RemoteRoom } from './remote-room.ts';
+
+/** Nobody has this many calls open at once; beyond it we do not read on, and the worker has to wait. */
+const MAX_OPEN_CALLS = 20_000;
+
+/** How a process ends that was killed; nothing is wrong with the connection. */
+export const WITHOUT_A_WORD = 'it closed without a word';
+
+export interface ConnectionParts {
+  readonly ledger: WorkerLeases;
+  readonly queue: WorkerQueue;
+  readonly hostPauses: WorkerHostPauses;
+  readonly clock: Clock;
+  readonly onGreeted: (connection: WorkerConnection) => void;
+  readonly onStorageTrouble: (trouble: StorageTrouble) => void;
+}
+
+/**
+ * The owner's end of one connection. It is
+ *
+ *   greeting   until the other side has said who it is
+ *   serving    calls come in, replies go out
+ *   ended      the socket is closed; calls that are under way come to their end, and then `ended` resolves
+ *
+ * Whatever the other side sends or fails to send, it can end only its own connection.
+ */
+export class WorkerConnection {
+  /** Why it ended, once nothing of it is under way any more. */
+  readonly ended: Promise<string>;
+  readonly #socket: Socket;
+  readonly #parts: ConnectionParts;
+  readonly #reader = new FrameReader();
+  readonly #outbox: Outbox;
+  readonly #receives = new Map<unknown, { readonly cancel: AbortController; readonly room: RemoteRoom }>();
+  readonly #receipts = new Set<string>();
+  readonly #closed = new AbortController();
+  #who: { readonly worker: string; readonly role: Role } | null = null;
+  #saidBye = false;
+  #reason: string | null = null;
+  #openCalls = 0;
+  #whenIdle: (() => void) | null = null;
+
+  constructor(socket: Socket, parts: ConnectionParts) {
+    this.#socket = socket;
+    this.#parts = parts;
+    this.#outbox = new Outbox(socket, 'replies');
+    this.ended = this.#end();
+    socket.on('data', (piece: Buffer) => this.#read(piece));
+    socket.on('drain', () => this.#readOn());
+    void parts.clock.sleep(HELLO_MS, this.#closed.signal).then(() => {
+      if (this.#who === null) this.cut('nobody said hello');
+    });
+  }
+
+  get who(): { readonly worker: string; readonly role: Role } | null {
+    return this.#who;
+  }
+
+  /** Whether the worker said that it holds nothing any more. */
+  get saidBye(): boolean {
+    return this.#saidBye;
+  }
+
+  /** Deliveries that it received and neither acknowledged nor gave back. */
+  get unfinished(): readonly string[] {
+    return [...this.#receipts];
+  }
+
+  cut(reason: string): void {
+    this.#reason ??= reason;
+    this.#socket.destroy();
+  }
+
+  async #end(): Promise<string> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#socket.on('error', (error) => this.cut(error.message));
+    this.#socket.on('close', () => resolve());
+    await promise;
+    this.#closed.abort();
+    for (const { cancel } of this.#receives.values()) cancel.abort();
+    if (this.#openCalls > 0) await new Promise<void>((idle) => (this.#whenIdle = idle));
+    if (this.#reader.isInsideFrame) this.#reason ??= 'it ended in the middle of a frame';
+    return this.#reason ?? (this.#saidBye ? 'bye' : WITHOUT_A_WORD);
+  }
+
+  #read(piece: Buffer): void {
+    try {
+      for (const message of this.#reader.read(piece)) this.#hear(message);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.cut(error.message);
+    }
+    if (this.#outbox.isBlocked || this.#openCalls > MAX_OPEN_CALLS) this.#socket.pause();
+  }
+
+  #readOn(): void {
+    if (!this.#outbox.isBlocked && this.#openCalls <= MAX_OPEN_CALLS) this.#socket.resume();
+  }
+
+  #hear(message: unknown): void {
+    // Refused, cut off, or gone by its own wish: whatever it said after that is not heard.
+    if (!this.#socket.writable) return;
+    if (this.#who === null) {
+      this.#greet(message);
+      return;
+    }
+    const calls = entriesOf(message, 'calls');
+    if (calls !== null) {
+      for (const [id, method, ...args] of calls) this.#hearCall(id as number, method, args);
+      return;
+    }
+    if (!Array.isArray(message) || message[0] !== 'bye') throw new ProtocolError('neither calls nor bye');
+    this.#saidBye = true;
+    this.#socket.end();
+  }
+
+  #greet(message: unknown): void {
+    const hello = helloSchema.safeParse(message);
+    if (!hello.success) throw new ProtocolError('it did not begin with hello');
+    const { protocol, worker, role } = hello.data[1];
+    if (protocol !== PROTOCOL_VERSION) {
+      const reason = `this owner speaks protocol ${PROTOCOL_VERSION}, the worker ${protocol}: run the same version`;
+      this.#outbox.sendNow(['refuse', reason]);
+      this.#reason = reason;
+      this.#socket.end();
+      return;
+    }
+    this.#who = { worker, role };
+    this.#outbox.sendNow(['welcome', { protocol: PROTOCOL_VERSION }]);
+    this.#parts.onGreeted(this);
+  }
+
+  #hearCall(id: number, method: unknown, args: readonly unknown[]): void {
+    if (method === 'cancel') this.#receives.get(args[0])?.cancel.abort();
+    else if (method === 'room') this.#changeRoom(args);
+    else void this.#answer(id, method, args);
+  }
+
+  async #answer(id: number, method: unknown, args: readonly unknown[]): Promise<void> {
+    this.#openCalls += 1;
+    let entry: string;
+    try {
+      const answer = await this.#carryOut(id, method, args);
+      entry = answer === undefined ? `[${id}]` : `[${id},${JSON.stringify(answer)}]`;
+    } catch (error) {
+      if (error instanceof StorageTrouble) this.#parts.onStorageTrouble(error);
+      entry = `[${id},null,${JSON.stringify(sendableError(error))}]`;
+    }
+    if (!this.#outbox.add(entry)) {
+      this.#outbox.add(
+        `[${id},null,${JSON.stringify(sendableError(new Error('the answer is too large to be sent')))}]`,
+      );
+    }
+    this.#openCalls -= 1;
+    if (this.#openCalls === 0) this.#whenIdle?.();
+    if (this.#socket.isPaused()) this.#readOn();
+  }
+
+  async #carryOut(id: number, method: unknown, args: readonly unknown[]): Promise<unknown> {
+    const { ledger, queue, hostPauses } = this.#parts;
+    const [first, second, third] = args;
+    const who = this.#who;
+    if (who === null || !isMethod(method, who.role)) throw new BadCall(`there is no method ${String(method)}`);
+    switch (method) {
+      case 'take':
+        return this.#take(id, args, who.worker);
+      case 'receive':
+        return this.#receive(id, args);
+      case 'extend':
+        return queue.extend(names(first), time(second));
+      case 'ack':
+        return queue.ack(this.#finished(names(first)));
+      case 'giveBack':
+        return queue.giveBack(this.#finished(names(first)));
+      case 'claim':
+        return ledger.claim(refs(first), who.worker, time(second), time(third));
+      case 'workOrder':
+        return ledger.workOrder(name(first));
+      case 'begin':
+        return ledger.begin(name(first), whole(second));
+      case 'renew':
+        return ledger.renew(names(first), time(second));
+      case 'settle':
+        return ledger.settle(settleParts(first), time(second));
+      case 'release':
+        return ledger.release(name(first), releaseCause(second), time(third));
+      case 'pauseHost':
+        return hostPauses.pause(pauseReport(first), who.worker, time(second));
+      case 'hostPauses':
+        return hostPauses.inForce(time(first));
+    }
+  }
+
+  /** Claimed even if the worker is gone by now: then it is abandoned with all else that it has. */
+  async #take(id: number, args: readonly unknown[], worker: string): Promise<readonly Taken[]> {
+    const { ledger, clock } = this.#parts;
+    const deliveries = await this.#receive(id, args);
+    if (deliveries.length === 0) return [];
+    const now = clock.now();
+    const refs = deliveries.map(({ ref }) => ref);
+    const answers = await ledger.claim(refs, worker, now + time(args[2]), now);
+    return deliveries.flatMap((delivery, index) => {
+      const answer = answers[index];
+      return answer === undefined ? [] : [{ delivery, answer }];
+    });
+  }
+
+  async #receive(id: number, [where, what, hideMs]: readonly unknown[]): Promise<readonly Delivery[]> {
+    const cancel = new AbortController();
+    if (this.#closed.signal.aborted) cancel.abort();
+    const theirs = new RemoteRoom(room(what));
+    this.#receives.set(id, { cancel, room: theirs });
+    try {
+      const deliveries = await this.#parts.queue.receive(lane(where), theirs, time(hideMs), cancel.signal);
+      for (const { receipt } of deliveries) this.#receipts.add(receipt);
+      return deliveries;
+    } finally {
+      this.#receives.delete(id);
+    }
+  }
+
+  /** For a call that was answered meanwhile it comes too late, and the next call says it. */
+  #changeRoom([id, what]: readonly unknown[]): void {
+    try {
+      this.#receives.get(id)?.room.change(room(what));
+    } catch (error) {
+      if (!(error instanceof BadCall)) throw error;
+      this.cut(error.message);
+    }
+  }
+
+  #finished(receipts: readonly string[]): readonly string[] {
+    for (const receipt of receipts) this.#receipts.delete(receipt);
+    return receipts;
+  }
+}
+
+const ALLOWED: Readonly<Record<Role, ReadonlySet<unknown>>> = {
+  main: new Set(METHODS.main),
+  heartbeat: new Set(METHODS.heartbeat),
+};
+
+function isMethod(method: unknown, role: Role): method is Method {
+  return ALLOWED[role].has(method);
+}

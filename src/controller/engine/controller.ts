@@ -1,0 +1,266 @@
+import type { Digest } from '../../domain/artifact.ts';
+import { needsManifest } from '../../domain/job.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Faults } from '../../ports/faults.ts';
+import type { Leadership } from '../../ports/leadership.ts';
+import type { Ledger, LedgerChange } from '../../ports/ledger.ts';
+import type { ResultStore } from '../../ports/result-store.ts';
+import type { DeadLetters, WorkQueue } from '../../ports/work-queue.ts';
+import { DeadLetterDrain } from './dead-letters.ts';
+import type { EventStream } from './events.ts';
+import { Finisher } from './finisher.ts';
+import { ItemManifests } from './item-manifests.ts';
+import { Loop } from './loop.ts';
+import { Reaper } from './reaper.ts';
+import { Remover } from './remover.ts';
+import { Scheduler } from './scheduler.ts';
+import { StorageGuard } from './storage-guard.ts';
+
+/**
+ * The controller's background work in one place: it leads or follows, and while it leads, changes in the ledger wake
+ * the scheduler and the finisher at once, and slow loops look again in case a hint was lost.
+ */
+export class Controller {
+  readonly events: EventStream;
+  readonly #parts: ControllerParts;
+  readonly #scheduler: Scheduler;
+  readonly #reaper: Reaper;
+  readonly #finisher: Finisher;
+  readonly #remover: Remover;
+  readonly #itemManifests: ItemManifests;
+  readonly #guard: StorageGuard;
+  readonly #loops: {
+    scheduler: Loop;
+    reaper: Loop;
+    finisher: Loop;
+    remover: Loop;
+    guard: Loop;
+    leader: Loop;
+    deadLetters?: Loop;
+  };
+  readonly #stop = new AbortController();
+  /** Cancelled jobs that a worker is still at: their manifest is due when it ends. */
+  readonly #ending = new Set<string>();
+  #isLeading = false;
+  /** By `elapsed()`: a leader that cannot renew its lead must take it for lost when its time is over. */
+  #leadsUntil = 0;
+  /** Counts the times that this one began to lead: in between, another may have led. */
+  #term = 0;
+  /** By `elapsed()`: before that, what a former leader sent to the result store may still arrive. */
+  #storeIsOursAt = 0;
+  /** By `elapsed()`: then no former leader can pause jobs for its storage any more. */
+  #proveStorageAt = Number.POSITIVE_INFINITY;
+  #isStorageProven = false;
+  #running: Promise<void> | null = null;
+
+  constructor(parts: ControllerParts) {
+    const { clock, settings } = parts;
+    this.#parts = parts;
+    this.events = parts.events;
+    const isLeading = () => this.#isLeading && clock.elapsed() < this.#leadsUntil;
+    const mayWork = () => isLeading() && this.#guard.isWell() && !this.#stop.signal.aborted;
+    const ownsStore = () => clock.elapsed() >= this.#storeIsOursAt;
+    const onError = (where: string, error: unknown) => this.#onError(where, error);
+    const shared = { ...parts, mayWork, onError };
+    this.#scheduler = new Scheduler({ ...shared, itemsPerBatch: settings.itemsPerBatch });
+    this.#reaper = new Reaper({ ...shared, leaseMs: settings.leaseMs, lostAfterMs: settings.lostAfterMs });
+    const mayWrite = () => mayWork() && ownsStore();
+    this.#itemManifests = new ItemManifests({ ...shared, mayWork: mayWrite, byDefault: settings.itemManifests });
+    this.#finisher = new Finisher({ ...shared, mayWork: mayWrite, itemManifests: this.#itemManifests });
+    // Also while the storage is in trouble: a full disk has room again when something was deleted.
+    this.#remover = new Remover({
+      ...shared,
+      leadTerm: () => (isLeading() && ownsStore() && !this.#stop.signal.aborted ? this.#term : null),
+      whenWritten: async (jobId) => {
+        await this.#finisher.whenDone(jobId);
+        await this.#itemManifests.whenIdle();
+      },
+      again: () => this.#loops.remover.poke(),
+    });
+    this.#guard = new StorageGuard({
+      ...shared,
+      isLeading,
+      onTrouble: () => this.#loops.guard.poke(),
+      onRecovery: () => {
+        this.#reaper.giveGrace();
+        this.#wakeAll();
+      },
+    });
+    const loop = (name: string, everyMs: number, runOnce: () => Promise<unknown>) =>
+      new Loop({ clock, everyMs, runOnce, onError: (error) => onError(name, error) });
+    this.#loops = {
+      leader: loop('leader', settings.leadMs / 3, () => this.#keepLead()),
+      scheduler: loop('scheduler', settings.pollMs, () => this.#scheduler.runOnce()),
+      reaper: loop('reaper', settings.reapMs, () => this.#reaper.runOnce()),
+      finisher: loop('finisher', settings.pollMs, () => this.#finisher.runOnce()),
+      remover: loop('remover', settings.pollMs, () => this.#remover.runOnce()),
+      guard: loop('storage', settings.probeMs, () => this.#guardOnce()),
+    };
+    if (parts.deadLetters !== undefined) {
+      const drain = new DeadLetterDrain({ ...shared, deadLetters: parts.deadLetters });
+      this.#loops.deadLetters = loop('dead letters', DRAIN_EVERY_REAPS * settings.reapMs, () => drain.runOnce());
+    }
+  }
+
+  start(): void {
+    if (this.#running) throw new Error('the controller runs already');
+    this.#running = this.#run();
+  }
+
+  /** Waits for what is under way, and gives the lead up. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** Whether this one schedules, reaps and finishes; and null, or what is wrong with the storage. */
+  standing(): { readonly isLeading: boolean; readonly storageProblem: string | null } {
+    const isLeading = this.#isLeading && this.#parts.clock.elapsed() < this.#leadsUntil;
+    return { isLeading, storageProblem: this.#guard.problem };
+  }
+
+  /** A worker is known to be lost: its leases are due now. */
+  workerLost(): void {
+    this.#loops.reaper.poke();
+  }
+
+  /** Somebody else could not write. */
+  storageTrouble(message: string): void {
+    this.#guard.reportMessage(message);
+  }
+
+  async #run(): Promise<void> {
+    const { ledger, leadership, holder } = this.#parts;
+    const unsubscribe = ledger.subscribe((change) => this.#onChange(change));
+    await Promise.all(Object.values(this.#loops).map((loop) => loop.run(this.#stop.signal)));
+    await this.#scheduler.stop();
+    await this.#remover.stop();
+    unsubscribe();
+    await this.#itemManifests.stop();
+    await leadership.resign(holder).catch((error: unknown) => this.#onError('resign', error));
+  }
+
+  #onChange(change: LedgerChange): void {
+    this.events.publish(change);
+    switch (change.kind) {
+      case 'job':
+        this.#scheduler.poke(change.job.jobId);
+        if (change.job.removing) this.#loops.remover.poke();
+        if (change.job.reason?.code === 'storage' && this.#guard.isWell()) this.#proveStorage();
+        if (needsManifest(change.job) || change.job.recovering) this.#loops.finisher.poke();
+        else if (change.job.status === 'cancelled') this.#ending.add(change.job.jobId);
+        return;
+      case 'settled':
+      case 'returned':
+        if (change.kind === 'settled') this.#itemManifests.heard(change);
+        this.#scheduler.poke(change.jobId);
+        if (this.#ending.delete(change.jobId)) this.#checkEnding(change.jobId);
+        if (change.kind === 'returned' && change.because === 'storage') {
+          this.#guard.reportMessage('a worker could not store its results');
+        }
+        return;
+      case 'dispatched':
+      case 'claimed':
+      case 'fenced':
+    }
+  }
+
+  /** A former leader whose write came late has paused the job: the storage is well here, and nobody else would resume it. */
+  #proveStorage(): void {
+    this.#isStorageProven = false;
+    this.#loops.guard.poke();
+  }
+
+  #checkEnding(jobId: string): void {
+    const look = async () => {
+      const job = await this.#parts.ledger.job(jobId);
+      if (job === null) return;
+      if (needsManifest(job)) this.#loops.finisher.poke();
+      else if (job.status === 'cancelled' && job.manifest === null) this.#ending.add(jobId);
+    };
+    look().catch((error: unknown) => this.#onError('ending', error));
+  }
+
+  async #keepLead(): Promise<void> {
+    const { leadership, holder, clock, settings } = this.#parts;
+    const askedAt = clock.elapsed();
+    const now = clock.now();
+    const hasLed = this.#isLeading && askedAt < this.#leadsUntil;
+    const leads = await leadership.lead(holder, now + settings.leadMs, now);
+    if (leads) this.#leadsUntil = askedAt + settings.leadMs;
+    const isLeading = leads !== false;
+    if (isLeading !== this.#isLeading) this.events.publish({ kind: isLeading ? 'leading' : 'following', holder });
+    this.#isLeading = isLeading;
+    if (!isLeading || hasLed) return;
+    this.#term += 1;
+    // The other may take itself for the leader until its own time is over, whatever the clocks say.
+    if (leads === 'overtook') this.#proveStorageAt = this.#storeIsOursAt = askedAt + settings.handoverMs;
+    // Another controller may have led meanwhile and left jobs paused; and after a lapse of our own lead, pokes were
+    // refused while it lasted. Every job is looked at now, not at the next poll.
+    this.#isStorageProven = false;
+    this.#wakeAll();
+  }
+
+  async #guardOnce(): Promise<void> {
+    // A leader probes at its start, for jobs that an earlier one left paused, and again when that one can no longer have
+    // paused any: the news of its last write may be lost. Otherwise only while there is trouble.
+    if (this.#isLeading && this.#parts.clock.elapsed() >= this.#proveStorageAt) {
+      this.#proveStorageAt = Number.POSITIVE_INFINITY;
+      this.#isStorageProven = false;
+    }
+    if (this.#guard.isWell() && (this.#isStorageProven || !this.#isLeading)) return;
+    this.#isStorageProven = await this.#guard.runOnce();
+  }
+
+  #wakeAll(): void {
+    this.#loops.guard.poke();
+    this.#loops.scheduler.poke();
+    this.#loops.finisher.poke();
+    this.#loops.remover.poke();
+    this.#loops.reaper.poke();
+    this.#loops.deadLetters?.poke();
+  }
+
+  #onError(where: string, error: unknown): void {
+    if (this.#guard.report(error)) return;
+    this.events.publish({ kind: 'engine-error', where, error });
+  }
+}
+
+/** They are rare, each look is a request, and what it finds waits for the reaper anyway. */
+const DRAIN_EVERY_REAPS = 4;
+
+export interface ControllerSettings {
+  readonly leaseMs: number;
+  readonly lostAfterMs: number;
+  readonly leadMs: number;
+  /**
+   * After a leader took over from one that may be alive: until then that one may take itself for the leader (`leadMs`),
+   * and what it sent to the result store last may arrive. Zero where a leader that is gone is known to be dead.
+   */
+  readonly handoverMs: number;
+  readonly reapMs: number;
+  readonly pollMs: number;
+  readonly probeMs: number;
+  readonly itemsPerBatch: number;
+  /** Whether each item gets a manifest of its own where the policy of its job does not say. */
+  readonly itemManifests: boolean;
+}
+
+export interface ControllerParts {
+  readonly holder: string;
+  readonly ledger: Ledger;
+  readonly leadership: Leadership;
+  readonly queue: WorkQueue;
+  /** Only of a queue that sets messages aside. */
+  readonly deadLetters?: DeadLetters;
+  readonly store: ResultStore;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly events: EventStream;
+  readonly digest: Digest;
+  /** See StorageGuard. */
+  readonly probe: () => Promise<void>;
+  readonly makeRoom: () => Promise<void>;
+  readonly settings: ControllerSettings;
+}

@@ -1,0 +1,183 @@
+import { type Digest, jobPrefix } from '../../domain/artifact.ts';
+import { isFinal } from '../../domain/item.ts';
+import { type JobEvent, type JobRecord, needsManifest } from '../../domain/job.ts';
+import { jobMetadata, type PartHash } from '../../domain/job-metadata.ts';
+import { isFinishing } from '../../domain/job-round.ts';
+import {
+  addPage,
+  EMPTY_MANIFEST,
+  lastParts,
+  type ManifestFold,
+  type ManifestPart,
+  partName,
+  renderPart,
+  versionCounts,
+} from '../../domain/manifest.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Faults } from '../../ports/faults.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { ResultStore } from '../../ports/result-store.ts';
+import { currentItems } from '../results/current-items.ts';
+import type { EventStream } from './events.ts';
+import type { ItemManifests } from './item-manifests.ts';
+import { recoverItems } from './recover-items.ts';
+
+/**
+ * Writes the index of a finished job's results: parts as the items stream by, then the metadata that names them, then
+ * one conditional write in the ledger, by which the job is completed: until then it reads as in progress. It may die anywhere and be done again, also by two controllers at once: the same
+ * items and policy give the same bytes. A retry that reopens the job meanwhile, or data that are replaced, make the round
+ * another one, and a new policy the revision: then this index is void.
+ */
+export class Finisher {
+  readonly #parts: FinisherParts;
+  readonly #busy = new Map<string, Promise<unknown>>();
+
+  constructor(parts: FinisherParts) {
+    this.#parts = parts;
+  }
+
+  /** Finishes every job that awaits it; answers how many manifests were written. */
+  async runOnce(): Promise<number> {
+    let written = 0;
+    let after: string | null = null;
+    do {
+      if (!this.#parts.mayWork()) return written;
+      const page = await this.#parts.ledger.activeJobs({ after, limit: 100 });
+      for (const job of page.entries) {
+        const ready = job.recovering ? await this.#recovered(job) : job;
+        if (ready !== null && needsManifest(ready) && (await this.finish(ready))) written += 1;
+      }
+      after = page.next;
+    } while (after !== null);
+    return written;
+  }
+
+  /** False if it was not to be done after all: begun already, reopened, read amiss, or we are to stop. */
+  async finish(job: JobRecord): Promise<boolean> {
+    if (this.#busy.has(job.jobId)) return false;
+    const writing = this.#writeManifest(job);
+    this.#busy.set(job.jobId, writing);
+    try {
+      return await writing;
+    } finally {
+      this.#busy.delete(job.jobId);
+    }
+  }
+
+  /** Resolves when nothing is being written for the job; for a job that is being deleted, nothing new begins after that. */
+  async whenDone(jobId: string): Promise<void> {
+    await this.#busy.get(jobId)?.catch(() => {});
+  }
+
+  /** Failed items that can be read become successes first, because the index tells of final items only. */
+  async #recovered(job: JobRecord): Promise<JobRecord | null> {
+    await recoverItems(this.#parts, job);
+    return await this.#parts.ledger.job(job.jobId);
+  }
+
+  async #writeManifest(job: JobRecord): Promise<boolean> {
+    const { ledger, faults, clock, events } = this.#parts;
+    await faults.at('after-finish-before-manifest');
+    const items = currentItems(ledger, job);
+    const hashes: PartHash[] = [];
+    let fold = EMPTY_MANIFEST;
+    let after: string | null = null;
+    do {
+      const page = await items.items(job.jobId, { status: null, errorType: null }, { after, limit: PAGE });
+      // Asked after the page was read: a job that is still over in this round was so when we read.
+      if (!(await this.#isOurs(job))) return false;
+      const unfinished = page.entries.find(({ status }) => !isFinal(status));
+      if (unfinished !== undefined) return this.#readAmiss(job, `${unfinished.itemId} is ${unfinished.status}`);
+      // What was missed of them, before the job reads as completed.
+      if (!(await this.#parts.itemManifests.fill(job, page.entries))) return false;
+      const added = addPage(fold, page.entries);
+      fold = added.fold;
+      if (!(await this.#putParts(job, added.parts, hashes))) return false;
+      after = page.next;
+      // Reading and writing are over at once on one machine: whoever else waits would wait for the whole manifest.
+      await clock.turn();
+    } while (after !== null);
+
+    if (!addsUp(job, fold)) return this.#readAmiss(job, `its items add up to ${JSON.stringify(fold.seen)}`);
+    const last = lastParts(fold);
+    if (!(await this.#putParts(job, last.parts, hashes)) || !(await this.#isOurs(job))) return false;
+
+    const metadata = jobMetadata(job, last.fold, hashes);
+    const stored = await this.#putJson(job, 'job_metadata.json', `${JSON.stringify(metadata, null, 2)}\n`);
+    await faults.at('after-manifest-before-record');
+    const scraperVersions = versionCounts(last.fold, job.scraperVersion).map(([version]) => version);
+    const written = { metadataSha256: stored.sha256, writtenAt: clock.now() };
+    const manifest = { parts: last.fold.parts, scraperVersions, ...written };
+    const { round, policyRevision, incarnation } = job;
+    const kind = isFinishing(job) ? 'complete' : 'manifest';
+    const event: JobEvent = { kind, round, policyRevision, incarnation, manifest };
+    const answer = await ledger.changeJob(job.jobId, event, clock.now());
+    if (answer === 'missing' || 'refused' in answer) return false;
+    events.publish({ kind: 'manifest-written', jobId: job.jobId, parts: hashes.length });
+    return true;
+  }
+
+  /**
+   * A ledger that is many rows may be read in the middle of a write, and a page miss what was just recorded. Such an
+   * index must never count, and must not keep other jobs from theirs: the next round reads again.
+   */
+  #readAmiss({ jobId, counts }: JobRecord, found: string): false {
+    const error = new Error(`manifest of job ${jobId}: ${found}, its counters say ${JSON.stringify(counts)}`);
+    this.#parts.events.publish({ kind: 'engine-error', where: 'finisher', error });
+    return false;
+  }
+
+  /**
+   * Whether this index is still wanted, and we are the one to write it. Asked before each write, because all rounds lie
+   * under the same keys: a former leader that wakes up late must not put an old index in the place of a newer one. What
+   * it had sent before it fell asleep may still arrive then; so a leader that overtook another does not write at all
+   * before that is over (`handoverMs` of the controller), and an index that is recorded is not written over.
+   */
+  async #isOurs(job: JobRecord): Promise<boolean> {
+    const current = await this.#parts.ledger.job(job.jobId);
+    if (current === null || !needsManifest(current) || !this.#parts.mayWork()) return false;
+    if (current.incarnation !== job.incarnation) return false;
+    return current.round === job.round && current.policyRevision === job.policyRevision;
+  }
+
+  async #putParts(job: JobRecord, parts: readonly ManifestPart[], hashes: PartHash[]): Promise<boolean> {
+    for (const part of parts) {
+      await this.#parts.faults.at('between-manifest-parts');
+      if (!(await this.#isOurs(job))) return false;
+      const name = partName(part.list, part.number);
+      const { sha256 } = await this.#putJson(job, name, renderPart(job.jobId, part));
+      hashes.push({ list: part.list, part: part.number, items: part.entries.length, sha256 });
+    }
+    return true;
+  }
+
+  #putJson(job: JobRecord, name: string, text: string) {
+    const { store, digest } = this.#parts;
+    const key = jobPrefix(job.jobId, digest) + name;
+    return store.put(key, new TextEncoder().encode(text), {
+      contentType: 'application/json',
+      encoding: 'identity',
+      ifTaken: 'replace',
+    });
+  }
+}
+
+/** Also where a re-extraction replaced the data: how the items ended is always the job's own. */
+function addsUp({ counts }: JobRecord, { seen }: ManifestFold): boolean {
+  const isAlike = (['success', 'failed', 'skipped', 'cancelled'] as const).every((end) => seen[end] === counts[end]);
+  return isAlike && seen.success + seen.failed + seen.skipped + seen.cancelled === counts.total;
+}
+
+/** A few milliseconds' worth. */
+const PAGE = 250;
+
+export interface FinisherParts {
+  readonly ledger: Ledger;
+  readonly store: ResultStore;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly events: EventStream;
+  readonly digest: Digest;
+  readonly itemManifests: Pick<ItemManifests, 'fill'>;
+  readonly mayWork: () => boolean;
+}

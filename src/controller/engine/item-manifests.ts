@@ -1,0 +1,189 @@
+import { type Digest, jobPrefix } from '../../domain/artifact.ts';
+import type { ItemRecord } from '../../domain/item.ts';
+import { isManifestOf, itemManifest, itemManifestNames } from '../../domain/item-manifest.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ledger, LedgerChange } from '../../ports/ledger.ts';
+import { KeyTaken, type ResultStore } from '../../ports/result-store.ts';
+import { currentItems } from '../results/current-items.ts';
+import { WrittenAttempts } from './written-attempts.ts';
+
+/**
+ * Writes `manifests/items/{item_id}.json` as items end. Only the controller that leads writes them, one batch after
+ * another, and from what the ledger has recorded: so they never claim what it does not know, a worker that comes late has
+ * no way to them, and what is read later is written later. A settled item is a hint; hints may be lost, and a process may
+ * die between the record and the file. The finisher hands every item to `fill` before the job is completed, and what was
+ * not written by then is.
+ */
+export class ItemManifests {
+  readonly #parts: ItemManifestsParts;
+  readonly #written = new WrittenAttempts();
+  /** Places of items that were settled and are not written yet, by job. */
+  readonly #hints = new Map<string, Set<number>>();
+  #draining: Promise<void> | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: ItemManifestsParts) {
+    this.#parts = parts;
+  }
+
+  /** Items were settled: they are written soon. */
+  heard({ jobId, items }: Extract<LedgerChange, { kind: 'settled' }>): void {
+    if (!this.#parts.mayWork()) return;
+    const hints = this.#hints.get(jobId) ?? new Set();
+    this.#hints.set(jobId, hints);
+    for (const { seq } of items) if (hints.size < MAX_HINTS) hints.add(seq);
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = null;
+    });
+  }
+
+  /** Writes what is missing of these items of a job that is over. False if we are to stop. */
+  async fill(job: JobRecord, items: readonly ItemRecord[]): Promise<boolean> {
+    if (!this.#areWanted(job)) return true;
+    for (let at = 0; at < items.length; at += BATCH) {
+      if (!(await this.#next(() => this.#write(job, items.slice(at, at + BATCH))))) return false;
+    }
+    return true;
+  }
+
+  /** Waits for what is under way. */
+  async stop(): Promise<void> {
+    await this.#draining;
+  }
+
+  /** Resolves when what has begun is written. A batch that begins later sees what the ledger says of its job then. */
+  async whenIdle(): Promise<void> {
+    await this.#last;
+  }
+
+  async #drain(): Promise<void> {
+    const { clock, mayWork, onError } = this.#parts;
+    // Those that are settled at the same moment come in the same batch.
+    await clock.turn();
+    for (;;) {
+      const [first] = this.#hints;
+      if (first === undefined) return;
+      const [jobId, hints] = first;
+      this.#hints.delete(jobId);
+      try {
+        if (mayWork()) await this.#next(() => this.#writeHinted(jobId, hints));
+      } catch (error) {
+        onError('item manifests', error);
+      }
+      // Every job has its turn, and whatever else waits for this process.
+      if (hints.size > 0 && mayWork()) this.#hints.set(jobId, hints.union(this.#hints.get(jobId) ?? new Set()));
+      await clock.turn();
+    }
+  }
+
+  /** A batch of them, which is taken out of `hints` whatever becomes of it. */
+  async #writeHinted(jobId: string, hints: Set<number>): Promise<void> {
+    const { ledger } = this.#parts;
+    const seqs = [...hints].sort((one, other) => one - other).slice(0, BATCH);
+    for (const seq of seqs) hints.delete(seq);
+    const job = await ledger.job(jobId);
+    if (job === null || job.removing || !this.#areWanted(job)) {
+      hints.clear();
+      return;
+    }
+    const items: ItemRecord[] = [];
+    for (const { first, length } of runsOf(seqs)) {
+      const found = await currentItems(ledger, job).itemsAt(jobId, first, length);
+      items.push(...found.filter(({ seq }) => seqs.includes(seq)));
+    }
+    await this.#write(job, items);
+  }
+
+  /** By policy; unless it says, as is usual where the results are kept. */
+  #areWanted({ policy }: JobRecord): boolean {
+    return policy.results.item_manifests ?? this.#parts.byDefault;
+  }
+
+  /** Unless it is asked for, no file tells that there are no files: a new one costs more than all else of such an item. */
+  #isWanted({ policy }: JobRecord, { status, artifacts }: ItemRecord): boolean {
+    return policy.results.item_manifests === true || status !== 'success' || artifacts.length > 0;
+  }
+
+  async #write(job: JobRecord, items: readonly ItemRecord[]): Promise<boolean> {
+    const written = this.#written.of(job);
+    const due = items.flatMap((item) => {
+      const manifest = this.#isWanted(job, item) ? itemManifest(item) : null;
+      return manifest === null || written.has(item.seq, manifest.attempt) ? [] : [{ item, ...manifest }];
+    });
+    // Asked last: a file that is written after the others are removed would stay for the next job of that id.
+    if (due.length === 0 || !(await this.#isThere(job))) return due.length === 0;
+    const ends = await Promise.all(
+      due.map(async ({ item, attempt, text }) => {
+        if (!(await this.#place(job, item.itemId, text))) return false;
+        written.add(item.seq, attempt);
+        return true;
+      }),
+    );
+    return ends.every(Boolean);
+  }
+
+  async #isThere({ jobId, incarnation }: JobRecord): Promise<boolean> {
+    const current = await this.#parts.ledger.job(jobId);
+    return current !== null && !current.removing && current.incarnation === incarnation;
+  }
+
+  /**
+   * The first bytes under a name stay unless they are this item's own: so that of two ids which are one name on this disk
+   * neither overwrites the other's file, whoever writes first. False if we are to stop.
+   */
+  async #place({ jobId }: JobRecord, itemId: string, text: string): Promise<boolean> {
+    const { store, digest, mayWork } = this.#parts;
+    const [plain, apart] = itemManifestNames(itemId, digest).map((name) => jobPrefix(jobId, digest) + name);
+    const body = new TextEncoder().encode(text);
+    const put = async (key: string, ifTaken: 'keep' | 'replace') => {
+      if (!mayWork()) return false;
+      await store.put(key, body, { contentType: 'application/json', encoding: 'identity', ifTaken });
+      return true;
+    };
+    if (plain === undefined || apart === undefined) return false;
+    try {
+      return await put(plain, 'keep');
+    } catch (error) {
+      if (!(error instanceof KeyTaken)) throw error;
+    }
+    const there = await store.get(plain);
+    const isOurs = there === null || isManifestOf(new TextDecoder().decode(there), itemId);
+    return await put(isOurs ? plain : apart, 'replace');
+  }
+
+  /** One batch after another, so that what was read later is written later. */
+  #next<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+}
+
+/** Enough to keep a bucket busy; on a disk some ten milliseconds. */
+const BATCH = 32;
+
+/** Of one job. Beyond that it is cheaper to wait for the finisher, who reads all items anyway. */
+const MAX_HINTS = 10_000;
+
+/** Places close to each other are read together. */
+function runsOf(seqs: readonly number[]): readonly { readonly first: number; readonly length: number }[] {
+  const runs: { first: number; length: number }[] = [];
+  for (const seq of seqs) {
+    const run = runs.at(-1);
+    if (run !== undefined && seq - run.first < 2 * BATCH) run.length = seq - run.first + 1;
+    else runs.push({ first: seq, length: 1 });
+  }
+  return runs;
+}
+
+export interface ItemManifestsParts {
+  readonly ledger: Ledger;
+  readonly store: ResultStore;
+  readonly clock: Pick<Clock, 'turn'>;
+  readonly digest: Digest;
+  /** Where a policy does not say: whether a file more per item costs nothing but room here. */
+  readonly byDefault: boolean;
+  readonly mayWork: () => boolean;
+  readonly onError: (where: string, error: unknown) => void;
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../../ports/clock.ts';
+
+/**
+ * Repeats a service's `runOnce` until `signal` aborts: every `everyMs`, and at once when it is poked. An error is handed
+ * to `onError`, and the next round comes all the same.
+ */
+export class Loop {
+  readonly #clock: Clock;
+  readonly #everyMs: number;
+  readonly #runOnce: () => Promise<unknown>;
+  readonly #onError: (error: unknown) => void;
+  #poked = false;
+  #sleeper: AbortController | null = null;
+
+  constructor(parts: {
+    clock: Clock;
+    everyMs: number;
+    runOnce: () => Promise<unknown>;
+    onError: (error: unknown) => void;
+  }) {
+    this.#clock = parts.clock;
+    this.#everyMs = parts.everyMs;
+    this.#runOnce = parts.runOnce;
+    this.#onError = parts.onError;
+  }
+
+  poke(): void {
+    this.#poked = true;
+    this.#sleeper?.abort();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const wake = () => this.poke();
+    signal.addEventListener('abort', wake, { once: true });
+    while (!signal.aborted) {
+      this.#poked = false;
+      try {
+        await this.#runOnce();
+      } catch (error) {
+        this.#onError(error);
+      }
+      if (this.#poked || signal.aborted) continue;
+      this.#sleeper = new AbortController();
+      await this.#clock.sleep(this.#everyMs, this.#sleeper.signal);
+      this.#sleeper = null;
+    }
+    signal.removeEventListener('abort', wake);
+  }
+}

@@ -1,0 +1,144 @@
+import { type Digest, jobPrefix } from '../../domain/artifact.ts';
+import { isRefusal, type JobRecord } from '../../domain/job.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { ResultStore } from '../../ports/result-store.ts';
+import { whyInUse } from '../results/job-in-use.ts';
+import type { EventStream } from './events.ts';
+
+/**
+ * Deletes the jobs that are marked for it (`removing`), results first: the id is free last of all, so that no other job
+ * of that id can meet keys of this one. In four steps, each of which may be the last of a process and is found by the next:
+ *
+ *   asked     the mark of a user. It is written before the look at who needs the job, and so is their own mark before
+ *             they look at this one: of two that meet, one at least sees the other.
+ *   for good  no other job needs it. From here on there is no way back.
+ *   clear     no key is left under the job's prefix.
+ *   gone      the ledger forgets the job, if it is still the same one, and its id is free.
+ *
+ * A worker that lost its lease before the mark may still send bytes of this job, and they may arrive when the next job of the
+ * id is at work. They do no harm: artifacts are put with `keep`, so that they never replace what is there; what they find
+ * free they take, and the worker of the next job is told that the key is taken by other bytes and never records them.
+ *
+ * Only one may be at it: a slower one would go on to remove keys of the next job of that id. So it is the leader's work, and
+ * before every step that removes keys the lead must still be the one under which the removal began. A leader that took
+ * over from one that may be alive begins when nothing of that one can be on its way any more (`handoverMs`).
+ */
+export class Remover {
+  readonly #parts: RemoverParts;
+  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #failed = new Map<string, { readonly times: number; readonly nextAt: number }>();
+  #isStopped = false;
+
+  constructor(parts: RemoverParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins with every marked job that nobody here is at; answers how many. Small ones do not wait for large ones. */
+  async runOnce(): Promise<number> {
+    let begun = 0;
+    let after: string | null = null;
+    do {
+      if (this.#term() === null) return begun;
+      const page = await this.#parts.ledger.activeJobs({ after, limit: 100 });
+      for (const job of page.entries) if (job.removing && this.#begin(job)) begun += 1;
+      after = page.next;
+    } while (after !== null);
+    return begun;
+  }
+
+  /** Resolves when nothing is under way any more; what is left is found by the next that leads. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.whenIdle();
+  }
+
+  async whenIdle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay.values());
+  }
+
+  #term(): number | null {
+    return this.#isStopped ? null : this.#parts.leadTerm();
+  }
+
+  #begin(job: JobRecord): boolean {
+    const { incarnation } = job;
+    const nextAt = this.#failed.get(incarnation)?.nextAt ?? 0;
+    if (this.#underWay.size >= MOST_AT_ONCE || this.#underWay.has(incarnation)) return false;
+    if (this.#parts.clock.elapsed() < nextAt) return false;
+    const work = this.#remove(job)
+      .then(
+        () => void this.#failed.delete(incarnation),
+        (error: unknown) => this.#hasFailed(job, error),
+      )
+      .finally(() => {
+        this.#underWay.delete(incarnation);
+        this.#parts.again();
+      });
+    this.#underWay.set(incarnation, work);
+    return true;
+  }
+
+  async #remove(job: JobRecord): Promise<void> {
+    const { ledger, store, clock, digest, events } = this.#parts;
+    const { jobId, incarnation } = job;
+    const term = this.#term();
+    const mayWork = () => term !== null && this.#term() === term;
+    if (job.removing === 'asked') {
+      const isInUse = (await whyInUse(ledger, job)) !== null;
+      if (!mayWork()) return;
+      const decided = await ledger.changeJob(
+        jobId,
+        { kind: isInUse ? 'keep' : 'remove-for-good', incarnation },
+        clock.now(),
+      );
+      if (decided === 'missing' || isRefusal(decided) || isInUse) return;
+    }
+    await this.#parts.whenWritten(jobId);
+    const clear = Promise.withResolvers<void>();
+    let isClear = false;
+    const emptied = store.removeAll(jobPrefix(jobId, digest), {
+      // Bytes that are out of the way harm nobody, whoever leads.
+      mayGoOn: () => (isClear ? !this.#isStopped : mayWork()),
+      onClear: () => {
+        isClear = true;
+        clear.resolve();
+      },
+    });
+    // It is waited for at the end; if the ledger fails before, that is what is told.
+    emptied.catch(() => {});
+    await Promise.race([clear.promise, emptied]);
+    // Stopped, or somebody else leads by now and is at it.
+    if (isClear && mayWork() && (await ledger.removeJob(jobId, incarnation))) {
+      events.publish({ kind: 'job-removed', jobId });
+    }
+    await emptied;
+  }
+
+  #hasFailed({ jobId, incarnation }: JobRecord, error: unknown): void {
+    const { clock, events } = this.#parts;
+    const times = (this.#failed.get(incarnation)?.times ?? 0) + 1;
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (times - 1), LONGEST_PAUSE_MS);
+    this.#failed.set(incarnation, { times, nextAt: clock.elapsed() + pauseMs });
+    events.publish({ kind: 'engine-error', where: `removal of the job ${jobId}`, error });
+  }
+}
+
+/** Each of them keeps a connection busy for as long as it takes. */
+const MOST_AT_ONCE = 8;
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 300_000;
+
+export interface RemoverParts {
+  readonly ledger: Ledger;
+  readonly store: Pick<ResultStore, 'removeAll'>;
+  readonly clock: Clock;
+  readonly events: EventStream;
+  readonly digest: Digest;
+  /** Another number each time that we begin to lead; null while we do not, or must not touch results. */
+  readonly leadTerm: () => number | null;
+  /** Resolves when nothing that is being written for the job is on its way any more. */
+  readonly whenWritten: (jobId: string) => Promise<void>;
+  /** There may be more to do than could be begun at once. */
+  readonly again: () => void;
+}

@@ -1,0 +1,157 @@
+import type { DispatchPlan } from '../../domain/dispatch-plan.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Faults } from '../../ports/faults.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import type { BatchRef, WorkQueue } from '../../ports/work-queue.ts';
+import type { EventStream } from './events.ts';
+
+/**
+ * Sends work out. A job is looked at when something happened to it (`poke`), when its pace or cooldown says so, and now
+ * and then in case a hint was lost (`runOnce`). Looking at a job is asking the ledger to dispatch what may go out and
+ * doing what its plan says; two looks at one job never overlap, and a poke during a look means one more look after it.
+ */
+export class Scheduler {
+  readonly #parts: SchedulerParts;
+  /** Jobs being looked at; true if they were poked meanwhile. */
+  readonly #looking = new Map<string, { again: boolean; done: Promise<void> }>();
+  readonly #alarms = new Map<string, { at: number; off: AbortController }>();
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
+  }
+
+  poke(jobId: string): void {
+    if (!this.#parts.mayWork()) return;
+    const running = this.#looking.get(jobId);
+    if (running) {
+      running.again = true;
+      return;
+    }
+    const state = { again: false, done: Promise.resolve() };
+    this.#looking.set(jobId, state);
+    state.done = this.#lookWhilePoked(jobId, state);
+  }
+
+  /** Looks at every job that may need it; answers how many there were. */
+  async runOnce(): Promise<number> {
+    if (!this.#parts.mayWork()) return 0;
+    let seen = 0;
+    let after: string | null = null;
+    do {
+      const page = await this.#parts.ledger.activeJobs({ after, limit: 100 });
+      for (const job of page.entries) {
+        this.poke(job.jobId);
+        seen += 1;
+      }
+      after = page.next;
+    } while (after !== null);
+    return seen;
+  }
+
+  /** Waits for what is under way. New pokes are the caller's to stop (`mayWork`). */
+  async stop(): Promise<void> {
+    for (const { off } of this.#alarms.values()) off.abort(REPLACED);
+    this.#alarms.clear();
+    await Promise.all([...this.#looking.values()].map(({ done }) => done));
+  }
+
+  async #lookWhilePoked(jobId: string, state: { again: boolean }): Promise<void> {
+    try {
+      do {
+        state.again = false;
+        await this.#look(jobId);
+      } while (state.again && this.#parts.mayWork());
+    } catch (error) {
+      this.#parts.onError('scheduler', error);
+    } finally {
+      this.#looking.delete(jobId);
+    }
+  }
+
+  async #look(jobId: string): Promise<void> {
+    const { ledger, clock, itemsPerBatch } = this.#parts;
+    for (;;) {
+      const answer = await ledger.dispatch(jobId, itemsPerBatch, clock.now());
+      if (answer === null) return;
+      if (answer.refs.length > 0) await this.#send(answer.refs);
+      if (!(await this.#follow(jobId, answer.plan)) || !this.#parts.mayWork()) return;
+    }
+  }
+
+  /** Does what the plan says beyond the dispatch; answers whether the job is to be looked at again at once. */
+  async #follow(jobId: string, plan: DispatchPlan): Promise<boolean> {
+    const { ledger, clock } = this.#parts;
+    switch (plan.kind) {
+      case 'go':
+        this.#setAlarm(jobId, plan.allowance.wakeAt);
+        return false;
+      case 'wait':
+        this.#setAlarm(jobId, plan.until);
+        return false;
+      case 'finish':
+        await ledger.changeJob(jobId, { kind: 'finish' }, clock.now());
+        return false;
+      case 'verdict':
+        await this.#execute(jobId, plan.verdict);
+        return true;
+    }
+  }
+
+  async #execute(jobId: string, verdict: Extract<DispatchPlan, { kind: 'verdict' }>['verdict']): Promise<void> {
+    const { ledger, clock } = this.#parts;
+    switch (verdict.kind) {
+      case 'probe':
+        await ledger.changeJob(jobId, { kind: 'probe' }, clock.now());
+        return;
+      case 'close':
+        await ledger.changeJob(jobId, { kind: 'close-circuit' }, clock.now());
+        return;
+      case 'trip': {
+        const evidence = await ledger.failureGroups(jobId, 3);
+        await ledger.changeJob(jobId, { kind: 'trip', evidence }, clock.now());
+      }
+    }
+  }
+
+  /** What the queue does not take goes back at once; what is lost on the way, or here, the reaper finds. */
+  async #send(refs: readonly BatchRef[]): Promise<void> {
+    const { ledger, queue, faults, events, clock } = this.#parts;
+    await faults.at('after-dispatch-before-send');
+    const { refused } = await queue.send(refs);
+    await faults.at('after-send');
+    events.publish({ kind: 'sent', batches: refs.length - refused.length, refused: refused.length });
+    if (refused.length > 0) await ledger.recall(refused, clock.now());
+  }
+
+  #setAlarm(jobId: string, at: number | null): void {
+    const { clock } = this.#parts;
+    const current = this.#alarms.get(jobId);
+    if (current && current.at === at) return;
+    current?.off.abort(REPLACED);
+    this.#alarms.delete(jobId);
+    if (at === null) return;
+    const alarm = { at, off: new AbortController() };
+    this.#alarms.set(jobId, alarm);
+    void clock.sleep(Math.max(1, at - clock.now()), alarm.off.signal).then(() => {
+      if (alarm.off.signal.aborted) return;
+      this.#alarms.delete(jobId);
+      this.poke(jobId);
+    });
+  }
+}
+
+/** An abort without a reason makes an exception with a stack trace, which nobody reads. */
+const REPLACED = 'another alarm';
+
+export interface SchedulerParts {
+  readonly ledger: Ledger;
+  readonly queue: WorkQueue;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly events: EventStream;
+  /** How many items a batch may have: see DESIGN, Words. */
+  readonly itemsPerBatch: number;
+  /** False while another controller leads, while the storage is in trouble, and once we stop. */
+  readonly mayWork: () => boolean;
+  readonly onError: (where: string, error: unknown) => void;
+}

@@ -1,0 +1,123 @@
+import type { JobRecord } from '../../domain/job.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ledger } from '../../ports/ledger.ts';
+import { StorageTrouble } from '../../ports/storage-trouble.ts';
+import type { EventStream } from './events.ts';
+
+/**
+ * What the engine does when the disk is full or fails. It is in one of two modes:
+ *
+ *   well      everything goes on
+ *   trouble   nothing is dispatched or reaped; running jobs are paused with the reason, as far as that can still be
+ *             written; every second a small durable write is tried, and when one succeeds the jobs that were paused for
+ *             this go on
+ *
+ * Nobody's attempt is charged, and nothing that was acknowledged is touched.
+ */
+export class StorageGuard {
+  readonly #parts: StorageGuardParts;
+  #trouble: string | null = null;
+
+  constructor(parts: StorageGuardParts) {
+    this.#parts = parts;
+  }
+
+  isWell(): boolean {
+    return this.#trouble === null;
+  }
+
+  /** What is wrong; null if all is well. */
+  get problem(): string | null {
+    return this.#trouble;
+  }
+
+  /** True if the error is about storage, and is taken care of. */
+  report(error: unknown): boolean {
+    if (!(error instanceof StorageTrouble)) return false;
+    this.reportMessage(error.message);
+    return true;
+  }
+
+  reportMessage(message: string): void {
+    if (this.#trouble !== null) return;
+    this.#trouble = message;
+    this.#parts.events.publish({ kind: 'storage-trouble', message });
+    this.#parts.onTrouble();
+  }
+
+  /** Called on start, on trouble, and every second while there is some. Answers whether all is well. */
+  async runOnce(): Promise<boolean> {
+    if (this.#trouble !== null) await this.#parts.makeRoom();
+    const isWell = await this.#probe();
+    if (this.#trouble !== null && this.#parts.isLeading()) await this.#pauseRunningJobs(this.#trouble);
+    if (!isWell) return false;
+    // The trouble is over when those that were paused for it go on, not before: nobody else would resume them.
+    if (!(await this.#resumePausedJobs())) return false;
+    const wasTroubled = this.#trouble !== null;
+    this.#trouble = null;
+    if (wasTroubled) {
+      this.#parts.events.publish({ kind: 'storage-recovered' });
+      this.#parts.onRecovery();
+    }
+    return true;
+  }
+
+  async #probe(): Promise<boolean> {
+    try {
+      await this.#parts.probe();
+      return true;
+    } catch (error) {
+      // What the probe meets says more than a worker's report that something failed, and is what jobs are paused for.
+      if (this.#trouble !== null && error instanceof StorageTrouble) this.#trouble = error.message;
+      if (this.report(error) || this.#trouble !== null) return false;
+      throw error;
+    }
+  }
+
+  async #pauseRunningJobs(message: string): Promise<void> {
+    const reason = { code: 'storage', message, evidence: [] } as const;
+    await this.#forEachJob('in_progress', async ({ jobId }) => {
+      await this.#parts.ledger.changeJob(jobId, { kind: 'pause', reason }, this.#parts.clock.now());
+    });
+  }
+
+  #resumePausedJobs(): Promise<boolean> {
+    return this.#forEachJob('paused', async ({ jobId, reason }) => {
+      if (reason?.code !== 'storage') return;
+      const event = { kind: 'resume', ifPausedFor: 'storage' } as const;
+      await this.#parts.ledger.changeJob(jobId, event, this.#parts.clock.now());
+    });
+  }
+
+  /** A write that fails for want of room is left for the next round; then the answer is false. */
+  async #forEachJob(status: 'in_progress' | 'paused', act: (job: JobRecord) => Promise<void>): Promise<boolean> {
+    let after: string | null = null;
+    do {
+      const page = await this.#parts.ledger.jobs({ status, page: { after, limit: 100 } });
+      for (const job of page.entries) {
+        try {
+          await act(job);
+        } catch (error) {
+          if (!this.report(error)) throw error;
+          return false;
+        }
+      }
+      after = page.next;
+    } while (after !== null);
+    return true;
+  }
+}
+
+export interface StorageGuardParts {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly events: EventStream;
+  /** Only a leader pauses jobs: whoever leads next resumes them, should this one die first. */
+  readonly isLeading: () => boolean;
+  /** Gives up what was put by for this: without any room not even a pause can be written. */
+  readonly makeRoom: () => Promise<void>;
+  /** A small durable write to each storage; throws StorageTrouble while there is no room. */
+  readonly probe: () => Promise<void>;
+  readonly onTrouble: () => void;
+  readonly onRecovery: () => void;
+}

@@ -1,0 +1,72 @@
+import type { JobRecord } from '../../domain/job.ts';
+
+/**
+ * Which attempt of an item was written last by this process, in a byte per item. What is not known here was written by
+ * nobody, or by another process: writing it again is no error, and forgetting is none.
+ */
+export class WrittenAttempts {
+  readonly #jobs = new Map<string, AttemptsOfJob>();
+
+  of(job: JobRecord): AttemptsOfJob {
+    const life = lifeOf(job);
+    const known = this.#jobs.get(job.jobId);
+    if (known?.life === life) return known;
+    const fresh = new AttemptsOfJob(life);
+    this.#jobs.delete(job.jobId);
+    this.#jobs.set(job.jobId, fresh);
+    this.#makeRoom();
+    return fresh;
+  }
+
+  #makeRoom(): void {
+    const chunks = () => this.#jobs.values().reduce((sum, { size }) => sum + size, 0);
+    while (this.#jobs.size > 1 && (this.#jobs.size > MAX_JOBS || chunks() > MAX_CHUNKS)) {
+      const [oldest] = this.#jobs.keys();
+      if (oldest !== undefined) this.#jobs.delete(oldest);
+    }
+  }
+}
+
+const CHUNK_ITEMS = 4096;
+/** Of all jobs: 64 MiB, for as many million items. */
+const MAX_CHUNKS = 16_384;
+const MAX_JOBS = 1000;
+
+/**
+ * Another job of the same id, or one whose data another has replaced, has other things to tell; and so has one whose failed
+ * items have become successes since, without another attempt.
+ */
+function lifeOf({ incarnation, replacedBy, replacedRound, recovering }: JobRecord): string {
+  return JSON.stringify([incarnation, replacedBy, replacedRound, recovering]);
+}
+
+export class AttemptsOfJob {
+  readonly life: string;
+  readonly #chunks = new Map<number, Uint8Array>();
+
+  constructor(life: string) {
+    this.life = life;
+  }
+
+  get size(): number {
+    return this.#chunks.size;
+  }
+
+  /** Whether this attempt, or a later one, is written. */
+  has(seq: number, attempt: number): boolean {
+    // Beyond what a byte holds it is written every time.
+    return attempt < MAX_ATTEMPT && (this.#chunks.get(chunkOf(seq))?.[seq % CHUNK_ITEMS] ?? 0) >= attempt;
+  }
+
+  add(seq: number, attempt: number): void {
+    const chunk = this.#chunks.get(chunkOf(seq)) ?? new Uint8Array(CHUNK_ITEMS);
+    this.#chunks.set(chunkOf(seq), chunk);
+    chunk[seq % CHUNK_ITEMS] = Math.min(attempt, MAX_ATTEMPT);
+  }
+}
+
+const MAX_ATTEMPT = 255;
+
+function chunkOf(seq: number): number {
+  return Math.floor(seq / CHUNK_ITEMS);
+}

@@ -1,0 +1,247 @@
+import type { NewItem } from '../../domain/item.ts';
+import { type JobRecord, OPEN_MS } from '../../domain/job.ts';
+import type { JobStatus } from '../../domain/job-steps.ts';
+import type { FieldProblem } from '../../domain/schema-problems.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Faults } from '../../ports/faults.ts';
+import type { AddAnswer, ItemBook, JobBook } from '../../ports/ledger.ts';
+import { type BadLine, type ItemFormat, type ReadItem, readItems, UnreadableItems } from './read-items.ts';
+import type { CatalogScraper, ScraperCatalog } from './scraper-catalog.ts';
+import { untilAborted } from './until-aborted.ts';
+
+export interface ImportParts {
+  readonly ledger: Pick<ItemBook, 'addItems'>;
+  readonly clock: Clock;
+  readonly faults: Faults;
+}
+
+export interface IntakeParts extends ImportParts {
+  readonly ledger: Pick<ItemBook, 'addItems'> & Pick<JobBook, 'job'>;
+  readonly catalog: Pick<ScraperCatalog, 'find'>;
+}
+
+export interface IntakeCounts {
+  /** Lines, rows or entries that were read: those added, those that were there, and the bad ones. */
+  readonly received: number;
+  readonly added: number;
+  /** Items whose id the job had already. They were left alone. */
+  readonly duplicates: number;
+  /** Duplicates whose input is not the one that the job has under that id. The job's was kept. */
+  readonly differing: number;
+  /** The ids of the first of them. */
+  readonly differingIds: readonly string[];
+  readonly bad: number;
+  /** The first of them. */
+  readonly badLines: readonly BadLine[];
+}
+
+export type IntakeAnswer =
+  | ({ readonly kind: 'taken' } & IntakeCounts)
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'refused'; readonly because: string }
+  /** The job was cancelled, before or meanwhile. */
+  | ({ readonly kind: 'closed'; readonly status: JobStatus } & IntakeCounts)
+  /** From some place on the bytes make no sense at all. */
+  | ({ readonly kind: 'unreadable'; readonly message: string } & IntakeCounts);
+
+const MAX_BAD_LINES = 100;
+const MAX_DIFFERING_IDS = 100;
+/** A schema may have much to say of an input, and quotes it. */
+const MAX_PROBLEM_LENGTH = 500;
+/** A slow sender's items go into the ledger this soon, whatever their number. */
+const HAND_OVER_AFTER_MS = 1000;
+
+/**
+ * Items for a job out of bytes as they arrive, whatever their number. Good ones are kept and bad ones named by their
+ * line, also those whose input breaks the scraper's schema. If the bytes end with an error, or `signal` aborts, it is
+ * thrown on: what was added stays, and the job waits for the sender to come back, for a while.
+ */
+export async function takeInItems(
+  parts: IntakeParts,
+  jobId: string,
+  bytes: AsyncIterable<Uint8Array>,
+  format: ItemFormat,
+  signal: AbortSignal,
+): Promise<IntakeAnswer> {
+  const { ledger, clock } = parts;
+  const job = await ledger.job(jobId);
+  if (job === null) return { kind: 'missing' };
+  // They would be fetched, by a job that has no manners because it is to fetch nothing.
+  if (job.extracts !== undefined)
+    return { kind: 'refused', because: `it reads the pages of ${job.extracts}, and no others` };
+  const sum = new Sum();
+  // Before a byte is read: what the job has may be done meanwhile, and it must not be over.
+  const opened = await ledger.addItems(jobId, [], clock.now() + OPEN_MS, clock.now());
+  if (opened.kind !== 'added') return sum.told(opened);
+  const scraper = await usableScraper(parts.catalog, job.scraperId);
+  try {
+    const answer = await addChunks(
+      onlyTo(job, parts),
+      jobId,
+      checkedItems(clock, scraper, sum, bytes, format, signal),
+      sum,
+    );
+    return answer === null ? { kind: 'taken', ...sum.counts() } : sum.told(answer);
+  } catch (error) {
+    if (!(error instanceof UnreadableItems)) throw error;
+    return { kind: 'unreadable', message: error.message, ...sum.counts() };
+  }
+}
+
+/** The job may be deleted while its items come, and another made of that id: they are not for that one. */
+function onlyTo({ jobId, createdAt }: JobRecord, parts: IntakeParts): ImportParts {
+  const { ledger } = parts;
+  return {
+    ...parts,
+    ledger: {
+      async addItems(...args) {
+        const current = await ledger.job(jobId);
+        return current?.createdAt === createdAt ? ledger.addItems(...args) : { kind: 'missing' };
+      },
+    },
+  };
+}
+
+/** Adds items chunk by chunk as they arrive, whatever their number; the job stays open until the last. */
+export async function importItems(
+  parts: ImportParts,
+  jobId: string,
+  chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>,
+): Promise<{ added: number; duplicates: number } | Exclude<AddAnswer, { kind: 'added' }>> {
+  const sum = new Sum();
+  return (await addChunks(parts, jobId, chunks, sum)) ?? { added: sum.added, duplicates: sum.duplicates };
+}
+
+/** Null when all were added. The next chunk is read while one is being committed, and no more than that. */
+async function addChunks(
+  { ledger, clock, faults }: ImportParts,
+  jobId: string,
+  chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>,
+  sum: Sum,
+): Promise<Refused | null> {
+  let committing: Promise<Refused | null> = Promise.resolve(null);
+  const add = async (items: readonly NewItem[]): Promise<Refused | null> => {
+    const answer = await ledger.addItems(jobId, items, clock.now() + OPEN_MS, clock.now());
+    if (answer.kind !== 'added') return answer;
+    sum.added += answer.added;
+    sum.duplicates += answer.duplicates.length;
+    sum.differ(answer.differing.map((index) => items[index]?.itemId ?? ''));
+    await faults.at('between-import-chunks');
+    return null;
+  };
+  try {
+    for await (const items of chunks) {
+      const refused = await committing;
+      if (refused !== null) return refused;
+      committing = add(items);
+      // Whoever waits for it below hears of its failure; the next chunk may come first.
+      committing.catch(() => {});
+      // The commit is made in a turn of its own, and others have theirs before the next chunk is read.
+      await clock.turn();
+    }
+  } catch (error) {
+    // What is on its way counts as added, if it was.
+    await committing;
+    throw error;
+  }
+  const refused = await committing;
+  if (refused !== null) return refused;
+  const closing = await ledger.addItems(jobId, [], clock.now(), clock.now());
+  return closing.kind === 'added' ? null : closing;
+}
+
+type Refused = Exclude<AddAnswer, { kind: 'added' }>;
+
+class Sum {
+  added = 0;
+  duplicates = 0;
+  #differing = 0;
+  readonly #differingIds: string[] = [];
+  #bad = 0;
+  #received = 0;
+  readonly #badLines: BadLine[] = [];
+
+  receive(items: number, bad: readonly BadLine[]): void {
+    this.#received += items + bad.length;
+    this.#bad += bad.length;
+    for (const { line, problem } of bad.slice(0, MAX_BAD_LINES - this.#badLines.length)) {
+      this.#badLines.push({ line, problem: shortened(problem) });
+    }
+  }
+
+  differ(itemIds: readonly string[]): void {
+    this.#differing += itemIds.length;
+    this.#differingIds.push(...itemIds.slice(0, MAX_DIFFERING_IDS - this.#differingIds.length));
+  }
+
+  counts(): IntakeCounts {
+    return {
+      received: this.#received,
+      added: this.added,
+      duplicates: this.duplicates,
+      differing: this.#differing,
+      differingIds: this.#differingIds,
+      bad: this.#bad,
+      badLines: this.#badLines,
+    };
+  }
+
+  told(refused: Refused): IntakeAnswer {
+    return refused.kind === 'missing' ? refused : { ...refused, ...this.counts() };
+  }
+}
+
+async function* checkedItems(
+  clock: Clock,
+  scraper: CatalogScraper | null,
+  sum: Sum,
+  bytes: AsyncIterable<Uint8Array>,
+  format: ItemFormat,
+  signal: AbortSignal,
+): AsyncGenerator<readonly NewItem[]> {
+  let handedOverAt = clock.elapsed();
+  const isDue = () => clock.elapsed() - handedOverAt >= HAND_OVER_AFTER_MS;
+  for await (const chunk of readItems(untilAborted(bytes, signal), format, isDue)) {
+    const { items, bad } =
+      scraper === null ? { items: chunk.items.map(itemOf), bad: chunk.bad } : judged(chunk, scraper);
+    sum.receive(items.length, bad);
+    // Also when all of its lines are bad: the job must be kept open, and may be cancelled by now.
+    yield items;
+    handedOverAt = clock.elapsed();
+  }
+}
+
+function judged({ items, bad }: { items: readonly ReadItem[]; bad: readonly BadLine[] }, scraper: CatalogScraper) {
+  const good: NewItem[] = [];
+  const refused: BadLine[] = [];
+  for (const { item, line } of items) {
+    const problems = scraper.problemsOf(item.input);
+    if (problems.length === 0) good.push(item);
+    else refused.push({ line, problem: inWords(problems) });
+  }
+  if (refused.length === 0) return { items: good, bad };
+  return { items: good, bad: [...bad, ...refused].sort((one, other) => one.line - other.line) };
+}
+
+function itemOf({ item }: ReadItem): NewItem {
+  return item;
+}
+
+function inWords(problems: readonly FieldProblem[]): string {
+  return problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+}
+
+function shortened(problem: string): string {
+  if (problem.length <= MAX_PROBLEM_LENGTH) return problem;
+  // Not in the middle of a character.
+  return `${problem.slice(0, MAX_PROBLEM_LENGTH).toWellFormed()} …`;
+}
+
+/** Null for one that is gone or broken: its items are taken all the same, and the worker says what is wrong. */
+async function usableScraper(catalog: Pick<ScraperCatalog, 'find'>, id: string): Promise<CatalogScraper | null> {
+  try {
+    return await catalog.find(id);
+  } catch {
+    return null;
+  }
+}

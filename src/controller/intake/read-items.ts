@@ -1,0 +1,287 @@
+import type { NewItem } from '../../domain/item.ts';
+import { delimiterOf, fieldsOf } from './csv-records.ts';
+import { itemOfEntry } from './item-entry.ts';
+import { NOT_UTF8, parseJsonBytes } from './parse-json-bytes.ts';
+import { JsonArraySplitter, type RawEntry } from './split-json-array.ts';
+import { MAX_RECORD_BYTES, type RawRecord, RecordSplitter } from './split-records.ts';
+
+/**
+ * Items out of a file or the body of a request, whatever their number, in memory for one chunk. A line that cannot be
+ * read is named and passed over; only what makes the whole of it senseless (no header, not UTF-8 …) is thrown, as
+ * UnreadableItems.
+ *
+ *   csv    a header row; columns become the input, as texts; the column `item_id` is the id
+ *   jsonl  an object per line: `{"item_id": "a", "input": {…}}`, or the input itself
+ *   json   an array of such objects
+ */
+export const ITEM_FORMATS = ['csv', 'jsonl', 'json'] as const;
+export type ItemFormat = (typeof ITEM_FORMATS)[number];
+
+export interface ItemChunk {
+  readonly items: readonly ReadItem[];
+  readonly bad: readonly BadLine[];
+}
+
+export interface ReadItem {
+  readonly item: NewItem;
+  /** From 1; in a JSON array the number of the entry. */
+  readonly line: number;
+}
+
+export interface BadLine {
+  readonly line: number;
+  readonly problem: string;
+}
+
+export class UnreadableItems extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnreadableItems';
+  }
+}
+
+const MAX_COLUMNS = 1000;
+/** Reading or committing so many mostly held the process up for two to five milliseconds when it was measured. */
+const ITEMS_PER_CHUNK = 1000;
+/** A chunk is one transaction, and is held in memory. */
+const BYTES_PER_CHUNK = 2 ** 20;
+const HEAD_BYTES = 64 * 1024;
+/** What is read at a stretch, while the process does nothing else. */
+const PIECE_BYTES = 16 * 1024;
+
+/** By the end of a file's name; null if that says nothing. */
+export function formatOfName(name: string): ItemFormat | null {
+  const extension = name.toLowerCase().split('.').at(-1);
+  switch (extension) {
+    case 'csv':
+    case 'tsv':
+      return 'csv';
+    case 'jsonl':
+    case 'ndjson':
+      return 'jsonl';
+    case 'json':
+      return 'json';
+    default:
+      return null;
+  }
+}
+
+/**
+ * Chunks of at most a thousand items and a megabyte or two. Without a format, the first bytes tell it. A slow sender's
+ * items are handed over before there is a whole chunk of them when `isDue` says so; it is asked as bytes arrive.
+ */
+export async function* readItems(
+  bytes: AsyncIterable<Uint8Array>,
+  format: ItemFormat | null,
+  isDue: () => boolean = () => false,
+): AsyncGenerator<ItemChunk> {
+  const source = bytes[Symbol.asyncIterator]();
+  try {
+    const head = await readHead(source, format);
+    if (head.bytes.length === 0) return;
+    const pieces = continued(head, source);
+    switch (format ?? formatOfBytes(head.bytes)) {
+      case 'csv':
+        yield* chunked(readCsv(pieces, delimiterOf(head.bytes)), isDue);
+        return;
+      case 'jsonl':
+        yield* chunked(readJsonLines(pieces), isDue);
+        return;
+      case 'json':
+        yield* chunked(readJson(pieces, head.skipped), isDue);
+    }
+  } finally {
+    await source.return?.();
+  }
+}
+
+type Read = (ReadItem & { readonly size: number }) | BadLine;
+
+async function* chunked(reads: AsyncIterable<readonly Read[]>, isDue: () => boolean): AsyncGenerator<ItemChunk> {
+  let items: ReadItem[] = [];
+  let bad: BadLine[] = [];
+  let size = 0;
+  const handOver = (): ItemChunk => {
+    const chunk = { items, bad };
+    items = [];
+    bad = [];
+    size = 0;
+    return chunk;
+  };
+  for await (const some of reads) {
+    for (const read of some) {
+      if ('problem' in read) bad.push(read);
+      else {
+        items.push(read);
+        size += read.size;
+      }
+      if (items.length + bad.length >= ITEMS_PER_CHUNK || size >= BYTES_PER_CHUNK) yield handOver();
+    }
+    if (items.length + bad.length > 0 && isDue()) yield handOver();
+  }
+  if (items.length + bad.length > 0) yield handOver();
+}
+
+async function* readCsv(pieces: AsyncIterable<Uint8Array>, delimiter: string): AsyncGenerator<readonly Read[]> {
+  let columns: readonly string[] | null = null;
+  for await (const records of split(pieces, new RecordSplitter(delimiter.charCodeAt(0)))) {
+    const whole = records.filter((record) => record.kind === 'record');
+    const fields = fieldsOf(
+      whole.map((record) => record.bytes),
+      delimiter,
+    );
+    const reads: Read[] = records.filter((record) => record.kind !== 'record').map(badRecord);
+    for (const [index, { line, bytes }] of whole.entries()) {
+      const values = fields[index] ?? null;
+      if (columns === null) columns = columnsOf(values);
+      else
+        reads.push(
+          values === null ? { line, problem: 'it cannot be read as CSV' } : row(values, columns, line, bytes.length),
+        );
+    }
+    yield reads;
+  }
+}
+
+function row(values: readonly string[], columns: readonly string[], line: number, size: number): Read {
+  if (values.length !== columns.length) {
+    return { line, problem: `it has ${values.length} fields, and the header ${columns.length}` };
+  }
+  if (values.some((value) => value.includes(REPLACED))) return { line, problem: NOT_UTF8 };
+  // Not by assignment: a column may be called __proto__.
+  return readOf(Object.fromEntries(columns.map((column, at) => [column, values[at] ?? ''])), line, size);
+}
+
+function columnsOf(header: readonly string[] | null): readonly string[] {
+  const columns = header?.map((name) => name.trim()) ?? [];
+  const nameless = columns.indexOf('');
+  const twice = columns.find((name, at) => columns.indexOf(name) !== at);
+  if (columns.length > MAX_COLUMNS) throw new UnreadableItems(`the header has ${columns.length} columns`);
+  if (columns.some((name) => name.includes(REPLACED))) throw new UnreadableItems(`the header ${NOT_UTF8}`);
+  if (nameless >= 0) throw new UnreadableItems(`column ${nameless + 1} of the header has no name`);
+  if (twice !== undefined) throw new UnreadableItems(`two columns of the header have the name ${twice}`);
+  return columns;
+}
+
+async function* readJsonLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Read[]> {
+  for await (const records of split(pieces, new RecordSplitter(null))) {
+    yield records.map((record) =>
+      record.kind === 'record' ? readValue(record.bytes, record.line) : badRecord(record),
+    );
+  }
+}
+
+async function* readJson(pieces: AsyncIterable<Uint8Array>, skipped: number): AsyncGenerator<readonly Read[]> {
+  const splitter = new JsonArraySplitter({ before: skipped });
+  for await (const piece of pieces) {
+    yield splitter.push(piece).map(readEntry);
+    if (splitter.isBroken) break;
+  }
+  const last = splitter.last();
+  if (splitter.isOther) {
+    throw new UnreadableItems('a JSON file of items is an array [ … ]; an object per line is JSONL (.jsonl)');
+  }
+  if (last !== null) yield [readEntry(last)];
+}
+
+function readEntry(entry: RawEntry): Read {
+  const { number } = entry;
+  switch (entry.kind) {
+    case 'entry':
+      return readValue(entry.bytes, number);
+    case 'too-long':
+      return { line: number, problem: TOO_LONG };
+    case 'broken':
+      return { line: number, problem: `${entry.problem} (byte ${entry.at}): nothing from there on was read` };
+  }
+}
+
+function readValue(bytes: Uint8Array, line: number): Read {
+  const parsed = parseJsonBytes(bytes);
+  return 'problem' in parsed ? { line, problem: parsed.problem } : readOf(parsed.value, line, bytes.length);
+}
+
+function readOf(value: unknown, line: number, size: number): Read {
+  const found = itemOfEntry(value);
+  return 'problem' in found ? { line, problem: found.problem } : { item: found.item, line, size };
+}
+
+/** Records with something in them. */
+async function* split(pieces: AsyncIterable<Uint8Array>, splitter: RecordSplitter): AsyncGenerator<RawRecord[]> {
+  for await (const piece of pieces) yield splitter.push(piece).filter(isNotBlank);
+  const last = splitter.last();
+  if (last !== null && isNotBlank(last)) yield [last];
+}
+
+function isNotBlank(record: RawRecord): boolean {
+  return record.kind !== 'record' || record.bytes.some((byte) => byte !== 0x20 && byte !== 0x0d && byte !== 0x09);
+}
+
+const TOO_LONG = `it is longer than ${MAX_RECORD_BYTES / 2 ** 20} MiB`;
+
+function badRecord(record: Exclude<RawRecord, { kind: 'record' }> | RawRecord): BadLine {
+  const { line } = record;
+  return record.kind === 'open-quote'
+    ? { line, problem: `a quote is opened and not closed: lines ${line} to ${record.lastLine} are lost in it` }
+    : { line, problem: `${TOO_LONG}${lostIn(record)}` };
+}
+
+/** A quote that is not closed takes lines along until the record is too long. */
+function lostIn(record: RawRecord): string {
+  if (record.kind !== 'too-long' || record.lastLine === record.line) return '';
+  return `: a quote is not closed, and lines ${record.line} to ${record.lastLine} are lost in it`;
+}
+
+/** What a decoder puts in the place of bytes that are no UTF-8. */
+const REPLACED = '\uFFFD';
+function formatOfBytes(head: Uint8Array): ItemFormat {
+  const first = head.find((byte) => byte > 0x20);
+  if (first === 0x5b) return 'json';
+  return first === 0x7b ? 'jsonl' : 'csv';
+}
+
+interface Head {
+  readonly bytes: Uint8Array;
+  /** Bytes of a byte order mark before them. */
+  readonly skipped: number;
+  readonly isEnd: boolean;
+}
+
+/** As much as tells the format and the header, without the byte order mark; empty if there is nothing. */
+async function readHead(source: AsyncIterator<Uint8Array>, format: ItemFormat | null): Promise<Head> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  let isEnd = false;
+  let isEnough = false;
+  while (size < HEAD_BYTES && !isEnd && !isEnough) {
+    const next = await source.next();
+    isEnd = next.done === true;
+    if (next.done === true) break;
+    pieces.push(next.value);
+    size += next.value.length;
+    // Whoever sends slowly need not wait until there is more of it than is looked at.
+    isEnough = size >= MARK_BYTES && (format === 'jsonl' || format === 'json' || endsLine(next.value));
+  }
+  const head = Buffer.concat(pieces);
+  const mark = head.subarray(0, 2).toString('hex');
+  if (mark === 'fffe' || mark === 'feff') throw new UnreadableItems(`it is UTF-16: save the file as UTF-8`);
+  const skipped = head.subarray(0, MARK_BYTES).toString('hex') === 'efbbbf' ? MARK_BYTES : 0;
+  return { bytes: head.subarray(skipped), skipped, isEnd };
+}
+
+const MARK_BYTES = 3;
+
+/** A line that is not blank. */
+function endsLine(piece: Uint8Array): boolean {
+  return piece.includes(0x0a) && piece.some((byte) => byte > 0x20);
+}
+
+async function* continued(head: Head, source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* cut(head.bytes);
+  if (head.isEnd) return;
+  for (let next = await source.next(); next.done !== true; next = await source.next()) yield* cut(next.value);
+}
+
+function* cut(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+}

@@ -1,0 +1,37 @@
+import type { ItemInput } from '../../domain/item.ts';
+import type { Lane } from '../../domain/lane.ts';
+import type { FieldProblem } from '../../domain/schema-problems.ts';
+
+/** What the controller must know of scrapers; it runs none of them. */
+export interface ScraperCatalog {
+  /** By id; those that cannot be used come last. */
+  list(): Promise<readonly CatalogEntry[]>;
+  /** Null when there is none of that id. Rejects for one that cannot be used, and says why. */
+  find(id: string): Promise<CatalogScraper | null>;
+}
+
+export type CatalogEntry =
+  | { readonly kind: 'known'; readonly summary: CatalogSummary }
+  | { readonly kind: 'broken'; readonly id: string | null; readonly problem: string };
+
+export interface CatalogSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly kind: string;
+  /** Null when they cannot be known without running the scraper; empty when they come with the input. */
+  readonly hosts: readonly string[] | null;
+}
+
+export interface CatalogScraper extends CatalogSummary {
+  readonly lane: Lane;
+  /** JSON Schema of an item's input. */
+  readonly input: object;
+  /** JSON Schema of the data; null for one that extracts nothing. */
+  readonly output: object | null;
+  /** Whether it can read pages that were kept, without the web. */
+  readonly canExtract: boolean;
+  /** What is wrong with an input, field by field; nothing for a good one. */
+  problemsOf(input: ItemInput): readonly FieldProblem[];
+}

@@ -1,0 +1,242 @@
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+} from '../../domain/json-bytes.ts';
+import { MAX_RECORD_BYTES } from './split-records.ts';
+
+/**
+ * Cuts the bytes of `{"scraper_id": …, "items": [ … ], …}` into its fields and, where `items` is an array, into the
+ * entries of that, so that a request with any number of items is read in memory for one of them. It knows as much of
+ * JSON as tells where a value ends; whether the value makes sense is for JSON.parse to say. What it lets pass is JSON if
+ * every piece of it is.
+ *
+ *   start                 before the `{`
+ *   first-name, name      after the `{`, or after a comma: the name of a field
+ *   colon, value          after the name; after the colon
+ *   after-value           a comma, or the `}`
+ *   first-entry, entry    after the `[` of items, or after a comma in it
+ *   after-entry           a comma, or the `]`
+ *   end                   after the `}`, where nothing but space may follow
+ *   broken                no sense can be made of what follows
+ *
+ * Within a name, a value or an entry, `#inside` says which, and `#scan` how its end is found.
+ */
+export type RequestPart =
+  | { readonly kind: 'field'; readonly name: string; readonly bytes: Uint8Array }
+  | { readonly kind: 'entry'; readonly index: number; readonly bytes: Uint8Array }
+  /** An entry that is larger than one may be. */
+  | { readonly kind: 'too-long'; readonly index: number }
+  /** `at` counts bytes from 0. Nothing after it is read. */
+  | { readonly kind: 'broken'; readonly at: number; readonly problem: string };
+
+/** More than all fields beside the items can need. */
+export const MAX_FIELDS_BYTES = 2 ** 20;
+
+export class JobRequestSplitter {
+  readonly #maxEntryBytes: number;
+  #state: State = 'start';
+  #inside: 'name' | 'value' | 'entry' | null = null;
+  #scan: 'string' | 'escape' | 'nested' | 'scalar' = 'scalar';
+  #depth = 0;
+  #pieces: Uint8Array[] = [];
+  #size = 0;
+  #name = '';
+  readonly #names = new Set<string>();
+  #fieldsBytes = 0;
+  #entries = 0;
+  /** Bytes of the chunks before this one. */
+  #before = 0;
+
+  constructor(maxEntryBytes = MAX_RECORD_BYTES) {
+    this.#maxEntryBytes = maxEntryBytes;
+  }
+
+  /** Whether there is no use in more bytes. */
+  get isBroken(): boolean {
+    return this.#state === 'broken';
+  }
+
+  /** The fields and entries that end in this chunk. */
+  push(chunk: Uint8Array): RequestPart[] {
+    const parts: RequestPart[] = [];
+    let from = 0;
+    for (let at = 0; at < chunk.length && this.#state !== 'broken'; at += 1) {
+      const byte = chunk[at] ?? 0;
+      if (this.#inside === null) {
+        if (isSpace(byte)) continue;
+        from = at;
+        this.#between(byte, at, parts);
+        continue;
+      }
+      const end = this.#scanned(byte, at);
+      if (end === null) continue;
+      this.#ended(chunk.subarray(from, end), at, parts);
+      // A number ends at the byte that follows it, which is still to be looked at.
+      at = end - 1;
+    }
+    if (this.#inside !== null && this.#state !== 'broken') this.#keep(chunk.subarray(from), chunk.length, parts);
+    this.#before += chunk.length;
+    return parts;
+  }
+
+  /** What is wrong with the end of the bytes; null if the request ends there. */
+  last(): RequestPart | null {
+    if (this.#state === 'end' || this.#state === 'broken') return null;
+    return this.#broken(0, 'the body ends before the request does');
+  }
+
+  /** Where the value that is being read ends, if this byte tells; its end is not part of it. */
+  #scanned(byte: number, at: number): number | null {
+    switch (this.#scan) {
+      case 'string':
+        if (byte === BACKSLASH) this.#scan = 'escape';
+        else if (byte === QUOTE) {
+          if (this.#depth === 0) return at + 1;
+          this.#scan = 'nested';
+        }
+        return null;
+      case 'escape':
+        this.#scan = 'string';
+        return null;
+      case 'nested':
+        if (byte === QUOTE) this.#scan = 'string';
+        else if (byte === OPEN_OBJECT || byte === OPEN_LIST) this.#depth += 1;
+        else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
+          this.#depth -= 1;
+          if (this.#depth === 0) return at + 1;
+        }
+        return null;
+      case 'scalar':
+        return isSpace(byte) || byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_LIST ? at : null;
+    }
+  }
+
+  /** A byte that belongs to the request itself, or begins something in it. */
+  #between(byte: number, at: number, parts: RequestPart[]): void {
+    const next = this.#next(byte);
+    if (next === null) parts.push(this.#broken(at, WANTED[this.#state]));
+    else if (typeof next === 'string') this.#state = next;
+    else this.#begin(next.inside, byte);
+  }
+
+  #next(byte: number): State | { readonly inside: 'name' | 'value' | 'entry' } | null {
+    switch (this.#state) {
+      case 'start':
+        return byte === OPEN_OBJECT ? 'first-name' : null;
+      case 'first-name':
+        if (byte === CLOSE_OBJECT) return 'end';
+        return byte === QUOTE ? { inside: 'name' } : null;
+      case 'name':
+        return byte === QUOTE ? { inside: 'name' } : null;
+      case 'colon':
+        return byte === COLON ? 'value' : null;
+      case 'value':
+        if (this.#name === 'items' && byte === OPEN_LIST) return 'first-entry';
+        return beginsValue(byte) ? { inside: 'value' } : null;
+      case 'after-value':
+        if (byte === CLOSE_OBJECT) return 'end';
+        return byte === COMMA ? 'name' : null;
+      case 'first-entry':
+        if (byte === CLOSE_LIST) return 'after-value';
+        return beginsValue(byte) ? { inside: 'entry' } : null;
+      case 'entry':
+        return beginsValue(byte) ? { inside: 'entry' } : null;
+      case 'after-entry':
+        if (byte === CLOSE_LIST) return 'after-value';
+        return byte === COMMA ? 'entry' : null;
+      default:
+        return null;
+    }
+  }
+
+  #begin(inside: 'name' | 'value' | 'entry', byte: number): void {
+    this.#inside = inside;
+    this.#depth = byte === OPEN_OBJECT || byte === OPEN_LIST ? 1 : 0;
+    this.#scan = byte === QUOTE ? 'string' : this.#depth > 0 ? 'nested' : 'scalar';
+  }
+
+  #ended(piece: Uint8Array, at: number, parts: RequestPart[]): void {
+    this.#keep(piece, at, parts);
+    if (this.isBroken) return;
+    const [only = piece] = this.#pieces;
+    const bytes = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : only;
+    const isTooLong = this.#size > this.#maxEntryBytes;
+    const inside = this.#inside;
+    this.#pieces = [];
+    this.#size = 0;
+    this.#inside = null;
+    if (inside === 'name') this.#named(bytes, at, parts);
+    else if (inside === 'value') {
+      this.#state = 'after-value';
+      parts.push({ kind: 'field', name: this.#name, bytes });
+    } else {
+      this.#state = 'after-entry';
+      const index = this.#entries;
+      this.#entries += 1;
+      parts.push(isTooLong ? { kind: 'too-long', index } : { kind: 'entry', index, bytes });
+    }
+  }
+
+  /** Which of two fields of one name counts would be a guess. */
+  #named(bytes: Uint8Array, at: number, parts: RequestPart[]): void {
+    try {
+      this.#name = String(JSON.parse(Buffer.from(bytes).toString('utf8')));
+    } catch {
+      parts.push(this.#broken(at, 'the name of a field is not valid JSON'));
+      return;
+    }
+    if (this.#names.has(this.#name)) parts.push(this.#broken(at, `the field ${this.#name} is given twice`));
+    else this.#state = 'colon';
+    this.#names.add(this.#name);
+  }
+
+  #keep(piece: Uint8Array, at: number, parts: RequestPart[]): void {
+    this.#size += piece.length;
+    if (this.#inside !== 'entry') {
+      this.#fieldsBytes += piece.length;
+      if (this.#fieldsBytes > MAX_FIELDS_BYTES) {
+        parts.push(this.#broken(at, `the fields beside items have more than ${MAX_FIELDS_BYTES / 2 ** 20} MiB`));
+        return;
+      }
+    }
+    if (this.#size > this.#maxEntryBytes) this.#pieces = [];
+    else if (piece.length > 0) this.#pieces.push(piece);
+  }
+
+  #broken(at: number, problem: string): RequestPart {
+    this.#state = 'broken';
+    this.#pieces = [];
+    return { kind: 'broken', at: this.#before + at, problem };
+  }
+}
+
+/** What had to stand where something else does. */
+const WANTED = {
+  start: 'the request is not a JSON object',
+  'first-name': 'a field must begin with its name, in quotes',
+  name: 'a field must begin with its name, in quotes',
+  colon: 'a colon must follow the name of a field',
+  value: 'a value must follow the colon',
+  'after-value': 'a comma or } must follow a field',
+  'first-entry': 'an item, or ], must follow the [ of items',
+  entry: 'an item must follow the comma',
+  'after-entry': 'a comma or ] must follow an item',
+  end: 'something follows the end of the request',
+  broken: '',
+} as const;
+
+type State = keyof typeof WANTED;
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function beginsValue(byte: number): boolean {
+  return byte !== COMMA && byte !== COLON && byte !== CLOSE_LIST && byte !== CLOSE_OBJECT;
+}

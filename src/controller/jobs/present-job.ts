@@ -1,0 +1,181 @@
+import type {
+  CreatedAnswer,
+  FailureGroupAnswer,
+  JobAnswer,
+  JobStatusAnswer,
+  JobSummaryAnswer,
+  SummaryAnswer,
+} from '../../contract/answers.ts';
+import { type Counts, finishedOf, inFlightOf, pendingOf } from '../../domain/counts.ts';
+import { isRetryable } from '../../domain/failure.ts';
+import type { FailureGroup } from '../../domain/failure-group.ts';
+import type { JobReason, JobRecord } from '../../domain/job.ts';
+import { isFinishing } from '../../domain/job-round.ts';
+import { consecutiveFailureLimit, type Policy } from '../../domain/policy.ts';
+
+export function presentJob(
+  job: JobRecord,
+  more: { readonly failures: readonly FailureGroup[]; readonly perSecond: number | null; readonly now: number },
+): JobAnswer {
+  const { counts, circuit, tally, policy } = job;
+  const perSecond = more.perSecond ?? averageRate(job, more.now);
+  return {
+    ...presentJobSummary(job),
+    round: job.round,
+    elapsed_seconds: elapsedSeconds(job, more.now),
+    eta_seconds: etaSeconds(job, perSecond),
+    items_per_second: perSecond,
+    input: {
+      scraper_id: job.scraperId,
+      scraper_version: job.scraperVersion,
+      items: counts.total,
+      extracts: job.extracts ?? null,
+    },
+    progress: {
+      completed: finishedOf(counts),
+      success: counts.success,
+      skipped: counts.skipped,
+      failed: counts.failed,
+      cancelled: counts.cancelled,
+    },
+    workers: {
+      total: endedOf(counts) + inFlightOf(counts),
+      completed: endedOf(counts),
+      in_flight: inFlightOf(counts),
+      limit: limitOf(job),
+    },
+    errors: more.failures.slice(0, 10).map(presentFailureGroup),
+    policy: inForce(policy),
+    breaker: {
+      state: circuit.state,
+      since: circuit.state === 'closed' ? null : iso(circuit.since),
+      probe_at: circuit.state === 'open' && circuit.probeAt !== null ? iso(circuit.probeAt) : null,
+      finished: tally.finished,
+      failed: tally.failed,
+      consecutive_failures: tally.streak,
+    },
+    fenced: job.fenced,
+    results: {
+      ready: job.manifest !== null,
+      scraper_versions: job.manifest?.scraperVersions?.slice() ?? null,
+      parts: job.manifest?.parts.full ?? null,
+    },
+    replaced_by: job.replacedBy ?? null,
+    recovering: job.recovering ?? false,
+  };
+}
+
+/** A limit that follows from another one is shown as the number that counts. */
+function inForce(policy: Policy): Policy {
+  const { circuit_breaker } = policy;
+  return {
+    ...policy,
+    circuit_breaker: { ...circuit_breaker, consecutive_failures: consecutiveFailureLimit(circuit_breaker) },
+  };
+}
+
+export function presentJobSummary(job: JobRecord): JobSummaryAnswer {
+  return {
+    job_id: job.jobId,
+    job_name: job.name,
+    status: job.status,
+    held: job.held,
+    scraper_id: job.scraperId,
+    scraper_version: job.scraperVersion,
+    labels: job.labels,
+    created_at: iso(job.createdAt),
+    started_at: job.startedAt === null ? null : iso(job.startedAt),
+    finished_at: job.finishedAt === null || isFinishing(job) ? null : iso(job.finishedAt),
+    progress_pct: progressPercent(job.counts),
+    summary: presentSummary(job.counts),
+    reason: job.reason === null ? null : presentReason(job.reason),
+    ...presentRemoving(job),
+  };
+}
+
+export function presentStatus(job: JobRecord): JobStatusAnswer {
+  return { job_id: job.jobId, status: job.status, summary: presentSummary(job.counts), ...presentRemoving(job) };
+}
+
+function presentRemoving({ removing }: JobRecord): { removing?: true } {
+  return removing === undefined ? {} : { removing: true };
+}
+
+export function presentCreated(job: JobRecord, warnings: Readonly<CreatedAnswer['warnings']> = []): CreatedAnswer {
+  return {
+    job_id: job.jobId,
+    job_name: job.name,
+    status: job.status,
+    held: job.held,
+    scraper_id: job.scraperId,
+    scraper_version: job.scraperVersion,
+    seeded_count: job.counts.total,
+    created_at: iso(job.createdAt),
+    warnings: [...warnings],
+  };
+}
+
+export function presentSummary(counts: Counts): SummaryAnswer {
+  return {
+    pending: pendingOf(counts),
+    queued: counts.queued,
+    in_progress: counts.inProgress,
+    success: counts.success,
+    failed: counts.failed,
+    skipped: counts.skipped,
+    cancelled: counts.cancelled,
+    total: counts.total,
+  };
+}
+
+export function presentReason({ code, message, evidence }: JobReason) {
+  return { code, message, evidence: evidence.map(presentFailureGroup) };
+}
+
+export function presentFailureGroup(group: FailureGroup): FailureGroupAnswer {
+  const { type, pattern, count, examples } = group;
+  return {
+    type,
+    pattern,
+    // Evidence that was written by an older version has none.
+    page: group.page ?? null,
+    count,
+    retryable: isRetryable(type),
+    examples: examples.map(({ itemId, message }) => ({ item_id: itemId, message })),
+  };
+}
+
+export function iso(at: number): string {
+  return new Date(at).toISOString();
+}
+
+/** One decimal, and 100 only when all is done. */
+function progressPercent(counts: Counts): number {
+  if (counts.total === 0) return 0;
+  return Math.floor((finishedOf(counts) / counts.total) * 1000) / 10;
+}
+
+/** Cancelled items never went out, or came back. */
+function endedOf(counts: Counts): number {
+  return counts.success + counts.failed + counts.skipped;
+}
+
+function limitOf({ policy, throttle }: JobRecord): number {
+  return Math.max(1, Math.floor(Math.min(policy.throttling.max_concurrent_workers, throttle.ceiling)));
+}
+
+function elapsedSeconds({ startedAt, finishedAt }: JobRecord, now: number): number {
+  return startedAt === null ? 0 : Math.max(0, (finishedAt ?? now) - startedAt) / 1000;
+}
+
+function averageRate(job: JobRecord, now: number): number | null {
+  const seconds = elapsedSeconds(job, now);
+  return job.status !== 'in_progress' || seconds < 1 ? null : endedOf(job.counts) / seconds;
+}
+
+/** Nobody can tell while the job stands still. */
+function etaSeconds({ status, counts }: JobRecord, perSecond: number | null): number | null {
+  const left = counts.total - finishedOf(counts);
+  if (status !== 'in_progress' || perSecond === null || perSecond <= 0) return null;
+  return Math.round((left / perSecond) * 10) / 10;
+}

@@ -1,0 +1,223 @@
+import type { JobRecord } from '../../domain/job.ts';
+import type { Faults } from '../../ports/faults.ts';
+import type { JobBook } from '../../ports/ledger.ts';
+import { isRecord } from '../intake/item-entry.ts';
+import { parseJsonBytes } from '../intake/parse-json-bytes.ts';
+import { JobRequestSplitter, type RequestPart } from '../intake/split-job-request.ts';
+import { untilAborted } from '../intake/until-aborted.ts';
+import { DraftedItems } from './drafted-items.ts';
+import {
+  bad,
+  findScraper,
+  idFromKey,
+  keyProblem,
+  MAX_INLINE_ITEMS,
+  madeBefore,
+  newJobOf,
+  parse,
+  type SubmitAnswer,
+  type SubmitParts,
+  scraperFor,
+  submitJob,
+  warningsAbout,
+} from './submit.ts';
+
+export interface StreamParts extends Omit<SubmitParts, 'ledger'> {
+  readonly ledger: Pick<JobBook, 'createJob' | 'draftJob' | 'job'>;
+  readonly faults: Faults;
+}
+
+export type StreamAnswer =
+  | SubmitAnswer
+  /** It is not the JSON of a request at all. */
+  | { readonly kind: 'malformed'; readonly message: string };
+
+/** What is no larger than this, and has no more than MAX_INLINE_ITEMS, is parsed as a whole and made in one step. */
+export const MAX_INLINE_BYTES = 8 * 2 ** 20;
+
+export interface StreamOptions {
+  readonly idempotencyKey: string | null;
+  readonly signal: AbortSignal;
+  /** For tests: how much is parsed as a whole, and how many items are written at a time. */
+  readonly inlineBytes?: number;
+  readonly itemsPerChunk?: number;
+}
+
+/**
+ * Makes the job of a request whose body is read as it comes, with any number of items in constant memory; all of it or
+ * nothing. A small request goes the way of `submitJob`. Of a large one the items are put into a draft of the ledger, which
+ * nothing sees; the job comes into being by one write after the last of them, if all that was asked for is in order. If the
+ * bytes end with an error, or `signal` aborts, it is thrown on and the draft is dropped.
+ */
+export async function submitJobStream(
+  parts: StreamParts,
+  bytes: AsyncIterable<Uint8Array>,
+  { idempotencyKey, signal, inlineBytes = MAX_INLINE_BYTES, itemsPerChunk }: StreamOptions,
+): Promise<StreamAnswer> {
+  const source = untilAborted(bytes, signal);
+  try {
+    const head = await readHead(source, inlineBytes);
+    if (head.isEnd) {
+      const parsed = parseJsonBytes(head.bytes);
+      if (head.bytes.length === 0) return { kind: 'malformed', message: 'the request has no body' };
+      if ('problem' in parsed) return { kind: 'malformed', message: parsed.problem };
+      if (!hasManyItems(parsed.value)) return await submitJob(parts, parsed.value, idempotencyKey);
+    }
+    return await new LargeRequest(parts, idempotencyKey, itemsPerChunk).take(continued(head.bytes, source));
+  } finally {
+    await source.return(undefined);
+  }
+}
+
+/** The name of a field to its value, and the items on their way into a draft. */
+class LargeRequest {
+  readonly #parts: StreamParts;
+  readonly #key: string | null;
+  readonly #fields = new Map<string, unknown>();
+  readonly #items: DraftedItems;
+  /** Whether the items that came so far were looked at by the scraper that the job is for. */
+  #isLookedAt = false;
+  #hasBegun = false;
+  /** A job of that id, which was there when the first item came. */
+  #present: JobRecord | null = null;
+
+  constructor(parts: StreamParts, key: string | null, itemsPerChunk: number | undefined) {
+    this.#parts = parts;
+    this.#key = key;
+    this.#items = new DraftedItems(parts, itemsPerChunk);
+  }
+
+  async take(pieces: AsyncIterable<Uint8Array>): Promise<StreamAnswer> {
+    try {
+      const broken = await this.#read(pieces);
+      if (broken !== null) return { kind: 'malformed', message: broken };
+      return await this.#make();
+    } finally {
+      await this.#items.end();
+    }
+  }
+
+  /** What is wrong with the bytes, if they are not those of a request. */
+  async #read(pieces: AsyncIterable<Uint8Array>): Promise<string | null> {
+    const splitter = new JobRequestSplitter();
+    for await (const piece of pieces) {
+      for (const part of splitter.push(piece)) {
+        const problem = await this.#takePart(part);
+        if (problem !== null) return problem;
+      }
+      await this.#items.handOverIfDue();
+    }
+    const last = splitter.last();
+    if (last?.kind === 'broken') return brokenText(last);
+    await this.#items.finish();
+    return null;
+  }
+
+  async #takePart(part: RequestPart): Promise<string | null> {
+    switch (part.kind) {
+      case 'broken':
+        return brokenText(part);
+      case 'field': {
+        const parsed = parseJsonBytes(part.bytes);
+        if ('problem' in parsed) return `${part.name}: ${parsed.problem}`;
+        this.#fields.set(part.name, parsed.value);
+        return null;
+      }
+      case 'too-long':
+        this.#items.refuse(part.index);
+        return null;
+      case 'entry': {
+        if (!this.#hasBegun) await this.#begin();
+        const parsed = parseJsonBytes(part.bytes);
+        if ('problem' in parsed) return `items.${part.index}: ${parsed.problem}`;
+        await this.#items.take(part.index, parsed.value, part.bytes.length);
+        return null;
+      }
+    }
+  }
+
+  /** With what is known when the first item comes: fields may as well come after the items. */
+  async #begin(): Promise<void> {
+    this.#hasBegun = true;
+    const jobId = this.#fields.get('job_id');
+    if (typeof jobId === 'string') this.#present = await this.#parts.ledger.job(jobId);
+    // Nothing will come of them: the request is read to its end, and answered then.
+    if (this.#present !== null) this.#items.onlyRead();
+    const scraperId = this.#fields.get('scraper_id');
+    if (typeof scraperId !== 'string') return;
+    const found = await findScraper(this.#parts, scraperId);
+    if (!('scraper' in found)) return;
+    this.#isLookedAt = true;
+    this.#items.lookWith(found.scraper);
+  }
+
+  async #make(): Promise<StreamAnswer> {
+    const { ledger, clock, faults } = this.#parts;
+    const fields = Object.fromEntries(this.#fields);
+    const parsed = parse(fields);
+    const { shape } = this.#items;
+    if ('problems' in parsed) return bad([...parsed.problems, ...shape.first], parsed.problems.length + shape.count);
+    if (shape.count > 0) return bad(shape.first, shape.count);
+    const badKey = keyProblem(this.#key);
+    if (badKey !== null) return bad([badKey]);
+    const { wanted } = parsed;
+    const submission = this.#items.submission(fields);
+    const jobId = wanted.job_id ?? idFromKey(this.#parts, this.#key);
+    // As in `submitJob`: the scraper may have changed since a first request made the job.
+    const present = this.#present ?? (await ledger.job(jobId));
+    if (present !== null) return madeBefore(present, wanted, submission, this.#key);
+
+    const found = await scraperFor(this.#parts, wanted);
+    if ('problem' in found) return bad([found.problem]);
+    const { scraper } = found;
+    if (!this.#isLookedAt) await this.#items.lookAgain(scraper);
+    const { inputs } = this.#items;
+    if (inputs.count > 0) return bad(inputs.first, inputs.count);
+    await faults.at('after-draft-before-commit');
+    const answer = await this.#items.commit(newJobOf(wanted, jobId, scraper, submission), clock.now());
+    if (answer.kind === 'exists') return madeBefore(answer.job, wanted, submission, this.#key);
+    return { ...answer, warnings: warningsAbout(wanted, answer.job) };
+  }
+}
+
+function brokenText({ at, problem }: Extract<RequestPart, { kind: 'broken' }>): string {
+  return `${problem} (byte ${at})`;
+}
+
+function hasManyItems(request: unknown): boolean {
+  return isRecord(request) && Array.isArray(request['items']) && request['items'].length > MAX_INLINE_ITEMS;
+}
+
+interface Head {
+  readonly bytes: Uint8Array;
+  readonly isEnd: boolean;
+}
+
+/** As much as may be parsed as a whole, without a byte order mark; all there is, if it is no more than that. */
+async function readHead(source: AsyncIterator<Uint8Array>, maxBytes: number): Promise<Head> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  while (size <= maxBytes) {
+    const next = await source.next();
+    if (next.done === true) return { bytes: withoutMark(Buffer.concat(pieces)), isEnd: true };
+    pieces.push(next.value);
+    size += next.value.length;
+  }
+  return { bytes: withoutMark(Buffer.concat(pieces)), isEnd: false };
+}
+
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}
+
+/** What is read at a stretch, while the process does nothing else. */
+const PIECE_BYTES = 16 * 1024;
+
+async function* continued(head: Uint8Array, source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* cut(head);
+  for (let next = await source.next(); next.done !== true; next = await source.next()) yield* cut(next.value);
+}
+
+function* cut(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+}

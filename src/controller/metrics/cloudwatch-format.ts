@@ -1,0 +1,180 @@
+import { pendingOf } from '../../domain/counts.ts';
+import type { FailureType } from '../../domain/failure.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { JobBook } from '../../ports/ledger.ts';
+import type { WorkQueue } from '../../ports/work-queue.ts';
+import type { EngineEvent, EventStream } from '../engine/events.ts';
+import { Loop } from '../engine/loop.ts';
+import { EMF, EMF_DIMENSIONS, EMF_NAMESPACE } from './emf-names.ts';
+
+/**
+ * Metrics as lines of the log, in the format out of which CloudWatch makes metrics by itself: no agent, no requests of
+ * our own, no permission. Every controller tells how it stands itself; the rest is told by the one that leads, because
+ * all of them hear of all changes, and CloudWatch would add up what each of them counted. There are no ids in it, and
+ * few dimensions: each new value of one is a metric that is billed.
+ */
+export interface EmfParts {
+  readonly events: EventStream;
+  readonly standing: StandingSource;
+  /** Of one line, without its end. */
+  readonly write: (line: string) => void;
+  readonly clock: Clock;
+  readonly everyMs: number;
+}
+
+export interface StandingSource {
+  readonly ledger: Pick<JobBook, 'activeJobs'>;
+  readonly queue: Pick<WorkQueue, 'depth'>;
+  readonly controller: () => { readonly isLeading: boolean; readonly storageProblem: string | null };
+}
+
+type Count = keyof typeof EMF.counts;
+
+/** Tells at once, then every `everyMs` until it is closed. */
+export function emfReporter({ events, standing, write, clock, everyMs }: EmfParts) {
+  const counts = new Map<Count, number>();
+  const failures = new Map<FailureType, number>();
+  let errors = 0;
+  const add = (what: Count, count: number) => counts.set(what, (counts.get(what) ?? 0) + count);
+  const unsubscribe = events.subscribe(hear);
+  const stop = new AbortController();
+  const onError = (error: unknown) => events.publish({ kind: 'engine-error', where: 'metrics', error });
+  const running = new Loop({ clock, everyMs, runOnce: tell, onError }).run(stop.signal);
+
+  return {
+    /** Tells what was counted last. Asks nobody: ledger and queue may be closed by then. */
+    async close(): Promise<void> {
+      stop.abort();
+      await running;
+      unsubscribe();
+      tellCounts(standing.controller().isLeading, {});
+    },
+  };
+
+  async function tell(): Promise<void> {
+    const { isLeading, storageProblem } = standing.controller();
+    const own = {
+      [EMF.gauges.leading]: isLeading ? 1 : 0,
+      [EMF.gauges.storageTrouble]: storageProblem === null ? 0 : 1,
+    };
+    tellCounts(isLeading, { ...own, ...(isLeading ? await readStanding() : {}) });
+  }
+
+  async function readStanding(): Promise<Record<string, number>> {
+    const { ledger, queue } = standing;
+    const read = await inTime(Promise.all([jobsInProgress(ledger), queue.depth()]), clock, stop.signal);
+    if (read === null) {
+      add('unread', 1);
+      return {};
+    }
+    const [active, depths] = read;
+    for (const { lane, waiting, delivered } of depths) {
+      line({ [EMF.perLane.waiting]: waiting, [EMF.perLane.delivered]: delivered }, [EMF_DIMENSIONS.lane, lane]);
+    }
+    return { [EMF.standing.jobs]: active.jobs, [EMF.standing.pending]: active.pending };
+  }
+
+  /** What a follower heard is forgotten: the leader heard it too. */
+  function tellCounts(isLeading: boolean, gauges: Readonly<Record<string, number>>): void {
+    const counted = [...counts].filter(([, count]) => count > 0).map(([what, count]) => [EMF.counts[what], count]);
+    const failed = [...failures];
+    const own = errors > 0 ? { [EMF.ownCounts.errors]: errors } : {};
+    counts.clear();
+    failures.clear();
+    errors = 0;
+    line({ ...gauges, ...own, ...(isLeading ? Object.fromEntries(counted) : {}) }, null);
+    for (const [type, count] of isLeading ? failed : []) {
+      line({ [EMF.perFailure.failures]: count }, [EMF_DIMENSIONS.failureType, type]);
+    }
+  }
+
+  function line(values: Readonly<Record<string, number>>, dimension: readonly [name: string, value: string] | null) {
+    if (Object.keys(values).length > 0) write(emfLine(clock.now(), values, dimension));
+  }
+
+  function hear(event: EngineEvent): void {
+    switch (event.kind) {
+      case 'settled':
+        add('settled', event.items.length);
+        for (const { status, errorType } of event.items) {
+          add(status, 1);
+          if (status !== 'failed') continue;
+          const type = errorType ?? 'unexpected';
+          failures.set(type, (failures.get(type) ?? 0) + 1);
+        }
+        return;
+      case 'job':
+        if (event.because === 'trip') add('trips', 1);
+        return;
+      case 'dispatched':
+        add('dispatched', event.batches);
+        return;
+      case 'reaped':
+        add('expired', event.leases);
+        add('lost', event.queued);
+        return;
+      case 'dead-letters':
+        add('deadLetters', event.batches);
+        return;
+      case 'fenced':
+        add('fenced', 1);
+        return;
+      case 'returned':
+        if (typeof event.because === 'object') errors += 1;
+        return;
+      case 'engine-error':
+        errors += 1;
+    }
+  }
+}
+
+/** One line of it: what the values are called and counted in, then the values themselves. */
+export function emfLine(
+  at: number,
+  values: Readonly<Record<string, number>>,
+  dimension: readonly [name: string, value: string] | null,
+): string {
+  const [name, value] = dimension ?? [];
+  const metrics = Object.keys(values).map((each) => ({ Name: each, Unit: 'Count' }));
+  return JSON.stringify({
+    _aws: {
+      Timestamp: at,
+      CloudWatchMetrics: [
+        { Namespace: EMF_NAMESPACE, Dimensions: [name === undefined ? [] : [name]], Metrics: metrics },
+      ],
+    },
+    ...(name === undefined ? {} : { [name]: value }),
+    ...values,
+  });
+}
+
+/** Less than the time between two lines, however short it is made. */
+const READ_MS = 5000;
+
+/** Null if it failed or takes too long: a ledger in trouble is when the other metrics are needed most. */
+async function inTime<T>(reading: Promise<T>, clock: Clock, stop: AbortSignal): Promise<T | null> {
+  const done = new AbortController();
+  const late = clock.sleep(READ_MS, AbortSignal.any([done.signal, stop])).then(() => null);
+  const read = await Promise.race([reading.catch(() => null), late]);
+  done.abort();
+  return read;
+}
+
+const PAGE = 200;
+/** Ten thousand jobs; beyond them it is enough to know that there are many. */
+const MAX_PAGES = 50;
+
+async function jobsInProgress(ledger: Pick<JobBook, 'activeJobs'>) {
+  const found = { jobs: 0, pending: 0 };
+  let after: string | null = null;
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const page: Awaited<ReturnType<typeof ledger.activeJobs>> = await ledger.activeJobs({ after, limit: PAGE });
+    for (const { counts } of page.entries.filter(({ status }) => status === 'in_progress')) {
+      found.jobs += 1;
+      found.pending += pendingOf(counts);
+    }
+    after = page.next;
+    if (after === null) break;
+  }
+  return found;
+}

@@ -1,0 +1,122 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Clock } from '../../ports/clock.ts';
+import type { JobBook } from '../../ports/ledger.ts';
+import type { WorkQueue } from '../../ports/work-queue.ts';
+import type { EventStream } from '../engine/events.ts';
+import { countEvents } from './event-metrics.ts';
+import { standingMetrics } from './standing-metrics.ts';
+
+export type Metrics = ReturnType<typeof openMetrics>;
+
+export interface MetricsParts {
+  readonly events: EventStream;
+  readonly ledger: Pick<JobBook, 'activeJobs'>;
+  readonly queue: Pick<WorkQueue, 'depth'>;
+  readonly clock: Clock;
+  readonly version: string;
+  /** Open event streams. */
+  readonly watchers: () => number;
+}
+
+/** What Prometheus is told of a controller. There are no ids in it: a label set per job would be one that only grows. */
+export function openMetrics(parts: MetricsParts) {
+  const registry = new Registry();
+  const registers = [registry];
+  const counted = countEvents(parts.events, registry);
+  const standing = standingMetrics(registry);
+  const requests = requestDurations(registry);
+  const failedReads = new Counter({
+    name: 'trawl_metrics_read_errors_total',
+    help: 'Times that ledger or queue could not be read for these metrics.',
+    registers,
+  });
+  const watchers = new Gauge({ name: 'trawl_feed_watchers', help: 'Event streams of jobs that are open.', registers });
+  const build = new Gauge({
+    name: 'trawl_build_info',
+    help: '1, and the version.',
+    labelNames: ['version'],
+    registers,
+  });
+  build.set({ version: parts.version }, 1);
+  describeProcess(registry);
+  let rendering: Promise<string> | null = null;
+
+  return {
+    contentType: registry.contentType,
+    /** All of it as text. Those who ask at the same time get the same. */
+    render(): Promise<string> {
+      rendering ??= render().finally(() => {
+        rendering = null;
+      });
+      return rendering;
+    },
+    /** `operation` is a name from the list of operations, never a part of the request. */
+    observeRequest: requests,
+    close: () => counted.close(),
+  };
+
+  async function render(): Promise<string> {
+    counted.flush();
+    watchers.set(parts.watchers());
+    if (!(await readInTime())) {
+      standing.forget();
+      failedReads.inc();
+    }
+    return await registry.metrics();
+  }
+
+  /** A ledger in trouble is when metrics are needed most: the others are told all the same. */
+  async function readInTime(): Promise<boolean> {
+    const done = new AbortController();
+    const late = parts.clock.sleep(READ_MS, done.signal).then(() => false);
+    const read = standing.read(parts).then(
+      () => true,
+      () => false,
+    );
+    const isRead = await Promise.race([read, late]);
+    done.abort();
+    return isRead;
+  }
+}
+
+/** Less than the ten seconds after which Prometheus gives up. */
+const READ_MS = 5000;
+
+const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+/** More than there are operations, methods and classes in use; whatever comes beyond them is a mistake of ours. */
+const MAX_REQUEST_KINDS = 1000;
+
+function requestDurations(registry: Registry) {
+  const durations = new Histogram({
+    name: 'trawl_http_request_duration_seconds',
+    help: 'How long requests to the API took, until their answer was written.',
+    labelNames: ['operation', 'method', 'status_class'],
+    buckets: REQUEST_SECONDS,
+    registers: [registry],
+  });
+  const kinds = new Map<string, ReturnType<typeof durations.labels>>();
+  const kindOf = (operation: string, method: string, statusClass: string) => {
+    const key = `${operation} ${method} ${statusClass}`;
+    const known = kinds.get(key);
+    if (known !== undefined) return known;
+    if (kinds.size >= MAX_REQUEST_KINDS) return durations.labels('other', 'other', statusClass);
+    const kind = durations.labels(operation, method, statusClass);
+    kinds.set(key, kind);
+    return kind;
+  };
+  return (operation: string, method: string, status: number, seconds: number): void => {
+    const statusClass = status >= 100 && status < 600 ? `${Math.floor(status / 100)}xx` : 'other';
+    const kind = kindOf(operation, METHODS.includes(method) ? method : 'other', statusClass);
+    kind.observe(Number.isFinite(seconds) ? Math.max(0, seconds) : 0);
+  };
+}
+
+/** Gauges whose names end like those of counters, which Prometheus' own checks refuse; their parts are there by type. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/** Memory, processor time, event loop lag, garbage collection, open files. */
+function describeProcess(registry: Registry): void {
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+}

@@ -1,0 +1,45 @@
+import type { ResultLinks } from '../../ports/result-store.ts';
+import { type DownloadRequest, hasAlready, safeContentType } from './download.ts';
+import { fileNameOf } from './download-name.ts';
+
+export interface LinkRequest extends Pick<DownloadRequest, 'itemId' | 'artifact'> {
+  readonly links: ResultLinks;
+  readonly headers: DownloadRequest['headers'] & { readonly acceptEncoding?: string | undefined };
+}
+
+/** Whoever is sent somewhere goes there at once; a link that got about is of no use to others for long. */
+const EXPIRES_SECONDS = 300;
+
+/**
+ * Where a client may fetch the bytes of an artifact without us, under the name and type that `download` gives them; null
+ * where what lies there is not what it asked for.
+ */
+export async function downloadLink({ itemId, artifact, links, headers }: LinkRequest): Promise<string | null> {
+  const { kind, key } = artifact;
+  if (hasAlready(artifact, headers.ifNoneMatch) || !isAsAsked({ artifact, headers })) return null;
+  return links.presign(key, {
+    expiresSeconds: EXPIRES_SECONDS,
+    fileName: fileNameOf(itemId, kind, key),
+    contentType: safeContentType(artifact.contentType),
+  });
+}
+
+function isAsAsked({ artifact, headers }: Pick<LinkRequest, 'artifact' | 'headers'>): boolean {
+  // A link is to all that lies under a key.
+  if (artifact.offset !== undefined || artifact.length !== undefined) return false;
+  // Our ETag is not the one that the bytes have there.
+  if (headers.ifRange !== undefined) return false;
+  // There a range would be one of the packed bytes.
+  return artifact.encoding === 'identity' || (headers.range === undefined && acceptsGzip(headers.acceptEncoding));
+}
+
+/** Silence would allow anything, by the book; but who says nothing, like curl, does not unpack either. */
+function acceptsGzip(header = ''): boolean {
+  const weights = new Map(
+    header.split(',').map((each) => {
+      const [coding = '', weight = ''] = each.split(';', 2);
+      return [coding.trim().toLowerCase(), !/^\s*q\s*=\s*0(?:\.0*)?\s*$/i.test(weight)];
+    }),
+  );
+  return weights.get('gzip') ?? weights.get('*') ?? false;
+}

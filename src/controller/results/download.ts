@@ -1,0 +1,91 @@
+import type { StoredArtifact } from '../../domain/artifact.ts';
+import type { ByteRange, ResultStore } from '../../ports/result-store.ts';
+import { askedRange } from './byte-range.ts';
+import { downloadName } from './download-name.ts';
+
+export interface DownloadRequest {
+  readonly itemId: string;
+  readonly artifact: StoredArtifact;
+  readonly store: Pick<ResultStore, 'open'>;
+  readonly headers: {
+    readonly range?: string | undefined;
+    readonly ifNoneMatch?: string | undefined;
+    readonly ifRange?: string | undefined;
+  };
+}
+
+export interface DownloadAnswer {
+  readonly status: 200 | 206 | 304 | 416;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whoever does not read it need not close it. Ends in an error where there is less than the headers promised. */
+  readonly body: AsyncIterable<Uint8Array> | null;
+}
+
+/**
+ * What a site sent us is never run where our own pages are: it is handed out as a file to keep, of the type that it was
+ * stored with and no other, and if a browser shows it after all, then without scripts and as nobody's.
+ */
+const NEVER_RUN = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "sandbox; default-src 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+} as const;
+
+/** Answers a request for an artifact: whole, a part of it, or that the client has it. Null when its bytes are gone. */
+export async function download({ itemId, artifact, store, headers }: DownloadRequest): Promise<DownloadAnswer | null> {
+  const { size, sha256, key, kind } = artifact;
+  const etag = `"${sha256}"`;
+  const always = { ...NEVER_RUN, ETag: etag, 'Accept-Ranges': 'bytes', 'Cache-Control': 'private, no-cache' };
+  if (hasAlready(artifact, headers.ifNoneMatch)) return { status: 304, headers: always, body: null };
+
+  // A part is good only for whoever has the rest of the same bytes. We name no date, so that none can be the right one.
+  const isSame = headers.ifRange === undefined || headers.ifRange.trim() === etag;
+  const asked = askedRange(isSame ? headers.range : undefined, size);
+  if (asked.kind === 'unsatisfiable') {
+    return { status: 416, headers: { ...always, 'Content-Range': `bytes */${size}` }, body: null };
+  }
+  const range = asked.kind === 'part' ? asked.range : { start: 0, end: size };
+  const body = await store.open(key, range);
+  if (body === null) return null;
+  const about = {
+    ...always,
+    'Content-Type': safeContentType(artifact.contentType),
+    'Content-Disposition': downloadName(itemId, kind, key),
+    'Content-Length': String(range.end - range.start),
+  };
+  const whole = exactly(body, range, key);
+  if (asked.kind === 'whole') return { status: 200, headers: about, body: whole };
+  const contentRange = `bytes ${range.start}-${range.end - 1}/${size}`;
+  return { status: 206, headers: { ...about, 'Content-Range': contentRange }, body: whole };
+}
+
+/** A file cut short by a crash must end as an error: the client of a short body would wait for the rest. */
+function exactly(body: AsyncIterable<Uint8Array>, { start, end }: ByteRange, key: string): AsyncIterable<Uint8Array> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      let missing = end - start;
+      for await (const piece of body) {
+        missing -= piece.byteLength;
+        if (missing < 0) break;
+        yield piece;
+      }
+      if (missing !== 0) throw new Error(`the bytes under ${key} are not as many as were recorded`);
+    },
+  };
+}
+
+/** Whether `If-None-Match` names the artifact. By the weak comparison. */
+export function hasAlready({ sha256 }: Pick<StoredArtifact, 'sha256'>, ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.trim() === '*' || [...ifNoneMatch.matchAll(/"[^"]*"/g)].some(([tag]) => tag === `"${sha256}"`);
+}
+
+const TOKEN = "[\\w!#$%&'*+.^`|~-]{1,100}";
+const MEDIA_TYPE = new RegExp(
+  `^${TOKEN}/${TOKEN}(?:[ \\t]{0,3};[ \\t]{0,3}${TOKEN}=(?:${TOKEN}|"[\\w !#-\\[\\]-~]{0,100}")){0,5}$`,
+);
+
+/** The type is what a site said: only what has the form of one goes into a header. */
+export function safeContentType(type: string): string {
+  return type.length <= 300 && MEDIA_TYPE.test(type) ? type : 'application/octet-stream';
+}

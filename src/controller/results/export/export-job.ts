@@ -1,0 +1,150 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type { ItemFilter } from '../../../ports/ledger.ts';
+import { type ResultRow, type RowBatch, type RowParts, rowBatches } from '../result-rows.ts';
+import { evenChunks, textChunks } from './byte-chunks.ts';
+import { type Schemas, TablePlan } from './columns.ts';
+import { csvHeader, csvLine } from './csv-line.ts';
+import { parquetBytes } from './parquet-bytes.ts';
+
+export interface ExportParts extends RowParts {
+  /** Whether the job is still the one that is exported: it may be deleted, and another made of that id. */
+  readonly isStillThere: () => Promise<boolean>;
+  readonly clock: Pick<Clock, 'turn'>;
+}
+
+export interface ExportOptions {
+  readonly format: ExportFormat;
+  readonly filter: ExportFilter;
+  /** The job's scraper, if it is still there: its schemas name the columns. */
+  readonly scraper: Schemas | null;
+}
+
+export type ExportFormat = 'jsonl' | 'csv' | 'parquet';
+export type ExportFilter = 'all' | 'success' | 'errors';
+
+export interface Export {
+  readonly contentType: string;
+  readonly fileName: string;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * A job's results as one file, a row per item in their order, read as its reader takes it: in memory are a batch of rows
+ * and a chunk, or a row group, whatever the size of the job. Others get their turn after every batch, because the
+ * engine runs in the same process. An item that changes meanwhile is told as it was when its page was read.
+ */
+export function exportJob(
+  parts: ExportParts,
+  { jobId }: { readonly jobId: string },
+  { format, filter, scraper }: ExportOptions,
+): Export {
+  const { contentType, extension } = FORMATS[format];
+  const suffix = filter === 'all' ? '' : `-${filter}`;
+  const body = untilStopped((signal) => {
+    const batches = inTurns(rowBatches(parts, jobId, FILTERS[filter]), parts, signal);
+    return format === 'jsonl' ? textChunks('', batches, jsonLine) : tableBytes(format, batches, scraper, parts.clock);
+  });
+  return { contentType, fileName: `${fileStem(jobId)}${suffix}.${extension}`, body };
+}
+
+const FORMATS = {
+  jsonl: { contentType: 'application/x-ndjson', extension: 'jsonl' },
+  csv: { contentType: 'text/csv; charset=utf-8', extension: 'csv' },
+  parquet: { contentType: 'application/vnd.apache.parquet', extension: 'parquet' },
+} as const satisfies Record<ExportFormat, { contentType: string; extension: string }>;
+
+const FILTERS = {
+  all: { status: null, errorType: null },
+  success: { status: 'success', errorType: null },
+  errors: { status: 'failed', errorType: null },
+} as const satisfies Record<ExportFilter, ItemFilter>;
+
+/** Thrown instead of a row. */
+export class JobGone extends Error {
+  constructor() {
+    super('the job was deleted while it was exported');
+    this.name = 'JobGone';
+  }
+}
+
+/** Rows that are looked at before the columns are settled: so many, or so many bytes of them. */
+const HEAD_ROWS = 1000;
+const HEAD_BYTES = 8 * 2 ** 20;
+
+async function* tableBytes(
+  format: 'csv' | 'parquet',
+  batches: AsyncGenerator<RowBatch>,
+  schemas: Schemas | null,
+  clock: Pick<Clock, 'turn'>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    const plan = new TablePlan(schemas);
+    const head: RowBatch[] = [];
+    let rows = 0;
+    let bytes = 0;
+    while (rows < HEAD_ROWS && bytes < HEAD_BYTES) {
+      const next = await batches.next();
+      if (next.done === true) break;
+      for (const row of next.value.rows.slice(0, HEAD_ROWS - rows)) plan.look(row);
+      head.push(next.value);
+      rows += next.value.rows.length;
+      bytes += next.value.bytes;
+    }
+    const table = plan.table();
+    const all = followedBy(head, batches);
+    if (format === 'parquet') yield* evenChunks(parquetBytes(table, all, clock));
+    else yield* textChunks(csvHeader(table), all, (row) => csvLine(table, row));
+  } finally {
+    await batches.return(undefined);
+  }
+}
+
+/** Gives the head away as it goes, so that it is not held for as long as the export takes. */
+async function* followedBy(head: RowBatch[], rest: AsyncIterable<RowBatch>): AsyncGenerator<RowBatch> {
+  for (let batch = head.shift(); batch !== undefined; batch = head.shift()) yield batch;
+  yield* rest;
+}
+
+async function* inTurns(
+  batches: AsyncIterable<RowBatch>,
+  { clock, isStillThere }: Pick<ExportParts, 'clock' | 'isStillThere'>,
+  signal: AbortSignal,
+): AsyncGenerator<RowBatch> {
+  for await (const batch of batches) {
+    await clock.turn();
+    if (signal.aborted) return;
+    // A file that ends early looks like a whole one: its reader must see that it is not.
+    if (!(await isStillThere())) throw new JobGone();
+    yield batch;
+  }
+}
+
+/**
+ * A generator that is asked to return first goes on to its next `yield`, and the next chunk may be thousands of rows
+ * away. So a reader that stops is also heard in between.
+ */
+function untilStopped(make: (signal: AbortSignal) => AsyncGenerator<Uint8Array>): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const stop = new AbortController();
+      const chunks = make(stop.signal);
+      return {
+        next: () => chunks.next(),
+        return() {
+          stop.abort();
+          return chunks.return(undefined);
+        },
+      };
+    },
+  };
+}
+
+function jsonLine(row: ResultRow): string {
+  return `${JSON.stringify(row)}\n`;
+}
+
+/** Goes into a header of the answer and onto somebody's disk. */
+function fileStem(jobId: string): string {
+  const stem = jobId.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 100);
+  return /[A-Za-z0-9]/.test(stem) ? stem : 'job';
+}

@@ -1,0 +1,47 @@
+import type { JobRecord } from '../../domain/job.ts';
+import type { JobBook, Page, PageRequest } from '../../ports/ledger.ts';
+import { readsFrom } from './reads-from.ts';
+
+/** Why a job must not be deleted, in words for its user: another job needs it. Null if none does. */
+export async function whyInUse(
+  ledger: Pick<JobBook, 'job' | 'jobs' | 'activeJobs'>,
+  job: JobRecord,
+): Promise<string | null> {
+  return (await whyItsDataAreInUse(job, ledger)) ?? (await readBy(ledger, job.jobId));
+}
+
+/** A re-extraction that is under way, or will go on when it is resumed, needs the pages. */
+async function readBy(ledger: Pick<JobBook, 'jobs' | 'activeJobs'>, jobId: string): Promise<string | null> {
+  const active = (page: PageRequest) => ledger.activeJobs(page);
+  const paused = (page: PageRequest) => ledger.jobs({ status: 'paused', page });
+  const reader = (await extractionIn(active, jobId)) ?? (await extractionIn(paused, jobId));
+  return reader === null ? null : `the job ${reader} reads its pages: wait for it, or cancel it`;
+}
+
+async function extractionIn(
+  pageOf: (page: PageRequest) => Promise<Page<JobRecord>>,
+  source: string,
+): Promise<string | null> {
+  let after: string | null = null;
+  do {
+    const page = await pageOf({ after, limit: 100 });
+    const reader = page.entries.find(({ extracts, removing }) => extracts === source && removing !== true);
+    if (reader !== undefined) return reader.jobId;
+    after = page.next;
+  } while (after !== null);
+  return null;
+}
+
+/** A re-extraction whose data stand for those of the job that it read. */
+async function whyItsDataAreInUse(
+  job: Pick<JobRecord, 'jobId' | 'extracts' | 'sourceCreatedAt'>,
+  ledger: Pick<JobBook, 'job'>,
+): Promise<string | null> {
+  const source = job.extracts === undefined ? null : await ledger.job(job.extracts);
+  if (source === null || !readsFrom(job, source)) return null;
+  if (source.recoveredFrom?.includes(job.jobId)) {
+    return `items of the job ${source.jobId} that had failed have their data from it: delete that job first`;
+  }
+  if (source.replacedBy !== job.jobId) return null;
+  return `its data stand for those of the job ${source.jobId}: delete that one first, or replace its results by others`;
+}

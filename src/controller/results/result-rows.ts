@@ -1,0 +1,146 @@
+import type { StoredArtifact } from '../../domain/artifact.ts';
+import { type FailureType, isRetryable } from '../../domain/failure.ts';
+import type { ItemInput, ItemRecord, ItemStatus } from '../../domain/item.ts';
+import type { ItemBook, ItemFilter, Page } from '../../ports/ledger.ts';
+import type { ResultStore } from '../../ports/result-store.ts';
+
+/** One line of an export: what was asked, how it ended, and what was found. */
+export interface ResultRow {
+  readonly item_id: string;
+  readonly status: ItemStatus;
+  readonly input: ItemInput;
+  readonly error: {
+    readonly type: FailureType;
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly cause: string | null;
+  } | null;
+  /** What the scraper extracted; null where it kept nothing. */
+  readonly data: unknown;
+  /** Only there if what was extracted could not be read back. */
+  readonly data_problem?: string;
+}
+
+export interface RowParts {
+  readonly ledger: Pick<ItemBook, 'items'>;
+  readonly store: Pick<ResultStore, 'get'>;
+}
+
+const PAGE = 200;
+
+/**
+ * What is read side by side, twice over, because the next batch is read while this one is used. One row at least, so
+ * that a row may be larger; and beyond the largest that can be parsed in reasonable time and memory, it stays a file.
+ */
+const BATCH_ROWS = 32;
+const BATCH_BYTES = 4 * 2 ** 20;
+const MAX_DATA_BYTES = 64 * 2 ** 20;
+
+export const ALL_ITEMS: ItemFilter = { status: null, errorType: null };
+
+/** The job's items in their order, a page in memory at a time. */
+export async function* resultRows(
+  parts: RowParts,
+  jobId: string,
+  filter: ItemFilter = ALL_ITEMS,
+): AsyncGenerator<ResultRow> {
+  for await (const { rows } of rowBatches(parts, jobId, filter)) yield* rows;
+}
+
+export interface RowBatch {
+  readonly rows: readonly ResultRow[];
+  /** About what the rows weigh. */
+  readonly bytes: number;
+}
+
+/**
+ * The same in batches, for whoever has many to get through. A batch may be empty: the ledger looks at a bounded number
+ * of items at a time, and whoever shares the process with it can give way to others in between.
+ */
+export async function* rowBatches(parts: RowParts, jobId: string, filter: ItemFilter): AsyncGenerator<RowBatch> {
+  let ahead: Promise<RowBatch> | null = null;
+  try {
+    for await (const items of itemBatches(parts.ledger, jobId, filter)) {
+      const ready: Promise<RowBatch> | null = ahead;
+      ahead = readBatch(items, parts.store);
+      if (ready !== null) yield await ready;
+    }
+    if (ahead !== null) yield await ahead;
+  } finally {
+    // Reads that are under way when the reader stops end before we do.
+    await ahead;
+  }
+}
+
+async function* itemBatches(
+  ledger: RowParts['ledger'],
+  jobId: string,
+  filter: ItemFilter,
+): AsyncGenerator<readonly ItemRecord[]> {
+  let after: string | null = null;
+  do {
+    const page: Page<ItemRecord> = await ledger.items(jobId, filter, { after, limit: PAGE });
+    let batch: ItemRecord[] = [];
+    let bytes = 0;
+    for (const item of page.entries) {
+      const weight = weightOf(item);
+      if (batch.length === BATCH_ROWS || (batch.length > 0 && bytes + weight > BATCH_BYTES)) {
+        yield batch;
+        batch = [];
+        bytes = 0;
+      }
+      batch.push(item);
+      bytes += weight;
+    }
+    yield batch;
+    after = page.next;
+  } while (after !== null);
+}
+
+async function readBatch(items: readonly ItemRecord[], store: RowParts['store']): Promise<RowBatch> {
+  const rows = await Promise.all(items.map((item) => rowOf(item, store)));
+  return { rows, bytes: items.reduce((sum, item) => sum + weightOf(item), 0) };
+}
+
+/** Inputs are small as a rule: a text in one of them is what can make it heavy. */
+function weightOf(item: ItemRecord): number {
+  let weight = dataOf(item)?.size ?? 0;
+  for (const value of Object.values(item.input)) {
+    if (typeof value === 'string') weight += value.length;
+    else if (typeof value === 'object' && value !== null) weight += JSON.stringify(value).length;
+  }
+  return weight;
+}
+
+function dataOf(item: ItemRecord): StoredArtifact | undefined {
+  return item.artifacts.find(({ kind }) => kind === 'data');
+}
+
+async function rowOf(item: ItemRecord, store: Pick<ResultStore, 'get'>): Promise<ResultRow> {
+  const { itemId, status, input } = item;
+  const failure = status === 'failed' ? (item.attempts.at(-1)?.failure ?? null) : null;
+  const error = failure && {
+    type: failure.type,
+    message: failure.message,
+    retryable: isRetryable(failure.type),
+    cause: failure.cause,
+  };
+  const artifact = dataOf(item);
+  const data = artifact === undefined ? { data: null } : await readData(artifact, store);
+  return { item_id: itemId, status, input, error, ...data };
+}
+
+/** Damage in one file must not keep the other rows from their reader. */
+async function readData(
+  { key, size }: StoredArtifact,
+  store: Pick<ResultStore, 'get'>,
+): Promise<Pick<ResultRow, 'data' | 'data_problem'>> {
+  if (size > MAX_DATA_BYTES) return { data: null, data_problem: `${key} has ${size} bytes, too many for a row` };
+  try {
+    const bytes = await store.get(key);
+    if (bytes === null) return { data: null, data_problem: `${key} is missing` };
+    return { data: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) };
+  } catch (error) {
+    return { data: null, data_problem: `${key}: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}

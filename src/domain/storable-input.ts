@@ -1,0 +1,78 @@
+import type { ItemInput } from './item.ts';
+import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts';
+import type { FieldProblem } from './schema-problems.ts';
+
+/**
+ * Whether what a user sends can be kept and handed out again as it came. A ledger keeps texts as UTF-8, which has no
+ * form for half of a surrogate pair: a different text would come back, and two ids could become one. Numbers beyond all
+ * bounds (1e999) become null in JSON. A zero byte survives, but nobody can name such an id on a command line.
+ */
+const HALF_A_CHARACTER = 'holds half of a surrogate pair, which cannot be kept as UTF-8';
+
+/** Deeper than any input that a scraper is written for; JSON.stringify runs out of stack at some thousands. */
+export const MAX_DEPTH = 64;
+
+const TOO_DEEP = `is nested more than ${MAX_DEPTH} levels deep`;
+
+/** Of an id, a name or a label: null if it can be kept. */
+export function textProblem(text: string): string | null {
+  if (!text.isWellFormed()) return HALF_A_CHARACTER;
+  return text.includes('\0') ? 'holds a zero byte' : null;
+}
+
+/** The first thing in an input that cannot be kept, or null. */
+export function inputProblem(input: ItemInput): FieldProblem | null {
+  return problemIn(input, '', 1);
+}
+
+function problemIn(value: unknown, path: string, depth: number): FieldProblem | null {
+  switch (typeof value) {
+    case 'string':
+      return value.isWellFormed() ? null : { path, message: HALF_A_CHARACTER };
+    case 'number':
+      return Number.isFinite(value) ? null : { path, message: 'is a number too large to be kept' };
+    case 'object':
+      return value === null ? null : problemWithin(value, path, depth);
+    default:
+      return null;
+  }
+}
+
+function problemWithin(value: object, path: string, depth: number): FieldProblem | null {
+  if (depth > MAX_DEPTH) return { path: '', message: TOO_DEEP };
+  for (const [name, each] of Object.entries(value)) {
+    if (!name.isWellFormed()) return { path, message: `has a field whose name ${HALF_A_CHARACTER}` };
+    // Paths are only put together where there is something to tell.
+    if (typeof each === 'string' && each.isWellFormed()) continue;
+    const problem = problemIn(each, path === '' ? name : `${path}.${name}`, depth + 1);
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+/**
+ * Whether JSON is nested deeper than an input may be, before it is parsed: a mebibyte of brackets takes JSON.parse a
+ * tenth of a second. Brackets in texts are none.
+ */
+export function isNestedTooDeep(json: Uint8Array): boolean {
+  if (json.length <= LEVELS_OF_ENTRY + MAX_DEPTH) return false;
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at];
+    if (isText) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) isText = true;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      depth += 1;
+      if (depth > LEVELS_OF_ENTRY + MAX_DEPTH) return true;
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
+  }
+  return false;
+}
+
+export const NESTED_TOO_DEEP = `it ${TOO_DEEP}`;
+
+/** An input may stand in an object with its id. */
+const LEVELS_OF_ENTRY = 1;

@@ -1,0 +1,130 @@
+import { type Failure, type FailureType, failure } from '../../domain/failure.ts';
+import type { AnswerHead } from '../../egress/web.ts';
+import { retryAfterMs } from '../http/retry-after.ts';
+import {
+  blockerOf,
+  type CompiledSigns,
+  maintenanceIn,
+  maintenanceInstead,
+  nothingFoundIn,
+  staleStateIn,
+} from './signs.ts';
+
+export interface Answered {
+  readonly head: AnswerHead;
+  /** Decoded when it is needed. */
+  readonly text: () => string;
+}
+
+export interface Rules {
+  readonly signs: CompiledSigns;
+  /** Statuses that the scraper takes for normal. A challenge is none of them, whatever its status. */
+  readonly expectStatus: readonly number[];
+  readonly now: number;
+  /** The longest pause that an answer may ask for. */
+  readonly maxRetryAfterMs: number;
+}
+
+/** Why this answer is not what was asked for; null when it may be. First what the answer says, then its status. */
+export function classify({ head, text }: Answered, rules: Rules): Failure | null {
+  const { status, headers } = head;
+  const hint = retryAfterMs(headers['retry-after'], rules.now, rules.maxRetryAfterMs);
+  const say = (type: FailureType, what: string) =>
+    failure(type, `${what} (${status}, ${head.url})`, { retryAfterMs: hint });
+
+  const challenger = challengedBy(head);
+  if (challenger !== null) return say('blocked', `${challenger} asks for a challenge to be solved`);
+
+  const type = headers['content-type'];
+  const isPage = mayBePage(type);
+  if (isPage || isReadable(type)) {
+    const own = bySigns(text, rules.signs);
+    if (own !== null) return say(own.type, `the site says "${own.said}"`);
+  }
+  if (isPage) {
+    const blocker = blockerOf(text());
+    if (blocker !== null) return say('blocked', `a page of ${blocker} came instead of the site's`);
+  }
+  if (rules.expectStatus.includes(status)) return null;
+  if (status >= 200 && status < 300) {
+    const said = isPage ? maintenanceInstead(text()) : null;
+    return said === null ? null : say('maintenance', `the site says "${said}"`);
+  }
+  return byStatus(status, hint, isPage || isReadable(type) ? text : () => '', say);
+}
+
+/**
+ * Why something is not on a page that seemed good. Here the texts count that also stand in good pages: the page is not
+ * what it should be, and they are the best explanation.
+ */
+export function explainAbsence(page: string): { readonly type: FailureType; readonly said: string } | null {
+  const nothing = nothingFoundIn(page);
+  if (nothing?.isAllItSays) return { type: 'no_results', said: `the site says "${nothing.sentence}"` };
+  const maintenance = maintenanceIn(page);
+  if (maintenance !== null) return { type: 'maintenance', said: `the site says "${maintenance}"` };
+  const stale = staleStateIn(page);
+  if (stale !== null) return { type: 'navigation_failed', said: `the site says "${stale}"` };
+  const blocker = blockerOf(page);
+  return blocker === null ? null : { type: 'blocked', said: `a page of ${blocker} came instead of the site's` };
+}
+
+function challengedBy({ status, headers }: AnswerHead): string | null {
+  if (headers['cf-mitigated']?.includes('challenge')) return 'Cloudflare';
+  // 202 and 405 are what its challenge and its captcha come with.
+  if (/challenge|captcha/i.test(headers['x-amzn-waf-action'] ?? '')) return 'AWS WAF';
+  // It marks the answers that it lets pass, too.
+  if (headers['x-datadome'] !== undefined && status >= 400 && status < 500 && status !== 404) return 'DataDome';
+  return null;
+}
+
+function bySigns(
+  text: () => string,
+  signs: CompiledSigns,
+): { readonly type: FailureType; readonly said: string } | null {
+  for (const [type, patterns] of [
+    ['blocked', signs.blocked],
+    ['maintenance', signs.maintenance],
+    ['no_results', signs.nothingFound],
+  ] as const) {
+    for (const pattern of patterns) {
+      const match = pattern.exec(text());
+      if (match !== null) return { type, said: match[0].replaceAll(/\s+/g, ' ').slice(0, 100) };
+    }
+  }
+  return null;
+}
+
+type Say = (type: FailureType, what: string) => Failure;
+
+function byStatus(status: number, hint: number | null, text: () => string, say: Say): Failure {
+  if (status === 404 || status === 410) return say('not_found', 'the server says that there is no such page');
+  if (status === 401 || status === 403 || status === 451)
+    return say('blocked', 'the server refuses to show us the page');
+  if (status === 429) return say('rate_limited', 'the server says that we ask too often');
+  if (status === 408) return say('timeout', 'the server waited too long for the request');
+  if (status >= 500) return byServerError(status, hint, text, say);
+  // 425: the server would not answer a request sent so early in the connection; the same one later is fine.
+  if (status === 425) return say('navigation_failed', 'the server asks us to send the request again');
+  // The site has no use for a request like ours (any more): the same one would be refused again.
+  if (status >= 400) return say('structure_changed', 'the server does not accept the request');
+  return say('navigation_failed', 'the server sent us on, but did not say where');
+}
+
+function byServerError(status: number, hint: number | null, text: () => string, say: Say): Failure {
+  // A maintenance page often has a Retry-After, too; that it is maintenance is the better news.
+  const said = status === 503 ? maintenanceIn(text()) : null;
+  if (said !== null) return say('maintenance', `the site says "${said}"`);
+  if (status === 503 && hint !== null) return say('rate_limited', 'the server asks us to come back later');
+  if (staleStateIn(text()) !== null) return say('navigation_failed', "the session's view state was stale");
+  return say('server_error', 'the server failed');
+}
+
+/** Plain text, and an answer that does not say what it is: some block pages have no better manners. */
+function mayBePage(contentType: string | undefined): boolean {
+  return contentType === undefined || contentType === '' || /html|text\/plain/i.test(contentType);
+}
+
+/** What a scraper's own signs may stand in. */
+function isReadable(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^text\/|json|xml/i.test(contentType);
+}

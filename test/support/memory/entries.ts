@@ -1,0 +1,128 @@
+import type { StoredArtifact } from '../../../src/domain/artifact.ts';
+import type {
+  AttemptRecord,
+  FinalStatus,
+  ItemInput,
+  ItemRecord,
+  ItemStatus,
+  NewItem,
+  SourcePage,
+} from '../../../src/domain/item.ts';
+import type { JobRecord } from '../../../src/domain/job.ts';
+import type { BatchRef } from '../../../src/ports/work-queue.ts';
+import { FailureGroups } from './failure-groups.ts';
+
+/**
+ * What the memory ledger keeps. An item's status is not stored: it is final, or it follows from the batch that the item
+ * is in, or the item is pending. Pending items are in one of three places: came back (`returned`), came back with a
+ * strike (`suspects`), or were never out (from `cursor` on).
+ */
+export interface JobEntry {
+  /** Grows with each job made. */
+  readonly number: number;
+  record: JobRecord;
+  readonly items: ItemEntry[];
+  readonly byId: Map<string, ItemEntry>;
+  readonly batches: Set<Batch>;
+  readonly returned: Set<ItemEntry>;
+  readonly suspects: Set<ItemEntry>;
+  cursor: number;
+  readonly groups: FailureGroups;
+}
+
+export interface ItemEntry {
+  readonly seq: number;
+  readonly itemId: string;
+  readonly input: ItemInput;
+  readonly source: SourcePage | null;
+  final: FinalStatus | null;
+  batch: Batch | null;
+  strikes: number;
+  deliveries: number;
+  attempts: readonly AttemptRecord[];
+  artifacts: readonly StoredArtifact[];
+}
+
+export interface Batch {
+  readonly ref: BatchRef;
+  readonly job: JobEntry;
+  readonly suspect: boolean;
+  queuedAt: number;
+  /** In the order in which they are to be carried out. */
+  readonly unsettled: Set<ItemEntry>;
+  /** Null while the batch is queued. */
+  hold: Hold | null;
+}
+
+/** A worker's lease, as long as its token is the batch's. */
+export interface Hold {
+  readonly token: string;
+  readonly worker: string;
+  readonly claimedAt: number;
+  until: number;
+  begun: ItemEntry | null;
+}
+
+export function newJobEntry(number: number, record: JobRecord): JobEntry {
+  return {
+    number,
+    record,
+    items: [],
+    byId: new Map(),
+    batches: new Set(),
+    returned: new Set(),
+    suspects: new Set(),
+    cursor: 0,
+    groups: new FailureGroups(),
+  };
+}
+
+export function appendItem(job: JobEntry, { itemId, input, source }: NewItem): void {
+  const item: ItemEntry = {
+    seq: job.items.length,
+    itemId,
+    input,
+    source: source ?? null,
+    final: null,
+    batch: null,
+    strikes: 0,
+    deliveries: 0,
+    attempts: [],
+    artifacts: [],
+  };
+  job.items.push(item);
+  job.byId.set(itemId, item);
+}
+
+/** An item that is in no batch and not final goes where the next dispatch finds it. */
+export function makePending(job: JobEntry, item: ItemEntry): void {
+  item.batch = null;
+  item.final = null;
+  (item.strikes > 0 ? job.suspects : job.returned).add(item);
+}
+
+export function makeCancelled(item: ItemEntry): void {
+  item.batch = null;
+  item.final = 'cancelled';
+}
+
+export function firstOf<T>(set: ReadonlySet<T>): T | undefined {
+  return set.values().next().value;
+}
+
+export function statusOf(item: ItemEntry): ItemStatus {
+  if (item.final !== null) return item.final;
+  if (item.batch === null || firstOf(item.batch.unsettled) !== item) return 'pending';
+  return item.batch.hold === null ? 'queued' : 'in_progress';
+}
+
+export function itemRecord(jobId: string, item: ItemEntry): ItemRecord {
+  const { seq, itemId, input, strikes, deliveries, attempts, artifacts } = item;
+  const status = statusOf(item);
+  return { jobId, seq, itemId, input, ...sourceOf(item), status, strikes, deliveries, attempts, artifacts };
+}
+
+/** A field of its own, or none: what has no source does not have the field. */
+export function sourceOf({ source }: ItemEntry): { readonly source?: SourcePage } {
+  return source === null ? {} : { source };
+}
