@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../src/config.ts';
 import { inFlightOf } from '../src/domain/counts.ts';
-import { openEngine } from '../src/wiring.ts';
+import { openEngine } from '../src/main/engine.ts';
 
 /**
  * How soon a freed slot is filled again: a job that may have `limit` items in flight, each of which takes `ms`. At best it

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../src/config.ts';
 import { finishedOf } from '../src/domain/counts.ts';
 import type { NewItem } from '../src/domain/item.ts';
-import { type Engine, openEngine } from '../src/wiring.ts';
+import { type Engine, openEngine } from '../src/main/engine.ts';
 import { MemoryWatch } from './memory.ts';
 import { timeReads } from './reads.ts';
 

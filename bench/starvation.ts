@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../src/config.ts';
-import { type Engine, openEngine } from '../src/wiring.ts';
+import { type Engine, openEngine } from '../src/main/engine.ts';
 import { type NameServer, openNameServer } from './starvation/name-server.ts';
 import { openHangingSite, openHealthySite, type Site } from './starvation/sites.ts';
 

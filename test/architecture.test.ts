@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEnvironment } from './support/environment-rule.ts';
 import { checkImports } from './support/import-rules.ts';
+import { filesLoadedFrom } from './support/loaded-files.ts';
 import { parse, readSources, show } from './support/syntax.ts';
 
 const FILES = parse(readSources(['src', 'scrapers', 'demo', 'test', 'bench', 'docs', 'deploy']));
@@ -13,6 +14,32 @@ test('who imports whom is what the table says, and no file imports itself in the
 
 test('only config.ts reads the environment', () => {
   assert.equal(show(checkEnvironment(FILES)), '');
+});
+
+test('a worker process loads nothing of the controller, on any backend, nor does its heartbeat thread', () => {
+  for (const entry of ['src/main/worker-child.ts', 'src/main/heartbeat.ts']) {
+    const loaded = filesLoadedFrom(FILES, entry);
+    assert.ok(loaded.includes('src/main/embedded-backend.ts') && loaded.includes('src/main/aws-backend.ts'), entry);
+    assert.deepEqual(
+      loaded.filter((path) => /^src\/(?:controller|cli)\//.test(path)),
+      [],
+      entry,
+    );
+  }
+});
+
+test('what a process loads is found by every kind of import but those of types', () => {
+  const files = parse([
+    { path: 'src/main/a.ts', text: "import { b } from './b.ts';\nimport type { T } from './types.ts';" },
+    { path: 'src/main/b.ts', text: "export { c } from './c.ts';\nexport type { T } from './types.ts';" },
+    { path: 'src/main/c.ts', text: "export const later = () => import('./d.ts');" },
+    { path: 'src/main/d.ts', text: "import { type T } from './e.ts';\nnew URL('./thread.ts', import.meta.url);" },
+    { path: 'src/main/e.ts', text: 'export type T = 1;' },
+    { path: 'src/main/thread.ts', text: '' },
+    { path: 'src/main/types.ts', text: 'export type T = 1;' },
+  ]);
+  const names = ['a', 'b', 'c', 'd', 'e'].map((name) => `src/main/${name}.ts`);
+  assert.deepEqual(filesLoadedFrom(files, 'src/main/a.ts'), names);
 });
 
 /** Checks one made-up file, beside others that it may import. */
@@ -55,25 +82,37 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
     'an adapter in the controller, by a type',
     'src/controller/jobs/a.ts',
     "type A = import('../../adapters/embedded/ledger.ts').Ledger;",
-    'src/controller/jobs/a.ts:1 controller/jobs names the adapter adapters/embedded: only wiring.ts does; take the port as an argument',
+    'src/controller/jobs/a.ts:1 controller/jobs names the adapter adapters/embedded: only src/main does; take the port as an argument',
   ],
   [
     'an adapter in the command line, at run time',
     'src/cli/a.ts',
     "export async function run() {\n  await import('../adapters/memory/ledger.ts');\n}",
-    'src/cli/a.ts:2 cli names the adapter adapters/memory: only wiring.ts does; take the port as an argument',
+    'src/cli/a.ts:2 cli names the adapter adapters/memory: only src/main does; take the port as an argument',
   ],
   [
     'an adapter as the entry of a thread',
     'src/worker/a.ts',
     "const entry = new URL('../adapters/system/clock.ts', import.meta.url);",
-    'src/worker/a.ts:1 worker names the adapter adapters/system: only wiring.ts does; take the port as an argument',
+    'src/worker/a.ts:1 worker names the adapter adapters/system: only src/main does; take the port as an argument',
   ],
   [
     'the controller in the command line',
     'src/cli/a.ts',
     "import { submit } from '../controller/jobs/submit.ts';",
-    'src/cli/a.ts:1 cli imports controller/jobs: it may import itself and domain, contract, config.ts, wiring.ts, wiring-worker.ts, wiring-client.ts, demo',
+    'src/cli/a.ts:1 cli imports controller/jobs: it may import itself and domain, contract, config.ts, main, demo',
+  ],
+  [
+    'the engine, and with it a ledger, in the command line',
+    'src/cli/a.ts',
+    "import type { Engine } from '../main/engine.ts';",
+    'src/cli/a.ts:1 cli imports src/main/engine.ts: import src/main/controller.ts instead',
+  ],
+  [
+    'a command in the composition root',
+    'src/main/a.ts',
+    "const entry = new URL('../cli/main.ts', import.meta.url);",
+    'src/main/a.ts:1 main imports cli: it may import itself and domain, ports, contract, adapters/*, egress, sessions, scraping, worker, controller/*, runs, config.ts',
   ],
   [
     'the configuration in a library',
@@ -113,9 +152,9 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
   ],
   [
     'AWS outside of its adapter',
-    'src/wiring.ts',
+    'src/main/engine.ts',
     "import { SQSClient } from '@aws-sdk/client-sqs';",
-    'src/wiring.ts:1 wiring.ts imports @aws-sdk/client-sqs: only adapters/aws may',
+    'src/main/engine.ts:1 main imports @aws-sdk/client-sqs: only adapters/aws may',
   ],
   [
     'what the SDK stands on in the worker',
@@ -133,7 +172,7 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
     'a neighbour of what the stack may know of the adapter',
     'deploy/aws/a.ts',
     "import { openAwsClients } from '../../src/adapters/aws/clients.ts';",
-    'deploy/aws/a.ts:1 deploy names the adapter adapters/aws: only wiring.ts does; take the port as an argument',
+    'deploy/aws/a.ts:1 deploy names the adapter adapters/aws: only src/main does; take the port as an argument',
   ],
   [
     'the engine in the stack',
@@ -194,7 +233,7 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
     'an import by require',
     'src/controller/jobs/a.ts',
     "const ledger = require('../../adapters/embedded/ledger.ts');",
-    'src/controller/jobs/a.ts:1 controller/jobs names the adapter adapters/embedded: only wiring.ts does; take the port as an argument',
+    'src/controller/jobs/a.ts:1 controller/jobs names the adapter adapters/embedded: only src/main does; take the port as an argument',
   ],
   [
     'the environment in an adapter',
@@ -235,10 +274,10 @@ test('what the table allows is not reported, nor is a word in a comment or in a 
     ],
     ['src/adapters/aws/a.ts', "import type { Clock } from '../../ports/clock.ts';\nimport { b } from './b.ts';"],
     [
-      'src/wiring.ts',
-      "import { ledger } from './adapters/memory/ledger.ts';\nimport { submit } from './controller/jobs/submit.ts';",
+      'src/main/engine.ts',
+      "import { ledger } from '../adapters/memory/ledger.ts';\nimport { submit } from '../controller/jobs/submit.ts';",
     ],
-    ['src/cli/a.ts', "import { wire } from '../wiring.ts';\nimport { readConfig } from '../config.ts';"],
+    ['src/cli/a.ts', "import { open } from '../main/controller.ts';\nimport { readConfig } from '../config.ts';"],
     ['src/scraping/registry.ts', 'export const load = (path: string) => import(path);'],
     ['scrapers/az/a.ts', "import { z } from 'trawl/scraper';\nimport { createHash } from 'node:crypto';"],
     ['test/domain/a.ts', "import { ledger } from '../../src/adapters/memory/ledger.ts';\nprocess.env.X = '1';"],

@@ -1,5 +1,5 @@
 import { loadConfig } from '../../src/config.ts';
-import { type Engine, openEngine } from '../../src/wiring.ts';
+import { type Engine, openEngine } from '../../src/main/engine.ts';
 import { runSubject, type Task } from './subject.ts';
 
 /** The engine as `trawl serve` runs it: this process is the controller, and it starts the worker processes. */

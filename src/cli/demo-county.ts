@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { inspect } from '../wiring.ts';
+import type { Clock } from '../main/client.ts';
 
 /** The demo county in a process of its own, as a site is; it ends with us, however we end. */
 export interface DemoCounty {
@@ -46,8 +46,6 @@ export async function startDemoCounty(parcels: number, clock: Clock): Promise<De
     },
   };
 }
-
-type Clock = ReturnType<typeof inspect>['clock'];
 
 /** Answers with the text, so that the deadline covers all of it. */
 async function askWithin(ms: number, clock: Clock, url: string, init: RequestInit): Promise<string> {

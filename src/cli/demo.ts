@@ -5,7 +5,9 @@ import type { Command } from 'commander';
 import { type Config, EMBEDDED, LOCAL_RESULTS, loadConfig } from '../config.ts';
 import { finishedOf } from '../domain/counts.ts';
 import { policySchema } from '../domain/policy.ts';
-import { inspect, verifyResults } from '../wiring.ts';
+import { systemClock } from '../main/client.ts';
+import { untilToldToStop } from '../main/stop-signal.ts';
+import { verifyResults } from '../main/verify-results.ts';
 import { type DemoCounty, startDemoCounty } from './demo-county.ts';
 import { EXIT } from './exit-codes.ts';
 import { formatCount, formatDuration, formatItems, formatRate, printable } from './format.ts';
@@ -13,7 +15,6 @@ import { wholeNumber } from './options.ts';
 import { itemSource } from './run-items.ts';
 import { runJob } from './run-job.ts';
 import type { RunReport } from './run-report.ts';
-import { untilToldToStop } from './stop-signal.ts';
 import { verifyText } from './verify.ts';
 
 export function addDemoCommand(program: Command): void {
@@ -52,7 +53,7 @@ async function demo(options: { parcels: number; workers: number }): Promise<void
   mkdirSync(folder, { recursive: true });
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());
-  const county = await startDemoCounty(100_000, inspect(base).clock);
+  const county = await startDemoCounty(100_000, systemClock());
   try {
     const config = loadConfig({
       backend: EMBEDDED,

@@ -1,20 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { access, constants, stat, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
 import type { Config, Setting } from '../config.ts';
-import type { inspect } from '../wiring.ts';
-import { formatBytes, formatCount, formatItems, printable } from './format.ts';
-
-/** One thing that was looked at. What is not `ok` says what to do. */
-export interface Check {
-  readonly name: string;
-  readonly result: 'ok' | 'warning' | 'problem';
-  readonly message: string;
-  readonly advice?: string;
-}
-
-export type Parts = ReturnType<typeof inspect>;
+import { type Check, ok, problem, warning } from '../main/check.ts';
+import type { Inspection } from '../main/inspect.ts';
+import { formatCount, formatItems, printable } from './format.ts';
 
 /** The oldest Node that runs our sources: it strips types, and has SQLite. */
 const LEAST_NODE = 24;
@@ -39,67 +28,11 @@ function readPinnedNode(): string | null {
   return version;
 }
 
-const LITTLE_SPACE = 2 ** 30;
-const NO_SPACE = 100 * 2 ** 20;
-
-export async function checkDataDir(dataDir: string): Promise<Check> {
-  const name = 'Data directory';
-  const isThere = existsSync(dataDir);
-  const folder = isThere ? dataDir : nearestFolder(dataDir);
-  const advice = 'choose another by TRAWL_DATA_DIR or --data-dir, or give this user the right to write there';
-  try {
-    if (!(await stat(folder)).isDirectory()) return problem(name, `${folder} is no folder`, advice);
-    await access(folder, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    return problem(name, `${folder} cannot be written (${messageOf(error)})`, advice);
-  }
-  const { bavail, bsize } = await statfs(folder);
-  const free = bavail * bsize;
-  const message = `${dataDir}${isThere ? '' : ' (made when it is needed)'}, ${formatBytes(free)} free`;
-  if (free < NO_SPACE) return problem(name, message, 'make room: jobs pause while the disk is full');
-  return free < LITTLE_SPACE ? warning(name, message, 'make room: a large job fills that soon') : ok(name, message);
-}
-
-export function checkLedger(parts: Parts, dataDir: string): Check {
-  const name = 'Ledger';
-  const found = parts.ledger();
-  switch (found.kind) {
-    case 'none':
-      return ok(name, `none yet in ${dataDir}`);
-    case 'idle':
-      return ok(name, `${formatBytes(found.bytes)}; no process works with it`);
-    case 'owned':
-      return ok(name, printable(found.message, 500));
-    case 'damaged':
-      return problem(
-        name,
-        printable(found.message, 500),
-        `look at ${join(dataDir, 'ledger.db')}, or restore a copy of it`,
-      );
-  }
-}
-
-export async function checkResults(dataDir: string): Promise<Check> {
-  const name = 'Results';
-  const folder = join(dataDir, 'results');
-  if (!existsSync(folder)) return ok(name, 'none yet');
-  try {
-    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    return ok(name, folder);
-  } catch (error) {
-    return problem(
-      name,
-      `${folder} cannot be used (${messageOf(error)})`,
-      'give this user the right to read and write it',
-    );
-  }
-}
-
-export async function checkScrapers(parts: Parts): Promise<Check[]> {
+export async function checkScrapers(inspection: Inspection): Promise<Check[]> {
   const name = 'Scrapers';
   const advice = 'repair the file or take it away; the other scrapers work';
   try {
-    const entries = await parts.scrapers();
+    const entries = await inspection.scrapers();
     const broken = entries.filter((entry) => entry.kind === 'broken');
     const found = ok(name, `${formatItems(entries.length - broken.length, 'scraper')} that can be used`);
     return [found, ...broken.map((entry) => problem(name, printable(entry.problem, 500), advice))];
@@ -108,9 +41,9 @@ export async function checkScrapers(parts: Parts): Promise<Check[]> {
   }
 }
 
-export function checkEgress(parts: Parts, { allowAddresses, routes, dnsServers }: Config): Check[] {
+export function checkEgress(inspection: Inspection, { allowAddresses, routes, dnsServers }: Config): Check[] {
   const checks: Check[] = [];
-  const wrong = parts.egressProblem();
+  const wrong = inspection.egressProblem();
   if (wrong !== null) {
     checks.push(problem('Egress', printable(wrong), 'repair that setting: workers cannot start'));
   }
@@ -173,10 +106,9 @@ function openFileLimit(): number | null {
   return Number.isFinite(soft) ? soft : null;
 }
 
-export function checkCores(config: Config, cores = availableParallelism()): Check {
+export function checkCores(config: Config, slotUnit: 'items' | 'batches', cores = availableParallelism()): Check {
   const name = 'Workers';
-  const what = config.backend.kind === 'aws' ? 'batches' : 'items';
-  const message = `${config.workers} with ${config.slots} ${what} at once each, on ${formatItems(cores, 'core')}`;
+  const message = `${config.workers} with ${config.slots} ${slotUnit} at once each, on ${formatItems(cores, 'core')}`;
   if (config.workers <= cores * 4) return ok(name, message);
   return warning(name, message, 'more processes than cores only wait for each other: lower TRAWL_WORKERS');
 }
@@ -192,24 +124,6 @@ export function checkSettings(settings: readonly Setting[]): Check[] {
         ...unknown,
         warning('Settings', 'TRAWL_FAULTS makes processes kill themselves', 'unset it: it is for crash tests'),
       ];
-}
-
-function nearestFolder(path: string): string {
-  let folder = dirname(path);
-  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
-  return folder;
-}
-
-function ok(name: string, message: string): Check {
-  return { name, result: 'ok', message };
-}
-
-function warning(name: string, message: string, advice: string): Check {
-  return { name, result: 'warning', message, advice };
-}
-
-function problem(name: string, message: string, advice: string): Check {
-  return { name, result: 'problem', message, advice };
 }
 
 function messageOf(error: unknown): string {

@@ -1,20 +1,16 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { type Config, ConfigError, loadConfig, type Setting, settingsInForce } from '../config.ts';
-import { inspect } from '../wiring.ts';
+import { loadConfig, type Setting, settingsInForce } from '../config.ts';
+import type { Check } from '../main/check.ts';
+import { inspect } from '../main/inspect.ts';
 import {
-  type Check,
   checkCores,
-  checkDataDir,
   checkDns,
   checkEgress,
-  checkLedger,
   checkNode,
   checkOpenFiles,
-  checkResults,
   checkScrapers,
   checkSettings,
-  type Parts,
 } from './doctor-checks.ts';
 import { EXIT } from './exit-codes.ts';
 import { formatItems, printable } from './format.ts';
@@ -46,17 +42,20 @@ const DNS_DEADLINE_MS = 2000;
 async function doctor(options: DoctorOptions): Promise<void> {
   const config = loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir });
   const settings = settingsInForce(config).map(hideSecret);
-  const parts = inspect(config);
-  const dns = { clock: parts.clock, resolve: parts.resolveName, deadlineMs: DNS_DEADLINE_MS };
+  const inspection = inspect(config);
+  const { clock, resolveName } = inspection;
+  const dns = { clock, resolve: resolveName, deadlineMs: DNS_DEADLINE_MS };
   const checks: Check[] = [
     checkNode(),
     ...checkSettings(settings),
-    ...(await checkBackend(parts, config, options)),
-    ...(await checkScrapers(parts)),
-    ...checkEgress(parts, config),
+    ...(await inspection.storage({ create: options.create === true, offline: options.offline === true })).map(
+      asPrintable,
+    ),
+    ...(await checkScrapers(inspection)),
+    ...checkEgress(inspection, config),
     ...(options.offline ? [] : [await checkDns(dns)]),
     checkOpenFiles(),
-    checkCores(config),
+    checkCores(config, await inspection.slotUnit()),
   ];
   const isWell = checks.every(({ result }) => result !== 'problem');
   const answer = options.json
@@ -67,18 +66,9 @@ async function doctor(options: DoctorOptions): Promise<void> {
   process.stdout.write(`${answer}\n`, () => process.exit(code));
 }
 
-async function checkBackend(parts: Parts, config: Config, { create, offline }: DoctorOptions): Promise<Check[]> {
-  const { backend, dataDir } = config;
-  if (backend.kind === 'aws') {
-    if (create && offline) throw new ConfigError('--create needs the network: leave --offline out');
-    const found = offline ? [] : [...(await parts.aws(backend, { create: create === true }))];
-    const isLocal = config.results.kind === 'local';
-    return isLocal ? [...found, await checkDataDir(dataDir), await checkResults(dataDir)] : found;
-  }
-  if (create) {
-    throw new ConfigError('--create is for TRAWL_BACKEND=aws: a data directory is made when it is needed');
-  }
-  return [await checkDataDir(dataDir), checkLedger(parts, dataDir), await checkResults(dataDir)];
+/** A message may repeat what a service or a file said. */
+function asPrintable(check: Check): Check {
+  return { ...check, message: printable(check.message, 500) };
 }
 
 const SECRET = /KEY|PASSWORD|SECRET|TOKEN/i;

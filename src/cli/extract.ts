@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
+import type { ChangesAnswer, ExtractedAnswer, JobAnswer, JobStatusAnswer } from '../contract/answers.ts';
 import { NO_COUNTS } from '../domain/counts.ts';
-import type { ChangesAnswer, ExtractedAnswer, JobAnswer, JobStatusAnswer } from '../wiring-client.ts';
 import { ApiError, Interrupted, Refused } from './client/api-error.ts';
 import { jobPath } from './client/api-paths.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from './client/command.ts';

@@ -1,3 +1,5 @@
+export { formatBytes } from '../domain/format-bytes.ts';
+
 /** `1,234,567` */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
@@ -34,18 +36,6 @@ function two(large: number, largeUnit: string, small: number, smallUnit: string)
 export function formatRate(perSecond: number): string {
   if (perSecond >= 10) return `${formatCount(Math.round(perSecond))}/s`;
   return `${Number(perSecond.toPrecision(2))}/s`;
-}
-
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-
-export function formatBytes(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < UNITS.length - 1) {
-    value /= 1024;
-    unit += 1;
-  }
-  return `${value < 10 && unit > 0 ? Number(value.toFixed(1)) : Math.round(value)} ${UNITS[unit]}`;
 }
 
 /** Never `100 %` before the end, nor `0 %` after the beginning. */

@@ -21,7 +21,7 @@ const COMMANDS = new Map<string, () => Promise<(program: Command) => void>>([
   ['run', async () => (await import('./run.ts')).addRunCommand],
   ['serve', serving],
   ['controller', serving],
-  ['worker', async () => (await import('./work.ts')).addWorkerCommand],
+  ['worker', async () => (await import('./worker.ts')).addWorkerCommand],
   ['jobs', async () => (await import('./jobs/commands.ts')).addJobsCommands],
   ['hosts', async () => (await import('./hosts/commands.ts')).addHostsCommands],
   ['extract', async () => (await import('./extract.ts')).addExtractCommand],

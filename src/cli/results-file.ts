@@ -1,6 +1,5 @@
 import { open, rename, rm } from 'node:fs/promises';
-import type { Engine } from '../wiring.ts';
-import { rowsOf } from '../wiring.ts';
+import type { OpenController } from '../main/controller.ts';
 import type { ResultsFile } from './run-report.ts';
 
 const BATCH_CHARACTERS = 256 * 1024;
@@ -10,7 +9,7 @@ const BATCH_CHARACTERS = 256 * 1024;
  * finds all of it. Null if `signal` aborted first; what was there before is there still.
  */
 export async function writeResults(
-  engine: Pick<Engine, 'ledger' | 'store'>,
+  { resultRows }: Pick<OpenController, 'resultRows'>,
   jobId: string,
   path: string,
   signal: AbortSignal,
@@ -21,7 +20,7 @@ export async function writeResults(
   let damaged = 0;
   try {
     let batch = '';
-    for await (const row of rowsOf(engine, jobId)) {
+    for await (const row of resultRows(jobId)) {
       if (signal.aborted) return null;
       batch += `${JSON.stringify(row)}\n`;
       rows += 1;

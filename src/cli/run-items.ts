@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from 'node:fs';
 import { ConfigError } from '../config.ts';
 import type { NewItem } from '../domain/item.ts';
-import { readItemsOf } from '../wiring.ts';
+import { readItemsOf } from '../main/item-list.ts';
 
 /** Where the items of a run come from. */
 export interface ItemSource {

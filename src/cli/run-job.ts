@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, ConfigError } from '../config.ts';
 import { finishedOf } from '../domain/counts.ts';
-import { isActive, type JobRecord, OPEN_MS } from '../domain/job.ts';
+import { isActive, type JobRecord } from '../domain/job.ts';
 import type { Policy } from '../domain/policy.ts';
-import { type Engine, openEngine, openLog } from '../wiring.ts';
+import { type OpenController, openController } from '../main/controller.ts';
+import { openLog } from '../main/log.ts';
 import { formatCount, printable } from './format.ts';
 import { ProgressDisplay, type Screen } from './progress-display.ts';
 import { writeResults } from './results-file.ts';
@@ -35,21 +36,21 @@ const MAX_BAD_LINES = 10;
  */
 export async function runJob(request: RunRequest): Promise<RunReport> {
   const log = openLog(request.config);
-  const engine = await openEngine(request.config, log);
+  const controller = await openController(request.config, log);
   try {
-    const run = new Run(engine, request);
+    const run = new Run(controller, request);
     return await run.carryOut(() => {
       // Workers that leave because they are told to are no news.
       log.level = 'error';
     });
   } finally {
     log.level = 'error';
-    await engine.stop();
+    await controller.stop();
   }
 }
 
 class Run {
-  readonly #engine: Engine;
+  readonly #controller: OpenController;
   readonly #request: RunRequest;
   readonly #startedAt: number;
   readonly #bad: { line: number; problem: string }[] = [];
@@ -59,25 +60,25 @@ class Run {
   #isPartlyRead = false;
   #isEnding = false;
 
-  constructor(engine: Engine, request: RunRequest) {
-    this.#engine = engine;
+  constructor(controller: OpenController, request: RunRequest) {
+    this.#controller = controller;
     this.#request = request;
-    this.#startedAt = engine.clock.elapsed();
+    this.#startedAt = controller.clock.elapsed();
     this.#endedAt = this.#startedAt;
   }
 
   async carryOut(beforeStop: () => void): Promise<RunReport> {
     const { jobId, signal, screen, config, retryFailed } = this.#request;
     await this.#refuseOtherJobs();
-    const found = await this.#engine.ledger.job(jobId);
+    const found = await this.#controller.findJob(jobId);
     const first = found ?? (await this.#create());
     // What the job has may be done before the list is read: it must not be over by then.
     if (found !== null && this.#request.source !== null) await this.#keepOpen();
-    const watch = new JobWatch(this.#engine, first);
-    const display = new ProgressDisplay({ screen, clock: this.#engine.clock, look: () => watch.progress() });
+    const watch = new JobWatch(this.#controller, first);
+    const display = new ProgressDisplay({ screen, clock: this.#controller.clock, look: () => watch.progress() });
     watch.onChange(() => display.poke());
     const startWorkers = () => {
-      const started = this.#engine.startWorkers();
+      const started = this.#controller.startWorkers();
       started.onChange((change) => {
         if (change.kind !== 'died' || this.#isEnding || signal.aborted) return;
         const how = change.error ?? (change.signal === null ? `with code ${change.code}` : `by ${change.signal}`);
@@ -94,13 +95,13 @@ class Run {
       await this.#import(found === null);
       watch.say(null);
       // The list may have items that a job which was done does not have yet.
-      if (isDone && (await this.#engine.ledger.job(jobId))?.status === 'in_progress') pool = startWorkers();
+      if (isDone && (await this.#controller.findJob(jobId))?.status === 'in_progress') pool = startWorkers();
       if (!this.#isPartlyRead) await watch.untilOver(signal);
-      const over = await this.#engine.ledger.job(jobId);
+      const over = await this.#controller.findJob(jobId);
       const isInterrupted = signal.aborted && (over === null || isActive(over));
       if (isInterrupted)
         display.note('Stopping: workers finish or give back what they have. Ctrl-C again ends it at once.');
-      this.#endedAt = this.#engine.clock.elapsed();
+      this.#endedAt = this.#controller.clock.elapsed();
       this.#isEnding = true;
       beforeStop();
       await pool?.stop(config.drainGraceMs + 5000);
@@ -115,8 +116,8 @@ class Run {
   /** The folder of a run holds one job, so that its results are in one file and its command needs no job's name. */
   async #refuseOtherJobs(): Promise<void> {
     const { jobId, config } = this.#request;
-    const page = await this.#engine.ledger.jobs({ status: null, page: { after: null, limit: 2 } });
-    const other = page.entries.find((job) => job.jobId !== jobId);
+    const jobs = await this.#controller.firstJobs(2);
+    const other = jobs.find((job) => job.jobId !== jobId);
     if (other === undefined) return;
     throw new ConfigError(
       `${config.dataDir} holds the job ${other.jobId}: give this run a folder of its own with --out`,
@@ -126,7 +127,7 @@ class Run {
   async #create(): Promise<JobRecord> {
     const { source, jobId, scraperId, policy } = this.#request;
     if (source === null) throw new ConfigError('what shall it run on? Give --items FILE or --input name=value');
-    const answer = await this.#engine.submit({
+    const answer = await this.#controller.submit({
       job_id: jobId,
       scraper_id: scraperId,
       hold: true,
@@ -139,14 +140,11 @@ class Run {
   }
 
   async #keepOpen(): Promise<void> {
-    const { ledger, clock } = this.#engine;
-    // Until the first lines of the list are read; each chunk of it extends the time.
-    await ledger.addItems(this.#request.jobId, [], clock.now() + OPEN_MS, clock.now());
+    await this.#controller.keepOpen(this.#request.jobId);
   }
 
   /** Makes a job that was here before go on. */
   async #takeUp(found: JobRecord): Promise<JobRecord> {
-    const { ledger, clock } = this.#engine;
     const { jobId, source, config, policy, retryFailed } = this.#request;
     if (found.status === 'cancelled')
       throw new ConfigError(`the job in ${config.dataDir} is cancelled: use another --out`);
@@ -156,26 +154,25 @@ class Run {
     const opens = retryFailed && found.counts.failed > 0;
     const wanted = policy?.(found.policy) ?? found.policy;
     if (!isDeepStrictEqual(wanted, found.policy) && (found.status !== 'completed' || opens)) {
-      await ledger.changeJob(jobId, { kind: 'policy', policy: wanted }, clock.now());
+      await this.#controller.changeJob(jobId, { kind: 'policy', policy: wanted });
     }
     const isStopped = found.status === 'failed' || found.status === 'paused';
     // A pause for storage is the engine's to end.
-    if (isStopped && found.reason?.code !== 'storage') await ledger.changeJob(jobId, { kind: 'resume' }, clock.now());
+    if (isStopped && found.reason?.code !== 'storage') await this.#controller.changeJob(jobId, { kind: 'resume' });
     if (opens) await this.#reopenFailed();
-    return (await ledger.job(jobId)) ?? found;
+    return (await this.#controller.findJob(jobId)) ?? found;
   }
 
   async #reopenFailed(): Promise<void> {
     const all = { errorType: null, itemIds: null, preview: false };
-    const answer = await this.#engine.retry(this.#request.jobId, all);
+    const answer = await this.#controller.retry(this.#request.jobId, all);
     if (answer.kind === 'refused') throw new Error(`failed items cannot be tried again: ${answer.because}`);
   }
 
   async #import(isNew: boolean): Promise<void> {
     const { source, jobId, signal } = this.#request;
-    const { ledger, clock } = this.#engine;
     if (source === null) return;
-    const answer = await this.#engine.importItems(jobId, this.#itemsOf(source.open()));
+    const answer = await this.#controller.importItems(jobId, this.#itemsOf(source.open()));
     if ('kind' in answer) {
       this.#isPartlyRead = true;
       return;
@@ -183,7 +180,7 @@ class Run {
     if (isNew) this.#repeated = answer.duplicates;
     this.#isPartlyRead = signal.aborted;
     if (this.#isPartlyRead) return;
-    const job = await ledger.job(jobId);
+    const job = await this.#controller.findJob(jobId);
     if (job?.counts.total === 0) {
       const [bad] = this.#bad;
       const why =
@@ -192,7 +189,7 @@ class Run {
           : `: ${formatCount(this.#badCount)} lines cannot be read, line ${bad.line}: ${bad.problem}`;
       throw new ConfigError(`${source.name} has no items${printable(why)}`);
     }
-    if (job?.held) await ledger.changeJob(jobId, { kind: 'start' }, clock.now());
+    if (job?.held) await this.#controller.changeJob(jobId, { kind: 'start' });
   }
 
   async *#itemsOf(chunks: AsyncGenerator<SourceChunk>) {
@@ -205,15 +202,14 @@ class Run {
   }
 
   async #report(finishedBefore: number): Promise<RunReport> {
-    const { ledger } = this.#engine;
     const { jobId, config, signal, words } = this.#request;
     const elapsedMs = this.#endedAt - this.#startedAt;
-    const job = await ledger.job(jobId);
+    const job = await this.#controller.findJob(jobId);
     if (job === null) throw new Error(`the job ${jobId} is gone`);
     const isUnfinished = isActive(job);
     const results = isUnfinished
       ? null
-      : await writeResults(this.#engine, jobId, join(config.dataDir, 'results.jsonl'), signal);
+      : await writeResults(this.#controller, jobId, join(config.dataDir, 'results.jsonl'), signal);
     return {
       job,
       dataDir: config.dataDir,
@@ -221,7 +217,7 @@ class Run {
       isPartlyRead: this.#isPartlyRead,
       finishedBefore,
       elapsedMs,
-      failures: await ledger.failureGroups(jobId, 50),
+      failures: await this.#controller.failureGroups(jobId, 50),
       badLines: { count: this.#badCount, first: this.#bad },
       repeated: this.#repeated,
       results,

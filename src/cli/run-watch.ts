@@ -1,12 +1,12 @@
 import { finishedOf } from '../domain/counts.ts';
 import { isActive, type JobRecord } from '../domain/job.ts';
-import type { Engine } from '../wiring.ts';
+import type { OpenController } from '../main/controller.ts';
 import { printable } from './format.ts';
 import { type Progress, RateWindow } from './progress.ts';
 
 /** Follows one job by the events of its engine: how it stands, and when it is over. */
 export class JobWatch {
-  readonly #engine: Engine;
+  readonly #controller: OpenController;
   readonly #jobId: string;
   #rate = new RateWindow();
   readonly #failures = new Map<string, number>();
@@ -15,11 +15,11 @@ export class JobWatch {
   #last: JobRecord;
   #note: string | null = null;
 
-  constructor(engine: Engine, job: JobRecord) {
-    this.#engine = engine;
+  constructor(controller: OpenController, job: JobRecord) {
+    this.#controller = controller;
     this.#jobId = job.jobId;
     this.#last = job;
-    this.#unsubscribe = engine.events.subscribe((event) => {
+    this.#unsubscribe = controller.watch((event) => {
       if (event.kind === 'settled' && event.jobId === this.#jobId) {
         for (const { errorType } of event.items) if (errorType !== null) this.#countFailure(errorType);
       }
@@ -39,9 +39,9 @@ export class JobWatch {
   }
 
   async progress(): Promise<Progress> {
-    this.#last = (await this.#engine.ledger.job(this.#jobId)) ?? this.#last;
+    this.#last = (await this.#controller.findJob(this.#jobId)) ?? this.#last;
     const { counts, status, reason } = this.#last;
-    this.#rate.add(this.#engine.clock.elapsed(), finishedOf(counts));
+    this.#rate.add(this.#controller.clock.elapsed(), finishedOf(counts));
     const paused = status === 'paused' ? `paused: ${printable(reason?.message ?? '', 80)}` : null;
     return {
       counts,
@@ -58,10 +58,10 @@ export class JobWatch {
   async untilOver(signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const look = async () => {
-      const job = await this.#engine.ledger.job(this.#jobId);
+      const job = await this.#controller.findJob(this.#jobId);
       if (job === null || (!isActive(job) && job.reason?.code !== 'storage')) resolve();
     };
-    const unsubscribe = this.#engine.events.subscribe((event) => {
+    const unsubscribe = this.#controller.watch((event) => {
       if (event.kind === 'job' || event.kind === 'manifest-written') look().catch(reject);
     });
     signal.addEventListener('abort', () => resolve(), { once: true });

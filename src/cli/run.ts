@@ -5,12 +5,12 @@ import type { Command } from 'commander';
 import { type Config, ConfigError, EMBEDDED, LOCAL_RESULTS, loadConfig, settingsInForce } from '../config.ts';
 import { safeSegment } from '../domain/artifact.ts';
 import { notYetAvailable, type Policy, policySchema } from '../domain/policy.ts';
-import { findScraper } from '../wiring.ts';
+import { findScraper } from '../main/scrapers.ts';
+import { untilToldToStop } from '../main/stop-signal.ts';
 import { wholeNumber } from './options.ts';
 import { itemSource } from './run-items.ts';
 import { runJob } from './run-job.ts';
 import { exitCodeOf, reportJson } from './run-report.ts';
-import { untilToldToStop } from './stop-signal.ts';
 import { runSummary } from './summary.ts';
 
 interface RunOptions {
@@ -61,8 +61,9 @@ async function run(scraperId: string, options: RunOptions): Promise<void> {
   const config = runConfig(scraperId, options);
   await mustBeScraper(config, scraperId);
   // Here and now, with a folder as its answer: a job that is to be spread is given to the service.
-  if (loadConfig().backend.kind === 'aws') {
-    process.stderr.write(`The job is kept here, in ${config.dataDir}: TRAWL_BACKEND=aws is for trawl serve.\n`);
+  const { kind } = loadConfig().backend;
+  if (kind !== config.backend.kind) {
+    process.stderr.write(`The job is kept here, in ${config.dataDir}: TRAWL_BACKEND=${kind} is for trawl serve.\n`);
   }
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());

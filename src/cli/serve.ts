@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { type Config, loadConfig } from '../config.ts';
-import { checkApiAddress, openEngine, openLog } from '../wiring.ts';
+import { checkApiAddress } from '../main/api-address.ts';
+import { describeStorage, openController } from '../main/controller.ts';
+import { openLog } from '../main/log.ts';
+import { untilToldToStop } from '../main/stop-signal.ts';
 import { portNumber, wholeNumber } from './options.ts';
-import { untilToldToStop } from './stop-signal.ts';
 
 interface ServeOptions {
   readonly dataDir?: string;
@@ -56,34 +58,26 @@ async function serve(options: ServeOptions, how: 'with-workers' | 'alone'): Prom
   checkApiAddress(config);
   const log = openLog(config);
   const stop = untilToldToStop();
-  const engine = await openEngine(config, log);
+  const controller = await openController(config, log);
   try {
-    const url = await engine.listen();
+    const url = await controller.listen();
     if (how === 'with-workers') {
-      const pool = engine.startWorkers();
+      const pool = controller.startWorkers();
       pool.onChange((change) => {
         const isNews = change.kind === 'died' && !change.wasAsked;
         log[isNews ? 'warn' : 'debug']({ process: change }, `worker process ${change.kind}`);
       });
     }
     const workers = how === 'with-workers' ? config.workers : 0;
-    log.info({ url, ...placeOf(config), workers, access: accessOf(config) }, 'trawl is serving');
+    log.info({ url, ...(await describeStorage(config)), workers, access: accessOf(config) }, 'trawl is serving');
     await stop;
     log.info('stopping: workers finish or give back what they have');
   } finally {
-    await engine.stop();
+    await controller.stop();
   }
   log.info('stopped');
   // The removal of many files may still go on: the next start ends it.
   process.exit();
-}
-
-function placeOf({ backend, results, dataDir }: Config) {
-  return {
-    ...(backend.kind === 'aws' ? { table: backend.tableName } : {}),
-    ...(results.kind === 's3' ? { bucket: results.bucket } : {}),
-    ...(backend.kind === 'embedded' || results.kind === 'local' ? { data_dir: dataDir } : {}),
-  };
 }
 
 function accessOf({ apiKey }: Config): string {

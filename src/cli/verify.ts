@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, EMBEDDED, LOCAL_RESULTS, loadConfig } from '../config.ts';
 import type { VerifyReport } from '../contract/verify-report.ts';
-import { verifyResults } from '../wiring.ts';
+import { verifyResults } from '../main/verify-results.ts';
 import { EXIT } from './exit-codes.ts';
 import { formatBytes, formatCount, formatItems, printable } from './format.ts';
 

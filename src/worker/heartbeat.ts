@@ -148,7 +148,7 @@ export function inProcessHeartbeat(parts: BeatParts & { readonly onTrouble: (err
  * and as nothing else can free its slots, the thread kills the process.
  */
 export interface HeartbeatThreadParts {
-  /** The module that the thread runs: it calls `runHeartbeatThread`. Wiring supplies it, because it names adapters. */
+  /** The module that the thread runs: it calls `runHeartbeatThread`. src/main supplies it, because it names adapters. */
   readonly entry: URL;
   /** Whatever that module needs in order to connect; it must survive being sent to another thread. */
   readonly connectWith: unknown;

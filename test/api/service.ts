@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { type Engine, openEngine } from '../../src/wiring.ts';
+import { type Engine, openEngine } from '../../src/main/engine.ts';
 
 /** An answer of the API, its JSON parsed where it is some. */
 export interface Answer {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Check } from '../../src/cli/doctor-checks.ts';
+import type { Check } from '../../src/main/check.ts';
 import { startEmulators } from '../support/aws/emulators.ts';
 import { awsEnvironment, awsNames } from '../support/aws/names.ts';
 import { startTrawl, trawl } from './trawl.ts';

@@ -4,19 +4,18 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { doctorText, hideSecret } from '../../src/cli/doctor.ts';
 import {
-  type Check,
   checkCores,
-  checkDataDir,
   checkDns,
   checkEgress,
-  checkLedger,
   checkNode,
   checkOpenFiles,
   checkSettings,
 } from '../../src/cli/doctor-checks.ts';
 import { loadConfig, settingsInForce } from '../../src/config.ts';
-import { inspect } from '../../src/wiring.ts';
-import { openStorage } from '../../src/wiring-embedded.ts';
+import type { Check } from '../../src/main/check.ts';
+import { checkDataDir, checkLedger } from '../../src/main/data-directory-checks.ts';
+import { openStorage } from '../../src/main/embedded-backend.ts';
+import { inspect } from '../../src/main/inspect.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempFolder, trawl } from './trawl.ts';
 
@@ -79,7 +78,7 @@ test('settings say where they come from, and a name that is none is noticed', ()
 test('the ledger is told to be absent, idle or owned, and by whom', async () => {
   const dataDir = tempFolder();
   const config = loadConfig({ dataDir }, {});
-  const look = () => checkLedger(inspect(config), dataDir).message;
+  const look = () => checkLedger(dataDir).message;
   assert.match(look(), /none yet/);
   const storage = await openStorage(config);
   // Not from the process that owns it: closing a second descriptor there would drop its lock.
@@ -93,7 +92,7 @@ test('the ledger is told to be absent, idle or owned, and by whom', async () => 
 test('a ledger that is none is a problem', async () => {
   const dataDir = tempFolder();
   writeFileSync(join(dataDir, 'ledger.db'), 'this is no database, and long enough to be looked at '.repeat(100));
-  assert.equal(checkLedger(inspect(loadConfig({ dataDir }, {})), dataDir).result, 'problem');
+  assert.equal(checkLedger(dataDir).result, 'problem');
 });
 
 test('a data directory below a file is a problem', async () => {
@@ -131,7 +130,7 @@ test('Node, open files, processes and egress are judged by what they are', () =>
     ['warning', 'ok', 'ok'],
   );
   const config = loadConfig({ workers: 9, routes: 'nonsense' }, {});
-  assert.deepEqual([checkCores(config, 2).result, checkCores(config, 4).result], ['warning', 'ok']);
+  assert.deepEqual([checkCores(config, 'items', 2).result, checkCores(config, 'items', 4).result], ['warning', 'ok']);
   assert.deepEqual(
     checkEgress(inspect(config), config).map(({ result }) => result),
     ['problem', 'ok', 'warning'],

@@ -25,10 +25,10 @@ test('whoever does not go to AWS loads nothing of its SDK, which is larger than 
     importsOf(['--help']),
     importsOf(['run', 'example-noop', '--input', 'a=1', '--out', out]),
   ]);
-  assert.ok(job.some((url) => url.endsWith('/src/wiring-worker.ts')));
-  assert.ok(job.some((url) => url.endsWith('/src/cli/heartbeat.ts')));
+  assert.ok(job.some((url) => url.endsWith('/src/main/worker.ts')));
+  assert.ok(job.some((url) => url.endsWith('/src/main/heartbeat.ts')));
   assert.deepEqual(
-    [...help, ...job].filter((url) => /@aws-sdk|@smithy|\/wiring-aws\.ts|adapters\/aws\//.test(url)),
+    [...help, ...job].filter((url) => /@aws-sdk|@smithy|\/main\/aws-|adapters\/aws\//.test(url)),
     [],
   );
 });

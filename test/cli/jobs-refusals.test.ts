@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { EXIT } from '../../src/cli/exit-codes.ts';
-import type { JobAnswer } from '../../src/wiring-client.ts';
+import type { JobAnswer } from '../../src/contract/answers.ts';
 import { startService } from '../api/service.ts';
 import { answerJson, startApi } from './api-stub.ts';
 import { tempFolder, trawl, writeLines } from './trawl.ts';

@@ -8,8 +8,8 @@ import { command, deletedText, exitCodeOfJob, jobEndText, jobText } from '../../
 import { keyValues } from '../../src/cli/jobs/options.ts';
 import { resultsText } from '../../src/cli/jobs/results.ts';
 import { retriedText } from '../../src/cli/jobs/retry.ts';
+import type { JobAnswer, ResultsAnswer } from '../../src/contract/answers.ts';
 import { policySchema } from '../../src/domain/policy.ts';
-import type { JobAnswer, ResultsAnswer } from '../../src/wiring-client.ts';
 
 const SUMMARY = { pending: 0, queued: 0, in_progress: 0, success: 8, failed: 2, skipped: 0, cancelled: 0, total: 10 };
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Output } from '../../src/cli/client/output.ts';
 import { exitCodeOfJob } from '../../src/cli/jobs/job-text.ts';
 import { watchJob } from '../../src/cli/jobs/watch-job.ts';
-import type { JobAnswer } from '../../src/wiring-client.ts';
+import type { JobAnswer } from '../../src/contract/answers.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { answerJson, clientOf, startApi } from './api-stub.ts';
 

@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
-import { openEngine } from '../../src/wiring.ts';
+import { openEngine } from '../../src/main/engine.ts';
 
 /**
  * The process that the crash loop kills: the engine with its worker processes on one data directory. It submits the job

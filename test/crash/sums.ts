@@ -3,8 +3,8 @@ import { loadConfig } from '../../src/config.ts';
 import { finishedOf } from '../../src/domain/counts.ts';
 import { type ItemRecord, isFinal } from '../../src/domain/item.ts';
 import { partName } from '../../src/domain/manifest.ts';
+import { openStorage } from '../../src/main/embedded-backend.ts';
 import type { Page } from '../../src/ports/ledger.ts';
-import { openStorage } from '../../src/wiring-embedded.ts';
 
 export interface JobSums {
   readonly jobs: number;

@@ -106,7 +106,7 @@ test('what the pages call an install for production is what the images do', () =
 });
 
 test('the allocator has one setting: in the image, in bin/trawl and for worker processes', () => {
-  for (const path of ['deploy/aws/Dockerfile', 'bin/trawl', 'src/wiring.ts']) {
+  for (const path of ['deploy/aws/Dockerfile', 'bin/trawl', 'src/main/child-workers.ts']) {
     const values = [...read(path).matchAll(/MALLOC_MMAP_THRESHOLD_\W+(\w.*?)\W/g)].map(([, value]) => value);
     assert.deepEqual(values, ['131072'], path);
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Engine } from '../../src/wiring.ts';
+import type { Engine } from '../../src/main/engine.ts';
 import { startDns } from '../egress/dns-server.ts';
 import { good, openHostileServer } from '../egress/hostile-server.ts';
 import { itemsOf, submit, tempDataDir, untilFinished, withEngine } from './engine.ts';

@@ -15,10 +15,10 @@ import { currentItems } from '../../src/controller/results/current-items.ts';
 import { type ResultRow, resultRows } from '../../src/controller/results/result-rows.ts';
 import { verifyJob } from '../../src/controller/results/verify.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
+import type { Engine } from '../../src/main/engine.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { catalogOf } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
-import type { Engine } from '../../src/wiring.ts';
 import { folderWith } from '../scraping/scraper-folder.ts';
 import { submit, tempDataDir, untilFinished, withEngine } from './engine.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { FailureType } from '../../src/domain/failure.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
-import type { Engine } from '../../src/wiring.ts';
+import type { Engine } from '../../src/main/engine.ts';
 import { type Bombs, makeBombs } from '../egress/bombs.ts';
 import { good, type HostileServer, type Line, openHostileServer } from '../egress/hostile-server.ts';
 import { submit, tempDataDir, untilFinished, withEngine } from './engine.ts';

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { verifyJob } from '../../src/controller/results/verify.ts';
-import { digest } from '../../src/wiring.ts';
+import { digest } from '../../src/main/digest.ts';
 import { itemsOf, submit, tempDataDir, untilFinished, untilJob, withEngine } from './engine.ts';
 
 const SCRAPERS = fileURLToPath(new URL('scrapers', import.meta.url));

@@ -6,7 +6,7 @@ import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { provisionAws } from '../../src/adapters/aws/provisioning.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import { LOCAL_RESULTS, loadConfig } from '../../src/config.ts';
-import { verifyResults } from '../../src/wiring.ts';
+import { verifyResults } from '../../src/main/verify-results.ts';
 import { trawl } from '../cli/trawl.ts';
 import { startEmulators } from '../support/aws/emulators.ts';
 import { awsEnvironment, awsNames } from '../support/aws/names.ts';

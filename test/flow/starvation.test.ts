@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { finishedOf } from '../../src/domain/counts.ts';
-import type { Engine } from '../../src/wiring.ts';
+import type { Engine } from '../../src/main/engine.ts';
 import { type HostileServer, openHostileServer } from '../egress/hostile-server.ts';
 import { submit, tempDataDir, untilFinished, untilJob, withEngine } from './engine.ts';
 

@@ -43,44 +43,24 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
   ],
   runs: [...['domain', 'ports', 'contract', 'sessions', 'scraping', 'egress', 'controller/jobs', 'controller/intake']],
   'config.ts': ['domain'],
-  'wiring.ts': [
+  // The composition root. It hands use cases to commands, and knows nothing about them.
+  main: [
     ...[
       'domain',
       'ports',
+      'contract',
       'adapters/*',
       'egress',
       'sessions',
       'scraping',
       'worker',
       'controller/*',
-      'contract',
       'runs',
     ],
-    ...['config.ts', 'wiring-backend.ts', 'wiring-embedded.ts', 'wiring-aws.ts', 'wiring-s3.ts'],
-  ],
-  // The composition root of the other kind of process.
-  'wiring-worker.ts': [
-    ...['domain', 'ports', 'adapters/*', 'egress', 'scraping', 'worker', 'controller/*', 'config.ts', 'wiring.ts'],
-    ...['wiring-backend.ts', 'wiring-embedded.ts', 'wiring-aws.ts'],
-  ],
-  // What both need of a backend, and how each backend is put together.
-  'wiring-backend.ts': ['domain', 'ports', 'worker', 'controller/*'],
-  'wiring-embedded.ts': [
-    'domain',
-    'ports',
-    'adapters/*',
-    'worker',
     'config.ts',
-    'wiring-backend.ts',
-    'wiring-results.ts',
   ],
-  'wiring-aws.ts': ['domain', 'ports', 'adapters/*', 'worker', 'config.ts', 'wiring-backend.ts', 'wiring-results.ts'],
-  'wiring-results.ts': ['domain', 'ports', 'adapters/*', 'config.ts', 'wiring-s3.ts'],
-  'wiring-s3.ts': ['ports', 'adapters/*'],
-  // Nothing but what a client of the API needs.
-  'wiring-client.ts': ['ports', 'adapters/*', 'controller/*', 'contract'],
   // The demo county only as what a process of its own runs.
-  cli: ['domain', 'contract', 'config.ts', 'wiring.ts', 'wiring-worker.ts', 'wiring-client.ts', 'demo'],
+  cli: ['domain', 'contract', 'config.ts', 'main', 'demo'],
   // It talks to the REST API and to nothing else.
   dashboard: ['domain', 'contract'],
   // Outside of src.
@@ -98,6 +78,12 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
 const FILES_OF: Readonly<Record<string, readonly string[]>> = {
   // How the table is made, and under which names metrics are told.
   deploy: ['src/adapters/aws/table-schema.ts', 'src/controller/metrics/emf-names.ts'],
+};
+
+/** Files that one zone may not import although it may import their neighbours, and what to import instead. */
+const CLOSED_FILES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  // Commands get use cases, never a ledger.
+  cli: { 'src/main/engine.ts': 'src/main/controller.ts' },
 };
 
 /** These try out and measure everything, and nobody else may lean on them. */
@@ -140,6 +126,8 @@ interface Import {
   readonly specifier: string | null;
   /** False for the entry of another thread or process: it is allowed or not like an import, but closes no cycle. */
   readonly isLoaded: boolean;
+  /** For types alone: nothing of it is left when the program runs. */
+  readonly isErased: boolean;
 }
 
 export function checkImports(files: readonly ParsedFile[]): Finding[] {
@@ -159,6 +147,8 @@ export function checkImports(files: readonly ParsedFile[]): Finding[] {
         if (mayNotCompute(from)) report(node, 'imports a computed name, which nobody can check: write the path out');
       } else if (specifier.startsWith('.')) {
         const to = posix.join(posix.dirname(file.path), specifier);
+        const instead = CLOSED_FILES[from]?.[to];
+        if (instead !== undefined) report(node, `${from} imports ${to}: import ${instead} instead`);
         const problem = FILES_OF[from]?.includes(to) ? null : forbidden(from, zoneOf(to));
         if (problem !== null) report(node, problem);
         if (isLoaded) loads.set(file.path, [...(loads.get(file.path) ?? []), { to, line: lineOf(file, node) }]);
@@ -198,7 +188,7 @@ function forbidden(from: string, to: string): string | null {
     return `${from} imports ${to}: adapters do not know each other; move what both need to domain or ports`;
   }
   if (rowOf(to) === 'adapters/*')
-    return `${from} names the adapter ${to}: only wiring.ts does; take the port as an argument`;
+    return `${from} names the adapter ${to}: only src/main does; take the port as an argument`;
   const others = allowed.length === 0 ? 'nothing but itself' : `itself and ${allowed.join(', ')}`;
   return `${from} imports ${to}: it may import ${others}`;
 }
@@ -220,23 +210,29 @@ function mayNotCompute(zone: string): boolean {
   return !MAY_COMPUTE_IMPORTS.includes(zone) && !MAY_IMPORT_ALL.includes(zone);
 }
 
-function* importsOf(file: ParsedFile): Generator<Import> {
+export function* importsOf(file: ParsedFile): Generator<Import> {
   for (const node of nodesIn(file.root)) {
     if ((isImportDeclaration(node) || isExportDeclaration(node)) && node.moduleSpecifier !== undefined) {
-      yield { node, specifier: literal(node.moduleSpecifier), isLoaded: true };
+      // A list of nothing but types, `import { type A }`, still loads the file.
+      const isErased = isImportDeclaration(node)
+        ? node.importClause?.phaseModifier === SyntaxKind.TypeKeyword
+        : node.isTypeOnly;
+      yield { node, specifier: literal(node.moduleSpecifier), isLoaded: true, isErased };
     } else if (isImportTypeNode(node)) {
       const specifier = isLiteralTypeNode(node.argument) ? literal(node.argument.literal) : null;
-      yield { node, specifier, isLoaded: true };
+      yield { node, specifier, isLoaded: true, isErased: true };
     } else if (isCallExpression(node) && isImporting(node.expression)) {
       yield {
         node,
         specifier: literal(node.arguments[0]),
         isLoaded: node.expression.kind === SyntaxKind.ImportKeyword,
+        isErased: false,
       };
     } else if (isNewExpression(node) && isIdentifier(node.expression) && node.expression.text === 'URL') {
       // `new URL('./thread.ts', import.meta.url)`: how threads and processes are told what to run.
       const specifier = literal(node.arguments?.[0]);
-      if (specifier?.startsWith('.') && specifier.endsWith('.ts')) yield { node, specifier, isLoaded: false };
+      if (specifier?.startsWith('.') && specifier.endsWith('.ts'))
+        yield { node, specifier, isLoaded: false, isErased: false };
     }
   }
 }

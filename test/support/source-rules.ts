@@ -31,7 +31,7 @@ interface Rule {
 
 const CLOCK = 'src/adapters/system/clock.ts';
 /** What a process or a thread is started with: there, something has to happen. */
-const ENTRIES = ['src/cli/main.ts', 'src/cli/launched.ts', 'src/cli/heartbeat.ts'];
+const ENTRIES = ['src/cli/main.ts', 'src/cli/launched.ts', 'src/main/heartbeat.ts', 'src/main/worker-child.ts'];
 const isProduct = (path: string) => /^(?:src|scrapers|demo)\//.test(path);
 
 const RULES: readonly Rule[] = [

@@ -54,7 +54,7 @@ export async function provisionAws(
 }
 
 /** Who they belong to only a further service could tell; that they are good is told by the answers of the others. */
-async function inspectCredentials({ dynamo }: AwsClients): Promise<Finding> {
+export async function inspectCredentials({ dynamo }: AwsClients): Promise<Finding> {
   const name = 'AWS';
   try {
     const region = await dynamo.config.region();

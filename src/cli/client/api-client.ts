@@ -1,4 +1,4 @@
-import type { Clock } from '../../wiring-client.ts';
+import type { Clock } from '../../main/client.ts';
 import { printable } from '../format.ts';
 import { ApiError, codeOf, Interrupted, type Problem, Refused, Unreachable } from './api-error.ts';
 import { type Deadline, openDeadline, TimedOut } from './deadline.ts';

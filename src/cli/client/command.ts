@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../../config.ts';
-import { systemClock } from '../../wiring-client.ts';
+import { systemClock } from '../../main/client.ts';
+import { untilToldToStop } from '../../main/stop-signal.ts';
 import type { Screen } from '../progress-display.ts';
-import { untilToldToStop } from '../stop-signal.ts';
 import { ApiClient } from './api-client.ts';
 import { ApiError } from './api-error.ts';
 import { Output, OutputClosed } from './output.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../wiring-client.ts';
+import type { Clock } from '../../main/client.ts';
 
 /** Nothing was heard for as long as one waits. */
 export class TimedOut extends Error {

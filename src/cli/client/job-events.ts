@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { JobAnswer, SummaryAnswer } from '../../wiring-client.ts';
+import type { JobAnswer, SummaryAnswer } from '../../contract/answers.ts';
 import type { ApiClient } from './api-client.ts';
 import { Refused, Unreachable } from './api-error.ts';
 import { jobPath } from './api-paths.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../wiring-client.ts';
+import type { Clock } from '../../main/client.ts';
 import { RateWindow, type Transfer } from '../progress.ts';
 
 const NEWLINE = 0x0a;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { HostAnswer, HostsAnswer, LiftedAnswer } from '../../wiring-client.ts';
+import type { HostAnswer, HostsAnswer, LiftedAnswer } from '../../contract/service-answers.ts';
 import { hostPath } from '../client/api-paths.ts';
 import { type ClientOptions, talkToApi, withClientOptions, withOwnHint } from '../client/command.ts';
 import { type Column, tableText } from '../client/table.ts';

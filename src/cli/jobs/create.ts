@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
-import type { AddedAnswer, CreatedAnswer, JobAnswer, JobStatusAnswer } from '../../wiring-client.ts';
+import type { AddedAnswer, CreatedAnswer, JobAnswer, JobStatusAnswer } from '../../contract/answers.ts';
 import { ApiError, codeOf, Interrupted, Refused, Unreachable } from '../client/api-error.ts';
 import { jobPath } from '../client/api-paths.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { FailuresAnswer } from '../../wiring-client.ts';
+import type { FailuresAnswer } from '../../contract/answers.ts';
 import { jobPath } from '../client/api-paths.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { type Column, tableText } from '../client/table.ts';

@@ -1,7 +1,8 @@
 import { createReadStream, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { ConfigError } from '../../config.ts';
-import { type AddedAnswer, formatOfName } from '../../wiring-client.ts';
+import type { AddedAnswer } from '../../contract/answers.ts';
+import { formatOfName } from '../../main/client.ts';
 import { Interrupted } from '../client/api-error.ts';
 import { jobPath } from '../client/api-paths.ts';
 import type { Client } from '../client/command.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ItemAnswer, ItemDetailAnswer, ItemPageAnswer } from '../../wiring-client.ts';
+import type { ItemAnswer, ItemDetailAnswer, ItemPageAnswer } from '../../contract/answers.ts';
 import { itemPath, jobPath } from '../client/api-paths.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { type ListOptions, showList, withListOptions } from '../client/show-list.ts';

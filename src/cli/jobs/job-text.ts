@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
+import type { FailureGroupAnswer, JobAnswer, SummaryAnswer } from '../../contract/answers.ts';
 import type { Counts } from '../../domain/counts.ts';
 import type { FailureGroup } from '../../domain/failure-group.ts';
-import type { FailureGroupAnswer, JobAnswer, SummaryAnswer } from '../../wiring-client.ts';
 import { coloured, statusStyle } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
 import {

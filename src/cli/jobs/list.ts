@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { JobPageAnswer, JobSummaryAnswer } from '../../wiring-client.ts';
+import type { JobPageAnswer, JobSummaryAnswer } from '../../contract/answers.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { type ListOptions, showList, withListOptions } from '../client/show-list.ts';
 import { type Column, statusStyle } from '../client/table.ts';

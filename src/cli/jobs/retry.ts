@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RetriedAnswer } from '../../wiring-client.ts';
+import type { RetriedAnswer } from '../../contract/answers.ts';
 import { jobPath } from '../client/api-paths.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { EXIT } from '../exit-codes.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { JobAnswer } from '../../wiring-client.ts';
+import type { JobAnswer } from '../../contract/answers.ts';
 import { jobPath } from '../client/api-paths.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { EXIT } from '../exit-codes.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
-import type { JobStatusAnswer } from '../../wiring-client.ts';
+import type { JobStatusAnswer } from '../../contract/answers.ts';
 import { jobPath } from '../client/api-paths.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { EXIT } from '../exit-codes.ts';

@@ -1,4 +1,4 @@
-import type { JobAnswer } from '../../wiring-client.ts';
+import type { JobAnswer } from '../../contract/answers.ts';
 import { Interrupted, Refused } from '../client/api-error.ts';
 import { jobPath } from '../client/api-paths.ts';
 import type { Client } from '../client/command.ts';

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { loadConfig } from '../../config.ts';
-import { openScrapers } from '../../wiring.ts';
+import { openScrapers } from '../../main/scrapers.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
 import { shownPath } from './shown-path.ts';

@@ -1,6 +1,6 @@
 import { isAbsolute, relative, resolve } from 'node:path';
 import { ConfigError, loadConfig } from '../../config.ts';
-import { openScrapers } from '../../wiring.ts';
+import { openScrapers } from '../../main/scrapers.ts';
 import { formatCommand } from '../format.ts';
 import { shownPath } from './shown-path.ts';
 

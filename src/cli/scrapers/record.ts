@@ -1,9 +1,9 @@
 import { loadConfig } from '../../config.ts';
 import type { ItemInput } from '../../domain/item.ts';
-import { openScrapers } from '../../wiring.ts';
+import { openScrapers } from '../../main/scrapers.ts';
+import { untilToldToStop } from '../../main/stop-signal.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
-import { untilToldToStop } from '../stop-signal.ts';
 import { shownPath } from './shown-path.ts';
 import { tellUnknown } from './unknown.ts';
 

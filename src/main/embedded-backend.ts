@@ -1,27 +1,47 @@
-import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { PRIVATE_FOLDER, prepareDataDirectory } from './adapters/embedded/data-directory.ts';
-import { DiskReserve } from './adapters/embedded/disk-reserve.ts';
-import { EmbeddedHostPauses } from './adapters/embedded/host-pauses.ts';
-import { openEmbeddedLedger } from './adapters/embedded/ledger.ts';
-import { openFileResultStore } from './adapters/embedded/result-store.ts';
-import { connectToOwner } from './adapters/embedded/socket/socket-client.ts';
-import { workerSocketPath } from './adapters/embedded/socket/socket-path.ts';
-import { serveWorkers } from './adapters/embedded/socket/socket-server.ts';
-import { EmbeddedWorkQueue } from './adapters/embedded/work-queue.ts';
-import { systemClock } from './adapters/system/clock.ts';
-import type { Config } from './config.ts';
-import type { StoredArtifact } from './domain/artifact.ts';
-import type { Clock } from './ports/clock.ts';
-import { type Backend, CHILD, type HeartbeatArguments, type WorkerBackend } from './wiring-backend.ts';
-import { openResults, resultsFolder } from './wiring-results.ts';
-import type { HeartbeatConnection } from './worker/heartbeat-thread.ts';
+import { PRIVATE_FOLDER, prepareDataDirectory } from '../adapters/embedded/data-directory.ts';
+import { DiskReserve } from '../adapters/embedded/disk-reserve.ts';
+import { EmbeddedHostPauses } from '../adapters/embedded/host-pauses.ts';
+import { openEmbeddedLedger } from '../adapters/embedded/ledger.ts';
+import { connectToOwner, OwnerGone } from '../adapters/embedded/socket/socket-client.ts';
+import { workerSocketPath } from '../adapters/embedded/socket/socket-path.ts';
+import { serveWorkers } from '../adapters/embedded/socket/socket-server.ts';
+import { EmbeddedWorkQueue } from '../adapters/embedded/work-queue.ts';
+import { systemClock } from '../adapters/system/clock.ts';
+import { type Config, ConfigError } from '../config.ts';
+import type { StoredArtifact } from '../domain/artifact.ts';
+import type { Backend, BackendModule, OnTrouble, WorkerBackend, WorkerBackendDeps } from './backend.ts';
+import { CHILD } from './child-name.ts';
+import { loadResults } from './results-backends.ts';
+
+/** A data directory that one process owns, with a queue in that process and a socket for its workers. */
+export const EMBEDDED_BACKEND: BackendModule<'embedded'> = {
+  slotUnit: 'items',
+  describe: ({ dataDir }) => ({ data_dir: dataDir }),
+  open,
+  openWorker,
+  isControllerGone: (error) => error instanceof OwnerGone,
+
+  async connectHeartbeat({ dataDir }, { workerId, clock, signal }) {
+    return await connectToOwner({
+      ...{ socketPath: workerSocketPath(dataDir), workerId, role: 'heartbeat', clock, signal },
+    });
+  },
+
+  async inspect({ dataDir }, { create }) {
+    if (create) {
+      throw new ConfigError('--create is for TRAWL_BACKEND=aws: a data directory is made when it is needed');
+    }
+    const { checkDataDir, checkLedger } = await import('./data-directory-checks.ts');
+    return [await checkDataDir(dataDir), checkLedger(dataDir)];
+  },
+};
 
 /** Ledger and results of a data directory, and nothing that runs. Whoever has them owns the directory. */
 export async function openStorage(config: Config) {
   const clock = systemClock();
   prepareDataDirectory(config.dataDir);
-  const results = await openResults(config, clock, 'owner');
+  const results = await (await loadResults(config)).open(config, clock, 'owner');
   const { store, links } = results;
   const reserve = new DiskReserve(config.dataDir);
   const { ledger, leadership, ...embedded } = openEmbeddedLedger({
@@ -44,6 +64,7 @@ export async function openStorage(config: Config) {
     links,
     ledger,
     leadership,
+    hasItemManifests: results.hasItemManifests,
     check: (artifact: StoredArtifact) => results.check(artifact),
     async makeRoom() {
       // Another process may own a directory that was put in the place of ours, and the reserve in it.
@@ -63,11 +84,7 @@ export async function openStorage(config: Config) {
   };
 }
 
-/** A data directory, with a queue in this process and a socket for its workers. */
-export async function openEmbeddedBackend(
-  config: Config,
-  onTrouble: (where: string, error: unknown) => void,
-): Promise<Backend> {
+async function open(config: Config, onTrouble: OnTrouble): Promise<Backend> {
   const storage = await openStorage(config);
   const { clock, ledger } = storage;
   const closing = new AbortController();
@@ -91,7 +108,7 @@ export async function openEmbeddedBackend(
       pollMs: 5000,
       probeMs: 1000,
       itemsPerBatch: 1,
-      itemManifests: config.results.kind === 'local',
+      itemManifests: storage.hasItemManifests,
     },
     // Whatever happens to a job, happens here and is heard.
     feedSettings: {},
@@ -112,25 +129,14 @@ export async function openEmbeddedBackend(
 /** Workers that were killed leave files, and a service may run for months. */
 const SWEEP_EVERY_MS = 15 * 60_000;
 
-/** The results of a data directory that somebody else may own; null if there are none. */
-export async function openFileResults(config: Config) {
-  const folder = resultsFolder(config);
-  // Opening a store makes its folder, and a check makes nothing.
-  if (!existsSync(folder)) return null;
-  return openFileResultStore(folder, { clock: systemClock(), opening: { as: 'guest' } });
-}
-
 /** Throws OwnerGone while there is no controller. */
-export async function openEmbeddedWorker(
-  config: Config,
-  { id, clock, stop }: { readonly id: string; readonly clock: Clock; readonly stop: AbortSignal },
-): Promise<WorkerBackend> {
+async function openWorker(config: Config, { id, clock, stop }: WorkerBackendDeps): Promise<WorkerBackend> {
   // A worker may be there before its first controller.
   await mkdir(config.dataDir, { recursive: true, mode: PRIVATE_FOLDER });
   const socketPath = workerSocketPath(config.dataDir);
   const owner = await connectToOwner({ socketPath, workerId: id, role: 'main', clock, signal: stop });
   // After the owner, who makes the store if it is new.
-  const results = await openResults(config, clock, 'guest').catch(async (error: unknown) => {
+  const results = await (await loadResults(config)).open(config, clock, 'guest').catch(async (error: unknown) => {
     await owner.close();
     throw error;
   });
@@ -141,17 +147,8 @@ export async function openEmbeddedWorker(
       results.close();
     },
     store: results.store,
-    heartbeatWith: { kind: 'embedded', socketPath, workerId: id },
     // The owner gathers what all of its workers settle.
     settleEveryMs: 0,
     pausesEveryMs: 1000,
   };
-}
-
-export function connectEmbeddedHeartbeat(
-  { socketPath, workerId }: Extract<HeartbeatArguments, { kind: 'embedded' }>,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<HeartbeatConnection> {
-  return connectToOwner({ socketPath, workerId, role: 'heartbeat', clock, signal });
 }

@@ -1,25 +1,48 @@
 import { hostname } from 'node:os';
-import { type AwsClients, openAwsClients } from './adapters/aws/clients.ts';
-import { DynamoHostPauses } from './adapters/aws/host-pauses.ts';
-import { CHUNK_ITEMS } from './adapters/aws/ledger/keys.ts';
-import { openDynamoLedger } from './adapters/aws/ledger.ts';
-import type { Finding } from './adapters/aws/provision/finding.ts';
-import { inspectAws, provisionAws } from './adapters/aws/provisioning.ts';
-import { openSqsQueue } from './adapters/aws/work-queue.ts';
-import { systemClock } from './adapters/system/clock.ts';
-import type { AwsBackendConfig, Config } from './config.ts';
-import type { Clock } from './ports/clock.ts';
-import type { Faults } from './ports/faults.ts';
-import type { LeaseBook } from './ports/ledger.ts';
-import { StorageTrouble } from './ports/storage-trouble.ts';
-import type { Backend, HeartbeatArguments, WorkerBackend, WorkerEvent, WorkerReception } from './wiring-backend.ts';
-import { openResults } from './wiring-results.ts';
-import type { HeartbeatConnection } from './worker/heartbeat-thread.ts';
-import type { PoolChange } from './worker/pool.ts';
-import { receiveAndClaim } from './worker/receive-and-claim.ts';
+import { type AwsClients, openAwsClients } from '../adapters/aws/clients.ts';
+import { DynamoHostPauses } from '../adapters/aws/host-pauses.ts';
+import { CHUNK_ITEMS } from '../adapters/aws/ledger/keys.ts';
+import { openDynamoLedger } from '../adapters/aws/ledger.ts';
+import { openSqsQueue } from '../adapters/aws/work-queue.ts';
+import { systemClock } from '../adapters/system/clock.ts';
+import type { AwsBackendConfig } from '../config.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { LeaseBook } from '../ports/ledger.ts';
+import { StorageTrouble } from '../ports/storage-trouble.ts';
+import type { PoolChange } from '../worker/pool.ts';
+import { receiveAndClaim } from '../worker/receive-and-claim.ts';
+import type {
+  Backend,
+  BackendModule,
+  ConfigFor,
+  OnTrouble,
+  WorkerBackend,
+  WorkerBackendDeps,
+  WorkerEvent,
+  WorkerReception,
+} from './backend.ts';
+import { loadResults } from './results-backends.ts';
 
-/** Where something that AWS refused is reported. */
-type OnTrouble = (where: string, error: unknown) => void;
+/** DynamoDB, SQS and S3, with any number of controllers and workers, on any machine. */
+export const AWS_BACKEND: BackendModule<'aws'> = {
+  slotUnit: 'batches',
+  describe: ({ backend }) => ({ table: backend.tableName }),
+  open,
+  openWorker,
+  // Workers reach AWS by themselves, and wait for it there.
+  isControllerGone: () => false,
+
+  async connectHeartbeat({ backend }, { clock }) {
+    // The thread itself reports a beat that could not be made.
+    const end = openWorkerEnd(openAwsClients(), backend, clock, () => {});
+    return { ...end, closed: new Promise(() => {}) };
+  },
+
+  async inspect({ backend }, options) {
+    const { checkAws } = await import('./aws-checks.ts');
+    return await checkAws(backend, options);
+  },
+};
 
 /**
  * So that every 25 seconds, unless a lease is set, the progress of slow items is seen and a worker that dies takes no more
@@ -55,14 +78,13 @@ export function awsPace(leaseMs: number) {
   };
 }
 
-/** DynamoDB, SQS and S3, with as many controllers and workers as anybody likes, on any machine. */
-export async function openAwsBackend(config: Config, aws: AwsBackendConfig, onTrouble: OnTrouble): Promise<Backend> {
+async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Backend> {
   const clock = systemClock();
   const clients = openAwsClients();
-  const { tableName, queueUrls } = aws;
+  const { tableName, queueUrls } = config.backend;
   const { ledger, leadership, ...dynamo } = openDynamoLedger({ ...clients, tableName, clock, onTrouble, listen: true });
   const queue = openSqsQueue({ ...clients, queueUrls, clock, onTrouble });
-  const results = await openResults(config, clock, 'anyone');
+  const results = await (await loadResults(config)).open(config, clock, 'anyone');
   const { store, links } = results;
   const hostPauses = new DynamoHostPauses({ ...clients, tableName, clock });
   const probe = async () => {
@@ -84,7 +106,7 @@ export async function openAwsBackend(config: Config, aws: AwsBackendConfig, onTr
   return {
     ...{ clock, ledger, leadership, queue, hostPauses, store, links, deadLetters: queue, probe, close },
     holder: `${hostname()}-${process.pid}-${clock.id()}`,
-    settings: { ...awsPace(config.leaseMs).controller, itemManifests: config.results.kind === 'local' },
+    settings: { ...awsPace(config.leaseMs).controller, itemManifests: results.hasItemManifests },
     // That a worker took a batch is not worth a row that tells it; whoever watches looks again at every tick.
     feedSettings: { idleMs: 0 },
     // Nothing is put by: there is always room.
@@ -154,21 +176,14 @@ function followChildren(
   }
 }
 
-export interface AwsWorkerParts {
-  readonly id: string;
-  readonly clock: Clock;
-  readonly faults: Faults;
-  readonly onTrouble: OnTrouble;
-}
-
-export async function openAwsWorker(
-  config: Config,
-  aws: AwsBackendConfig,
-  { id, clock, faults, onTrouble }: AwsWorkerParts,
+async function openWorker(
+  config: ConfigFor<'aws'>,
+  { id, clock, faults, onTrouble }: WorkerBackendDeps,
 ): Promise<WorkerBackend> {
+  const aws = config.backend;
   const clients = openAwsClients();
   const { leases, queue, ...end } = openWorkerEnd(clients, aws, clock, onTrouble);
-  const results = await openResults(config, clock, 'anyone');
+  const results = await (await loadResults(config)).open(config, clock, 'anyone');
   const close = async () => {
     await end.close();
     results.close();
@@ -184,18 +199,8 @@ export async function openAwsWorker(
     hostPauses: new DynamoHostPauses({ ...clients, tableName: aws.tableName, clock }),
     pausesEveryMs: PAUSES_EVERY_MS,
     source: receiveAndClaim({ id, queue, leases, clock, faults, onError: onTrouble }),
-    heartbeatWith: { kind: 'aws', tableName: aws.tableName, queueUrls: aws.queueUrls },
     settleEveryMs: awsPace(config.leaseMs).settleEveryMs,
   };
-}
-
-export function connectAwsHeartbeat(
-  aws: Extract<HeartbeatArguments, { kind: 'aws' }>,
-  clock: Clock,
-): HeartbeatConnection {
-  // A beat that could not be made is told by the thread itself.
-  const end = openWorkerEnd(openAwsClients(), aws, clock, () => {});
-  return { ...end, closed: new Promise(() => {}) };
 }
 
 /** Ledger and queue, from where nobody is listened to. */
@@ -215,29 +220,4 @@ function openWorkerEnd(
       clients.close();
     },
   };
-}
-
-/** For `trawl doctor`. What takes longer than this is not reached at all. */
-const PATIENCE_MS = 15_000;
-
-/** Looks at everything on AWS that an engine needs; with `create`, makes what is missing first, and tells that too. */
-export async function examineAws(
-  aws: AwsBackendConfig,
-  { create, hasBucket }: { readonly create: boolean; readonly hasBucket: boolean },
-): Promise<readonly Finding[]> {
-  const clock = systemClock();
-  const clients = openAwsClients();
-  const late = new AbortController();
-  const done = new AbortController();
-  void clock.sleep(PATIENCE_MS * (create ? 8 : 1), done.signal).then(() => late.abort());
-  try {
-    const parts = { clock, signal: late.signal };
-    const settings = { ...aws, bucket: hasBucket ? aws.bucket : null };
-    const { made, problems } = create ? await provisionAws(clients, settings, parts) : { made: [], problems: [] };
-    const created = made.map((message): Finding => ({ name: 'Created', result: 'ok', message }));
-    return [...created, ...problems, ...(await inspectAws(clients, settings, parts))];
-  } finally {
-    done.abort();
-    clients.close();
-  }
 }

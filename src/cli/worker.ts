@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { ConfigError, loadConfig } from '../config.ts';
 import { LANES } from '../domain/lane.ts';
-import { openLog } from '../wiring.ts';
-import { runWorkerProcess } from '../wiring-worker.ts';
-import { untilToldToStop } from './stop-signal.ts';
+import { openLog } from '../main/log.ts';
+import { untilToldToStop } from '../main/stop-signal.ts';
+import { runWorkerProcess } from '../main/worker.ts';
 
 export function addWorkerCommand(program: Command): void {
   program
@@ -15,13 +15,12 @@ export function addWorkerCommand(program: Command): void {
       'after',
       '\nExamples:\n  $ trawl worker --data-dir /var/lib/trawl\n  $ TRAWL_BACKEND=aws trawl worker --lane browser',
     )
-    .action(work);
+    .action(runWorker);
 }
 
-/** By hand, or as a child of `trawl serve`. */
-async function work(options: { dataDir?: string; lane: string }): Promise<void> {
+async function runWorker(options: { dataDir?: string; lane: string }): Promise<void> {
   const lane = LANES.find((known) => known === options.lane);
-  if (lane === undefined) throw new ConfigError(`--lane: ${options.lane} is none of ${LANES.join(', ')}`);
+  if (lane === undefined) throw new ConfigError(`--lane must be ${LANES.join(' or ')}`);
   const config = loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir });
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());

@@ -1,4 +1,0 @@
-import { runHeartbeat } from '../wiring-worker.ts';
-
-/** The entry of the heartbeat's thread: see `startHeartbeatThread`. */
-await runHeartbeat();

@@ -1,0 +1,105 @@
+import type { BackendConfig, Config } from '../config.ts';
+import type { ControllerSettings } from '../controller/engine/controller.ts';
+import type { EngineEvent } from '../controller/engine/events.ts';
+import type { JobFeedsSettings } from '../controller/feed/job-feeds.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Faults } from '../ports/faults.ts';
+import type { HostPauses, WorkerHostPauses } from '../ports/host-pauses.ts';
+import type { Leadership } from '../ports/leadership.ts';
+import type { Ledger, WorkerLeases } from '../ports/ledger.ts';
+import type { ResultLinks, ResultStore } from '../ports/result-store.ts';
+import type { DeadLetters, WorkerQueue, WorkQueue } from '../ports/work-queue.ts';
+import type { WorkSource } from '../ports/work-source.ts';
+import type { HeartbeatConnection } from '../worker/heartbeat-thread.ts';
+import type { PoolChange } from '../worker/pool.ts';
+import type { Check, InspectOptions } from './check.ts';
+
+export type BackendKind = BackendConfig['kind'];
+
+/** The settings of a process whose jobs are kept in a backend of this kind. */
+export type ConfigFor<Kind extends BackendKind> = Config & {
+  readonly backend: Extract<BackendConfig, { readonly kind: Kind }>;
+};
+
+export type OnTrouble = (where: string, error: unknown) => void;
+
+/** All that a kind of backend is to the rest of the program. A new kind is a file that exports one, and a row of `backends.ts`. */
+export interface BackendModule<Kind extends BackendKind = BackendKind> {
+  /** What a worker's slot is counted in: for `trawl doctor`. */
+  readonly slotUnit: 'items' | 'batches';
+  /** Where jobs are kept, as fields for the log. */
+  describe(config: ConfigFor<Kind>): Readonly<Record<string, string>>;
+  open(config: ConfigFor<Kind>, onTrouble: OnTrouble): Promise<Backend>;
+  openWorker(config: ConfigFor<Kind>, deps: WorkerBackendDeps): Promise<WorkerBackend>;
+  /** True for an error of a worker whose controller is gone, which another controller may replace. */
+  isControllerGone(error: unknown): boolean;
+  /** A connection for the heartbeat thread of a worker, apart from the worker's own. */
+  connectHeartbeat(config: ConfigFor<Kind>, deps: HeartbeatDeps): Promise<HeartbeatConnection>;
+  /** Checks everything but the results, whether or not an engine runs on it. */
+  inspect(config: ConfigFor<Kind>, options: InspectOptions): Promise<readonly Check[]>;
+}
+
+export interface WorkerBackendDeps {
+  readonly id: string;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly onTrouble: OnTrouble;
+  readonly stop: AbortSignal;
+}
+
+export interface HeartbeatDeps {
+  readonly workerId: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** What an engine runs on: adapters that belong together, and how the controller is set for them. */
+export interface Backend {
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly leadership: Leadership;
+  readonly store: ResultStore;
+  /** Null where the bytes have no address of their own. */
+  readonly links: ResultLinks | null;
+  readonly queue: WorkQueue;
+  readonly hostPauses: HostPauses;
+  /** Where the queue sets aside what nobody could carry out. */
+  readonly deadLetters?: DeadLetters;
+  /** Names this controller among those that may lead. */
+  readonly holder: string;
+  readonly settings: ControllerSettings;
+  /** What is other than usual for those who watch a job. */
+  readonly feedSettings: Partial<JobFeedsSettings>;
+  /** See StorageGuard. */
+  probe(): Promise<void>;
+  makeRoom(): Promise<void>;
+  /** Removes what former processes left; that may take minutes. */
+  sweep(): Promise<void>;
+  /** Workers may come from now on, and `onWorker` hears of those that are known here. */
+  acceptWorkers(onWorker: (event: WorkerEvent) => void): Promise<WorkerReception>;
+  close(): Promise<void>;
+}
+
+export type WorkerEvent = Extract<
+  EngineEvent,
+  { readonly kind: 'worker-joined' | 'worker-left' | 'connection-trouble' | 'storage-trouble' }
+>;
+
+export interface WorkerReception {
+  /** Called for worker processes that this engine started, for a backend to which they do not report by themselves. */
+  heardOfChild(change: PoolChange): void;
+  close(): Promise<void>;
+}
+
+/** What a worker process works with. */
+export interface WorkerBackend {
+  readonly store: ResultStore;
+  readonly leases: WorkerLeases;
+  readonly queue: WorkerQueue;
+  readonly source: WorkSource;
+  readonly hostPauses: WorkerHostPauses;
+  /** How often a worker exchanges paused hosts with the others. */
+  readonly pausesEveryMs: number;
+  readonly settleEveryMs: number;
+  close(): Promise<void>;
+}

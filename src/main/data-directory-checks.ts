@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs';
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { LEDGER_FILE, RESULTS_FOLDER } from '../adapters/embedded/data-directory.ts';
+import { inspectLedger } from '../adapters/embedded/ledger/inspect-ledger.ts';
+import { formatBytes } from '../domain/format-bytes.ts';
+import { type Check, ok, problem, warning } from './check.ts';
+
+const LITTLE_SPACE = 2 ** 30;
+const NO_SPACE = 100 * 2 ** 20;
+
+export async function checkDataDir(dataDir: string): Promise<Check> {
+  const name = 'Data directory';
+  const isThere = existsSync(dataDir);
+  const folder = isThere ? dataDir : nearestFolder(dataDir);
+  const advice = 'choose another with TRAWL_DATA_DIR or --data-dir, or give this user the right to write there';
+  try {
+    if (!(await stat(folder)).isDirectory()) return problem(name, `${folder} is not a folder`, advice);
+    await access(folder, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    return problem(name, `${folder} cannot be written (${messageOf(error)})`, advice);
+  }
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const message = `${dataDir}${isThere ? '' : ' (made when it is needed)'}, ${formatBytes(free)} free`;
+  if (free < NO_SPACE) return problem(name, message, 'free some space: jobs pause while the disk is full');
+  return free < LITTLE_SPACE
+    ? warning(name, message, 'free some space: a large job soon fills what is left')
+    : ok(name, message);
+}
+
+export function checkLedger(dataDir: string): Check {
+  const name = 'Ledger';
+  const found = inspectLedger(dataDir);
+  switch (found.kind) {
+    case 'none':
+      return ok(name, `none yet in ${dataDir}`);
+    case 'idle':
+      return ok(name, `${formatBytes(found.bytes)}; no process works with it`);
+    case 'owned':
+      return ok(name, found.message);
+    case 'damaged':
+      return problem(name, found.message, `look at ${join(dataDir, LEDGER_FILE)}, or restore a copy of it`);
+  }
+}
+
+export async function checkResultsFolder(dataDir: string): Promise<Check> {
+  const name = 'Results';
+  const folder = join(dataDir, RESULTS_FOLDER);
+  if (!existsSync(folder)) return ok(name, 'none yet');
+  try {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return ok(name, folder);
+  } catch (error) {
+    return problem(
+      name,
+      `${folder} cannot be used (${messageOf(error)})`,
+      'give this user the right to read and write it',
+    );
+  }
+}
+
+function nearestFolder(path: string): string {
+  let folder = dirname(path);
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  return folder;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

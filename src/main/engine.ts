@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { killFaults } from '../adapters/system/kill-faults.ts';
+import type { Config } from '../config.ts';
+import { Controller } from '../controller/engine/controller.ts';
+import { EventStream } from '../controller/engine/events.ts';
+import { logEvents, logProgress } from '../controller/engine/log-events.ts';
+import { importItems } from '../controller/intake/intake.ts';
+import { retryItems } from '../controller/jobs/retry.ts';
+import { submitJob } from '../controller/jobs/submit.ts';
+import { type EmfParts, emfReporter, type StandingSource } from '../controller/metrics/cloudwatch-format.ts';
+import type { NewItem } from '../domain/item.ts';
+import type { RetryFilter } from '../ports/ledger.ts';
+import { catalogOf } from '../scraping/catalog.ts';
+import type { WorkerPool } from '../worker/pool.ts';
+import { refuseAddress } from './api-address.ts';
+import type { WorkerEvent } from './backend.ts';
+import { loadBackend } from './backends.ts';
+import { startChildWorkers } from './child-workers.ts';
+import { digest } from './digest.ts';
+import { egressSettings } from './egress-settings.ts';
+import { openLog } from './log.ts';
+import { findScrapers } from './scrapers.ts';
+
+/** CloudWatch keeps a point a minute. */
+const NUMBERS_EVERY_MS = 60_000;
+
+/** For answers that are being written when the engine stops. */
+const API_GRACE_MS = 5000;
+
+const { version: VERSION }: { version: string } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+);
+
+export type Engine = Awaited<ReturnType<typeof openEngine>>;
+
+/**
+ * A controller on its backend, open to workers, with everything it is made of: for `controller.ts`, tests and benchmarks.
+ * Commands open it through `openController`, which hands out use cases alone.
+ */
+export async function openEngine(config: Config, log: Logger = openLog(config)) {
+  // A worker that could not read them would end, and so would the one in its place.
+  egressSettings(config);
+  const catalog = catalogOf(await findScrapers(config));
+  const { defaultScraper } = config;
+  const events = new EventStream();
+  const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
+  const backend = await (await loadBackend(config)).open(config, onError);
+  const { clock, ledger, queue, hostPauses, store, links } = backend;
+  const faults = killFaults(config.faults, clock);
+  const logs = [logEvents(events, log), logProgress(events, log, clock)];
+  const controller = new Controller({ ...backend, faults, events, digest });
+  const ready = workersReady(config.workers);
+  const onWorker = (event: WorkerEvent) => {
+    if (event.kind === 'storage-trouble') {
+      controller.storageTrouble(event.message);
+      return;
+    }
+    events.publish(event);
+    if (event.kind === 'worker-joined') ready.joined();
+    if (event.kind === 'worker-left' && event.abandoned > 0) controller.workerLost();
+  };
+  const reception = await backend.acceptWorkers(onWorker).catch(async (error: unknown) => {
+    await backend.close();
+    throw error;
+  });
+  controller.start();
+  const standing = () => controller.standing();
+  const numbers =
+    config.metrics === 'emf' ? logNumbers(config, { events, clock, ledger, queue, controller: standing }) : null;
+  // In the background: what a former process left of a large removal takes minutes.
+  backend.sweep().catch((error: unknown) => onError('sweep', error));
+  let pool: WorkerPool | null = null;
+  let api: { drain(graceMs: number): Promise<void>; close(): Promise<void> } | null = null;
+
+  return {
+    clock,
+    ledger,
+    queue,
+    store,
+    events,
+    submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest, defaultScraper }, request, null),
+    importItems: (jobId: string, chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>) =>
+      importItems({ ledger, clock, faults }, jobId, chunks),
+    retry: (jobId: string, filter: RetryFilter) => retryItems({ ledger, clock }, jobId, filter),
+    /** The REST API on this engine, until it stops; answers its address. */
+    async listen(): Promise<string> {
+      // Not before: `trawl run` has no use for it.
+      const { startApi } = await import('../controller/api/start-api.ts');
+      const parts = {
+        ...{ ledger, store, links, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },
+        ...{ version: VERSION, standing },
+        feedSettings: backend.feedSettings,
+        onStorageTrouble: (message: string) => controller.storageTrouble(message),
+      };
+      const opened = await startApi(parts, config, log).catch(refuseAddress);
+      api = opened;
+      return opened.url;
+    },
+    /** Worker processes, kept at their number until the engine stops. */
+    startWorkers() {
+      if (pool === null) {
+        pool = startChildWorkers(config, 'http', clock);
+        pool.onChange((change) => reception.heardOfChild(change));
+      }
+      return { ...pool, ready: ready.promise };
+    },
+    async stop() {
+      // It goes on answering, with 503, until all else has stopped: a client learns that it may come back in a moment.
+      await api?.drain(API_GRACE_MS);
+      await controller.stop();
+      // Workers give back or settle what they have, so the ledger must outlive them.
+      await pool?.stop(config.drainGraceMs + 5000);
+      await reception.close();
+      await numbers?.close();
+      await api?.close();
+      await backend.close();
+      for (const endLog of logs) endLog();
+    },
+  };
+}
+
+function logNumbers(
+  { logTo }: Config,
+  { events, clock, ...standing }: StandingSource & Pick<EmfParts, 'events' | 'clock'>,
+) {
+  const write = (line: string) => void process[logTo].write(`${line}\n`);
+  return emfReporter({ events, clock, standing, write, everyMs: NUMBERS_EVERY_MS });
+}
+
+function workersReady(count: number) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let joined = 0;
+  return {
+    promise,
+    joined() {
+      joined += 1;
+      if (joined >= count) resolve();
+    },
+  };
+}

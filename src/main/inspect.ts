@@ -1,0 +1,49 @@
+import { systemClock } from '../adapters/system/clock.ts';
+import type { Config } from '../config.ts';
+import { openNameLookup } from '../egress/name-lookup.ts';
+import { loadBackend } from './backends.ts';
+import type { Check, InspectOptions } from './check.ts';
+import { egressSettings } from './egress-settings.ts';
+import { loadResults } from './results-backends.ts';
+import { findScrapers } from './scrapers.ts';
+
+export type Inspection = ReturnType<typeof inspect>;
+
+/** What `trawl doctor` can learn about an installation, whether or not an engine runs on it. */
+export function inspect(config: Config) {
+  const clock = systemClock();
+  return {
+    clock,
+    /** Looks up the addresses of a name as workers do. */
+    async resolveName(name: string): Promise<unknown> {
+      const names = openNameLookup({ clock, servers: egressSettings(config).dnsServers });
+      return await names.lookup(name).finally(() => names.close());
+    },
+    storage: (options: InspectOptions) => checkStorage(config, options),
+    slotUnit: async () => (await loadBackend(config)).slotUnit,
+    scrapers: async () => (await findScrapers(config)).check(),
+    /** Null if workers can use the settings for egress. */
+    egressProblem(): string | null {
+      try {
+        egressSettings(config);
+        return null;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    },
+  };
+}
+
+async function checkStorage(config: Config, options: InspectOptions): Promise<readonly Check[]> {
+  const backend = await loadBackend(config);
+  const results = await loadResults(config);
+  const checks = await Promise.all([backend.inspect(config, options), results.inspect(config, options)]);
+  const texts = new Set<string>();
+  // Both may look at the same thing: the data directory, or the credentials.
+  return checks.flat().filter((check) => {
+    const text = JSON.stringify(check);
+    const isNew = !texts.has(text);
+    texts.add(text);
+    return isNew;
+  });
+}

@@ -1,0 +1,24 @@
+import { type Logger, pino } from 'pino';
+import type { Config } from '../config.ts';
+
+/** No code of ours logs these; the redaction is for the day when some does. */
+const SECRET_FIELDS = [
+  ...['authorization', '["x-api-key"]', 'cookie', '["proxy-authorization"]'].flatMap((name) => {
+    const field = name.startsWith('[') ? `headers${name}` : `headers.${name}`;
+    return [field, `*.${field}`];
+  }),
+  ...['apiKey', 'readApiKey', 'password', 'proxyUrl'].flatMap((name) => [name, `*.${name}`]),
+];
+
+export function openLog(config: Pick<Config, 'logTo' | 'logLevel'>): Logger {
+  const destination = pino.destination(config.logTo === 'stderr' ? 2 : 1);
+  return pino(
+    {
+      level: config.logLevel,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: SECRET_FIELDS,
+    },
+    destination,
+  );
+}

@@ -1,0 +1,46 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../adapters/system/clock.ts';
+import { type Config, ConfigError } from '../config.ts';
+import { loadScrapers } from '../scraping/registry.ts';
+import { NoScraperFolder } from '../scraping/scraper-files.ts';
+import { egressSettings } from './egress-settings.ts';
+
+const SHIPPED_SCRAPERS = fileURLToPath(new URL('../../scrapers', import.meta.url));
+
+export function findScrapers(config: Config) {
+  return loadScrapers(scraperFolders(config)).catch(badFolder);
+}
+
+/** The scraper, or the ids of those that exist. Throws if a scraper of that id cannot be used. */
+export async function findScraper(config: Config, id: string) {
+  const scrapers = await findScrapers(config);
+  const others = scrapers.list().flatMap((entry) => (entry.kind === 'known' ? [entry.summary.id] : []));
+  return { scraper: await scrapers.find(id), others };
+}
+
+/** Scrapers to list, create and try out. Only a recording goes to the web, as a single visitor that need not queue. */
+export async function openScrapers(config: Config) {
+  const { NO_LOG, OPEN_GATE } = await import('../scraping/fixtures/run-case.ts');
+  const { openWorkshop } = await import('../scraping/workshop.ts');
+  const clock = systemClock();
+  const openTools = async () => {
+    const { openWeb } = await import('../egress/open-web.ts');
+    const web = openWeb({ ...egressSettings(config), clock });
+    return { tools: { web, gate: OPEN_GATE, log: NO_LOG }, close: () => web.close() };
+  };
+  return await openWorkshop(scraperFolders(config), { clock, openTools }).catch(badFolder);
+}
+
+/** Each once: in a checkout of Trawl itself the shipped scrapers are also `./scrapers`. */
+function scraperFolders(config: Config): readonly string[] {
+  return [SHIPPED_SCRAPERS, ...config.scrapers.filter((folder) => !isSameFolder(folder, SHIPPED_SCRAPERS))];
+}
+
+function isSameFolder(folder: string, other: string): boolean {
+  return existsSync(folder) && realpathSync(folder) === realpathSync(other);
+}
+
+function badFolder(error: unknown): never {
+  throw error instanceof NoScraperFolder ? new ConfigError(`TRAWL_SCRAPERS: ${error.message}`) : error;
+}

@@ -1,0 +1,128 @@
+import type { Logger } from 'pino';
+import { systemClock } from '../adapters/system/clock.ts';
+import { garbageCollector } from '../adapters/system/collect-garbage.ts';
+import { killFaults } from '../adapters/system/kill-faults.ts';
+import type { Config } from '../config.ts';
+import { describeError } from '../domain/describe-error.ts';
+import type { Lane } from '../domain/lane.ts';
+import { placesOfAllJobs } from '../domain/slot-share.ts';
+import { openWeb } from '../egress/open-web.ts';
+import { PoliteHostGate } from '../egress/polite-host-gate.ts';
+import { SharedPauses } from '../egress/shared-pauses.ts';
+import { withTidyMemory } from '../egress/tidy-memory.ts';
+import type { Clock } from '../ports/clock.ts';
+import { StorageTrouble } from '../ports/storage-trouble.ts';
+import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from '../worker/heartbeat.ts';
+import { hasParent, onParentGone, tellParentReady } from '../worker/parent.ts';
+import { Worker } from '../worker/worker.ts';
+import type { BackendModule } from './backend.ts';
+import { loadBackend } from './backends.ts';
+import { CHILD } from './child-name.ts';
+import { digest } from './digest.ts';
+import { egressSettings } from './egress-settings.ts';
+import type { HeartbeatStart } from './heartbeat.ts';
+import { findScrapers } from './scrapers.ts';
+
+/**
+ * A worker process: works until `stop` aborts. A child ends with the process that started it; one that was started by
+ * itself waits for another controller when its own is gone. Either waits for a result store that is not there.
+ */
+export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, stop: AbortSignal): Promise<void> {
+  onParentGone(() => process.exit(1));
+  // A promise that a scraper forgot to wait for, and that failed: no reason to take its neighbours down with it.
+  process.on('unhandledRejection', (error) =>
+    log.warn({ error: describeError(error) }, 'nobody waited for a promise that failed'),
+  );
+  const clock = systemClock();
+  const backends = await loadBackend(config);
+  let isWaiting = false;
+  const onJoined = () => {
+    isWaiting = false;
+    log.info({ ...backends.describe(config), lane }, 'working');
+  };
+  while (!stop.aborted) {
+    try {
+      await work({ config, backends, lane, log, clock, onJoined }, stop);
+      return;
+    } catch (error) {
+      const isForStorage = error instanceof StorageTrouble;
+      if (!isForStorage && (hasParent() || !backends.isControllerGone(error))) throw error;
+      // Once, however long it takes.
+      const what = isForStorage ? 'waiting for the storage' : 'waiting for a controller';
+      if (!isWaiting) log.warn({ data_dir: config.dataDir, why: describeError(error).message }, what);
+      isWaiting = true;
+      await clock.sleep(isForStorage ? LOOK_AGAIN_MS : ASK_AGAIN_MS, stop);
+    }
+  }
+}
+
+const ASK_AGAIN_MS = 500;
+
+/** Each look is a line in the log of the controller: a worker that joined and left. */
+const LOOK_AGAIN_MS = 5000;
+
+interface WorkDeps {
+  readonly config: Config;
+  readonly backends: BackendModule;
+  readonly lane: Lane;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly onJoined: () => void;
+}
+
+async function work({ config, backends, lane, log, clock, onJoined }: WorkDeps, stop: AbortSignal): Promise<void> {
+  const faults = killFaults(config.faults, clock);
+  const id = `${hasParent() ? CHILD : ''}${process.pid}-${clock.id()}`;
+  const scrapers = await findScrapers(config);
+  const onTrouble = (where: string, error: unknown) =>
+    log.warn({ where, error: describeError(error) }, 'worker trouble');
+  const backend = await backends.openWorker(config, { id, clock, faults, onTrouble, stop });
+  const heartbeat = startHeartbeatThread({
+    entry: new URL('./heartbeat.ts', import.meta.url),
+    connectWith: { config, workerId: id } satisfies HeartbeatStart,
+    slots: placesOfAllJobs(config.slots),
+    leaseMs: config.leaseMs,
+    hangLimitMs: DEFAULT_HANG_LIMIT_MS,
+    clock,
+    onTrouble: (error) => onTrouble('heartbeat', error),
+  });
+  const web = withTidyMemory(openWeb({ ...egressSettings(config), clock }), { collect: garbageCollector(), clock });
+  const pauses = new SharedPauses({
+    ...{ pauses: backend.hostPauses, everyMs: backend.pausesEveryMs, worker: id, clock, onError: onTrouble },
+  });
+  const gate = new PoliteHostGate({
+    clock,
+    maxConcurrent: config.hostConcurrency,
+    minDelayMs: config.hostDelayMs,
+    onHold: (...hold) => pauses.note(...hold),
+  });
+  const worker = new Worker({
+    ...backend,
+    id,
+    scrapers,
+    tools: { web, gate, log },
+    heartbeat,
+    clock,
+    faults,
+    digest,
+    onError: onTrouble,
+    settings: {
+      lane,
+      slots: config.slots,
+      leaseMs: config.leaseMs,
+      drainGraceMs: config.drainGraceMs,
+      settleEveryMs: backend.settleEveryMs,
+    },
+  });
+  tellParentReady(id);
+  onJoined();
+  const ended = new AbortController();
+  void pauses.run(gate, ended.signal);
+  try {
+    await worker.run(stop);
+  } finally {
+    ended.abort();
+    await web.close();
+    await backend.close();
+  }
+}
