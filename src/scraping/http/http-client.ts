@@ -167,7 +167,9 @@ export class HttpClient {
 
   #judge(answer: WebAnswer, text: () => string, { expectStatus = [] }: GetOptions): void {
     const { signs, maxRetryAfterMs, now } = this.#parts;
-    const found = classify({ head: answer, text }, { signs, expectStatus, now: now(), maxRetryAfterMs });
+    const { url, status, headers } = answer;
+    const page = { url, status, headers, source: text, title: null };
+    const found = classify(page, { signs, expectStatus, now: now(), maxRetryAfterMs });
     if (found === null) return;
     this.#tellGate(found, answer.url);
     throw seenOn({ body: text() }, new ScrapeFailure(found));
