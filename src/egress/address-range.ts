@@ -6,7 +6,7 @@ export interface AddressRange {
   readonly bits: number;
 }
 
-/** What TRAWL_ALLOW_ADDRESSES may say instead of ranges. */
+/** Names that TRAWL_ALLOW_ADDRESSES accepts in place of ranges. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1'],
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
@@ -15,8 +15,8 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 const POSSIBLE = `an address (10.1.2.3, fd12::1), a range (10.0.0.0/8, fd12::/32) or a name (${Object.keys(NAMED).join(', ')})`;
 
 /**
- * `10.0.0.0/8, loopback`: what targets may be besides the public internet. Strict, for a typo here opens a network or
- * closes one: a range that begins in its middle is refused rather than rounded.
+ * `10.0.0.0/8, loopback`: addresses that are allowed in addition to the public internet. Parsing is strict, because a typo
+ * here opens or closes a network: `10.0.0.1/8` is refused rather than rounded down to `10.0.0.0/8`.
  */
 export function parseAddressRanges(text: string): AddressRange[] {
   if (text.trim() === '') return [];
@@ -34,7 +34,7 @@ export function addressRange(text: string): AddressRange {
   if (start === null || more.length > 0) throw new Error(`"${text}" is not an address range: write ${POSSIBLE}`);
   const whole = start.bytes.length * 8;
   if (length !== undefined && !/^(?:0|[1-9]\d{0,2})$/.test(length)) {
-    throw new Error(`"${text}" is not an address range: behind the slash stands a number from 0 to ${whole}`);
+    throw new Error(`"${text}" is not an address range: after the slash, write a number from 0 to ${whole}`);
   }
   const bits = length === undefined ? whole : Number(length);
   if (bits > whole) throw new Error(`"${text}" is not an address range: its addresses have ${whole} bits`);
@@ -43,21 +43,17 @@ export function addressRange(text: string): AddressRange {
     throw new Error(`"${text}" is not an address range: it would begin at ${formatIp(first)}/${bits}`);
   }
   if (isMapped(start)) {
-    throw new Error(`"${text}" is an IPv4 address in disguise: write ${start.bytes.slice(12).join('.')}`);
+    throw new Error(`"${text}" is an IPv4-mapped address: write ${start.bytes.slice(12).join('.')}`);
   }
   return { start, bits };
 }
 
-export function isInRange(ip: IpAddress, { start, bits }: AddressRange): boolean {
-  return ip.family === start.family && ip.bytes.every((value, at) => (value & mask(bits, at)) === start.bytes[at]);
-}
-
-/** Whether the range is this one address and no other. */
+/** Whether the range is a single address. */
 export function isSingle({ start, bits }: AddressRange): boolean {
   return bits === start.bytes.length * 8;
 }
 
-/** The part of the byte at `at` that the first `bits` bits of an address cover. */
+/** Selects the bits of the byte at `at` that belong to the first `bits` bits of an address. */
 function mask(bits: number, at: number): number {
   const covered = Math.min(8, Math.max(0, bits - 8 * at));
   return (0xff00 >> covered) & 0xff;

@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici';
 import { type Failure, failure } from '../domain/failure.ts';
+import type { ActiveSend } from './active-send.ts';
 import { BodyBuffer } from './body-buffer.ts';
 import type { Connection, ConnectionPool } from './connection-pool.ts';
 import { type Coding, inflate, isLarge, overflow, parseCodings } from './inflate.ts';
-import type { Leash } from './leash.ts';
 import { readHeaders } from './read-headers.ts';
 import { isRedirect } from './redirects.ts';
 import { StreamedBody } from './streamed-body.ts';
@@ -11,7 +11,7 @@ import { isLoss, translateError } from './translate-error.ts';
 import type { BodySink, Visit, WebRequest } from './web.ts';
 
 /** One hop: a request and its answer on one connection. */
-export interface ExchangeParts {
+export interface ExchangeDeps {
   readonly connection: Connection;
   readonly pool: ConnectionPool;
   readonly method: WebRequest['method'];
@@ -22,7 +22,7 @@ export interface ExchangeParts {
   readonly headers: string[];
   readonly body: Uint8Array | null;
   readonly visit: Visit;
-  readonly leash: Leash;
+  readonly active: ActiveSend;
 }
 
 export type ExchangeEnd =
@@ -30,7 +30,7 @@ export type ExchangeEnd =
   | { readonly kind: 'failed'; readonly failure: Failure }
   /** The connection had been idle for too long, and the server has done nothing about the request: try a new one. */
   | { readonly kind: 'stale' }
-  /** By the leash, which knows why. */
+  /** By `active`, which knows why. */
   | { readonly kind: 'stopped' }
   /** What the visit gave us to call has thrown. */
   | { readonly kind: 'thrown'; readonly error: unknown };
@@ -46,14 +46,14 @@ export interface HopAnswer {
   readonly rawBytes: number;
 }
 
-export function exchange(parts: ExchangeParts): Promise<ExchangeEnd> {
+export function exchange(parts: ExchangeDeps): Promise<ExchangeEnd> {
   const { promise, resolve } = Promise.withResolvers<ExchangeEnd>();
-  const { connection, visit, leash } = parts;
+  const { connection, visit, active } = parts;
   const handler = new Exchange(parts, resolve);
-  leash.begin('answer', visit.deadlines.firstByteMs);
-  leash.onStop(() => handler.end({ kind: 'stopped' }));
+  active.begin('answer', visit.deadlines.firstByteMs);
+  active.onStop(() => handler.end({ kind: 'stopped' }));
   const { method, path, headers, body } = parts;
-  if (leash.stopped === null) connection.client.dispatch({ method, path, headers, body }, handler);
+  if (active.stopped === null) connection.client.dispatch({ method, path, headers, body }, handler);
   return promise;
 }
 
@@ -67,7 +67,7 @@ const EMPTY = new Uint8Array(0);
 
 /** Waits for the head, then gathers or streams the body (or drops it), then has ended. Only the first end counts. */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #parts: ExchangeParts;
+  readonly #parts: ExchangeDeps;
   #tell: ((end: ExchangeEnd) => void) | null;
   #controller: Dispatcher.DispatchController | null = null;
   #hasBegun = false;
@@ -85,7 +85,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** The answer is complete, and the connection somebody else's. */
   #isReceived = false;
 
-  constructor(parts: ExchangeParts, tell: (end: ExchangeEnd) => void) {
+  constructor(parts: ExchangeDeps, tell: (end: ExchangeEnd) => void) {
     this.#parts = parts;
     this.#tell = tell;
   }
@@ -94,7 +94,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#tell === null) return;
     const tell = this.#tell;
     this.#tell = null;
-    this.#parts.leash.onStop(null);
+    this.#parts.active.onStop(null);
     this.#streamed?.stop();
     this.#gathered.discard();
     if (!this.#isReceived) this.#parts.connection.destroy();
@@ -119,7 +119,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#skipInformational(status);
       return;
     }
-    const { visit, leash, method, url } = this.#parts;
+    const { visit, active, method, url } = this.#parts;
     const read = readHeaders(parsed, (controller.rawHeaders as readonly unknown[]).length / 2);
     if (read.kind === 'failed') {
       this.end(read);
@@ -128,7 +128,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = read.headers;
     this.#setCookie = read.setCookie;
-    leash.begin('body', visit.deadlines.silenceMs);
+    active.begin('body', visit.deadlines.silenceMs);
     this.#isDropped = isRedirect(status);
     if (this.#isDropped || method === 'HEAD' || status === 204 || status === 304) return;
     if (Number(read.headers['content-length'] ?? 0) > visit.limits.rawBytes) {
@@ -144,8 +144,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#tell === null) return;
-    const { visit, leash } = this.#parts;
-    leash.again();
+    const { visit, active } = this.#parts;
+    active.again();
     this.#rawBytes += chunk.length;
     if (this.#isDropped) {
       if (this.#rawBytes > MAX_DISCARDED_BYTES) this.#answer(EMPTY, 0);
@@ -156,14 +156,14 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#tell === null) return;
-    const { connection, pool, visit, leash } = this.#parts;
+    const { connection, pool, visit, active } = this.#parts;
     // A body without a length ends with the connection, and undici takes a reset for such an end.
     if (connection.socket.errored !== null) {
       this.#fail(connection.socket.errored);
       return;
     }
     this.#isReceived = true;
-    leash.rest();
+    active.rest();
     pool.giveBack(connection);
     const raw = this.#gathered.take();
     if (this.#streamed !== null) this.#streamed.end();
@@ -220,18 +220,18 @@ class Exchange implements Dispatcher.DispatchHandler {
   #stream(streamed: StreamedBody, chunk: Uint8Array): void {
     if (streamed.write(chunk)) return;
     this.#controller?.pause();
-    this.#parts.leash.rest();
+    this.#parts.active.rest();
   }
 
   #openStream(codings: readonly Coding[]): StreamedBody {
-    const { visit, leash } = this.#parts;
+    const { visit, active } = this.#parts;
     const streamed = new StreamedBody({
       codings,
       limit: visit.limits.bytes,
       sink: this.#sink,
       onDrain: () => {
         if (this.#tell === null || this.#isReceived) return;
-        leash.begin('body', visit.deadlines.silenceMs);
+        active.begin('body', visit.deadlines.silenceMs);
         this.#controller?.resume();
       },
     });

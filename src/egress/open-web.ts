@@ -1,27 +1,31 @@
 import { type Failure, failure } from '../domain/failure.ts';
 import type { Clock } from '../ports/clock.ts';
+import { ActiveSend } from './active-send.ts';
 import type { AddressRules } from './address-rules.ts';
 import { checkHeaderValue, checkRequest } from './check-request.ts';
 import { type Connection, ConnectionPool, type PoolLimits } from './connection-pool.ts';
 import { DeadlineWatch } from './deadline-watch.ts';
-import { connectTo } from './direct-dialer.ts';
+import type { Dialer } from './dialer.ts';
+import { DIRECT, directDialer } from './direct-dialer.ts';
+import { enterHost } from './enter-host.ts';
 import { type ExchangeEnd, exchange } from './exchange.ts';
-import { Leash } from './leash.ts';
 import { openNameLookup } from './name-lookup.ts';
 import { isRedirect, nextHop } from './redirects.ts';
 import { type Lookup, openResolver } from './resolver.ts';
-import type { Place, Routes } from './routes.ts';
+import type { Endpoint, Routes } from './routes.ts';
 import { parseTarget, type Target } from './target.ts';
 import { translateError } from './translate-error.ts';
 import type { Redirect, Visit, Web, WebAnswer, WebFailed, WebRequest } from './web.ts';
 
-export interface WebParts {
+export interface WebDeps {
   readonly rules: AddressRules;
   readonly routes: Routes;
   readonly clock: Clock;
-  /** Instead of DNS. */
+  /** By name, in addition to `direct`. */
+  readonly dialers?: Readonly<Record<string, Dialer>>;
+  /** Replaces DNS. */
   readonly lookup?: Lookup;
-  /** `ip`, `ip:port` or `[ip]:port`; none for those of the system. */
+  /** `ip`, `ip:port` or `[ip]:port`; if empty, the system's. */
   readonly dnsServers?: readonly string[];
   /** Authorities to trust instead of the usual ones, in PEM. */
   readonly ca?: string;
@@ -29,16 +33,26 @@ export interface WebParts {
 }
 
 export interface OpenWeb extends Web {
-  /** Ends all connections. What is under way fails, and so does what comes after. */
+  /** Ends all connections. Requests in progress and later ones fail. */
   close(): Promise<void>;
 }
 
-export function openWeb({ rules, routes, clock, lookup, dnsServers = [], ca, pool: poolLimits }: WebParts): OpenWeb {
+export function openWeb({
+  rules,
+  routes,
+  clock,
+  dialers = {},
+  lookup,
+  dnsServers = [],
+  ca,
+  pool: poolLimits,
+}: WebDeps): OpenWeb {
   const names = openNameLookup({ clock, servers: dnsServers });
   const resolver = openResolver({ rules, clock, lookup: lookup ?? names.lookup });
   const pool = new ConnectionPool(poolLimits);
+  const dialersByName = new Map(Object.entries({ ...dialers, [DIRECT]: directDialer(clock) }));
   const watch = new DeadlineWatch(clock);
-  const underWay = new Set<Leash>();
+  const underWay = new Set<ActiveSend>();
   let isClosed = false;
 
   return {
@@ -49,19 +63,19 @@ export function openWeb({ rules, routes, clock, lookup, dnsServers = [], ca, poo
         await clock.turn();
         visit.signal.throwIfAborted();
       }
-      const leash = new Leash(visit, watch, clock);
-      underWay.add(leash);
-      if (isClosed) leash.stop(CLOSED);
+      const active = new ActiveSend(visit, watch, clock);
+      underWay.add(active);
+      if (isClosed) active.stop(CLOSED);
       try {
-        return await follow(request, visit, leash);
+        return await follow(request, visit, active);
       } finally {
-        underWay.delete(leash);
-        leash.end();
+        underWay.delete(active);
+        active.end();
       }
     },
     async close() {
       isClosed = true;
-      for (const leash of underWay) leash.stop(CLOSED);
+      for (const active of underWay) active.stop(CLOSED);
       watch.close();
       names.close();
       await pool.close();
@@ -69,28 +83,28 @@ export function openWeb({ rules, routes, clock, lookup, dnsServers = [], ca, poo
   };
 
   /** The request, and whatever it is redirected to. */
-  async function follow(first: WebRequest, visit: Visit, leash: Leash): Promise<WebAnswer | WebFailed> {
+  async function follow(first: WebRequest, visit: Visit, active: ActiveSend): Promise<WebAnswer | WebFailed> {
     const redirects: Redirect[] = [];
     let request = first;
     for (;;) {
       const target = parseTarget(request.url);
       const url = target.kind === 'target' ? target.url : withoutUser(request.url);
-      const failed = (what: Failure): WebFailed => ({ kind: 'failed', failure: what, url, redirects, ms: leash.ms });
+      const failed = (what: Failure): WebFailed => ({ kind: 'failed', failure: what, url, redirects, ms: active.ms });
       if (target.kind === 'failed') return failed(refusedAfter(redirects.at(-1), url, target.failure));
       request = withUser(request, target);
 
-      const end = await hop(target, request, visit, leash);
+      const end = await hop(target, request, visit, active);
       if (end.kind === 'thrown') throw end.error;
       if (end.kind === 'failed') return failed(refusedAfter(redirects.at(-1), url, end.failure));
       if (end.kind === 'stopped') {
-        if (leash.stopped?.kind === 'failed') return failed(leash.stopped.failure);
+        if (active.stopped?.kind === 'failed') return failed(active.stopped.failure);
         throw visit.signal.reason;
       }
 
       const { status, headers, setCookie, body, bytes, rawBytes } = end;
       if (setCookie.length > 0) visit.cookies.keep(url, setCookie);
       if (!isRedirect(status)) {
-        return { kind: 'answer', status, headers, url, body, redirects, bytes, rawBytes, ms: leash.ms };
+        return { kind: 'answer', status, headers, url, body, redirects, bytes, rawBytes, ms: active.ms };
       }
       const next = nextHop(request, url, status, headers['location']);
       if (next.kind === 'failed') return failed(next.failure);
@@ -100,27 +114,31 @@ export function openWeb({ rules, routes, clock, lookup, dnsServers = [], ca, poo
     }
   }
 
-  /** One hop, in its turn. */
+  /** One hop, while inside the host's gate. */
   async function hop(
     target: Target,
     request: WebRequest,
     visit: Visit,
-    leash: Leash,
+    active: ActiveSend,
   ): Promise<Exclude<ExchangeEnd, { kind: 'stale' }>> {
     const host = target.origin.slice(target.protocol.length + 2);
-    const release = await leash.turn(() => visit.turn(host));
+    const { dialer: name, session } = visit.exit;
+    const dialer = dialersByName.get(name);
+    if (dialer === undefined) return { kind: 'failed', failure: noDialer(name) };
+    const release = await active.enter(() => enterHost(visit, host));
     if (release === null) return { kind: 'stopped' };
     try {
-      const place = routes.to(target);
-      const key = `${target.origin} ${place.protocol}${place.hostname}:${place.port}`;
+      const endpoint = routes.to(target);
+      const route = `${target.origin} ${endpoint.protocol}${endpoint.hostname}:${endpoint.port}`;
+      const key = `${name}\n${dialer.connectionKey(session)}\n${route}`;
       const headers = headersFor(target, request, visit);
       const path = target.url.slice(target.origin.length);
       const { method, body } = request;
       for (let known = await rested(key); ; known = null) {
-        const opened = known ?? (await open(target, place, key, visit, leash));
+        const opened = known ?? (await open({ target, endpoint, dialer, key }, visit, active));
         if ('kind' in opened) return opened;
-        const hopParts = { connection: opened, pool, method, url: target.url, path, headers, body, visit, leash };
-        const end = await exchange(hopParts);
+        const hopDeps = { connection: opened, pool, method, url: target.url, path, headers, body, visit, active };
+        const end = await exchange(hopDeps);
         if (end.kind !== 'stale') return end;
       }
     } finally {
@@ -129,8 +147,8 @@ export function openWeb({ rules, routes, clock, lookup, dnsServers = [], ca, poo
   }
 
   /**
-   * A connection that was used before, and has been quiet for a whole turn of the event loop since: what its server sent
-   * behind its last answer, or that it has hung up, has been heard by then.
+   * A connection that was used before and has been quiet for a whole turn of the event loop since: by then we have noticed
+   * what its server sent after its last answer, or that it has hung up.
    */
   async function rested(key: string): Promise<Connection | null> {
     for (let connection = pool.take(key); connection !== null; connection = pool.take(key)) {
@@ -140,41 +158,56 @@ export function openWeb({ rules, routes, clock, lookup, dnsServers = [], ca, poo
     return null;
   }
 
-  /** A new connection, to an address that was looked up and judged for it. */
+  /** A new connection, to an address that was looked up and judged for it, whichever dialer makes it. */
   async function open(
-    target: Target,
-    place: Place,
-    key: string,
-    { deadlines }: Visit,
-    leash: Leash,
+    { target, endpoint, dialer, key }: Opening,
+    { deadlines, exit }: Visit,
+    active: ActiveSend,
   ): Promise<Connection | Extract<ExchangeEnd, { kind: 'failed' | 'stopped' }>> {
     const stopping = new AbortController();
-    leash.onStop(() => stopping.abort());
-    leash.begin('connection', deadlines.connectMs);
+    active.onStop(() => stopping.abort());
+    active.begin('connection', deadlines.connectMs);
     const startedAt = clock.elapsed();
     try {
-      const resolved = await resolver.resolve(place.hostname, stopping.signal, deadlines.connectMs);
+      const { protocol, hostname, port } = endpoint;
+      const resolved = await resolver.resolve(hostname, stopping.signal, deadlines.connectMs);
       if (resolved.kind === 'failed') return resolved;
-      const leftMs = deadlines.connectMs - (clock.elapsed() - startedAt);
-      const tls =
-        place.protocol === 'https:' ? { hostname: target.hostname, ...(ca === undefined ? {} : { ca }) } : null;
-      const socket = await connectTo(resolved.addresses, place.port, tls, leftMs, clock, stopping.signal);
-      const connection = pool.add(key, target.origin, socket);
-      if (leash.stopped === null) return connection;
+      const { addresses } = resolved;
+      const tls = protocol === 'https:' ? { hostname: target.hostname, ...(ca === undefined ? {} : { ca }) } : null;
+      const deadline = { at: startedAt + deadlines.connectMs, ms: deadlines.connectMs };
+      const dialled = await dialer.dial(
+        { hostname, port, addresses, tls, session: exit.session, deadline },
+        stopping.signal,
+      );
+      if (dialled.kind === 'failed') return active.stopped === null ? dialled : { kind: 'stopped' };
+      const connection = pool.add(key, target.origin, dialled.socket);
+      if (active.stopped === null) return connection;
       connection.destroy();
       return { kind: 'stopped' };
     } catch (error) {
-      if (leash.stopped !== null) return { kind: 'stopped' };
+      if (active.stopped !== null) return { kind: 'stopped' };
       return { kind: 'failed', failure: translateError(error, deadlines.connectMs) };
     } finally {
-      leash.onStop(null);
+      active.onStop(null);
     }
   }
 }
 
+interface Opening {
+  readonly target: Target;
+  readonly endpoint: Endpoint;
+  readonly dialer: Dialer;
+  readonly key: string;
+}
+
+/** A visit that asked for a proxy must not go out under our own address instead. */
+function noDialer(name: string): Failure {
+  return failure('proxy_config', `no dialer named "${name}" is configured`);
+}
+
 const CLOSED = { kind: 'failed', failure: failure('network_error', 'the way to the web was closed') } as const;
 
-/** A site that sends its visitors where they may not go: the message names it, for the address alone explains nothing. */
+/** A site redirected us to a forbidden address: the message names the site, because the address alone explains nothing. */
 function refusedAfter(from: Redirect | undefined, url: string, what: Failure): Failure {
   if (from === undefined || what.type !== 'refused_address') return what;
   return failure(what.type, `${from.url} redirects to ${url}: ${what.message}`);
@@ -188,7 +221,7 @@ function tooManyRedirects(redirects: readonly Redirect[], last: string): Failure
   );
 }
 
-/** User and password of a URL, as a header: it goes along, or stays behind, on a redirect like any other. */
+/** User and password of a URL, as a header. On a redirect it is kept or dropped like any other header. */
 function withUser(request: WebRequest, { authorization }: Target): WebRequest {
   if (authorization === null || request.headers['authorization'] !== undefined) return request;
   return { ...request, headers: { ...request.headers, authorization } };
@@ -207,7 +240,7 @@ function headersFor(target: Target, request: WebRequest, visit: Visit): string[]
 
 const SHOWN_LENGTH = 500;
 
-/** For messages about a URL that is no target: a password in it is nobody's business. */
+/** For messages about a URL that cannot be a target, without the password that may be in it. */
 function withoutUser(text: string): string {
   const url = URL.parse(text);
   if (url === null) return text.slice(0, SHOWN_LENGTH);

@@ -4,24 +4,24 @@ import { HostHeld, type WorkerGate } from '../ports/host-gate.ts';
 
 export interface HostGateSettings extends Partial<Politeness> {
   readonly clock: Clock;
-  /** For hosts with wishes of their own, by `host` or `host:port`. */
+  /** For hosts with settings of their own, by `host` or `host:port`. */
   readonly hosts?: Readonly<Record<string, Partial<Politeness>>>;
-  /** Told of every hold, so that other processes may hear of it. */
+  /** Called for every pause that begins here, so that other processes can learn of it. */
   readonly onHold?: (host: string, ms: number, why: string) => void;
 }
 
-/** Browsers open six connections to a host, and a county's site bears a few browsers. */
+/** Browsers open six connections to a host, and a county's site can serve a few browsers at once. */
 const DEFAULTS: Politeness = { maxConcurrent: 16, minDelayMs: 0 };
 
 /**
  * Politeness of one process. A host is
  *
- *   unknown   nobody is there, nobody waits, and nothing that happened there matters any more
- *   open      whoever comes goes in at once
- *   waited at somebody waits, first come first served: until one leaves, or for a time, and then one timer is set
+ *   unknown   no caller is inside or waits, and nothing that happened there matters any more
+ *   open      a caller enters at once
+ *   busy      callers wait, first come first served: until another leaves, or until a time for which one timer is set
  *
- * Nothing is polled: the one who leaves lets the next in, and so does the timer. Times only ever move back, so that a
- * timer which is set is never too late; a pause that is lifted ends its timer.
+ * Nothing is polled: a caller that leaves lets the next one in, and so does the timer. Entry times only ever become later,
+ * so a timer that is set never fires too late; a pause that is lifted ends its timer.
  */
 export class PoliteHostGate implements WorkerGate {
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class PoliteHostGate implements WorkerGate {
     for (const [host, wish] of Object.entries(hosts)) this.#special.set(host, { ...this.#usual, ...wish });
   }
 
-  /** How many hosts it has in mind. */
+  /** How many hosts it keeps a state for. */
   get known(): number {
     return this.#hosts.size;
   }
@@ -66,8 +66,8 @@ export class PoliteHostGate implements WorkerGate {
     };
     const leave = () => {
       host.waiting.delete(waiter);
-      // Nobody is left to be woken, and a timer would keep the process alive.
-      if (host.waiting.size === 0) host.timer?.abort(NOBODY_WAITS);
+      // No waiter is left to wake, and a timer would keep the process alive.
+      if (host.waiting.size === 0) host.timer?.abort(NO_WAITERS);
     };
     const give = () => {
       leave();
@@ -86,13 +86,13 @@ export class PoliteHostGate implements WorkerGate {
   }
 
   hold(name: string, ms: number, why = 'the host asked us to wait'): void {
-    // Also false for what is no number.
+    // Also false for NaN.
     if (!(ms > 0)) return;
     this.keepAway(name, ms);
     this.#onHold(name, ms, why);
   }
 
-  /** The same, for what another process was told. */
+  /** The same, for a pause that another process has reported. */
   keepAway(name: string, ms: number): void {
     if (!(ms > 0)) return;
     const host = this.#host(name);
@@ -100,12 +100,12 @@ export class PoliteHostGate implements WorkerGate {
     for (const waiter of [...host.waiting]) if (waiter.patienceMs < ms) waiter.turnAway(ms);
   }
 
-  /** The pause of the host was lifted: its time is over now. */
+  /** The host's pause was lifted: it ends now. */
   resume(name: string): void {
     const host = this.#hosts.get(name);
     if (host === undefined) return;
     host.heldUntil = 0;
-    // Set for the end of the pause, as it was. Those who wait go in when it rings.
+    // It was set for the end of the pause. Waiting callers enter when it ends.
     host.timer?.abort(LIFTED);
   }
 
@@ -140,7 +140,7 @@ export class PoliteHostGate implements WorkerGate {
     host.timer = timer;
     void this.#clock.sleep(ms, timer.signal).then(() => {
       host.timer = null;
-      // Somebody may have come since it was called off.
+      // A caller may have come since the timer was cancelled.
       this.#letIn(host);
     });
   }
@@ -155,7 +155,7 @@ export class PoliteHostGate implements WorkerGate {
     return host;
   }
 
-  /** Seldom enough that it costs little per host, often enough that memory stays in proportion to the hosts in use. */
+  /** Rarely enough to cost little per host, often enough to keep memory in proportion to the hosts in use. */
   #sweep(): void {
     const now = this.#clock.elapsed();
     for (const [name, host] of this.#hosts) {
@@ -165,8 +165,8 @@ export class PoliteHostGate implements WorkerGate {
   }
 }
 
-/** Without a reason, an exception with a stack trace would be made of it. */
-const NOBODY_WAITS = 'nobody waits';
+/** Aborting without a reason would create an exception with a stack trace. */
+const NO_WAITERS = 'no caller waits';
 const LIFTED = 'the pause was lifted';
 
 const SWEEP_FROM = 1000;
@@ -178,7 +178,7 @@ interface Host extends HostState {
   heldUntil: number;
   /** In the order they came. */
   readonly waiting: Set<Waiter>;
-  /** Set while somebody waits for a time to come. */
+  /** Set while callers wait for a time. */
   timer: AbortController | null;
 }
 

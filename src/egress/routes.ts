@@ -1,7 +1,7 @@
 import type { Target } from './target.ts';
 
 /** Where a connection goes. */
-export interface Place {
+export interface Endpoint {
   readonly protocol: 'http:' | 'https:';
   /** IPv6 without brackets. */
   readonly hostname: string;
@@ -10,40 +10,40 @@ export interface Place {
 
 /**
  * Origins that are dialled elsewhere: a staging copy, a recorded site on this machine. Only the connection goes there.
- * URL, Host header, cookies and certificate stay those of the origin that was asked for, and the other place's address is
- * judged like any other.
+ * URL, Host header, cookies and certificate stay those of the origin that was asked for, and the other address is judged
+ * like any other.
  */
 export interface Routes {
-  to(target: Pick<Target, 'origin' | 'protocol' | 'hostname' | 'port'>): Place;
+  to(target: Pick<Target, 'origin' | 'protocol' | 'hostname' | 'port'>): Endpoint;
 }
 
 /** `https://treasurer.maricopa.gov=http://127.0.0.1:4000,http://demo-county.test=http://127.0.0.1:5000` */
 export function parseRoutes(text: string): Routes {
-  const places = new Map<string, Place>();
+  const endpoints = new Map<string, Endpoint>();
   for (const entry of text.trim() === '' ? [] : text.split(',')) {
     const [from = '', to = '', ...more] = entry.split('=').map((side) => side.trim());
-    const [origin, place] = [originOf(from), originOf(to)];
-    if (origin === null || place === null || more.length > 0) {
+    const [origin, other] = [parseOrigin(from), parseOrigin(to)];
+    if (origin === null || other === null || more.length > 0) {
       throw new Error(
         `"${entry.trim()}" is not a route: write origin=origin, as in https://example.gov=http://127.0.0.1:4000`,
       );
     }
-    if (places.has(origin.origin)) throw new Error(`"${entry.trim()}" is a second route for ${origin.origin}`);
-    places.set(origin.origin, placeOf(place));
+    if (endpoints.has(origin.origin)) throw new Error(`"${entry.trim()}" is a second route for ${origin.origin}`);
+    endpoints.set(origin.origin, endpointOf(other));
   }
   return {
-    to: ({ origin, protocol, hostname, port }) => places.get(origin) ?? { protocol, hostname, port },
+    to: ({ origin, protocol, hostname, port }) => endpoints.get(origin) ?? { protocol, hostname, port },
   };
 }
 
 /** A scheme, a host and perhaps a port, and nothing else: a path here would be a misunderstanding. */
-function originOf(text: string): URL | null {
+function parseOrigin(text: string): URL | null {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
   return url.href === `${url.origin}/` && url.port !== '0' ? url : null;
 }
 
-function placeOf(url: URL): Place {
+function endpointOf(url: URL): Endpoint {
   const protocol = url.protocol === 'https:' ? 'https:' : 'http:';
   const port = url.port === '' ? (protocol === 'https:' ? 443 : 80) : Number(url.port);
   return { protocol, hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'), port };

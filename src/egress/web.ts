@@ -1,14 +1,16 @@
 import type { Failure } from '../domain/failure.ts';
+import type { HostGate } from '../ports/host-gate.ts';
 
 /**
- * The way to the web, for every client we have: whatever goes to a target goes through `send`. It resolves the address
- * once, checks it, dials that address and no other, follows redirects under the same rules, and keeps every limit while
- * the bytes arrive, not after.
+ * The way to the web for all of our clients: every request to a target goes through `send`. It enters the host's gate,
+ * resolves the address once, checks it, dials only that address, follows redirects under the same rules, and applies every
+ * limit while the bytes arrive, not after.
  */
 export interface Web {
   /**
-   * The answer at the end of the redirects, whatever its status, or why there is none. It never rejects for what the
-   * network or the server did. When `visit.signal` aborts, it rejects with the signal's reason.
+   * The answer at the end of the redirects, whatever its status, or why there is none. It never rejects because of the
+   * network or the server. It rejects with the signal's reason when `visit.signal` aborts, with HostHeld when a host is
+   * paused for longer than `visit.patienceMs`, and with whatever `visit.checkHost` or the sink throws.
    */
   send(request: WebRequest, visit: Visit): Promise<WebAnswer | WebFailed>;
 }
@@ -22,19 +24,35 @@ export interface WebRequest {
   readonly body: Uint8Array | null;
 }
 
-/** What holds for all requests of one item. */
+/** What is the same for all requests of one try at an item. */
 export interface Visit {
   readonly cookies: CookieBook;
   readonly deadlines: Deadlines;
   readonly limits: Limits;
-  /** Asked before each hop, with `host` or `host:port` as in the URL: waits for a turn there, answers how to end it. */
-  readonly turn: (host: string) => Promise<() => void>;
-  /** Where the body goes, decided when the headers are here; null keeps it in memory as `body`. */
+  readonly exit: Exit;
+  /** Called before each hop, with `host` or `host:port` as in the URL. What it throws ends the send. */
+  readonly checkHost: (host: string) => void;
+  /** Entered before each hop and left after it. Waiting there does not count towards the deadlines. */
+  readonly gate: HostGate;
+  /** The longest pause of a host to wait for. */
+  readonly patienceMs: number;
+  /** Where the body goes, decided when the headers have arrived; null keeps it in memory as `body`. */
   readonly sink: ((head: AnswerHead) => BodySink | null) | null;
   readonly signal: AbortSignal;
 }
 
-/** Cookies of one visitor. They are asked for anew at each hop, so that none goes where it does not belong. */
+/**
+ * How the connections of a visit are made: by which dialer, and as whom. A connection is only used by visits for which both
+ * are the same; which sessions count as the same is the dialer's choice.
+ */
+export interface Exit {
+  /** One of the web's dialers. A visit that names another fails as `proxy_config`: it is never sent out another way. */
+  readonly dialer: string;
+  /** Different sessions should look like different visitors, as far as the dialer can do that. */
+  readonly session: string;
+}
+
+/** Cookies of one visitor. They are asked for at each hop, so that none is sent where it does not belong. */
 export interface CookieBook {
   /** The Cookie header for this URL; null for none. */
   header(url: string): string | null;
@@ -47,7 +65,7 @@ export interface Deadlines {
   readonly firstByteMs: number;
   /** Between two pieces of the body. */
   readonly silenceMs: number;
-  /** For the whole of it, redirects included; waiting for a turn is not counted. */
+  /** For the whole, redirects included; waiting at a host's gate is not counted. */
   readonly totalMs: number;
 }
 

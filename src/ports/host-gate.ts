@@ -1,28 +1,29 @@
 /**
- * Politeness: who may talk to a host now. It is shared by all items of a process, whatever their job, so that a site
- * sees one visitor with manners and not a crowd.
+ * Politeness: who may talk to a host now. One gate is shared by all items of a process, whatever their job, so that a site
+ * sees one polite visitor and not a crowd. Egress enters it for every request (egress/enter-host.ts); scrapers only report,
+ * by `hold`, that a host asked for a pause.
  */
 export interface HostGate {
   /**
-   * Waits for a turn at the host, then answers how to give it back; calling that twice is no harm. Rejects with the
-   * signal's reason when it aborts first, and with HostHeld when the host is held for longer than `patienceMs`, now or
-   * while it waits: the attempt decides what to do about a longer pause. In either case no turn was taken.
+   * Waits until the caller may talk to the host, then answers how to leave; leaving twice is harmless. Rejects with the
+   * signal's reason when it aborts first, and with HostHeld when the host is paused for longer than `patienceMs`, now or
+   * while the caller waits: the attempt decides what to do about a longer pause. In either case the host was not entered.
    */
   enter(host: string, patienceMs: number, signal: AbortSignal): Promise<() => void>;
   /**
-   * The host asked us to go slower, and why, in words: nobody enters for that long. Shorter than what is in force already
-   * is ignored.
+   * The host asked us to go slower, for the reason in `why`: no caller enters for that long. A pause that ends before the
+   * one in force is ignored.
    */
   hold(host: string, ms: number, why: string): void;
 }
 
-/** The gate as the worker sees it that lends it to its scrapers. */
+/** The gate as seen by the worker, which lends it to its scrapers. */
 export interface WorkerGate extends HostGate {
-  /** Whether a caller who enters now gets its turn at once. */
+  /** Whether a caller that enters now does not have to wait. */
   isOpen(host: string): boolean;
 }
 
-/** The host asked to be left alone for longer than anybody should stand at its gate. */
+/** The host asked for a longer pause than the caller was willing to wait for. */
 export class HostHeld extends Error {
   readonly host: string;
   /** How much longer. */

@@ -1,9 +1,9 @@
-import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { importScraper } from './import-scraper.ts';
-import { type ScraperSummary, scanScraper } from './scan-scraper.ts';
+import type { ScraperSummary } from './scan-scraper.ts';
 import type { Scraper } from './scraper.ts';
 import { findScraperFiles } from './scraper-files.ts';
+import { findLoader, type ScraperLoader, type ScraperLoaders, withoutSuffix } from './scraper-loader.ts';
+import { SCRAPER_LOADERS } from './scraper-loaders.ts';
 
 /** A scraper, or a file that should hold one and does not. */
 export type ScraperEntry =
@@ -11,15 +11,20 @@ export type ScraperEntry =
   | { readonly kind: 'broken'; readonly id: string | null; readonly file: string; readonly problem: string };
 
 /**
- * The scrapers that this process knows, by id. Most are only known by what their file says; the file is imported when
- * the scraper is first asked for, and from then on finding it is a look into a map.
+ * The scrapers that this process knows, by id. Most are known only by what their file says; the file is loaded when the
+ * scraper is first asked for, and from then on finding it is a lookup in a map.
  */
 export class ScraperRegistry {
+  readonly #loaders: ScraperLoaders;
   readonly #ready = new Map<string, Scraper>();
   readonly #entries = new Map<string, ScraperEntry & { kind: 'known' }>();
   readonly #broken: (ScraperEntry & { kind: 'broken' })[] = [];
   /** Every file of an id that several have. */
   readonly #doubles = new Map<string, string[]>();
+
+  constructor(loaders: ScraperLoaders = SCRAPER_LOADERS) {
+    this.#loaders = loaders;
+  }
 
   add(scraper: Scraper, origin: string): void {
     const other = this.#entries.get(scraper.id);
@@ -28,7 +33,7 @@ export class ScraperRegistry {
     this.#ready.set(scraper.id, scraper);
   }
 
-  /** A file that was scanned, or could not be used. A second one of an id makes both unusable: which one was meant? */
+  /** A file that was scanned or could not be used. A second one with the same id makes both unusable: which is meant? */
   addEntry(entry: ScraperEntry): void {
     if (entry.kind === 'broken') {
       this.#broken.push(entry);
@@ -41,7 +46,7 @@ export class ScraperRegistry {
   }
 
   /**
-   * Null when there is none of that id. Throws an Error that names the file when there is one that cannot be used: it
+   * Null when there is none with that id. Throws an Error that names the file when there is one that cannot be used: it
    * does not load, or is another scraper than it says, or two have the id.
    */
   async find(id: string): Promise<Scraper | null> {
@@ -51,8 +56,9 @@ export class ScraperRegistry {
     if (doubles) throw new Error(twoOf(id, doubles));
     const entry = this.#entries.get(id);
     if (entry) return this.#load(id, entry.file);
-    // A file that could not even be scanned is likely the one of its name.
-    const broken = this.#broken.find((each) => each.id === id) ?? this.#broken.find(({ file }) => nameOf(file) === id);
+    // A file that could not even be scanned is likely the one with that name.
+    const broken =
+      this.#broken.find((each) => each.id === id) ?? this.#broken.find(({ file }) => this.#nameOf(file) === id);
     if (broken) throw new Error(broken.problem);
     return null;
   }
@@ -72,7 +78,7 @@ export class ScraperRegistry {
     return [...known, ...doubles, ...this.#broken];
   }
 
-  /** The list after every file was imported: it shows what only running the files can tell. */
+  /** The list after every file was loaded: it shows what only running the files can show. */
   async check(): Promise<readonly ScraperEntry[]> {
     return Promise.all(
       this.list().map(async (entry): Promise<ScraperEntry> => {
@@ -89,22 +95,31 @@ export class ScraperRegistry {
     );
   }
 
-  /** Several who ask at once import one module: Node runs a file once. */
+  /** Concurrent callers load one module: Node runs a file once. */
   async #load(id: string, file: string): Promise<Scraper> {
-    const scraper = await importOne(id, file);
+    const scraper = await loadOne(findLoader(this.#loaders, file), id, file);
     this.#ready.set(id, scraper);
     // The file may have been changed since it was scanned: what is listed is what is run.
     this.#entries.set(id, { kind: 'known', summary: summaryOf(scraper), file });
     return scraper;
   }
+
+  #nameOf(file: string): string {
+    return basename(withoutSuffix(this.#loaders, file));
+  }
 }
 
-/** The scrapers below these folders. Only files that cannot be understood by their text are imported now. */
-export async function loadScrapers(folders: readonly string[]): Promise<ScraperRegistry> {
-  const registry = new ScraperRegistry();
-  const files = await findScraperFiles(folders);
+/** The scrapers below these folders. Only files that cannot be understood by their text are loaded now. */
+export async function loadScrapers(
+  folders: readonly string[],
+  loaders: ScraperLoaders = SCRAPER_LOADERS,
+): Promise<ScraperRegistry> {
+  const registry = new ScraperRegistry(loaders);
+  const files = await findScraperFiles(folders, (name) => findLoader(loaders, name) !== null);
   for (let at = 0; at < files.length; at += FILES_AT_ONCE) {
-    const entries = await Promise.all(files.slice(at, at + FILES_AT_ONCE).map(entryOf));
+    const entries = await Promise.all(
+      files.slice(at, at + FILES_AT_ONCE).map((file) => readEntry(findLoader(loaders, file), file)),
+    );
     for (const entry of entries) if (entry !== null) registry.addEntry(entry);
   }
   return registry;
@@ -113,37 +128,21 @@ export async function loadScrapers(folders: readonly string[]): Promise<ScraperR
 /** Enough to keep the disk busy, few enough for any limit of open files. */
 const FILES_AT_ONCE = 64;
 
-/** Code that somebody wrote is smaller. */
-const MAX_SOURCE_BYTES = 1 << 20;
-
-/** Null for a file that is there for others. */
-async function entryOf(file: string): Promise<ScraperEntry | null> {
+/** Null for a file that only serves other files. */
+async function readEntry(loader: ScraperLoader | null, file: string): Promise<ScraperEntry | null> {
   try {
-    const scanned = scanScraper(await readSource(file));
-    if (scanned.kind === 'helper') return null;
+    const scanned = await loader?.scan(file);
+    if (loader === null || scanned === undefined || scanned.kind === 'helper') return null;
     if (scanned.kind === 'scraper') return { kind: 'known', summary: scanned.summary, file };
-    const scraper = await importScraper(file);
+    const scraper = await loader.load(file);
     return scraper === null ? null : { kind: 'known', summary: summaryOf(scraper), file };
   } catch (error) {
     return { kind: 'broken', id: null, file, problem: messageOf(error) };
   }
 }
 
-async function readSource(file: string): Promise<string> {
-  const handle = await open(file).catch((error: unknown) => {
-    throw new Error(`${file} cannot be read: ${messageOf(error)}`);
-  });
-  try {
-    const { size } = await handle.stat();
-    if (size > MAX_SOURCE_BYTES) throw new Error(`${file} is larger than a source may be (${MAX_SOURCE_BYTES} bytes)`);
-    return await handle.readFile('utf8');
-  } finally {
-    await handle.close();
-  }
-}
-
-async function importOne(id: string, file: string): Promise<Scraper> {
-  const scraper = await importScraper(file);
+async function loadOne(loader: ScraperLoader | null, id: string, file: string): Promise<Scraper> {
+  const scraper = (await loader?.load(file)) ?? null;
   if (scraper === null) throw new Error(`${file} has no scraper as its default export`);
   if (scraper.id !== id) throw new Error(`${file} says that it is ${id}, but its scraper has the id ${scraper.id}`);
   return scraper;
@@ -157,10 +156,6 @@ function twoOf(id: string, files: readonly string[]): string {
   const [first, ...others] = files;
   const count = files.length === 2 ? 'two' : String(files.length);
   return `${count} scrapers have the id ${id}: ${first} and ${others.join(' and ')}; give all but one another id`;
-}
-
-function nameOf(file: string): string {
-  return basename(file, '.ts');
 }
 
 function messageOf(error: unknown): string {

@@ -10,14 +10,17 @@ export class NoScraperFolder extends Error {
   }
 }
 
-/** Somebody who names the root of a disk by mistake hears so, instead of waiting. */
+/** A user who names the root of a disk by mistake gets an error instead of a long wait. */
 const MAX_PLACES = 10_000;
 
 /**
- * The files below these folders that may hold a scraper, sorted within each folder. What lies below two of them, or is
- * linked twice, is one file.
+ * The files below these folders that may hold a scraper by their name, sorted within each folder. A file that is below two
+ * of the folders, or is linked twice, is listed once.
  */
-export async function findScraperFiles(folders: readonly string[]): Promise<readonly string[]> {
+export async function findScraperFiles(
+  folders: readonly string[],
+  isScraperName: (name: string) => boolean,
+): Promise<readonly string[]> {
   const files: string[] = [];
   const seen = new Set<string>();
   for (const folder of folders.map((each) => resolve(each))) {
@@ -31,7 +34,7 @@ export async function findScraperFiles(folders: readonly string[]): Promise<read
       if (seen.has(real)) continue;
       seen.add(real);
       if (seen.size > MAX_PLACES) throw new NoScraperFolder(folder, `has more than ${MAX_PLACES} folders and files`);
-      for (const { path, kind, isLink } of await entriesOf(next, folder)) {
+      for (const { path, kind, isLink } of await entriesOf(next, folder, isScraperName)) {
         if (kind === 'folder') {
           waiting.push(path);
           continue;
@@ -52,7 +55,11 @@ interface Entry {
 }
 
 /** Files in order, then folders in the order in which a stack turns round. */
-async function entriesOf(folder: string, root: string): Promise<readonly Entry[]> {
+async function entriesOf(
+  folder: string,
+  root: string,
+  isScraperName: (name: string) => boolean,
+): Promise<readonly Entry[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     throw new NoScraperFolder(root, `cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   });
@@ -74,8 +81,4 @@ async function kindOf(entry: Dirent, path: string): Promise<'file' | 'folder' | 
   const what = entry.isSymbolicLink() ? await stat(path).catch(() => null) : entry;
   if (what === null) return 'other';
   return what.isDirectory() ? 'folder' : what.isFile() ? 'file' : 'other';
-}
-
-function isScraperName(name: string): boolean {
-  return name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.endsWith('.d.ts');
 }

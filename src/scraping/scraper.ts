@@ -42,8 +42,10 @@ export interface ScrapeContext {
   readonly policy: Policy;
   /** 1 for the first try of this attempt. */
   readonly tryNumber: number;
-  /** Who to be towards the site: 0 at first, and another number each time it is worth being somebody else. */
+  /** Which visitor to be towards the site: 0 at first, and the next number after the site has refused the last one. */
   readonly identity: number;
+  /** Which proxy session to go out through: 0 at first, and the next number with each identity or after the proxy failed. */
+  readonly proxySession: number;
   readonly tools: ScrapeTools;
   /** Aborts when the item's time is over, its lease is lost, or the worker must stop. What ignores it is left behind. */
   readonly signal: AbortSignal;

@@ -124,6 +124,7 @@ async function tryUntilDecided(
   const itemTimeMs = itemTimeOf(order);
   const begunAt = clock.elapsed();
   let identity = 0;
+  let proxySession = 0;
   for (let tries = 1; ; tries += 1) {
     const remainingMs = itemTimeMs - elapsedSince(begunAt, clock);
     const cut = new AbortController();
@@ -134,6 +135,7 @@ async function tryUntilDecided(
       policy,
       tryNumber: tries,
       identity,
+      proxySession,
       tools,
       signal: cut.signal,
       now: () => clock.now(),
@@ -155,7 +157,9 @@ async function tryUntilDecided(
     const decision = afterAttempt(so, result.failure, policy.retries, clock.chance());
     if (decision.kind === 'give-up') return { result, tries };
     await discardAll(drafts);
-    if (decision.identity !== 'keep') identity += 1;
+    // A site that refused us must not recognise us; when only the proxy failed, the site has nothing against us.
+    if (decision.identity === 'new') identity += 1;
+    if (decision.identity !== 'keep') proxySession += 1;
     await clock.sleep(decision.delayMs, signal);
     if (signal.aborted) return { result: 'aborted', tries };
   }

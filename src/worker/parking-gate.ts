@@ -1,7 +1,7 @@
 import type { HostGate, WorkerGate } from '../ports/host-gate.ts';
 import type { Place } from './slots.ts';
 
-/** The gate as the batch in this place sees it: while it waits for its turn, its slot is free for others. */
+/** The gate as lent to one batch: while the batch waits to enter a host, its slot is free for others. */
 export function parkingGate(gate: WorkerGate, place: Pick<Place, 'park'>): HostGate {
   return {
     async enter(host, patienceMs, signal) {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { SystemClock } from '../../src/adapters/system/clock.ts';
 import { parseAddressRanges } from '../../src/egress/address-range.ts';
 import { AddressRules } from '../../src/egress/address-rules.ts';
-import { openWeb, type WebParts } from '../../src/egress/open-web.ts';
+import { openWeb, type WebDeps } from '../../src/egress/open-web.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import { DEFAULT_LIMITS, type Web } from '../../src/egress/web.ts';
 
@@ -69,7 +69,7 @@ export interface Traveller extends AsyncDisposable {
 }
 
 /** The way to the web as the product builds it, with a DNS of ours. */
-export function openTraveller(allowed: string, names: Pick<WebParts, 'lookup' | 'dnsServers'>): Traveller {
+export function openTraveller(allowed: string, names: Pick<WebDeps, 'lookup' | 'dnsServers'>): Traveller {
   const clock = new HurriedClock();
   const rules = new AddressRules(parseAddressRanges(allowed));
   const web = openWeb({ rules, routes: parseRoutes(''), clock, ...names });
@@ -88,7 +88,10 @@ async function visit(web: Web, url: string, method: 'GET' | 'POST'): Promise<str
       cookies: { header: () => null, keep: () => undefined },
       deadlines: { connectMs: 10_000, firstByteMs: 10_000, silenceMs: 10_000, totalMs: 20_000 },
       limits: DEFAULT_LIMITS,
-      turn: async () => () => undefined,
+      exit: { dialer: 'direct', session: '' },
+      checkHost: () => undefined,
+      gate: { enter: async () => () => undefined, hold: () => undefined },
+      patienceMs: 10_000,
       sink: null,
       signal: new AbortController().signal,
     },

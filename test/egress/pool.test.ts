@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { SystemClock } from '../../src/adapters/system/clock.ts';
+import { ActiveSend } from '../../src/egress/active-send.ts';
 import { ConnectionPool } from '../../src/egress/connection-pool.ts';
 import { DeadlineWatch } from '../../src/egress/deadline-watch.ts';
 import { exchange } from '../../src/egress/exchange.ts';
-import { Leash } from '../../src/egress/leash.ts';
-import type { OpenWeb, WebParts } from '../../src/egress/open-web.ts';
+import type { OpenWeb, WebDeps } from '../../src/egress/open-web.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import { type Behaviour, good, type HostileServer, type Line, openHostileServer } from './hostile-server.ts';
 import { aRequest, aVisit, loopbackWeb, textOf } from './visits.ts';
@@ -15,7 +15,7 @@ import { aRequest, aVisit, loopbackWeb, textOf } from './visits.ts';
 async function open(
   t: TestContext,
   behaviour: Behaviour,
-  parts: Partial<WebParts> = {},
+  parts: Partial<WebDeps> = {},
 ): Promise<{ web: OpenWeb; server: HostileServer; ask: (path: string, method?: 'GET' | 'POST') => Promise<string> }> {
   const server = await openHostileServer(behaviour);
   const web = loopbackWeb(parts);
@@ -189,12 +189,12 @@ test('a request that never left is given back, even a POST; a connection does no
   const visit = aVisit();
   const clock = new SystemClock();
   const watch = new DeadlineWatch(clock);
-  const leash = new Leash(visit, watch, clock);
+  const active = new ActiveSend(visit, watch, clock);
   const request = { method: 'POST', url: server.url, path: '/', body: Buffer.from('form') } as const;
-  const end = await exchange({ ...request, headers: [], connection, pool, visit, leash });
+  const end = await exchange({ ...request, headers: [], connection, pool, visit, active });
   assert.deepEqual(end, { kind: 'stale' });
   assert.equal(server.connections(), 1);
-  leash.end();
+  active.end();
   watch.close();
 });
 

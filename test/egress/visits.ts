@@ -1,12 +1,13 @@
 import { SystemClock } from '../../src/adapters/system/clock.ts';
 import { parseAddressRanges } from '../../src/egress/address-range.ts';
 import { AddressRules } from '../../src/egress/address-rules.ts';
-import { type OpenWeb, openWeb, type WebParts } from '../../src/egress/open-web.ts';
+import { type OpenWeb, openWeb, type WebDeps } from '../../src/egress/open-web.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import type { CookieBook, Visit, WebAnswer, WebFailed, WebRequest } from '../../src/egress/web.ts';
+import type { HostGate } from '../../src/ports/host-gate.ts';
 
 /** A web that may go to this machine, where the tests' servers are. */
-export function loopbackWeb(parts: Partial<WebParts> = {}): OpenWeb {
+export function loopbackWeb(parts: Partial<WebDeps> = {}): OpenWeb {
   return openWeb({
     rules: new AddressRules(parseAddressRanges('loopback')),
     routes: parseRoutes(''),
@@ -20,12 +21,17 @@ export function aVisit(parts: Partial<Visit> = {}): Visit {
     cookies: NO_COOKIES,
     deadlines: { connectMs: 5000, firstByteMs: 5000, silenceMs: 5000, totalMs: 10_000 },
     limits: { rawBytes: 1 << 20, bytes: 8 << 20, redirects: 10 },
-    turn: async () => () => undefined,
+    exit: { dialer: 'direct', session: '' },
+    checkHost: () => undefined,
+    gate: OPEN_GATE,
+    patienceMs: 5000,
     sink: null,
     signal: new AbortController().signal,
     ...parts,
   };
 }
+
+export const OPEN_GATE: HostGate = { enter: async () => () => undefined, hold: () => undefined };
 
 export function aRequest(url: string, parts: Partial<WebRequest> = {}): WebRequest {
   return { method: 'GET', url, headers: {}, body: null, ...parts };

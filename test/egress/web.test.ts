@@ -11,6 +11,7 @@ import { AddressRules } from '../../src/egress/address-rules.ts';
 import type { OpenWeb } from '../../src/egress/open-web.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import type { AnswerHead, BodySink } from '../../src/egress/web.ts';
+import { type HostGate, HostHeld } from '../../src/ports/host-gate.ts';
 import { selfSigned } from '../support/self-signed.ts';
 import { good, listenSomewhere, openHostileServer } from './hostile-server.ts';
 import { aRequest, aVisit, FewCookies, loopbackWeb, textOf } from './visits.ts';
@@ -30,6 +31,10 @@ async function serve(t: TestContext, listener: RequestListener, open: () => Serv
     server.close();
   });
   return `http://127.0.0.1:${await listenSomewhere(server)}`;
+}
+
+function gateOf(enter: HostGate['enter']): HostGate {
+  return { enter, hold: () => undefined };
 }
 
 /** Answers with what it was sent, as JSON. */
@@ -279,7 +284,7 @@ test('so many redirects are followed as the limit says, and not one more', async
   assert.deepEqual([end.redirects.length, end.url], [10, `${url}/1`]);
 });
 
-test('a turn is asked for before each hop and given back after it, whatever its end', async (t) => {
+test('the gate of a host is entered before each hop and left after it, whatever its end', async (t) => {
   const events: string[] = [];
   const url = await serve(t, (request, response) => {
     events.push(`request ${request.url}`);
@@ -288,11 +293,11 @@ test('a turn is asked for before each hop and given back after it, whatever its 
     else response.destroy();
   });
   const { host } = new URL(url);
-  const turn = async (asked: string) => {
+  const gate = gateOf(async (asked) => {
     events.push(`enter ${asked}`);
     return () => void events.push('leave');
-  };
-  await web.send(aRequest(url), aVisit({ turn }));
+  });
+  await web.send(aRequest(url), aVisit({ gate }));
   assert.deepEqual(events.splice(0), [
     `enter ${host}`,
     'request /',
@@ -301,13 +306,13 @@ test('a turn is asked for before each hop and given back after it, whatever its 
     'request /next',
     'leave',
   ]);
-  await web.send(aRequest(`${url}/break`), aVisit({ turn }));
-  await web.send(aRequest('http://10.0.0.1/'), aVisit({ turn }));
+  await web.send(aRequest(`${url}/break`), aVisit({ gate }));
+  await web.send(aRequest('http://10.0.0.1/'), aVisit({ gate }));
   await assert.rejects(
     web.send(
       aRequest(`${url}/next`),
       aVisit({
-        turn,
+        gate,
         sink: () => {
           throw new Error('no');
         },
@@ -318,19 +323,41 @@ test('a turn is asked for before each hop and given back after it, whatever its 
   assert.deepEqual(turns, [`enter ${host}`, 'leave', 'enter 10.0.0.1', 'leave', `enter ${host}`, 'leave']);
 });
 
-test('a turn that is refused is thrown as it is', async () => {
-  const refusal = new Error('not on the list of hosts');
-  await assert.rejects(
-    web.send(aRequest('http://127.0.0.1/'), aVisit({ turn: () => Promise.reject(refusal) })),
-    refusal,
-  );
+test('what the gate rejects with is thrown as it is, with the patience and the signal of the visit', async () => {
+  const paused = new HostHeld('127.0.0.1', 9000);
+  const visit = aVisit({
+    patienceMs: 1234,
+    gate: {
+      enter: async (...given) => {
+        assert.deepEqual(given, ['127.0.0.1', 1234, visit.signal]);
+        throw paused;
+      },
+      hold: () => undefined,
+    },
+  });
+  await assert.rejects(web.send(aRequest('http://127.0.0.1/'), visit), paused);
 });
 
-test('waiting for a turn is not counted', async (t) => {
+test('a host that the visit refuses ends the send before its gate is entered, at a redirect too', async (t) => {
+  const url = await serve(t, (_request, response) => response.writeHead(302, { location: 'http://10.0.0.1/' }).end());
+  const refusal = new Error('not on the list of hosts');
+  const entered: string[] = [];
+  const gate = gateOf(async (host) => {
+    entered.push(host);
+    return () => undefined;
+  });
+  const checkHost = (host: string) => {
+    if (host === '10.0.0.1') throw refusal;
+  };
+  await assert.rejects(web.send(aRequest(url), aVisit({ gate, checkHost })), refusal);
+  assert.deepEqual(entered, [new URL(url).host]);
+});
+
+test('waiting at the gate is not counted', async (t) => {
   const url = await serve(t, (_request, response) => response.end('there'));
   const deadlines = { connectMs: 5000, firstByteMs: 5000, silenceMs: 5000, totalMs: 1000 };
-  const turn = () => new Promise<() => void>((resolve) => setTimeout(resolve, 1100, () => undefined));
-  const end = await web.send(aRequest(url), aVisit({ deadlines, turn }));
+  const gate = gateOf(() => new Promise<() => void>((resolve) => setTimeout(resolve, 1100, () => undefined)));
+  const end = await web.send(aRequest(url), aVisit({ deadlines, gate }));
   assert.equal(textOf(end), 'there');
   assert.ok(end.ms < 1000, `${end.ms}`);
 });
@@ -358,13 +385,16 @@ test('an abort is thrown with its reason at every stage, and leaves nothing open
   const isLate = AbortSignal.abort(reason);
   await assert.rejects(web.send(aRequest(server.url), aVisit({ signal: isLate })), reason);
 
-  const inTurn = new AbortController();
-  const gate = Promise.withResolvers<() => void>();
-  const waiting = web.send(aRequest(server.url), aVisit({ signal: inTurn.signal, turn: () => gate.promise }));
-  inTurn.abort(reason);
+  const atGate = new AbortController();
+  const entered = Promise.withResolvers<() => void>();
+  const waiting = web.send(
+    aRequest(server.url),
+    aVisit({ signal: atGate.signal, gate: gateOf(() => entered.promise) }),
+  );
+  atGate.abort(reason);
   await assert.rejects(waiting, reason);
   const left = Promise.withResolvers<void>();
-  gate.resolve(() => left.resolve());
+  entered.resolve(() => left.resolve());
   await left.promise;
 
   const inLookup = new AbortController();

@@ -37,7 +37,10 @@ function visitor(more: Partial<Visit> = {}): Visit {
     cookies: new VisitCookies(),
     deadlines: { connectMs: 1000, firstByteMs: 1000, silenceMs: 1000, totalMs: 1000 },
     limits: { rawBytes: 100, bytes: 100, redirects: 2 },
-    turn: async () => () => {},
+    exit: { dialer: 'direct', session: '' },
+    checkHost: () => {},
+    gate: OPEN_GATE,
+    patienceMs: 1000,
     sink: null,
     signal: new AbortController().signal,
     ...more,
@@ -93,13 +96,13 @@ test('redirects are followed as on the web, with the cookies that they set', asy
   ]);
   const hosts: string[] = [];
   let isOver = 0;
-  const turn = async (host: string) => {
+  const enter = async (host: string) => {
     hosts.push(host);
     return () => {
       isOver += 1;
     };
   };
-  const visit = visitor({ turn });
+  const visit = visitor({ gate: { enter, hold: () => {} } });
   const answer = await web.send(post('/in', ''), visit);
   assert.equal(answer.kind, 'answer');
   assert.equal(answer.url, `${SITE}/home`);
@@ -142,7 +145,8 @@ export default definePlainScraper({
       keep: (_, set) => { for (const each of set) jar.set(...each.split(';')[0].split('=')); },
     };
     const visit = {
-      cookies, signal, sink: null, turn: (host) => tools.gate.enter(host, 5000, signal),
+      cookies, signal, sink: null, exit: { dialer: 'direct', session: '' },
+      checkHost: () => {}, gate: tools.gate, patienceMs: 5000,
       deadlines: { connectMs: 5000, firstByteMs: 5000, silenceMs: 5000, totalMs: 5000 },
       limits: { rawBytes: 1e6, bytes: 1e6, redirects: 5 },
     };

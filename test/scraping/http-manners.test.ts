@@ -5,7 +5,7 @@ import { compileHosts } from '../../src/scraping/http/allowed-hosts.ts';
 import { VisitCookies } from '../../src/scraping/http/cookies.ts';
 import { brandList, identityOf } from '../../src/scraping/http/identity.ts';
 import { headersFor } from '../../src/scraping/http/request-headers.ts';
-import { retryAfterMs } from '../../src/scraping/http/retry-after.ts';
+import { retryAfterMs } from '../../src/scraping/page/retry-after.ts';
 import { NOW } from '../support/builders.ts';
 
 test('Retry-After is read in seconds or as a date, and never beyond what is allowed', () => {

@@ -124,6 +124,7 @@ export function openClient(
   return new HttpClient({
     tools,
     identity: identityOf({ jobId: 'job-1', itemId: 'item-1', identity: 0 }),
+    exit: { dialer: 'direct', session: '' },
     timeouts: policyOf({ timeouts }).timeouts,
     maxRetryAfterMs,
     limits,
@@ -144,6 +145,7 @@ export function contextOf(tools: ScrapeTools, context: Partial<ScrapeContext> = 
     policy: policyOf(),
     tryNumber: 1,
     identity: 0,
+    proxySession: 0,
     tools,
     signal: new AbortController().signal,
     now: () => NOW,

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { definePlainScraper } from '../../src/scraping/define-scraper.ts';
 import { nearNames } from '../../src/scraping/near-names.ts';
 import { loadScrapers, ScraperRegistry } from '../../src/scraping/registry.ts';
 import { scanScraper } from '../../src/scraping/scan-scraper.ts';
+import type { ScraperLoader } from '../../src/scraping/scraper-loader.ts';
+import { SCRAPER_LOADERS } from '../../src/scraping/scraper-loaders.ts';
 import { folderWith, plainSource } from './scraper-folder.ts';
 
 function idsOf(registry: ScraperRegistry): string[] {
@@ -198,6 +200,49 @@ test('a scan that cannot be sure says so', () => {
   ];
   for (const source of unclear) assert.equal(scanScraper(source).kind, 'unclear', source);
   assert.equal(scanScraper('export const year = z.number().default(2025);').kind, 'helper');
+});
+
+test('files are loaded by how their name ends: another kind of file needs only another loader', async (t) => {
+  const loaded: string[] = [];
+  /** A line of facts: id, name, version. */
+  const facts: ScraperLoader = {
+    async scan(file) {
+      const [id = '', name = '', version = ''] = readFileSync(file, 'utf8').split(' ');
+      return { kind: 'scraper', summary: { id, name, version, description: '', kind: 'recording', hosts: [] } };
+    },
+    async load(file) {
+      loaded.push(basename(file));
+      const [id = '', name = '', version = ''] = readFileSync(file, 'utf8').split(' ');
+      const scrape = async () => ({ kind: 'scraped' as const, artifacts: [] });
+      return definePlainScraper({ id, name, version, description: '', input: z.unknown(), scrape });
+    },
+  };
+  const folder = folderWith(t, {
+    'a.facts.txt': 'a The-a 2',
+    'b.ts': plainSource('b'),
+    'c.txt': 'not a scraper',
+    'd.draft.facts.txt': 'd never 1',
+  });
+  const loaders = { ...SCRAPER_LOADERS, '.facts.txt': facts, '.draft.facts.txt': null };
+  const registry = await loadScrapers([folder], loaders);
+  assert.deepEqual(idsOf(registry), ['a', 'b']);
+  assert.deepEqual(loaded, []);
+  const [entry] = registry.list();
+  assert.ok(entry?.kind === 'known' && entry.summary.kind === 'recording');
+  assert.equal((await registry.find('a'))?.version, '2');
+  assert.equal((await registry.find('b'))?.version, '1.2.3');
+  assert.deepEqual(loaded, ['a.facts.txt']);
+  assert.deepEqual(idsOf(await loadScrapers([folder])), ['b'], 'only those whose loader there is');
+});
+
+test('a file of any kind that cannot be read is found by its name without the suffix', async (t) => {
+  const broken: ScraperLoader = {
+    scan: async (file) => Promise.reject(new Error(`${file} has no steps`)),
+    load: async () => null,
+  };
+  const folder = folderWith(t, { 'county.recording.json': '{}' });
+  const registry = await loadScrapers([folder], { ...SCRAPER_LOADERS, '.recording.json': broken });
+  await assert.rejects(registry.find('county'), /county\.recording\.json has no steps/);
 });
 
 test('near names are those with a few letters wrong, or a part of the name', () => {

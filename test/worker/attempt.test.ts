@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { z } from 'zod';
 import { failure } from '../../src/domain/failure.ts';
 import { policySchema } from '../../src/domain/policy.ts';
+import type { Dialer } from '../../src/egress/dialer.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
-import type { ScrapeContext, Scraper } from '../../src/scraping/scraper.ts';
+import { defineHttpScraper } from '../../src/scraping/http/define-http-scraper.ts';
+import type { ScrapeContext, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { loopbackWeb, OPEN_GATE } from '../egress/visits.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
@@ -14,7 +18,14 @@ const ITEM = { seq: 0, itemId: 'item', input: {}, attempt: 1 };
 /** Runs one attempt of a scraper that does `scrape`; time passes in steps until it is over. */
 async function attempt(
   scrape: (context: ScrapeContext) => Promise<unknown>,
-  options: { policy?: unknown; signal?: AbortSignal; version?: string; unusable?: string; metadata?: boolean } = {},
+  options: {
+    policy?: unknown;
+    signal?: AbortSignal;
+    version?: string;
+    unusable?: string;
+    metadata?: boolean;
+    tools?: ScrapeTools;
+  } = {},
 ) {
   const clock = new FakeClock();
   const store = openMemoryResultStore();
@@ -31,7 +42,7 @@ async function attempt(
     policyRevision: 1,
   };
   const running = runAttempt(
-    { clock, store, faults: NO_FAULTS, digest: (text) => text, tools: NO_TOOLS },
+    { clock, store, faults: NO_FAULTS, digest: (text) => text, tools: options.tools ?? NO_TOOLS },
     { jobId: 'job', order, scraper },
     ITEM,
     options.signal ?? new AbortController().signal,
@@ -62,6 +73,43 @@ test('a failure that is worth it is tried again as the policy says, and what it 
   assert.equal(result.outcome.kind, 'scraped');
   assert.equal(result.tries, 3);
   assert.deepEqual(seen, ['1 0', '2 1', '3 2']);
+});
+
+test('a site that refused us sees another visitor, a proxy that failed is left for another session, and else both stay', async () => {
+  const seen: string[] = [];
+  const failures = ['timeout', 'blocked', 'proxy_error', 'server_error', 'blocked'] as const;
+  await attempt(
+    async ({ tryNumber, identity, proxySession }) => {
+      seen.push(`${identity} ${proxySession}`);
+      const type = failures[tryNumber - 1];
+      return type === undefined ? { kind: 'scraped', artifacts: [] } : { kind: 'failed', failure: failure(type, 'no') };
+    },
+    { policy: { retries: { max_retries: 5 } } },
+  );
+  assert.deepEqual(seen, ['0 0', '0 0', '1 1', '1 2', '1 2', '2 3']);
+});
+
+test('after a block and after a failure of the proxy, the dialer of the next try sees another session', async (t) => {
+  const sessions: string[] = [];
+  const ends = ['proxy_error', 'blocked'] as const;
+  const dialer: Dialer = {
+    connectionKey: (session) => session,
+    async dial({ session }) {
+      sessions.push(session);
+      return { kind: 'failed', failure: failure(ends[sessions.length - 1] ?? 'not_found', 'no') };
+    },
+  };
+  const web = loopbackWeb({ dialers: { datacenter: dialer } });
+  t.after(() => web.close());
+  const scraper = defineHttpScraper({
+    ...{ id: 's', name: '', version: '1', description: '', input: z.unknown(), hosts: [] },
+    scrape: async ({ http }) => ({ html: await http.get('http://127.0.0.1/') }),
+  });
+  const tools = { ...NO_TOOLS, web, gate: OPEN_GATE };
+  const policy = { proxy: { type: 'datacenter' } };
+  const { result } = await attempt((context) => scraper.scrape(context), { policy, tools });
+  assert.ok(result !== 'aborted' && result.tries === 3);
+  assert.deepEqual(sessions, ['job/item/0', 'job/item/1', 'job/item/2']);
 });
 
 test('whatever it ends with, an attempt tells which version of the scraper was run', async () => {

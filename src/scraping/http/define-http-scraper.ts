@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { checkFacts, defineScraper, type ScraperFacts } from '../define-scraper.ts';
+import { exitFor } from '../exit-for.ts';
 import type { Reader } from '../extract/reader.ts';
 import { StoredPage } from '../extract/stored-page.ts';
 import { dataArtifact, extractPage, type PageParser } from '../extract-page.ts';
@@ -87,6 +88,7 @@ export function defineHttpScraper<Input extends z.ZodType>(
       const http = new HttpClient({
         ...{ tools: { ...tools, log }, limits, signs, allowsHost, signal },
         identity: identityOf(context),
+        exit: exitFor(context),
         timeouts: policy.timeouts,
         maxRetryAfterMs: policy.retries.max_retry_after_seconds * 1000,
         now: () => context.now(),

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type Failure, failure } from '../../domain/failure.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { Deadlines, Limits, Visit, WebAnswer, WebRequest } from '../../egress/web.ts';
+import type { Deadlines, Exit, Limits, Visit, WebAnswer, WebRequest } from '../../egress/web.ts';
 import { HostHeld } from '../../ports/host-gate.ts';
 import type { Draft } from '../../ports/result-store.ts';
 import { problemsOf } from '../define-scraper.ts';
@@ -37,6 +37,7 @@ export interface JsonOptions extends GetOptions {
 export interface ClientParts {
   readonly tools: ScrapeTools;
   readonly identity: Identity;
+  readonly exit: Exit;
   readonly timeouts: Policy['timeouts'];
   readonly maxRetryAfterMs: number;
   readonly limits: { readonly pageBytes: number; readonly documentBytes: number };
@@ -157,7 +158,7 @@ export class HttpClient {
 
   async #send(request: WebRequest, visit: Visit): Promise<WebAnswer> {
     const { web, log } = this.#parts.tools;
-    const end = await web.send(request, visit);
+    const end = await web.send(request, visit).catch(heldBack);
     log.debug(this.#log.add(request, end), 'request');
     if (end.kind === 'answer') return end;
     this.#tellGate(end.failure, end.url);
@@ -166,7 +167,9 @@ export class HttpClient {
 
   #judge(answer: WebAnswer, text: () => string, { expectStatus = [] }: GetOptions): void {
     const { signs, maxRetryAfterMs, now } = this.#parts;
-    const found = classify({ head: answer, text }, { signs, expectStatus, now: now(), maxRetryAfterMs });
+    const { url, status, headers } = answer;
+    const page = { url, status, headers, source: text, title: null };
+    const found = classify(page, { signs, expectStatus, now: now(), maxRetryAfterMs });
     if (found === null) return;
     this.#tellGate(found, answer.url);
     throw seenOn({ body: text() }, new ScrapeFailure(found));
@@ -197,7 +200,7 @@ export class HttpClient {
 
   #webRequest({ method, url, content, from }: PageRequest, { headers = {} }: GetOptions, purpose: Purpose): WebRequest {
     const target = new URL(url);
-    // Here as well as at each hop, so that nobody looks up the name of a host that is not asked anyway.
+    // Here as well as at each hop, so that the name of a forbidden host is not even looked up.
     this.#checkHost(target.host);
     const contentType = content?.contentType ?? null;
     const sent = headersFor(this.#parts.identity, { url: target, method, purpose, from, contentType, extra: headers });
@@ -219,7 +222,7 @@ export class HttpClient {
   }
 
   #visit({ totalMs }: Pick<Deadlines, 'totalMs'>, bytes: number): Visit {
-    const { timeouts, signal, tools } = this.#parts;
+    const { timeouts, signal, tools, exit } = this.#parts;
     const answerMs = timeouts.request_timeout_seconds * 1000;
     const limits: Limits = { rawBytes: bytes, bytes, redirects: MAX_REDIRECTS };
     return {
@@ -231,11 +234,11 @@ export class HttpClient {
         totalMs,
       },
       limits,
-      turn: async (host) => {
-        this.#checkHost(host);
-        // A pause no longer than a request may take is waited for here; for a longer one the attempt decides.
-        return tools.gate.enter(host, answerMs, signal).catch(heldBack);
-      },
+      exit,
+      checkHost: (host) => this.#checkHost(host),
+      gate: tools.gate,
+      // A pause no longer than a request may take is waited for; for a longer one, the attempt decides.
+      patienceMs: answerMs,
       sink: null,
       signal,
     };

@@ -1,6 +1,6 @@
 import { type Failure, type FailureType, failure } from '../../domain/failure.ts';
-import type { AnswerHead } from '../../egress/web.ts';
-import { retryAfterMs } from '../http/retry-after.ts';
+import { retryAfterMs } from './retry-after.ts';
+import type { SeenPage } from './seen-page.ts';
 import {
   blockerOf,
   type CompiledSigns,
@@ -10,52 +10,46 @@ import {
   staleStateIn,
 } from './signs.ts';
 
-export interface Answered {
-  readonly head: AnswerHead;
-  /** Decoded when it is needed. */
-  readonly text: () => string;
-}
-
 export interface Rules {
   readonly signs: CompiledSigns;
-  /** Statuses that the scraper takes for normal. A challenge is none of them, whatever its status. */
+  /** Statuses that the scraper takes for normal. A challenge is never normal, whatever its status. */
   readonly expectStatus: readonly number[];
   readonly now: number;
   /** The longest pause that an answer may ask for. */
   readonly maxRetryAfterMs: number;
 }
 
-/** Why this answer is not what was asked for; null when it may be. First what the answer says, then its status. */
-export function classify({ head, text }: Answered, rules: Rules): Failure | null {
-  const { status, headers } = head;
+/** Why this page is not what was asked for; null when it may be. What it says counts first, then its status. */
+export function classify(page: SeenPage, rules: Rules): Failure | null {
+  const { url, status, headers, source, title } = page;
   const hint = retryAfterMs(headers['retry-after'], rules.now, rules.maxRetryAfterMs);
-  const say = (type: FailureType, what: string) =>
-    failure(type, `${what} (${status}, ${head.url})`, { retryAfterMs: hint });
+  const seenAt = status === null ? url : `${status}, ${url}`;
+  const say = (type: FailureType, what: string) => failure(type, `${what} (${seenAt})`, { retryAfterMs: hint });
 
-  const challenger = challengedBy(head);
+  const challenger = challengedBy(page);
   if (challenger !== null) return say('blocked', `${challenger} asks for a challenge to be solved`);
 
   const type = headers['content-type'];
   const isPage = mayBePage(type);
   if (isPage || isReadable(type)) {
-    const own = bySigns(text, rules.signs);
+    const own = bySigns(source, rules.signs);
     if (own !== null) return say(own.type, `the site says "${own.said}"`);
   }
   if (isPage) {
-    const blocker = blockerOf(text());
+    const blocker = blockerOf(source(), title);
     if (blocker !== null) return say('blocked', `a page of ${blocker} came instead of the site's`);
   }
-  if (rules.expectStatus.includes(status)) return null;
-  if (status >= 200 && status < 300) {
-    const said = isPage ? maintenanceInstead(text()) : null;
+  if (status !== null && rules.expectStatus.includes(status)) return null;
+  if (status === null || (status >= 200 && status < 300)) {
+    const said = isPage ? maintenanceInstead(source(), title) : null;
     return said === null ? null : say('maintenance', `the site says "${said}"`);
   }
-  return byStatus(status, hint, isPage || isReadable(type) ? text : () => '', say);
+  return byStatus(status, hint, isPage || isReadable(type) ? source : () => '', say);
 }
 
 /**
- * Why something is not on a page that seemed good. Here the texts count that also stand in good pages: the page is not
- * what it should be, and they are the best explanation.
+ * Why something is not on a page that seemed good. Here texts count that good pages also have: the page is not what it
+ * should be, and they are the best explanation.
  */
 export function explainAbsence(page: string): { readonly type: FailureType; readonly said: string } | null {
   const nothing = nothingFoundIn(page);
@@ -68,12 +62,13 @@ export function explainAbsence(page: string): { readonly type: FailureType; read
   return blocker === null ? null : { type: 'blocked', said: `a page of ${blocker} came instead of the site's` };
 }
 
-function challengedBy({ status, headers }: AnswerHead): string | null {
+function challengedBy({ status, headers }: SeenPage): string | null {
   if (headers['cf-mitigated']?.includes('challenge')) return 'Cloudflare';
   // 202 and 405 are what its challenge and its captcha come with.
   if (/challenge|captcha/i.test(headers['x-amzn-waf-action'] ?? '')) return 'AWS WAF';
   // It marks the answers that it lets pass, too.
-  if (headers['x-datadome'] !== undefined && status >= 400 && status < 500 && status !== 404) return 'DataDome';
+  const isRefusal = status !== null && status >= 400 && status < 500 && status !== 404;
+  if (headers['x-datadome'] !== undefined && isRefusal) return 'DataDome';
   return null;
 }
 
@@ -119,12 +114,12 @@ function byServerError(status: number, hint: number | null, text: () => string, 
   return say('server_error', 'the server failed');
 }
 
-/** Plain text, and an answer that does not say what it is: some block pages have no better manners. */
+/** Also plain text, and an answer without a content type: some block pages come like that. */
 function mayBePage(contentType: string | undefined): boolean {
   return contentType === undefined || contentType === '' || /html|text\/plain/i.test(contentType);
 }
 
-/** What a scraper's own signs may stand in. */
+/** What a scraper's own signs are looked for in. */
 function isReadable(contentType: string | undefined): boolean {
   return contentType !== undefined && /^text\/|json|xml/i.test(contentType);
 }

@@ -40,13 +40,13 @@ const LITTLE_TEXT = 1500;
 const HARDLY_ANY_TEXT = 600;
 
 /**
- * Who blocked us, if this is a block page. Some signs stand nowhere else. Some also stand in the scripts of good pages,
- * and count where there is little else to see; the weakest are on every good page behind Imperva or Cloudflare, and
- * count only on a small one.
+ * Who blocked us, if this is a block page. Some signs appear nowhere else. Some also appear in the scripts of good pages,
+ * and count where there is little else to see; the weakest are on every good page served through Imperva or Cloudflare, and
+ * count only on a small one. `shownTitle` is the title that a browser shows; without it, the source's is used.
  */
-export function blockerOf(page: string): string | null {
+export function blockerOf(page: string, shownTitle: string | null = null): string | null {
   const source = page.length > SCANNED_LENGTH ? page.slice(0, SCANNED_LENGTH) : page;
-  const title = titleOf(source);
+  const title = shownTitle ?? titleOf(source);
   for (const { who, title: pattern, and } of BY_TITLE) {
     if (pattern.test(title) && (and === null || and.test(source))) return who;
   }
@@ -116,9 +116,10 @@ export function maintenanceIn(page: string): string | null {
 }
 
 /** The sentence, if it is what a page with a good status is about: its title, its heading, or hardly anything else. */
-export function maintenanceInstead(page: string): string | null {
+export function maintenanceInstead(page: string, shownTitle: string | null = null): string | null {
+  const start = page.length > SCANNED_LENGTH ? page.slice(0, SCANNED_LENGTH) : page;
   for (const name of ['title', 'h1']) {
-    const heading = contentOf(page.length > SCANNED_LENGTH ? page.slice(0, SCANNED_LENGTH) : page, name);
+    const heading = name === 'title' && shownTitle !== null ? shownTitle : contentOf(start, name);
     // `Road Maintenance District` is a heading, too.
     if (heading !== null && (MAINTENANCE.test(heading) || isOnlyAbout(heading))) return heading;
   }

@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { DeadlineWatch, Watched } from './deadline-watch.ts';
 import type { Visit } from './web.ts';
 
-/** Why a send ends before its time. */
+/** Why a send is stopped early. */
 export type Stop = { readonly kind: 'aborted' } | { readonly kind: 'failed'; readonly failure: Failure };
 
 /** What is being waited for. */
@@ -17,12 +17,12 @@ const LATE: Readonly<Record<Step, (ms: number) => string>> = {
 };
 
 /**
- * What holds one send: the deadline of the step it is at, that of the whole, the visitor's signal, and the end of
- * everything. Whoever is at work is told once, by `onStop`, and puts down what it holds.
+ * One `send` in progress: the deadline of its current step and of the whole, and what may stop it (a deadline, the visit's
+ * signal, the closing of the web). The code at work is called once, through `onStop`, and then releases what it holds.
  */
-export class Leash implements Watched {
+export class ActiveSend implements Watched {
   dueAt = Number.POSITIVE_INFINITY;
-  /** Null as long as it may go on. */
+  /** Null while it may continue. */
   stopped: Stop | null = null;
   readonly #visit: Visit;
   readonly #watch: DeadlineWatch;
@@ -43,12 +43,12 @@ export class Leash implements Watched {
     visit.signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** Without the time that was spent waiting for a turn. */
+  /** Without the time spent at host gates. */
   get ms(): number {
     return Math.round(this.#clock.elapsed() - this.#startedAt - this.#waitedMs);
   }
 
-  /** From now on `step` has so much time. Told again, it has it again. */
+  /** From now on, `step` has `ms` of time. Calling it again starts the time again. */
   begin(step: Step, ms: number): void {
     this.#step = step;
     this.#stepMs = ms;
@@ -56,25 +56,25 @@ export class Leash implements Watched {
     this.#watch.add(this);
   }
 
-  /** A piece came: the same time again for the next one. */
+  /** A piece arrived: the next one has the same time again. */
   again(): void {
     this.dueAt = Math.min(this.#totalDueAt, this.#clock.elapsed() + this.#stepMs);
   }
 
-  /** It is us who take our time. Only the deadline of the whole holds. */
+  /** We are the ones who are slow now: only the deadline of the whole counts. */
   rest(): void {
     this.#step = null;
     this.dueAt = this.#totalDueAt;
   }
 
-  /** Who is to be told of a stop. There is one at a time. */
+  /** What to call when it is stopped. There is one such callback at a time. */
   onStop(stop: (() => void) | null): void {
     this.#stop = stop;
     if (this.stopped !== null) stop?.();
   }
 
-  /** Waits for a turn, which is not counted. Null if it was stopped meanwhile; a turn that comes later is given back. */
-  async turn(ask: () => Promise<() => void>): Promise<(() => void) | null> {
+  /** Waits to enter a host, which is not counted. Null if it was stopped meanwhile; entering late leaves again at once. */
+  async enter(ask: () => Promise<() => void>): Promise<(() => void) | null> {
     const from = this.#clock.elapsed();
     this.#watch.remove(this);
     const { promise, resolve } = Promise.withResolvers<null>();

@@ -4,7 +4,8 @@ import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from
 import { test } from 'node:test';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { systemClock } from '../../src/adapters/system/clock.ts';
-import { connectTo, type TlsTarget } from '../../src/egress/direct-dialer.ts';
+import { connectTo } from '../../src/egress/connect-to.ts';
+import type { TlsTarget } from '../../src/egress/dialer.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { selfSigned } from '../support/self-signed.ts';

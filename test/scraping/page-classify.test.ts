@@ -3,8 +3,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Failure, type FailureType, isRetryable } from '../../src/domain/failure.ts';
 import { classify, explainAbsence } from '../../src/scraping/page/classify.ts';
+import type { SeenPage } from '../../src/scraping/page/seen-page.ts';
 import { compileSigns, type Signs } from '../../src/scraping/page/signs.ts';
 import { NOW } from '../support/builders.ts';
+import { readSources } from '../support/syntax.ts';
 
 interface Given {
   status?: number;
@@ -15,9 +17,9 @@ interface Given {
 }
 
 function judge({ status = 200, headers = {}, body = GOOD, signs = {}, expectStatus = [] }: Given): Failure | null {
-  const head = { status, headers: { 'content-type': 'text/html', ...headers }, url: 'https://county.example/parcel' };
+  const answer = { status, headers: { 'content-type': 'text/html', ...headers }, url: 'https://county.example/parcel' };
   return classify(
-    { head, text: () => body },
+    { ...answer, source: () => body, title: null },
     { signs: compileSigns(signs), expectStatus, now: NOW, maxRetryAfterMs: 3_600_000 },
   );
 }
@@ -229,13 +231,39 @@ test("a scraper's own signs decide at once, in any readable answer", () => {
 
 test('a sign that remembers where it was would miss every second page, and must not', () => {
   const compiled = compileSigns({ maintenance: [/office is closed/gi, /we moved/y] });
-  const head = { status: 200, headers: { 'content-type': 'text/html' }, url: 'https://county.example/' };
+  const answer = { status: 200, headers: { 'content-type': 'text/html' }, url: 'https://county.example/' };
   for (const body of ['Office is closed', 'Office is closed', 'Sorry, we moved', 'Sorry, we moved']) {
     const found = classify(
-      { head, text: () => body },
+      { ...answer, source: () => body, title: null },
       { signs: compiled, expectStatus: [], now: NOW, maxRetryAfterMs: 3_600_000 },
     );
     assert.equal(found?.type, 'maintenance', body);
+  }
+});
+
+test('a page that a browser rendered is judged like an answer: by its HTML, its title, and its status if there was one', () => {
+  const rendered = (page: Partial<SeenPage>) =>
+    classify(
+      { url: 'https://county.example/app#parcel', status: null, headers: {}, source: () => GOOD, title: null, ...page },
+      { signs: compileSigns({}), expectStatus: [], now: NOW, maxRetryAfterMs: 3_600_000 },
+    );
+  assert.equal(rendered({}), null);
+  assert.equal(rendered({ status: 200, title: 'Parcel 1' }), null);
+  assert.equal(rendered({ status: 404 })?.type, 'not_found');
+  assert.equal(rendered({ title: 'Attention Required! | Cloudflare' })?.type, 'blocked');
+  const maintenance = rendered({ title: 'Site Maintenance' });
+  assert.equal(maintenance?.type, 'maintenance');
+  assert.equal(maintenance.message, 'the site says "Site Maintenance" (https://county.example/app#parcel)');
+  assert.equal(rendered({ source: () => pageOf('<script>_cf_chl_opt</script>', 'Just a moment...') })?.type, 'blocked');
+});
+
+test('page judgement knows nothing of how a page was fetched: its files import no kit and no egress', () => {
+  const files = readSources(['src/scraping/page']);
+  assert.ok(files.length >= 5, 'the files were not found');
+  for (const { path, text } of files) {
+    const imported = [...text.matchAll(/\bfrom '([^']+)'/g)].map(([, specifier]) => specifier ?? '');
+    const foreign = imported.filter((each) => !/^(?:\.\/|\.\.\/\.\.\/domain\/|\.\.\/scrape-failure|node:)/.test(each));
+    assert.deepEqual(foreign, [], path);
   }
 });
 

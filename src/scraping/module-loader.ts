@@ -1,0 +1,26 @@
+import { open } from 'node:fs/promises';
+import { importScraper } from './import-scraper.ts';
+import { scanScraper } from './scan-scraper.ts';
+import type { ScraperLoader } from './scraper-loader.ts';
+
+/** For scrapers that are the default export of a module. */
+export const MODULE_LOADER: ScraperLoader = {
+  scan: async (file) => scanScraper(await readSource(file)),
+  load: importScraper,
+};
+
+/** Hand-written code is smaller. */
+const MAX_SOURCE_BYTES = 1 << 20;
+
+async function readSource(file: string): Promise<string> {
+  const handle = await open(file).catch((error: unknown) => {
+    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  try {
+    const { size } = await handle.stat();
+    if (size > MAX_SOURCE_BYTES) throw new Error(`${file} is larger than a source may be (${MAX_SOURCE_BYTES} bytes)`);
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}

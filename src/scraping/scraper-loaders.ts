@@ -1,0 +1,9 @@
+import { MODULE_LOADER } from './module-loader.ts';
+import type { ScraperLoaders } from './scraper-loader.ts';
+
+/** The kinds of files that scrapers are written in. Another kind is another line here. */
+export const SCRAPER_LOADERS: ScraperLoaders = {
+  '.ts': MODULE_LOADER,
+  '.test.ts': null,
+  '.d.ts': null,
+};
