@@ -221,6 +221,8 @@ export const artifactSchema = z
   .object({
     kind: z.enum(ARTIFACT_KINDS).meta({ description: 'What it is.' }),
     key: text('Where it lies in the store.'),
+    offset: count('Where it begins under that key, if it is a slice of what is there.').optional(),
+    length: count('Bytes that the slice has there, if it is one.').optional(),
     size: count('Bytes, as the scraper gave them.'),
     sha256: text('Of these bytes, in hex.'),
     content_type: text('What they are, as the site or the scraper said.'),

@@ -1,16 +1,62 @@
-/** Bytes kept of an item: what kinds there are, how they are addressed, and under which keys they lie. */
+import { type ContentEncoding, parseAddress, type ResultAddress } from './result-address.ts';
 
-export const ARTIFACT_KINDS = ['html', 'data', 'metadata', 'screenshot', 'document'] as const;
-export type ArtifactKind = (typeof ARTIFACT_KINDS)[number];
+/** Bytes kept of an item: what kinds there are, and under which keys they are put. */
 
-export type ContentEncoding = 'identity' | 'gzip';
+export interface ArtifactRow {
+  /** Of the file, without the dot. Null: the content decides, and the scraper says what it is. */
+  readonly extension: string | null;
+  /** Null: the content decides, and the scraper says what it is. */
+  readonly mediaType: string | null;
+  /** Bytes above which it is kept gzipped. Null: never, because its format is compressed already, or it is small. */
+  readonly gzipAbove: number | null;
+  /** Whether it can be shown on a terminal. */
+  readonly isText: boolean;
+  /** What messages call it. */
+  readonly name: string;
+}
 
-/** Where bytes lie and how to know them again. Offset and length are there for segments that hold many artifacts. */
-export interface StoredArtifact {
+/** Everything that depends on the kind of an artifact. A kind is added by a row; answers list kinds in this order. */
+export const ARTIFACTS = {
+  html: { extension: 'html', mediaType: 'text/html; charset=utf-8', gzipAbove: 1024, isText: true, name: 'page' },
+  data: { extension: 'json', mediaType: 'application/json', gzipAbove: null, isText: true, name: 'data' },
+  metadata: { extension: 'json', mediaType: 'application/json', gzipAbove: null, isText: true, name: 'metadata' },
+  screenshot: { extension: null, mediaType: null, gzipAbove: null, isText: false, name: 'screenshot' },
+  document: { extension: null, mediaType: null, gzipAbove: null, isText: false, name: 'document' },
+} as const satisfies Record<string, ArtifactRow>;
+
+export type ArtifactKind = keyof typeof ARTIFACTS;
+
+export const ARTIFACT_KINDS = Object.keys(ARTIFACTS) as readonly ArtifactKind[];
+
+/** How bytes of a kind are kept. A draft is kept as it is: it may be too large to pack. */
+export function keptEncoding(kind: ArtifactKind, bytes: Uint8Array | object): ContentEncoding {
+  const { gzipAbove }: ArtifactRow = ARTIFACTS[kind];
+  return gzipAbove !== null && bytes instanceof Uint8Array && bytes.length > gzipAbove ? 'gzip' : 'identity';
+}
+
+/** The media type of an artifact: what its scraper says, or that of its kind. */
+export function mediaTypeFor(kind: ArtifactKind, given?: string): string {
+  return given ?? ARTIFACTS[kind].mediaType ?? 'application/octet-stream';
+}
+
+/**
+ * The end of a stored artifact's file name. The key of an artifact that has one to itself ends in it; the key of a slice
+ * is that of the whole, and says nothing.
+ */
+export function storedName({ kind, contentType, ...at }: StoredArtifact): string {
+  const { key, slice } = parseAddress(at);
+  const [, ofKey] = slice === null ? (/\.([a-z0-9]{1,10})$/.exec(key) ?? []) : [];
+  const [, ofType] = /^[^/]+\/([a-z0-9]{1,10})(?:;|$)/.exec(contentType) ?? [];
+  return fileName(kind, ofKey ?? ARTIFACTS[kind].extension ?? ofType);
+}
+
+function fileName(kind: ArtifactKind, extension: string = ARTIFACTS[kind].extension ?? 'bin'): string {
+  return `${kind}.${/^[a-z0-9]{1,10}$/.test(extension) ? extension : 'bin'}`;
+}
+
+/** Where bytes are kept and how to know them again. */
+export interface StoredArtifact extends ResultAddress {
   readonly kind: ArtifactKind;
-  readonly key: string;
-  readonly offset?: number;
-  readonly length?: number;
   /** Of the content as the scraper gave it, before any encoding. */
   readonly size: number;
   readonly sha256: string;
@@ -29,14 +75,14 @@ export type Digest = (text: string) => string;
  */
 export function artifactKey(
   at: { readonly jobId: string; readonly itemId: string; readonly attempt: number; readonly apart?: string },
-  artifact: { readonly kind: ArtifactKind; readonly extension: string },
+  artifact: { readonly kind: ArtifactKind; readonly extension?: string },
   digest: Digest,
 ): string {
   const item = `${jobPrefix(at.jobId, digest)}items/${itemSegment(at.itemId, digest)}`;
   const isPlainKey = at.attempt <= 1 && at.apart === undefined;
   const attempt = at.apart === undefined ? `attempt-${at.attempt}` : `attempt-${at.attempt}-${at.apart}`;
   const folder = isPlainKey ? item : `${item}/${attempt}`;
-  return `${folder}/${artifact.kind}.${/^[a-z0-9]{1,10}$/.test(artifact.extension) ? artifact.extension : 'bin'}`;
+  return `${folder}/${fileName(artifact.kind, artifact.extension)}`;
 }
 
 /** The `apart` of a key. The item is part of it, so that two items in one folder of such a disk do not meet again. */

@@ -1,22 +1,39 @@
 import { type ArtifactKind, type Digest, hashedSegment, isSafeKey, itemSegment } from './artifact.ts';
 import type { ItemRecord } from './item.ts';
+import { type ContentEncoding, parseAddress, sliceFields } from './result-address.ts';
 
 /** `manifests/items/{item_id}.json`: how one item ended and where its files are, for readers who cannot wait for the job. */
 export interface ItemManifest {
   readonly item_id: string;
   readonly status: 'success' | 'error';
   readonly storage_keys: Readonly<Partial<Record<ArtifactKind, string>>>;
+  /** Only there if some of the files are slices of what is under their key. */
+  readonly storage_slices?: Readonly<Partial<Record<ArtifactKind, StorageSlice>>>;
   readonly completed_at: string;
+}
+
+interface StorageSlice {
+  readonly offset?: number;
+  readonly length?: number;
+  readonly encoding: ContentEncoding;
 }
 
 /** Which attempt it tells of, and its text: the same for the same record. Null for an item that has no end to tell. */
 export function itemManifest(item: ItemRecord): { readonly attempt: number; readonly text: string } | null {
   const last = item.attempts.at(-1);
   if (last === undefined || (item.status !== 'success' && item.status !== 'failed')) return null;
+  const slices = item.artifacts.filter((artifact) => parseAddress(artifact).slice !== null);
   const manifest: ItemManifest = {
     item_id: item.itemId,
     status: item.status === 'success' ? 'success' : 'error',
     storage_keys: Object.fromEntries(item.artifacts.map(({ kind, key }) => [kind, key])),
+    ...(slices.length === 0
+      ? {}
+      : {
+          storage_slices: Object.fromEntries(
+            slices.map((artifact) => [artifact.kind, { ...sliceFields(artifact), encoding: artifact.encoding }]),
+          ),
+        }),
     completed_at: new Date(last.startedAt + last.durationMs).toISOString(),
   };
   return { attempt: last.attempt, text: `${JSON.stringify(manifest)}\n` };

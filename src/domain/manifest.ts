@@ -1,5 +1,6 @@
 import { type Failure, isRetryable } from './failure.ts';
 import { countAttempts, type FinalStatus, type ItemRecord } from './item.ts';
+import { sliceFields } from './result-address.ts';
 
 /**
  * The index of a job's results, as a fold over its items in order: pages go in, finished parts come out, and what is
@@ -139,6 +140,7 @@ export function manifestEntry(item: ItemRecord): string {
     artifacts: item.artifacts.map((artifact) => ({
       kind: artifact.kind,
       key: artifact.key,
+      ...sliceFields(artifact),
       size: artifact.size,
       sha256: artifact.sha256,
       encoding: artifact.encoding,

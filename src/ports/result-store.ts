@@ -1,8 +1,9 @@
-import type { ContentEncoding } from '../domain/artifact.ts';
+import type { ByteRange, ContentEncoding, ResultAddress } from '../domain/result-address.ts';
 
 /**
  * Keeps bytes under keys. A key is a path of safe segments (see `domain/artifact.ts`); an adapter refuses any other.
- * Whoever gets an answer from `put` may rely on reading the bytes back, whole.
+ * After an answer from `put`, the bytes can be read back, whole, at the address in that answer. Bytes are read by
+ * address: all that is under a key, for which the key alone may be given, or a slice of it.
  */
 export interface ResultStore {
   /**
@@ -18,13 +19,17 @@ export interface ResultStore {
   putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]>;
   /** A new, empty draft. Whoever opens one puts it or discards it. */
   draft(): Draft;
-  /** Null when there is nothing under the key. The body is as it was put, decoded. */
-  get(key: string): Promise<Uint8Array | null>;
   /**
-   * The body piece by piece, decoded, for what may be too large to hold; with a range, only that much of it. Null when
-   * there is nothing under the key. A range beyond the end is cut short. Whoever stops reading early ends the iteration.
+   * Null when there is nothing under the key. The body is as it was put, decoded; so is a slice, by the encoding in its
+   * address. Throws SliceBeyondEnd when the body under the key ends before the slice does.
    */
-  open(key: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null>;
+  get(at: string | ResultAddress): Promise<Uint8Array | null>;
+  /**
+   * The same piece by piece, for what may be too large to hold; with a range, only that much of the decoded body or
+   * slice. A range beyond its end is cut short: it never reaches what comes after a slice. A reader that stops early ends
+   * the iteration.
+   */
+  open(at: string | ResultAddress, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null>;
   /**
    * Removes everything under a prefix that ends in `/`, which may take minutes; answers how many keys there were. Nothing
    * there is no error. Null if `watch` stopped it: then some keys may be left, and a second call removes them.
@@ -45,22 +50,6 @@ export interface RemovalWatch {
 
 /** A removal that nobody watches. */
 export const UNWATCHED: RemovalWatch = { mayGoOn: () => true, onClear() {} };
-
-/** From `start` up to and without `end`, in bytes of the decoded body. */
-export interface ByteRange {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** What of a range there is in a body of this size; all of it without a range. Its start is never beyond its end. */
-export function cutRange(range: ByteRange | null, size: number): ByteRange {
-  if (range === null) return { start: 0, end: size };
-  for (const at of [range.start, range.end]) {
-    if (!Number.isSafeInteger(at) || at < 0) throw new RangeError(`no place in a body: ${at}`);
-  }
-  const end = Math.min(range.end, size);
-  return { start: Math.min(range.start, end), end };
-}
 
 export interface Put extends PutOptions {
   readonly key: string;
@@ -89,8 +78,8 @@ export interface PutOptions {
   readonly ifTaken: 'keep' | 'replace';
 }
 
-export interface StoredBytes {
-  readonly key: string;
+/** Where bytes are since they were put: under their key, or, in a store that packs them, in a slice of something larger. */
+export interface StoredBytes extends ResultAddress {
   /** Of the body as it was put, like the hash. */
   readonly size: number;
   readonly sha256: string;
@@ -98,15 +87,16 @@ export interface StoredBytes {
 }
 
 /**
- * What a store can do besides, whose bytes can be fetched without us: links that hold for some time, for whoever has
- * them. A port of its own, because files on a disk have no address.
+ * For a store whose bytes can be fetched without us: links that are valid for some time, for anyone who has them. A port
+ * of its own, because files on a disk cannot be linked to.
  */
 export interface ResultLinks {
   /**
-   * A link to the bytes under a key, as a file to keep. That they are there is not checked. They are handed out as they
-   * are kept: what is packed has `Content-Encoding: gzip`, which browsers undo, and others only if they are told to.
+   * A link to bytes as a file to keep; null for a slice, because a link leads to all that is under a key. That the bytes
+   * are there is not checked. They are handed out as they are kept: what is packed has `Content-Encoding: gzip`, which
+   * browsers undo, and other clients only on request.
    */
-  presign(key: string, options: LinkOptions): Promise<string>;
+  presign(at: string | ResultAddress, options: LinkOptions): Promise<string | null>;
 }
 
 export interface LinkOptions {

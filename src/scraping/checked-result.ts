@@ -47,8 +47,8 @@ function isArtifact(value: unknown): value is ProducedArtifact {
     isObject(value) &&
     ARTIFACT_KINDS.some((kind) => kind === value['kind']) &&
     (value['bytes'] instanceof Uint8Array || isDraft(value['bytes'])) &&
-    typeof value['contentType'] === 'string' &&
-    typeof value['extension'] === 'string'
+    isTextOrAbsent(value['contentType']) &&
+    isTextOrAbsent(value['extension'])
   );
 }
 
@@ -82,6 +82,10 @@ function isFailureType(value: unknown): value is FailureType {
 
 function noResult(what: string): ScrapeResult {
   return { kind: 'failed', failure: failure('unexpected', `the scraper ${what}, which is no result`) };
+}
+
+function isTextOrAbsent(value: unknown): boolean {
+  return value === undefined || typeof value === 'string';
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

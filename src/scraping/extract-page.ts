@@ -35,5 +35,5 @@ export function dataArtifact(output: z.ZodType, data: unknown): ProducedArtifact
 
 function jsonArtifact(value: unknown): ProducedArtifact {
   const bytes = Buffer.from(`${JSON.stringify(value) ?? 'null'}\n`);
-  return { kind: 'data', bytes, contentType: 'application/json', extension: 'json' };
+  return { kind: 'data', bytes };
 }

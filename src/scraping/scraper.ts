@@ -82,9 +82,10 @@ export interface ScrapeLog {
 export interface ProducedArtifact {
   readonly kind: ArtifactKind;
   readonly bytes: Uint8Array | Draft;
-  readonly contentType: string;
-  /** Without the dot: html, json, png, pdf … */
-  readonly extension: string;
+  /** Where it is not that of the kind (`ARTIFACTS` in `domain/artifact.ts`), or the kind has none. */
+  readonly contentType?: string;
+  /** Likewise. Without the dot: png, pdf … */
+  readonly extension?: string;
 }
 
 /** What a scraper knows of how it came by an item (addresses, requests); it becomes part of `metadata.json`. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { StoredArtifact } from '../domain/artifact.ts';
+import { ARTIFACTS, type StoredArtifact } from '../domain/artifact.ts';
 import { type FailureType, failure } from '../domain/failure.ts';
 import type { SourcePage } from '../domain/item.ts';
 import type { LeasedItem } from '../ports/ledger.ts';
@@ -25,8 +25,8 @@ export async function extractStored(
   }
   const { html, metadata } = source;
   const [page, facts] = await Promise.all([
-    readStored(store, html, 'page'),
-    metadata === null ? null : readStored(store, metadata, 'metadata'),
+    readStored(store, html),
+    metadata === null ? null : readStored(store, metadata),
   ]);
   if (!(page instanceof Uint8Array)) return page;
   if (facts !== null && !(facts instanceof Uint8Array)) return facts;
@@ -42,13 +42,14 @@ export async function extractStored(
 /** The bytes as they were recorded, or why they are not to be had. */
 async function readStored(
   store: Pick<ResultStore, 'get'>,
-  { key, size, sha256 }: StoredArtifact,
-  what: string,
+  artifact: StoredArtifact,
 ): Promise<Uint8Array | ScrapeResult> {
+  const { key, size, sha256 } = artifact;
+  const what = ARTIFACTS[artifact.kind].name;
   if (size > MAX_PAGE_BYTES) return failed('too_large', `the stored ${what} ${key} has ${size} bytes`);
   let bytes: Uint8Array | null;
   try {
-    bytes = await store.get(key);
+    bytes = await store.get(artifact);
   } catch (error) {
     if (error instanceof StorageTrouble) throw error;
     return failed('unexpected', `the stored ${what} ${key} cannot be read`, error);

@@ -43,7 +43,7 @@ export function withMetadata<Result extends Exclude<ScrapeResult, { kind: 'skipp
 
 function jsonArtifact(value: unknown): ProducedArtifact {
   const bytes = Buffer.from(`${JSON.stringify(value)}\n`);
-  return { kind: 'metadata', bytes, contentType: 'application/json', extension: 'json' };
+  return { kind: 'metadata', bytes };
 }
 
 /** As the kinds are listed everywhere else. */

@@ -1,6 +1,14 @@
-import { apartName, artifactKey, type ContentEncoding, type Digest, type StoredArtifact } from '../domain/artifact.ts';
+import {
+  apartName,
+  artifactKey,
+  type Digest,
+  keptEncoding,
+  mediaTypeFor,
+  type StoredArtifact,
+} from '../domain/artifact.ts';
+import { sliceFields } from '../domain/result-address.ts';
 import type { Clock } from '../ports/clock.ts';
-import { type Draft, KeyTaken, type Put, type ResultStore, type StoredBytes } from '../ports/result-store.ts';
+import { KeyTaken, type Put, type ResultStore, type StoredBytes } from '../ports/result-store.ts';
 import type { ProducedArtifact } from '../scraping/scraper.ts';
 
 export interface KeepParts {
@@ -26,10 +34,15 @@ export async function keepArtifacts(
   artifacts: readonly ProducedArtifact[],
 ): Promise<readonly StoredArtifact[]> {
   const stored = await putInOneFolder(parts, at, artifacts);
-  return stored.flatMap(({ key, size, sha256, encoding }, index): StoredArtifact[] => {
+  return stored.flatMap((bytes, index): StoredArtifact[] => {
     const made = artifacts[index];
-    return made === undefined ? [] : [{ kind: made.kind, key, size, sha256, encoding, contentType: made.contentType }];
+    return made === undefined ? [] : [storedArtifact(made, bytes)];
   });
+}
+
+function storedArtifact({ kind, contentType }: ProducedArtifact, bytes: StoredBytes): StoredArtifact {
+  const { key, size, sha256, encoding } = bytes;
+  return { kind, key, ...sliceFields(bytes), size, sha256, encoding, contentType: mediaTypeFor(kind, contentType) };
 }
 
 /** The expected folder, and a few whose names cannot be guessed: a store that says `taken` to all of them is broken. */
@@ -42,9 +55,15 @@ async function putInOneFolder(
 ): Promise<readonly StoredBytes[]> {
   for (let folders = 1; ; folders += 1) {
     const apart = folders === 1 ? {} : { apart: apartName(at.itemId, clock.id(), digest) };
-    const puts = artifacts.map(({ kind, bytes, contentType, extension }): Put => {
-      const key = artifactKey({ ...at, ...apart }, { kind, extension }, digest);
-      return { key, body: bytes, contentType, encoding: encodingOf(kind, bytes), ifTaken: 'keep' };
+    const puts = artifacts.map((made): Put => {
+      const { kind, bytes } = made;
+      return {
+        key: artifactKey({ ...at, ...apart }, made, digest),
+        body: bytes,
+        contentType: mediaTypeFor(kind, made.contentType),
+        encoding: keptEncoding(kind, bytes),
+        ifTaken: 'keep',
+      };
     });
     try {
       return await store.putAll(puts);
@@ -52,11 +71,4 @@ async function putInOneFolder(
       if (!(error instanceof KeyTaken) || folders === MAX_FOLDERS) throw error;
     }
   }
-}
-
-/** Text over this size is kept gzipped (SPEC §3); documents and pictures are compressed by their own format. */
-const GZIP_ABOVE_BYTES = 1024;
-
-function encodingOf(kind: ProducedArtifact['kind'], bytes: Uint8Array | Draft): ContentEncoding {
-  return kind === 'html' && bytes instanceof Uint8Array && bytes.length > GZIP_ABOVE_BYTES ? 'gzip' : 'identity';
 }

@@ -3,7 +3,8 @@ import { fstatSync } from 'node:fs';
 import { mkdir, rename, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { cutRange, type PutOptions } from '../../src/ports/result-store.ts';
+import { cutRange } from '../../src/domain/result-address.ts';
+import type { PutOptions } from '../../src/ports/result-store.ts';
 import { inRoom, type Room } from './files-room.ts';
 
 const KEEP: PutOptions = { contentType: 'application/pdf', encoding: 'identity', ifTaken: 'keep' };

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { type Draft, KeyTaken, type Put, type PutOptions, type ResultStore } from '../../src/ports/result-store.ts';
 import { bytes, KEEP, KEY, noise, REPLACE, same, sha256 } from './result-store/bytes.ts';
 import { openCases, type StoreParts } from './result-store/open-cases.ts';
+import { sliceCases } from './result-store/slice-cases.ts';
 import { type Opened, type SuiteOptions, suite } from './suite.ts';
 
 /** Everything that the comments of `ports/result-store.ts` promise. `open` makes a store without bytes. */
@@ -108,6 +109,7 @@ export function resultStoreContract(
     });
 
     openCases(add);
+    sliceCases(add);
 
     add('removing a prefix removes all that is under it, and nothing beside it', async ({ store }) => {
       for (const key of ['job-1/a.json', 'job-1/items/p-0/html.html', 'job-10/a.json', 'job-2/job-1/a.json']) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { downloadLink, type LinkRequest } from '../../src/controller/results/download-link.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
+import { parseAddress, type ResultAddress } from '../../src/domain/result-address.ts';
 import type { LinkOptions } from '../../src/ports/result-store.ts';
 
 const SHA256 = 'ab'.repeat(32);
@@ -21,7 +22,9 @@ async function link(
 ): Promise<{ readonly key: string; readonly options: LinkOptions } | null> {
   const made: { key: string; options: LinkOptions }[] = [];
   const links = {
-    async presign(key: string, options: LinkOptions) {
+    async presign(at: string | ResultAddress, options: LinkOptions) {
+      const { key, slice } = parseAddress(at);
+      if (slice !== null) return null;
       made.push({ key, options });
       return 'https://elsewhere.test/';
     },

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type DownloadAnswer, type DownloadRequest, download } from '../../src/controller/results/download.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
+import { parseAddress, type ResultAddress } from '../../src/domain/result-address.ts';
 import { MemoryResultStore } from '../support/memory/result-store.ts';
 
 const BODY = Buffer.from('%PDF-1.7 0123456789');
@@ -221,8 +222,8 @@ test('only what is sent is read, and a reader who stops ends the reading', async
   const asked: unknown[] = [];
   let ended = 0;
   const store = {
-    async open(key: string, range: unknown) {
-      asked.push([key, range]);
+    async open(at: string | ResultAddress, range: unknown) {
+      asked.push([parseAddress(at).key, range]);
       return (async function* () {
         try {
           for (;;) yield BODY.subarray(0, 1);

@@ -2,6 +2,7 @@ import type { ExportParts } from '../../src/controller/results/export/export-job
 import { type ExportOptions, exportJob } from '../../src/controller/results/export/export-job.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
+import { parseAddress } from '../../src/domain/result-address.ts';
 import { itemOf } from '../domain/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
@@ -39,9 +40,9 @@ export function jobOfItems(count: number, at: (place: number) => Scraped) {
       },
     },
     store: {
-      async get(key) {
+      async get(address) {
         asked.files += 1;
-        const { json } = at(Number(key));
+        const { json } = at(Number(parseAddress(address).key));
         return json === undefined ? null : Buffer.from(json);
       },
     },

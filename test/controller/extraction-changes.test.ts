@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { type ChangesAnswer, changesSchema } from '../../src/contract/answers.ts';
 import { ChangeBook } from '../../src/controller/extraction/changes.ts';
+import { parseAddress } from '../../src/domain/result-address.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
 import { jobOf, reopenAll } from '../contract/ledger/hands.ts';
 import { failedWith } from '../support/builders.ts';
@@ -80,9 +81,9 @@ test('it is made once: whoever asks later, in another process, gets what was kep
   const reads: string[] = [];
   const watched = open({
     put: store.put.bind(store),
-    get(key) {
-      reads.push(key);
-      return store.get(key);
+    get(at) {
+      reads.push(parseAddress(at).key);
+      return store.get(at);
     },
   });
   assert.deepEqual(await ask(watched), changes);
@@ -120,14 +121,14 @@ test('before the job is over there is nothing to tell, and while it is compared 
   let most = 0;
   const slow = open({
     put: store.put.bind(store),
-    async get(key) {
+    async get(at) {
       reads += 1;
       most = Math.max(most, reads);
-      if (key === 'old/items/p-220/data.json') {
+      if (parseAddress(at).key === 'old/items/p-220/data.json') {
         reached.resolve();
         await gate.promise;
       }
-      return store.get(key).finally(() => {
+      return store.get(at).finally(() => {
         reads -= 1;
       });
     },

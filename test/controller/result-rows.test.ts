@@ -11,6 +11,7 @@ import {
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
+import { parseAddress } from '../../src/domain/result-address.ts';
 import { itemOf, NOW } from '../domain/builders.ts';
 
 function dataOf(key: string, size = 1): StoredArtifact {
@@ -27,7 +28,8 @@ function partsOf(pages: readonly (readonly ItemRecord[])[], files: Readonly<Reco
       },
     },
     store: {
-      async get(key) {
+      async get(at) {
+        const { key } = parseAddress(at);
         if (key === 'damaged') throw new Error('the bytes are damaged');
         const text = files[key];
         return text === undefined ? null : Buffer.from(text);
@@ -110,8 +112,8 @@ async function mostAtOnce(items: readonly ItemRecord[]) {
   const open = { files: 0, bytes: 0 };
   const most = { files: 0, bytes: 0 };
   const store: RowParts['store'] = {
-    async get(key) {
-      const size = Number(key.split('-')[0]);
+    async get(at) {
+      const size = Number(parseAddress(at).key.split('-')[0]);
       open.files += 1;
       open.bytes += size;
       most.files = Math.max(most.files, open.files);

@@ -9,6 +9,7 @@ import { NO_COUNTS } from '../../src/domain/counts.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { jobMetadata, type PartHash } from '../../src/domain/job-metadata.ts';
 import { addPage, EMPTY_MANIFEST, lastParts, partName, renderPart } from '../../src/domain/manifest.ts';
+import { parseAddress, type ResultAddress } from '../../src/domain/result-address.ts';
 import { itemOf, jobOf, sha256 } from '../domain/builders.ts';
 
 const JOB_ID = 'job-1';
@@ -55,7 +56,10 @@ function pageOf(itemId: string): Uint8Array {
 }
 
 async function verify(files: Files, jobId = JOB_ID): Promise<VerifyReport> {
-  return await verifyJob({ store: { get: async (key) => files.get(key) ?? null }, digest: sha256 }, jobId);
+  return await verifyJob(
+    { store: { get: async (at) => files.get(parseAddress(at).key) ?? null }, digest: sha256 },
+    jobId,
+  );
 }
 
 /** The problems, as `where: problem`. */
@@ -78,7 +82,8 @@ test('results as the engine leaves them have no problem, and all of them was loo
 test('an index that is replaced while it is read is read again, and is not taken for damaged', async () => {
   const [before, after] = [resultsOf({ items: itemsOf(20) }), resultsOf({ items: itemsOf(40) })];
   let files = before;
-  const get = async (key: string) => {
+  const get = async (at: string | ResultAddress) => {
+    const { key } = parseAddress(at);
     const bytes = files.get(key) ?? null;
     if (key.endsWith('job_metadata.json')) files = after;
     return bytes;
@@ -160,7 +165,8 @@ test('files that are missing, short, changed or unreadable are named with their 
   files.delete(keyOf(1));
   files.set(keyOf(2), Buffer.from('<h1>'));
   files.set(keyOf(3), Buffer.from('<h1>q-3</h1>'));
-  const get = async (key: string) => {
+  const get = async (at: string | ResultAddress) => {
+    const { key } = parseAddress(at);
     if (key === keyOf(4)) throw new Error('the bytes are damaged');
     return files.get(key) ?? null;
   };
@@ -190,12 +196,12 @@ test('at most sixteen files are read at once', async () => {
   const files = resultsOf({ items: itemsOf(200) });
   let running = 0;
   let most = 0;
-  const get = async (key: string) => {
+  const get = async (at: string | ResultAddress) => {
     running += 1;
     most = Math.max(most, running);
     await new Promise(setImmediate);
     running -= 1;
-    return files.get(key) ?? null;
+    return files.get(parseAddress(at).key) ?? null;
   };
   await verifyJob({ store: { get }, digest: sha256 }, JOB_ID);
   // And one part of each of the three lists.

@@ -10,6 +10,7 @@ import { EventStream } from '../../src/controller/engine/events.ts';
 import { submitJob } from '../../src/controller/jobs/submit.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
+import type { ResultStore } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { catalogOf } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
@@ -18,13 +19,21 @@ import { receiveAndClaim } from '../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../src/worker/worker.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
 
+interface Trouble {
+  readonly sync?: () => Promise<void>;
+  readonly disk?: Disk;
+  /** What the engine sees instead of the files. */
+  readonly store?: (files: ResultStore) => ResultStore;
+}
+
 /** The real engine on real files in this process, so that a test can make the disk fail under it. */
-export async function openEngineHere(dataDir: string, trouble: { sync?: () => Promise<void>; disk?: Disk } = {}) {
+export async function openEngineHere(dataDir: string, trouble: Trouble = {}) {
   const clock = systemClock();
   const { sync, disk } = trouble;
   const embedded = openEmbeddedLedger({ dataDir, clock, ...(sync ? { sync } : {}) });
   const { ledger, leadership } = embedded;
-  const store = await openFileResultStore(join(dataDir, 'results'), { clock, ...(disk ? { disk } : {}) });
+  const files = await openFileResultStore(join(dataDir, 'results'), { clock, ...(disk ? { disk } : {}) });
+  const store = trouble.store?.(files) ?? files;
   const scrapers = await loadScrapers([fileURLToPath(new URL('../../scrapers', import.meta.url))]);
   const queue = new EmbeddedWorkQueue(clock);
   const events = new EventStream();
@@ -36,7 +45,7 @@ export async function openEngineHere(dataDir: string, trouble: { sync?: () => Pr
     makeRoom: async () => {},
     async probe() {
       await embedded.probe();
-      await store.probe();
+      await files.probe();
     },
     settings: {
       leaseMs: LEASE_MS,
@@ -73,6 +82,7 @@ export async function openEngineHere(dataDir: string, trouble: { sync?: () => Pr
     clock,
     ledger,
     store,
+    files,
     events,
     queue,
     controller,

@@ -37,7 +37,7 @@ async function assertWhole(engine: EngineHere, items: number) {
     const page = await engine.ledger.items('job', { status: null, errorType: null }, { after, limit: 1000 });
     for (const { strikes, attempts, artifacts } of page.entries) {
       assert.deepEqual({ strikes, attempts: attempts.length }, { strikes: 0, attempts: 1 });
-      for (const artifact of artifacts) assert.ok(await engine.store.check(artifact), artifact.key);
+      for (const artifact of artifacts) assert.ok(await engine.files.check(artifact), artifact.key);
     }
     after = page.next;
   } while (after !== null);

@@ -1,3 +1,4 @@
+import { parseAddress } from '../../src/domain/result-address.ts';
 import { type ResultStore, type StoredBytes, UNWATCHED } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { SimFault } from './network.ts';
@@ -62,18 +63,18 @@ export function storeFor(process: SimProcess, sim: Sim): ResultStore {
       return stored;
     },
     draft: () => backend.store.draft(),
-    get: (key) =>
+    get: (at) =>
       network.call(process, {
         name: 'get',
-        said: key,
-        run: () => backend.store.get(key),
+        said: parseAddress(at).key,
+        run: () => backend.store.get(at),
         show: (body) => String(body?.length ?? null),
       }),
-    open: (key, range) =>
+    open: (at, range) =>
       network.call(process, {
         name: 'open',
-        said: range === null ? key : `${key} ${range.start}-${range.end}`,
-        run: () => backend.store.open(key, range),
+        said: range === null ? parseAddress(at).key : `${parseAddress(at).key} ${range.start}-${range.end}`,
+        run: () => backend.store.open(at, range),
         show: (body) => (body === null ? 'null' : 'open'),
       }),
     /** A few keys at a time, each time a call of its own, which may be slow. */

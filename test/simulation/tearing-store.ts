@@ -1,12 +1,5 @@
-import type {
-  ByteRange,
-  Draft,
-  Put,
-  PutOptions,
-  RemovalWatch,
-  ResultStore,
-  StoredBytes,
-} from '../../src/ports/result-store.ts';
+import { type ByteRange, parseAddress, type ResultAddress } from '../../src/domain/result-address.ts';
+import type { Draft, Put, PutOptions, RemovalWatch, ResultStore, StoredBytes } from '../../src/ports/result-store.ts';
 import { MemoryResultStore } from '../support/memory/result-store.ts';
 
 /** A store whose files are not synced one by one: what was written last may be gone after the machine went down. */
@@ -35,12 +28,12 @@ export class TearingStore implements ResultStore {
     return this.#kept.draft();
   }
 
-  async get(key: string): Promise<Uint8Array | null> {
-    return this.#torn.has(key) ? null : this.#kept.get(key);
+  async get(at: string | ResultAddress): Promise<Uint8Array | null> {
+    return this.#torn.has(parseAddress(at).key) ? null : this.#kept.get(at);
   }
 
-  async open(key: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
-    return this.#torn.has(key) ? null : this.#kept.open(key, range);
+  async open(at: string | ResultAddress, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
+    return this.#torn.has(parseAddress(at).key) ? null : this.#kept.open(at, range);
   }
 
   removeAll(prefix: string, watch?: RemovalWatch): Promise<number | null> {

@@ -1,12 +1,5 @@
-import type {
-  ByteRange,
-  Draft,
-  Put,
-  PutOptions,
-  RemovalWatch,
-  ResultStore,
-  StoredBytes,
-} from '../../src/ports/result-store.ts';
+import type { ByteRange, ResultAddress } from '../../src/domain/result-address.ts';
+import type { Draft, Put, PutOptions, RemovalWatch, ResultStore, StoredBytes } from '../../src/ports/result-store.ts';
 
 /** A store on a disk that folds case, as those of macOS and Windows do: keys that differ only in case are one file. */
 export class FoldingStore implements ResultStore {
@@ -29,15 +22,19 @@ export class FoldingStore implements ResultStore {
     return this.#disk.draft();
   }
 
-  get(key: string): Promise<Uint8Array | null> {
-    return this.#disk.get(key.toLowerCase());
+  get(at: string | ResultAddress): Promise<Uint8Array | null> {
+    return this.#disk.get(folded(at));
   }
 
-  open(key: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
-    return this.#disk.open(key.toLowerCase(), range);
+  open(at: string | ResultAddress, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
+    return this.#disk.open(folded(at), range);
   }
 
   removeAll(prefix: string, watch?: RemovalWatch): Promise<number | null> {
     return this.#disk.removeAll(prefix.toLowerCase(), watch);
   }
+}
+
+function folded(at: string | ResultAddress): string | ResultAddress {
+  return typeof at === 'string' ? at.toLowerCase() : { ...at, key: at.key.toLowerCase() };
 }

@@ -2,10 +2,9 @@ import { createHash, hash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { isSafeKey } from '../../domain/artifact.ts';
+import { type ByteRange, cutRange, parseAddress, type ResultAddress } from '../../domain/result-address.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
-  type ByteRange,
-  cutRange,
   type Draft,
   KeyTaken,
   type LinkOptions,
@@ -108,17 +107,20 @@ export class S3ResultStore implements ResultStore, ResultLinks {
     return new S3Draft(this.#tempDir, () => this.#clock.id());
   }
 
-  async get(key: string): Promise<Uint8Array | null> {
+  async get(at: string | ResultAddress): Promise<Uint8Array | null> {
+    const { key, slice } = parseAddress(at);
     mustBeSafe(key);
-    return await this.#bodies.whole(key);
+    return slice === null ? await this.#bodies.whole(key) : await this.#bodies.wholeSlice(key, slice);
   }
 
-  async open(key: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
+  async open(at: string | ResultAddress, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
+    const { key, slice } = parseAddress(at);
     mustBeSafe(key);
-    // What is no range is refused, whether or not there are bytes.
+    // What is not a range is refused, whether or not there are bytes.
     cutRange(range, 0);
     const object = await this.#bodies.see(key);
     if (object === null) return null;
+    if (slice !== null) return await this.#bodies.openSlice(key, object, slice, range);
     return { [Symbol.asyncIterator]: () => this.#bodies.pieces(key, object, range) };
   }
 
@@ -131,9 +133,11 @@ export class S3ResultStore implements ResultStore, ResultLinks {
     return removed;
   }
 
-  async presign(key: string, options: LinkOptions): Promise<string> {
+  async presign(at: string | ResultAddress, options: LinkOptions): Promise<string | null> {
+    const { key, slice } = parseAddress(at);
     mustBeSafe(key);
-    return await presignedUrl(this.#calls, key, options);
+    // A signature can hold a range only as a header that the client must send, and none does that for a link.
+    return slice === null ? await presignedUrl(this.#calls, key, options) : null;
   }
 
   /** Throws StorageTrouble if nothing can be written now. */

@@ -1,12 +1,9 @@
 import { hash } from 'node:crypto';
 import * as nodeDisk from 'node:fs';
-import { open } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { ContentEncoding, StoredArtifact } from '../../domain/artifact.ts';
+import type { StoredArtifact } from '../../domain/artifact.ts';
+import type { ByteRange, ResultAddress } from '../../domain/result-address.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
-  type ByteRange,
-  cutRange,
   type Draft,
   KeyTaken,
   type Put,
@@ -17,16 +14,16 @@ import {
   UNWATCHED,
 } from '../../ports/result-store.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
-import { asStorageTrouble, codeOf } from './disk-trouble.ts';
-import { pack, unpack } from './ledger/packing.ts';
+import { asStorageTrouble } from './disk-trouble.ts';
+import { pack } from './ledger/packing.ts';
 import { FileDraft, type OpenDraftFile } from './results/file-draft.ts';
 import { removeFolder } from './results/remove-folder.ts';
 import { ResultFolders } from './results/result-folders.ts';
 import { findHome, type Opening } from './results/result-home.ts';
 import { type ResultPath, resultFolders, resultPath } from './results/result-path.ts';
 import { type Placed, ResultPlacing } from './results/result-placing.ts';
+import { type FoundBody, isDamage, ResultReading } from './results/result-reading.ts';
 import { isMissing, type ResultRoot } from './results/result-root.ts';
-import { seeFile, streamBytes, streamFile, TO_READ } from './results/result-stream.ts';
 import { type Disk, MAX_ROUNDS, UnfinishedResults } from './results/unfinished-results.ts';
 
 export type { Disk } from './results/unfinished-results.ts';
@@ -63,10 +60,10 @@ export async function openFileResultStore(
 export class FileResultStore implements ResultStore {
   readonly #clock: Clock;
   readonly #root: ResultRoot;
-  readonly #disk: Disk;
   readonly #folders: ResultFolders;
   readonly #unfinished: UnfinishedResults;
   readonly #placing: ResultPlacing;
+  readonly #reading: ResultReading;
   readonly #openDraftFile: OpenDraftFile | undefined;
 
   constructor(
@@ -75,10 +72,10 @@ export class FileResultStore implements ResultStore {
   ) {
     this.#clock = parts.clock;
     this.#root = root;
-    this.#disk = parts.disk;
     this.#folders = new ResultFolders(root.path, parts.disk);
     this.#unfinished = new UnfinishedResults(root, parts.clock, parts.disk, this.#folders);
     this.#placing = new ResultPlacing(parts.disk, this.#folders, this.#unfinished);
+    this.#reading = new ResultReading({ root, folders: this.#folders, disk: parts.disk });
     this.#openDraftFile = parts.openDraftFile;
   }
 
@@ -106,25 +103,12 @@ export class FileResultStore implements ResultStore {
     return new FileDraft(this.#unfinished, this.#openDraftFile);
   }
 
-  async get(key: string): Promise<Uint8Array | null> {
-    try {
-      return (await this.#read(resultPath(key)))?.body ?? null;
-    } catch (error) {
-      throw cannotRead(key, this.#root.explain(error));
-    }
+  get(at: string | ResultAddress): Promise<Uint8Array | null> {
+    return this.#reading.get(at);
   }
 
-  /** What is kept packed is unpacked here and now, whole: it was whole in memory when it was put, too. */
-  async open(key: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
-    // What is no range is refused, whether or not there are bytes.
-    cutRange(range, 0);
-    try {
-      return await this.#findEither(resultPath(key), (path, encoding) =>
-        encoding === 'identity' ? this.#openFile(key, path, range) : this.#openPacked(path, range),
-      );
-    } catch (error) {
-      throw cannotRead(key, this.#root.explain(error));
-    }
+  open(at: string | ResultAddress, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
+    return this.#reading.open(at, range);
   }
 
   async removeAll(prefix: string, watch: RemovalWatch = UNWATCHED): Promise<number | null> {
@@ -159,16 +143,8 @@ export class FileResultStore implements ResultStore {
    * Whether the bytes that were recorded are there, whole. Files are not synced one by one, so after the machine went
    * down the last ones may be short or empty under their right name.
    */
-  async check(artifact: StoredArtifact): Promise<boolean> {
-    const path = resultPath(artifact.key);
-    try {
-      const body = await this.#readAs(path, artifact.encoding, Math.max(1, artifact.size));
-      if (body === null) this.#root.check();
-      return body !== null && body.byteLength === artifact.size && hash('sha256', body) === artifact.sha256;
-    } catch (error) {
-      if (isDamage(error)) return false;
-      throw asStorageTrouble(this.#root.explain(error), `cannot read ${artifact.key}`);
-    }
+  check(artifact: StoredArtifact): Promise<boolean> {
+    return this.#reading.check(artifact);
   }
 
   /** Throws StorageTrouble if nothing can be written now. */
@@ -221,93 +197,13 @@ export class FileResultStore implements ResultStore {
     }
   }
 
-  async #whatIsThere(path: ResultPath, key: string): Promise<Found | null> {
+  async #whatIsThere(path: ResultPath, key: string): Promise<FoundBody | null> {
     try {
-      return await this.#read(path);
+      return await this.#reading.find(path);
     } catch (error) {
       if (isDamage(error)) throw new KeyTaken(key);
       throw asStorageTrouble(this.#root.explain(error), `cannot read ${key}`);
     }
-  }
-
-  /** A `replace` may change the encoding while we look, so nothing is nothing only if neither is there at one moment. */
-  async #findEither<T>(
-    path: ResultPath,
-    look: (path: ResultPath, encoding: ContentEncoding) => Promise<T | null>,
-  ): Promise<T | null> {
-    for (;;) {
-      for (const encoding of ['identity', 'gzip'] as const) {
-        const found = await look(path, encoding);
-        if (found !== null) return found;
-      }
-      if (this.#isThere(path)) continue;
-      // Nothing is there either when the whole store is gone: that says nothing about what was put.
-      this.#root.check();
-      return null;
-    }
-  }
-
-  #read(path: ResultPath): Promise<Found | null> {
-    return this.#findEither(path, async (at, encoding) => {
-      const body = await this.#readAs(at, encoding);
-      return body === null ? null : { body, encoding };
-    });
-  }
-
-  async #openFile(key: string, path: ResultPath, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
-    const folder = this.#folders.find(path.folders);
-    if (folder === null) return null;
-    const file = await unlessMissing(seeFile(join(folder, path.names.identity)));
-    if (file === null) return null;
-    return {
-      async *[Symbol.asyncIterator]() {
-        try {
-          yield* streamFile(file, cutRange(range, file.size));
-        } catch (error) {
-          const isOther = codeOf(error) === null || codeOf(error) === 'ENOENT';
-          if (isOther) throw new Error(`the bytes under ${key} are not those that were opened`, { cause: error });
-          throw cannotRead(key, error);
-        }
-      },
-    };
-  }
-
-  async #openPacked(path: ResultPath, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
-    const body = await this.#readAs(path, 'gzip');
-    if (body === null) return null;
-    return { [Symbol.asyncIterator]: () => streamBytes(body, cutRange(range, body.byteLength)) };
-  }
-
-  #isThere(path: ResultPath): boolean {
-    const folder = this.#folders.find(path.folders);
-    if (folder === null) return false;
-    return Object.values(path.names).some((name) => this.#isFile(join(folder, name)));
-  }
-
-  async #readAs(path: ResultPath, encoding: ContentEncoding, maxOutputLength?: number): Promise<Uint8Array | null> {
-    const folder = this.#folders.find(path.folders);
-    if (folder === null) return null;
-    const bytes = await unlessMissing(wholeFile(join(folder, path.names[encoding])));
-    if (bytes === null || encoding === 'identity') return bytes;
-    return await unpack(bytes, maxOutputLength);
-  }
-
-  #isFile(path: string): boolean {
-    return this.#disk.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-  }
-}
-
-async function wholeFile(path: string): Promise<Uint8Array> {
-  await using handle = await open(path, TO_READ);
-  return await handle.readFile();
-}
-
-async function unlessMissing<T>(reading: Promise<T>): Promise<T | null> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EISDIR') return null;
-    throw error;
   }
 }
 
@@ -353,23 +249,7 @@ function areInOneFolder(files: readonly Prepared[]): boolean {
   );
 }
 
-interface Found {
-  readonly body: Uint8Array;
-  readonly encoding: ContentEncoding;
-}
-
-function sameOrTaken(stored: StoredBytes, there: Found): StoredBytes {
+function sameOrTaken(stored: StoredBytes, there: FoundBody): StoredBytes {
   if (hash('sha256', there.body) !== stored.sha256) throw new KeyTaken(stored.key);
   return { ...stored, encoding: there.encoding };
-}
-
-function cannotRead(key: string, error: unknown): unknown {
-  if (isDamage(error)) return new Error(`the bytes under ${key} are damaged`, { cause: error });
-  return asStorageTrouble(error, `cannot read ${key}`);
-}
-
-/** What unpacking says of a file that is short, empty, or something else; and a link where a file should be. */
-function isDamage(error: unknown): boolean {
-  const code = codeOf(error);
-  return code !== null && (code.startsWith('Z_') || code === 'ERR_BUFFER_TOO_LARGE' || code === 'ELOOP');
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
-import { ARTIFACT_KINDS } from '../../domain/artifact.ts';
+import { ARTIFACT_KINDS, ARTIFACTS } from '../../domain/artifact.ts';
 import { itemPath } from '../client/api-paths.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { fileTarget, stdoutTarget } from '../client/file-target.ts';
@@ -38,16 +38,14 @@ Examples:
     .action(download);
 }
 
-/** What is no text must not reach a terminal. */
-const TEXTS = ['html', 'data', 'metadata'];
-
 async function download(jobId: string, itemId: string, options: DownloadOptions): Promise<void> {
   const { artifact, out } = options;
   const isTerminal = out === undefined && process.stdout.isTTY === true;
-  if (!ARTIFACT_KINDS.some((kind) => kind === artifact)) {
+  const kind = ARTIFACT_KINDS.find((each) => each === artifact);
+  if (kind === undefined) {
     throw new ConfigError(`--artifact ${artifact}: there are ${ARTIFACT_KINDS.join(', ')}`);
   }
-  if (isTerminal && !TEXTS.includes(artifact)) {
+  if (isTerminal && !ARTIFACTS[kind].isText) {
     throw new ConfigError(`a ${artifact} is nothing for a terminal: give --out FILE, or send it into a pipe`);
   }
   if (options.json && out === undefined) throw new ConfigError('--json is for --out FILE: stdout is for the bytes');

@@ -3,6 +3,7 @@ import type { StoredArtifact } from '../../domain/artifact.ts';
 import { type Failure, isRetryable } from '../../domain/failure.ts';
 import { countAttempts, type ItemRecord, unlistedAttempts } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
+import { sliceFields } from '../../domain/result-address.ts';
 import { iso } from '../jobs/present-job.ts';
 
 export function presentItem(item: ItemRecord): ItemAnswer {
@@ -53,5 +54,5 @@ function presentFailure({ type, message, cause }: Failure) {
 function presentArtifact({ jobId, itemId }: ItemRecord, artifact: StoredArtifact) {
   const { kind, key, size, sha256, contentType, encoding } = artifact;
   const href = `/jobs/${encodeURIComponent(jobId)}/items/${encodeURIComponent(itemId)}/download?artifact=${kind}`;
-  return { kind, key, size, sha256, content_type: contentType, encoding, href };
+  return { kind, key, ...sliceFields(artifact), size, sha256, content_type: contentType, encoding, href };
 }

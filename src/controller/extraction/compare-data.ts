@@ -1,6 +1,7 @@
 import type { StoredArtifact } from '../../domain/artifact.ts';
 import type { ItemRecord } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
+import { isSameAddress } from '../../domain/result-address.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ItemBook } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
@@ -59,10 +60,8 @@ export async function compareData(
 
 /** Or has failed still; one that was recovered has the data of this re-extraction by now. */
 function hadFailed(older: ItemRecord | undefined, item: ItemRecord): boolean {
-  return (
-    older?.status === 'failed' ||
-    (older !== undefined && dataOf(older)?.key === dataOf(item)?.key && dataOf(item) !== null)
-  );
+  const [was, is] = [dataOf(older), dataOf(item)];
+  return older?.status === 'failed' || (was !== null && is !== null && isSameAddress(was, is));
 }
 
 function dataOf(item: ItemRecord | undefined): StoredArtifact | null {
@@ -86,7 +85,7 @@ async function differences(
 
 async function read(store: Pick<ResultStore, 'get'>, artifact: StoredArtifact | null): Promise<unknown> {
   if (artifact === null) return null;
-  const bytes = await store.get(artifact.key);
+  const bytes = await store.get(artifact);
   if (bytes === null) throw new Error(`${artifact.key} is missing`);
   return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
 }

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../../ports/result-store.ts';
+import type { ByteRange } from '../../domain/result-address.ts';
 
 /** What a `Range` header asks of a body: all of it, a part that is there and not empty, or one that is not there. */
 export type AskedRange =

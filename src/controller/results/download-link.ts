@@ -15,18 +15,15 @@ const EXPIRES_SECONDS = 300;
  * where what lies there is not what it asked for.
  */
 export async function downloadLink({ itemId, artifact, links, headers }: LinkRequest): Promise<string | null> {
-  const { kind, key } = artifact;
   if (hasAlready(artifact, headers.ifNoneMatch) || !isAsAsked({ artifact, headers })) return null;
-  return links.presign(key, {
+  return links.presign(artifact, {
     expiresSeconds: EXPIRES_SECONDS,
-    fileName: fileNameOf(itemId, kind, key),
+    fileName: fileNameOf(itemId, artifact),
     contentType: safeContentType(artifact.contentType),
   });
 }
 
 function isAsAsked({ artifact, headers }: Pick<LinkRequest, 'artifact' | 'headers'>): boolean {
-  // A link is to all that lies under a key.
-  if (artifact.offset !== undefined || artifact.length !== undefined) return false;
   // Our ETag is not the one that the bytes have there.
   if (headers.ifRange !== undefined) return false;
   // There a range would be one of the packed bytes.

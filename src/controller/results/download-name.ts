@@ -1,4 +1,4 @@
-import type { ArtifactKind } from '../../domain/artifact.ts';
+import { type StoredArtifact, storedName } from '../../domain/artifact.ts';
 
 /** A file name of 255 bytes is the longest that file systems take: four for each character, and the kind. */
 const LONGEST_ID = 55;
@@ -7,20 +7,15 @@ const LONGEST_ID = 55;
  * A `Content-Disposition` that has the browser keep a file: under a name that every system takes, and for those that can
  * read it under one with the item's id as it is. No id gets out of its quotes, of its header or of the folder it is for.
  */
-export function downloadName(itemId: string, kind: ArtifactKind, key: string): string {
-  const plain = `${shortened(itemId, /[^\w.-]+/g)}-${endOf(kind, key)}`;
-  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded(fileNameOf(itemId, kind, key))}`;
+export function downloadName(itemId: string, artifact: StoredArtifact): string {
+  const plain = `${shortened(itemId, /[^\w.-]+/g)}-${storedName(artifact)}`;
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded(fileNameOf(itemId, artifact))}`;
 }
 
 /** With the item's id as it is, as far as a file system takes it. */
-export function fileNameOf(itemId: string, kind: ArtifactKind, key: string): string {
+export function fileNameOf(itemId: string, artifact: StoredArtifact): string {
   // What cannot be seen or turns the direction of writing could make a name look like another.
-  return `${shortened(itemId, /[\p{C}\p{Z}\\/:*?"<>|]+/gu)}-${endOf(kind, key)}`;
-}
-
-function endOf(kind: ArtifactKind, key: string): string {
-  const [, extension = 'bin'] = /\.([a-z0-9]{1,10})$/.exec(key) ?? [];
-  return `${kind}.${extension}`;
+  return `${shortened(itemId, /[\p{C}\p{Z}\\/:*?"<>|]+/gu)}-${storedName(artifact)}`;
 }
 
 function shortened(itemId: string, unsafe: RegExp): string {

@@ -1,5 +1,6 @@
 import type { StoredArtifact } from '../../domain/artifact.ts';
-import type { ByteRange, ResultStore } from '../../ports/result-store.ts';
+import type { ByteRange } from '../../domain/result-address.ts';
+import type { ResultStore } from '../../ports/result-store.ts';
 import { askedRange } from './byte-range.ts';
 import { downloadName } from './download-name.ts';
 
@@ -33,7 +34,7 @@ const NEVER_RUN = {
 
 /** Answers a request for an artifact: whole, a part of it, or that the client has it. Null when its bytes are gone. */
 export async function download({ itemId, artifact, store, headers }: DownloadRequest): Promise<DownloadAnswer | null> {
-  const { size, sha256, key, kind } = artifact;
+  const { size, sha256, key } = artifact;
   const etag = `"${sha256}"`;
   const always = { ...NEVER_RUN, ETag: etag, 'Accept-Ranges': 'bytes', 'Cache-Control': 'private, no-cache' };
   if (hasAlready(artifact, headers.ifNoneMatch)) return { status: 304, headers: always, body: null };
@@ -45,12 +46,12 @@ export async function download({ itemId, artifact, store, headers }: DownloadReq
     return { status: 416, headers: { ...always, 'Content-Range': `bytes */${size}` }, body: null };
   }
   const range = asked.kind === 'part' ? asked.range : { start: 0, end: size };
-  const body = await store.open(key, range);
+  const body = await store.open(artifact, range);
   if (body === null) return null;
   const about = {
     ...always,
     'Content-Type': safeContentType(artifact.contentType),
-    'Content-Disposition': downloadName(itemId, kind, key),
+    'Content-Disposition': downloadName(itemId, artifact),
     'Content-Length': String(range.end - range.start),
   };
   const whole = exactly(body, range, key);

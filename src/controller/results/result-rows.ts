@@ -132,12 +132,13 @@ async function rowOf(item: ItemRecord, store: Pick<ResultStore, 'get'>): Promise
 
 /** Damage in one file must not keep the other rows from their reader. */
 async function readData(
-  { key, size }: StoredArtifact,
+  artifact: StoredArtifact,
   store: Pick<ResultStore, 'get'>,
 ): Promise<Pick<ResultRow, 'data' | 'data_problem'>> {
+  const { key, size } = artifact;
   if (size > MAX_DATA_BYTES) return { data: null, data_problem: `${key} has ${size} bytes, too many for a row` };
   try {
-    const bytes = await store.get(key);
+    const bytes = await store.get(artifact);
     if (bytes === null) return { data: null, data_problem: `${key} is missing` };
     return { data: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) };
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { ItemRecord } from '../../domain/item.ts';
+import { isSameAddress } from '../../domain/result-address.ts';
 
 /**
  * Whether an item of a re-extraction was read from the page that the older job's item has now. One that failed may have
@@ -6,5 +7,7 @@ import type { ItemRecord } from '../../domain/item.ts';
  */
 export function readsPageOf({ source }: ItemRecord, { artifacts }: ItemRecord): boolean {
   const html = artifacts.find(({ kind }) => kind === 'html');
-  return html !== undefined && source?.html.key === html.key && source.html.sha256 === html.sha256;
+  return (
+    html !== undefined && source !== undefined && isSameAddress(source.html, html) && source.html.sha256 === html.sha256
+  );
 }

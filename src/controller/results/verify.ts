@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ProblemList, type VerifyReport } from '../../contract/verify-report.ts';
 import { type Digest, jobPrefix } from '../../domain/artifact.ts';
 import { MANIFEST_LISTS, type ManifestList, partName } from '../../domain/manifest.ts';
+import { sliceFields } from '../../domain/result-address.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 import { IdHashes } from './id-hashes.ts';
 import { ReadLimiter } from './read-limiter.ts';
@@ -28,10 +29,20 @@ const metadataSchema = z.object({
   part_hashes: z.array(z.object({ list: z.enum(MANIFEST_LISTS), part: count, items: count, sha256: hex })),
 });
 
+const artifactSchema = z.object({
+  key: z.string(),
+  offset: count.optional(),
+  length: count.optional(),
+  size: count,
+  sha256: hex,
+  // Manifests that were written before there were slices may not have it, and then it does not matter.
+  encoding: z.enum(['identity', 'gzip']).default('identity'),
+});
+
 const entrySchema = z.object({
   item_id: z.string(),
   status: z.enum(['success', 'failed', 'skipped', 'cancelled']),
-  artifacts: z.array(z.object({ key: z.string(), size: count, sha256: hex })),
+  artifacts: z.array(artifactSchema),
 });
 
 const partSchema = z.object({
@@ -185,20 +196,26 @@ class Verification {
   }
 
   async #checkArtifacts({ item_id: itemId, artifacts }: Entry): Promise<void> {
-    for (const { key, size, sha256 } of artifacts) {
-      await this.#reads.start(size, async () => {
-        const problem = await this.#artifactProblem(key, size, sha256);
+    for (const artifact of artifacts) {
+      await this.#reads.start(artifact.size, async () => {
+        const problem = await this.#artifactProblem(artifact);
         this.#checked.artifacts += 1;
-        if (problem === null) this.#checked.bytes += size;
-        else this.#problems.add(key, `${problem} (item ${itemId})`);
+        if (problem === null) this.#checked.bytes += artifact.size;
+        else this.#problems.add(artifact.key, `${problem} (item ${itemId})`);
       });
     }
   }
 
-  async #artifactProblem(key: string, size: number, sha256: string): Promise<string | null> {
+  async #artifactProblem({
+    key,
+    encoding,
+    size,
+    sha256,
+    ...slice
+  }: Entry['artifacts'][number]): Promise<string | null> {
     let bytes: Uint8Array | null;
     try {
-      bytes = await this.#parts.store.get(key);
+      bytes = await this.#parts.store.get({ key, encoding, ...sliceFields(slice) });
     } catch (error) {
       return messageOf(error);
     }

@@ -199,7 +199,7 @@ function factsOf(
 
 /** Kept as UTF-8, whatever it came in, and its `<meta>` may say otherwise: whoever reads it goes by the type. */
 function htmlArtifact(page: PageToParse): ProducedArtifact {
-  return { kind: 'html', bytes: Buffer.from(page.body), contentType: 'text/html; charset=utf-8', extension: 'html' };
+  return { kind: 'html', bytes: Buffer.from(page.body) };
 }
 
 function documentArtifact({ draft, contentType, extension }: WebDocument): ProducedArtifact {

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { openAwsClients } from '../../../src/adapters/aws/clients.ts';
 import { openS3ResultStore, type S3ResultStore } from '../../../src/adapters/aws/result-store.ts';
-import type { ByteRange } from '../../../src/ports/result-store.ts';
+import type { ByteRange } from '../../../src/domain/result-address.ts';
 import { StorageTrouble } from '../../../src/ports/storage-trouble.ts';
 import { bytes, KEEP, KEY, noise, same, sha256 } from '../../contract/result-store/bytes.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

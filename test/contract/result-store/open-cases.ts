@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { ByteRange, ResultStore } from '../../../src/ports/result-store.ts';
+import type { ByteRange } from '../../../src/domain/result-address.ts';
+import type { ResultStore } from '../../../src/ports/result-store.ts';
 import type { AddCase } from '../suite.ts';
 import { bytes, KEEP, KEY, noise, REPLACE, same } from './bytes.ts';
 

@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
 import { isSafeKey } from '../../../src/domain/artifact.ts';
 import {
   type ByteRange,
   cutRange,
+  locateSlice,
+  parseAddress,
+  type ResultAddress,
+} from '../../../src/domain/result-address.ts';
+import {
   type Draft,
   KeyTaken,
   type Put,
@@ -61,19 +67,27 @@ export class MemoryResultStore implements ResultStore {
     return new MemoryDraft();
   }
 
-  async get(key: string): Promise<Uint8Array | null> {
-    if (!isSafeKey(key)) throw new Error(`not a safe key: ${JSON.stringify(key)}`);
-    const present = this.#kept.get(key);
-    return present === undefined ? null : Uint8Array.from(present.body);
+  async get(at: string | ResultAddress): Promise<Uint8Array | null> {
+    const body = this.#find(at);
+    return body === null ? null : Uint8Array.from(body);
   }
 
-  async open(key: string, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
-    if (!isSafeKey(key)) throw new Error(`not a safe key: ${JSON.stringify(key)}`);
+  async open(at: string | ResultAddress, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
     cutRange(range, 0);
-    const present = this.#kept.get(key);
-    if (present === undefined) return null;
-    const { start, end } = cutRange(range, present.body.length);
-    return { [Symbol.asyncIterator]: () => piecesOf(present.body.subarray(start, end)) };
+    const body = this.#find(at);
+    if (body === null) return null;
+    const { start, end } = cutRange(range, body.length);
+    return { [Symbol.asyncIterator]: () => piecesOf(body.subarray(start, end)) };
+  }
+
+  #find(at: string | ResultAddress): Uint8Array | null {
+    const { key, slice } = parseAddress(at);
+    if (!isSafeKey(key)) throw new Error(`not a safe key: ${JSON.stringify(key)}`);
+    const body = this.#kept.get(key)?.body ?? null;
+    if (body === null || slice === null) return body;
+    const { start, end } = locateSlice(key, slice, body.length);
+    const bytes = body.subarray(start, end);
+    return slice.encoding === 'gzip' ? gunzipSync(bytes) : bytes;
   }
 
   async removeAll(prefix: string, watch: RemovalWatch = UNWATCHED): Promise<number | null> {

@@ -3,8 +3,14 @@ import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, gunzip, gzip } from 'node:zlib';
 import { GetObjectCommand, type GetObjectCommandOutput, HeadObjectCommand } from '@aws-sdk/client-s3';
-import type { ContentEncoding } from '../../../domain/artifact.ts';
-import { type ByteRange, cutRange } from '../../../ports/result-store.ts';
+import {
+  type ByteRange,
+  type ContentEncoding,
+  cutRange,
+  cutWithin,
+  locateSlice,
+  type Slice,
+} from '../../../domain/result-address.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { BucketCalls } from './calls.ts';
 import { instead, resultError } from './errors.ts';
@@ -51,16 +57,35 @@ export class Bodies {
   }
 
   /** All of it, decoded and compared with its hash. */
-  async whole(key: string): Promise<Uint8Array | null> {
-    for (let tries = 1; ; tries += 1) {
+  whole(key: string): Promise<Uint8Array | null> {
+    return triedAgain(async () => {
       const answer = await this.#get(key, {});
-      if (answer === null || answer === 'changed') return null;
-      try {
-        return await this.#decodedWhole(key, answer);
-      } catch (error) {
-        if (!(error instanceof StorageTrouble) || tries === WHOLE_TRIES) throw error;
-      }
-    }
+      return answer === null || answer === 'changed' ? null : await this.#decodedWhole(key, answer);
+    });
+  }
+
+  /** All of a slice, decoded. The hash of the object says nothing about it. */
+  wholeSlice(key: string, slice: Slice): Promise<Uint8Array | null> {
+    return triedAgain(async () => {
+      const object = await this.see(key);
+      if (object === null) return null;
+      return Buffer.concat(await Array.fromAsync(await this.openSlice(key, object, slice, null)));
+    });
+  }
+
+  /** A slice of the object that was seen. That the object ends before the slice shows at once. */
+  async openSlice(
+    key: string,
+    object: SeenObject,
+    slice: Slice,
+    range: ByteRange | null,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const within = locateSlice(key, slice, await this.#sizeOf(key, object));
+    const pieces =
+      slice.encoding === 'identity'
+        ? () => this.pieces(key, object, cutWithin(within, range))
+        : () => this.#unpackedSlice(key, object, within, range);
+    return { [Symbol.asyncIterator]: pieces };
   }
 
   /** Piece by piece, of the object that was seen and of no other. Nothing is asked for before somebody reads. */
@@ -70,6 +95,22 @@ export class Bodies {
     if (start === end) return;
     if (object.encoding === 'identity') yield* this.#piecesOf(key, object, { start, end });
     else yield* cut(key, this.#unpacked(key, object), { start, end }, size);
+  }
+
+  async *#unpackedSlice(key: string, object: SeenObject, slice: ByteRange, range: ByteRange | null) {
+    const packed = Buffer.concat(await Array.fromAsync(this.pieces(key, object, slice)));
+    const body = await unpackWhole(key, packed);
+    const { start, end } = cutRange(range, body.byteLength);
+    for (let at = start; at < end; at += PIECE_BYTES) yield body.subarray(at, Math.min(at + PIECE_BYTES, end));
+  }
+
+  /** An object that others have packed does not say how much is in it. */
+  async #sizeOf(key: string, object: SeenObject): Promise<number> {
+    const size = object.encoding === 'identity' ? object.length : object.size;
+    if (size !== null) return size;
+    let counted = 0;
+    for await (const piece of this.pieces(key, object, null)) counted += piece.byteLength;
+    return counted;
   }
 
   async *#piecesOf(key: string, object: SeenObject, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
@@ -151,6 +192,16 @@ export class Bodies {
       const next = await pieces.next().finally(() => heard.abort());
       if (next.done) return;
       yield next.value;
+    }
+  }
+}
+
+async function triedAgain<T>(read: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof StorageTrouble) || tries === WHOLE_TRIES) throw error;
     }
   }
 }

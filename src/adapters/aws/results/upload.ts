@@ -6,7 +6,8 @@ import {
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import type { ByteRange, PutOptions, StoredBytes } from '../../../ports/result-store.ts';
+import type { ByteRange } from '../../../domain/result-address.ts';
+import type { PutOptions, StoredBytes } from '../../../ports/result-store.ts';
 import { type BucketCalls, type SendOptions, SHARED_CALL_MS } from './calls.ts';
 import type { Content } from './draft.ts';
 import { instead } from './errors.ts';

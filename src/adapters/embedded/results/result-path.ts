@@ -1,4 +1,5 @@
-import { type ContentEncoding, isSafeKey } from '../../../domain/artifact.ts';
+import { isSafeKey } from '../../../domain/artifact.ts';
+import type { ContentEncoding } from '../../../domain/result-address.ts';
 
 /** Where the bytes of a key lie below the root of a file store: folders, and a name for either way of keeping them. */
 export interface ResultPath {

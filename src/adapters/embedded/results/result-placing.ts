@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ContentEncoding } from '../../../domain/artifact.ts';
+import type { ContentEncoding } from '../../../domain/result-address.ts';
 import type { PutOptions } from '../../../ports/result-store.ts';
 import { codeOf } from '../disk-trouble.ts';
 import type { ResultFolders } from './result-folders.ts';

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { ByteRange } from '../../../ports/result-store.ts';
+import type { ByteRange } from '../../../domain/result-address.ts';
 
 /** Symbolic links are not followed where bytes are read: they could lead out of the root. */
 export const TO_READ = constants.O_RDONLY | constants.O_NOFOLLOW;
