@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { FAILURES, isRetryable } from '../src/domain/failure.ts';
-import { NEXT_ITEM_STATUS } from '../src/domain/item.ts';
+import { ITEM_EVENTS, NEXT_ITEM_STATUS } from '../src/domain/item.ts';
 import { NEXT_JOB_STATUS } from '../src/domain/job-steps.ts';
 
 /** Writes states.md from the tables that the code runs on. A test fails when the page is out of date. */
@@ -14,19 +14,20 @@ type Table = Readonly<Record<string, Readonly<Record<string, string>>>>;
 export function statesPage(): string {
   return `# States and failures
 
-This page is made from the tables in \`src/domain\` by \`${COMMAND}\`; change them, not it.
+This page is generated from the tables in \`src/domain\` by \`${COMMAND}\`; change them, not this page.
 
 ## Items
 
-\`NEXT_ITEM_STATUS\` in \`src/domain/item.ts\`. What stands in no row is refused: a status without a row is final for good.
+\`NEXT_ITEM_STATUS\` in \`src/domain/item.ts\`. Ledgers refuse, or ignore, what is not in the table: a status without a row is
+final for good. An item that is behind others in its batch is \`pending\` until it is its turn.
 
 ${diagram(NEXT_ITEM_STATUS)}
 
-${transitions(NEXT_ITEM_STATUS)}
+${transitions(NEXT_ITEM_STATUS, ITEM_EVENTS)}
 
 ## Jobs
 
-\`NEXT_JOB_STATUS\` in \`src/domain/job.ts\`. Steps that leave a job where it is are in the table, not in the picture.
+\`NEXT_JOB_STATUS\` in \`src/domain/job-steps.ts\`. Steps that leave a job where it is are in the table, not in the picture.
 
 ${diagram(NEXT_JOB_STATUS)}
 
@@ -48,11 +49,11 @@ function diagram(table: Table): string {
   return ['```mermaid', 'stateDiagram-v2', '  [*] --> pending', ...arrows, '```'].join('\n');
 }
 
-function transitions(table: Table): string {
+function transitions(table: Table, meaning: Readonly<Record<string, string>> | null = null): string {
   const rows = Object.entries(table).flatMap(([from, row]) =>
-    Object.entries(row).map(([event, to]) => [code(from), event, code(to)]),
+    Object.entries(row).map(([event, to]) => [code(from), event, code(to), ...(meaning ? [meaning[event] ?? ''] : [])]),
   );
-  return markdownTable(['from', 'event', 'to'], rows);
+  return markdownTable(['from', 'event', 'to', ...(meaning ? ['when'] : [])], rows);
 }
 
 function failures(): string {

@@ -55,7 +55,46 @@ export function failurePattern(failure: Failure): string {
     .toWellFormed();
 }
 
+/**
+ * The group in which a failure is counted: its own if there is one already or there is room for another, otherwise the
+ * one for the rest of its type (`isOther`). `groups`: how many the job has.
+ */
+export function chooseGroup(
+  failure: Failure,
+  hasGroup: (key: string) => boolean,
+  groups: number,
+): { readonly kind: GroupKind; readonly isOther: boolean } {
+  const own = groupOf(failure);
+  const isOther = groups >= MAX_GROUPS && !hasGroup(groupKey(own));
+  return { kind: countedIn(failure, isOther), isOther };
+}
+
+/** The group in which a failure was counted. */
+export function countedIn(failure: Failure, isOther: boolean): GroupKind {
+  return isOther ? otherGroup(failure.type) : groupOf(failure);
+}
+
 export function addToGroup(group: FailureGroup, example: FailureExample): FailureGroup {
-  const examples = group.examples.length < MAX_EXAMPLES ? [...group.examples, example] : group.examples;
+  const added = newExamples(group.examples.length, [example]);
+  const examples = added.length === 0 ? group.examples : [...group.examples, ...added];
   return { ...group, count: group.count + 1, examples };
+}
+
+/** The first of these that a group with so many examples takes. */
+export function newExamples(present: number, examples: readonly FailureExample[]): readonly FailureExample[] {
+  return examples.slice(0, Math.max(0, MAX_EXAMPLES - present));
+}
+
+/** These items have failed no more. Null when the group is empty, and gone. */
+export function removeFromGroup<Group extends Pick<FailureGroup, 'count' | 'examples'>>(
+  group: Group,
+  itemIds: readonly string[],
+): Group | null {
+  const count = group.count - itemIds.length;
+  if (count <= 0) return null;
+  return { ...group, count, examples: group.examples.filter(({ itemId }) => !itemIds.includes(itemId)) };
+}
+
+export function commonestGroups(groups: readonly FailureGroup[], max: number): readonly FailureGroup[] {
+  return groups.toSorted((one, other) => other.count - one.count).slice(0, max);
 }

@@ -3,35 +3,60 @@ import { canonicalJson } from './canonical-json.ts';
 import type { Failure } from './failure.ts';
 
 /**
- * The life of an item. It is `pending` until its batch is dispatched, `queued` while the batch waits for a worker,
- * `in_progress` while a worker has it. Success, skipped, failed and cancelled are final; only an explicit retry reopens
- * a failed item, and only a re-extraction that could read its stored page makes it a success (`recover`). An item that a worker holds is not cancelled under it: it ends by itself, or is cancelled when it
- * comes back (see `release` and `expire` of a cancelled job in the ledger's contract).
+ * The life of an item. It is `pending` until its batch is dispatched, `queued` while it is the first of a batch that
+ * waits for a worker, `in_progress` while it is the first of a batch that a worker has; the others of a batch are
+ * `pending` until it is their turn. Success, skipped, failed and cancelled are final; only an explicit retry reopens a
+ * failed item, and only a re-extraction that could read its stored page makes it a success (`recover`). An item that a
+ * worker is at is not cancelled under it: it ends by itself, or is cancelled when it comes back (`withdraw`). Only a
+ * crash of the machine undoes an end: when the bytes that the item kept are not on the disk.
  */
 export type ItemStatus = 'pending' | 'queued' | 'in_progress' | 'success' | 'failed' | 'skipped' | 'cancelled';
 
-export type ItemEvent =
-  | 'dispatch'
-  | 'claim'
-  | 'lose'
-  | 'succeed'
-  | 'skip'
-  | 'giveUp'
-  | 'release'
-  | 'expire'
-  | 'cancel'
-  | 'retry'
-  | 'recover';
+/** What can happen to an item, and when it does. */
+export const ITEM_EVENTS = {
+  dispatch: 'it goes out as the first of a batch',
+  claim: 'a worker gets its batch',
+  advance: 'the items before it in its batch have ended, or are cancelled',
+  lose: 'its batch comes back before a worker had it: recalled, or its message was lost',
+  succeed: 'the worker has a result',
+  skip: 'the worker had nothing to do',
+  giveUp: 'the worker could not do it',
+  poison: 'the lease of its worker runs out for the third time with this item begun',
+  release: 'the worker gives its batch back',
+  expire: 'the lease of its worker runs out',
+  withdraw: 'it comes back, or its end is undone, after its job was cancelled',
+  cancel: 'its job is cancelled',
+  retry: 'a user wants it tried again',
+  recover: 'a re-extraction could read its stored page',
+  undo: 'the machine went down before the bytes that it kept were on the disk',
+} as const;
 
+export type ItemEvent = keyof typeof ITEM_EVENTS;
+
+/** What leads from one status of an item to another; ledgers ask it, and `docs/states.md` is made from it. */
 export const NEXT_ITEM_STATUS = {
-  pending: { dispatch: 'queued', cancel: 'cancelled' },
+  pending: { dispatch: 'queued', advance: 'in_progress', cancel: 'cancelled' },
   queued: { claim: 'in_progress', lose: 'pending', cancel: 'cancelled' },
-  in_progress: { succeed: 'success', skip: 'skipped', giveUp: 'failed', release: 'pending', expire: 'pending' },
-  success: {},
-  skipped: {},
-  failed: { retry: 'pending', recover: 'success' },
+  in_progress: {
+    succeed: 'success',
+    skip: 'skipped',
+    giveUp: 'failed',
+    poison: 'failed',
+    release: 'pending',
+    expire: 'pending',
+    withdraw: 'cancelled',
+  },
+  success: { undo: 'pending', withdraw: 'cancelled' },
+  skipped: { undo: 'pending', withdraw: 'cancelled' },
+  failed: { retry: 'pending', recover: 'success', undo: 'pending', withdraw: 'cancelled' },
   cancelled: {},
 } as const satisfies Record<ItemStatus, Partial<Record<ItemEvent, ItemStatus>>>;
+
+/** Null where the event does not change an item of that status. */
+export function nextStatus(status: ItemStatus, event: ItemEvent): ItemStatus | null {
+  const row: Partial<Record<ItemEvent, ItemStatus>> = NEXT_ITEM_STATUS[status];
+  return row[event] ?? null;
+}
 
 export const ITEM_STATUSES = Object.keys(NEXT_ITEM_STATUS) as ItemStatus[];
 
@@ -161,11 +186,3 @@ export interface ItemRecord {
 
 /** Kept per item, so that a job retried every night for a year does not grow for ever. */
 export const MAX_HISTORY = 10;
-
-/** An item that killed its worker this often is failed as `poison`. */
-export const MAX_STRIKES = 3;
-
-/** With the next strike one of these is poison: nothing else may be running that it could be blamed for. */
-export function mustRunAlone(items: readonly { readonly strikes: number }[]): boolean {
-  return items.some(({ strikes }) => strikes >= MAX_STRIKES - 1);
-}

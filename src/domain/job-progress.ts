@@ -1,7 +1,9 @@
 import { tallyOutcome } from './breaker.ts';
 import { FAILURES } from './failure.ts';
+import { type ItemEvent, NEXT_ITEM_STATUS } from './item.ts';
 import type { JobRecord } from './job.ts';
 import { NEXT_JOB_STATUS } from './job-steps.ts';
+import { statusWhenBack } from './open-status.ts';
 import type { Outcome } from './outcome.ts';
 import type { Throttle } from './throttle.ts';
 
@@ -51,29 +53,28 @@ export function whenSettled<Job extends Progress>(job: Job, outcome: Outcome, en
 
 /**
  * A batch came back with this many unsettled items. They are pending again, or cancelled if the job was cancelled
- * meanwhile (then it is one item: see `cancelWaiting`), because nobody will dispatch them any more.
+ * meanwhile (then it is one item: see `cancelWaiting`), because they are not dispatched any more.
  */
 export function whenReturned<Job extends Progress>(job: Job, from: 'queued' | 'in_progress', items: number): Job {
   const { counts } = job;
+  const isCancelled = statusWhenBack(from, job.status === 'cancelled') === 'cancelled';
   return {
     ...job,
     counts: {
       ...counts,
       queued: counts.queued - (from === 'queued' ? 1 : 0),
       inProgress: counts.inProgress - (from === 'in_progress' ? 1 : 0),
-      cancelled: counts.cancelled + (job.status === 'cancelled' ? items : 0),
+      cancelled: counts.cancelled + (isCancelled ? items : 0),
     },
     itemsInFlight: job.itemsInFlight - items,
   };
 }
 
+const EVENT_OF = { scraped: 'succeed', skipped: 'skip', failed: 'giveUp' } as const satisfies Record<
+  Outcome['kind'],
+  ItemEvent
+>;
+
 export function finalStatusOf(outcome: Outcome): 'success' | 'skipped' | 'failed' {
-  switch (outcome.kind) {
-    case 'scraped':
-      return 'success';
-    case 'skipped':
-      return 'skipped';
-    case 'failed':
-      return 'failed';
-  }
+  return NEXT_ITEM_STATUS.in_progress[EVENT_OF[outcome.kind]];
 }

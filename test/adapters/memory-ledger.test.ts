@@ -4,10 +4,13 @@ import type { JobEvent, JobRecord, Refusal } from '../../src/domain/job.ts';
 import { MANIFEST } from '../contract/ledger/hands.ts';
 import { NOW, newItems, newJob, partOf } from '../support/builders.ts';
 import { dueBy } from '../support/due-by.ts';
+import { MemoryCore } from '../support/memory/core.ts';
 import type { Batch } from '../support/memory/entries.ts';
+import { MemoryJobBook } from '../support/memory/job-book.ts';
+import { MemoryLeaseBook } from '../support/memory/lease-book.ts';
 import { MemoryLedger, openMemoryLedger } from '../support/memory/ledger.ts';
 
-/** The simulation plants bugs by overriding one step of the memory ledger. These are the steps that it relies on. */
+/** The simulation plants bugs by replacing one step of the memory ledger. These are the steps that it relies on. */
 
 /** A worker has the only item of a job, renewed its lease, and was then silent for too long. */
 async function withLateWorker(ledger: MemoryLedger) {
@@ -21,9 +24,9 @@ async function withLateWorker(ledger: MemoryLedger) {
 }
 
 test('the fence is one step: a ledger that finds a batch by any token it ever had lets a late worker write', async () => {
-  class Fenceless extends MemoryLedger {
+  class Fenceless extends MemoryCore {
     readonly #ever = new Map<string, Batch>();
-    protected override held(token: string): Batch | undefined {
+    override held(token: string): Batch | undefined {
       const batch = super.held(token) ?? this.#ever.get(token);
       if (batch !== undefined) this.#ever.set(token, batch);
       return batch;
@@ -31,7 +34,7 @@ test('the fence is one step: a ledger that finds a batch by any token it ever ha
   }
   for (const [ledger, answer] of [
     [openMemoryLedger(), 'fenced'],
-    [new Fenceless(), 'recorded'],
+    [new MemoryLedger({ core: Fenceless }), 'recorded'],
   ] as const) {
     const lease = await withLateWorker(ledger);
     assert.deepEqual(await ledger.settle([partOf(lease)], NOW + 2000), [answer]);
@@ -39,12 +42,12 @@ test('the fence is one step: a ledger that finds a batch by any token it ever ha
 });
 
 test('the guard of a job’s changes is one step: without it a job is completed before its time', async () => {
-  class Guardless extends MemoryLedger {
+  class Guardless extends MemoryJobBook {
     protected override decide(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
       return event.kind === 'complete' ? { ...job, status: 'completed' } : super.decide(job, event, now);
     }
   }
-  const ledger = new Guardless();
+  const ledger = new MemoryLedger({ jobs: Guardless });
   await withLateWorker(ledger);
   assert.partialDeepStrictEqual(
     await ledger.changeJob('job-1', { kind: 'complete', round: 1, manifest: MANIFEST }, NOW),
@@ -55,12 +58,12 @@ test('the guard of a job’s changes is one step: without it a job is completed 
 });
 
 test('the count of deliveries is one step: without it a second attempt has the number of the first', async () => {
-  class Forgetful extends MemoryLedger {
+  class Forgetful extends MemoryLeaseBook {
     protected override countDelivery(batch: Batch): void {
       for (const item of batch.unsettled) item.deliveries = 1;
     }
   }
-  const ledger = new Forgetful();
+  const ledger = new MemoryLedger({ leases: Forgetful });
   await withLateWorker(ledger);
   const again = await ledger.dispatch('job-1', 1, NOW);
   const [lease] = await ledger.claim(again?.refs ?? [], 'next', NOW + 1000, NOW);
@@ -68,10 +71,10 @@ test('the count of deliveries is one step: without it a second attempt has the n
 });
 
 test('the write of the counters is one step: without it items change and the job does not', async () => {
-  class Countless extends MemoryLedger {
-    protected override write(): void {}
+  class Countless extends MemoryCore {
+    override write(): void {}
   }
-  const ledger = new Countless();
+  const ledger = new MemoryLedger({ core: Countless });
   await withLateWorker(ledger);
   assert.equal((await ledger.job('job-1'))?.counts.queued, 0);
   assert.equal((await ledger.item('job-1', 'p-0'))?.deliveries, 1);

@@ -4,14 +4,19 @@ import fc from 'fast-check';
 import { failure } from '../../src/domain/failure.ts';
 import {
   addToGroup,
+  chooseGroup,
+  commonestGroups,
+  countedIn,
   type FailureGroup,
   failurePattern,
   groupKey,
   groupOf,
   MAX_EXAMPLES,
   MAX_GROUPS,
+  newExamples,
   OTHER_PATTERN,
   otherGroup,
+  removeFromGroup,
 } from '../../src/domain/failure-group.ts';
 import { anyText } from './builders.ts';
 
@@ -120,5 +125,49 @@ test('no message, however odd, makes a pattern that is long, broken or full of d
       assert.ok(found.length <= 160 && found.isWellFormed());
       assert.ok(!/[0-9]/.test(found));
     }),
+  );
+});
+
+test('a failure goes into its own group while there is room for one, or once there is one', () => {
+  const late = failure('timeout', 'parcel 7 is late');
+  const key = groupKey(groupOf(late));
+  const choose = (known: boolean, groups: number) => chooseGroup(late, (one) => known && one === key, groups);
+  assert.deepEqual(choose(false, MAX_GROUPS - 1), { kind: groupOf(late), isOther: false });
+  assert.deepEqual(choose(true, MAX_GROUPS), { kind: groupOf(late), isOther: false });
+  assert.deepEqual(choose(false, MAX_GROUPS), { kind: otherGroup('timeout'), isOther: true });
+  assert.deepEqual([countedIn(late, false), countedIn(late, true)], [groupOf(late), otherGroup('timeout')]);
+});
+
+test('a group takes its first examples, and no more than there is room for', () => {
+  const examples = ['a', 'b', 'c', 'd'].map((itemId) => ({ itemId, message: '' }));
+  assert.deepEqual(
+    [0, 2, 3, 9].map((present) => newExamples(present, examples).length),
+    [3, 1, 0, 0],
+  );
+});
+
+test('what has failed no more leaves its group, example and all, and the last one ends it', () => {
+  const examples = ['a', 'b'].map((itemId) => ({ itemId, message: '' }));
+  assert.deepEqual(removeFromGroup({ count: 4, examples }, ['a', 'z']), { count: 2, examples: examples.slice(1) });
+  assert.equal(removeFromGroup({ count: 2, examples }, ['a', 'b']), null);
+});
+
+test('failures that come and go leave the groups as if they had never been', () => {
+  const message = fc.constantFrom('a is late', 'b is late', 'c is late');
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
+      let group: FailureGroup | null = { type: 'timeout', pattern: 'p', page: null, count: 1, examples: [] };
+      for (const [index, text] of messages.entries()) group = addToGroup(group, { itemId: `${index}`, message: text });
+      const left: FailureGroup | null = removeFromGroup(group, [...messages.keys()].map(String));
+      assert.deepEqual(left, { type: 'timeout', pattern: 'p', page: null, count: 1, examples: [] });
+    }),
+  );
+});
+
+test('the commonest groups come first', () => {
+  const groups = [1, 5, 3].map((count) => ({ ...groupOf(failure('timeout', 'x')), count, examples: [] }));
+  assert.deepEqual(
+    commonestGroups(groups, 2).map(({ count }) => count),
+    [5, 3],
   );
 });

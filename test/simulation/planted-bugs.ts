@@ -1,7 +1,7 @@
-import type { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryLedger, type MemoryParts } from '../support/memory/ledger.ts';
 import type { Plant } from './plant.ts';
 import * as clocks from './planted-clock-bugs.ts';
-import { HalfDraftLedger } from './planted-draft-bugs.ts';
+import { HalfDraftJobs } from './planted-draft-bugs.ts';
 import * as errors from './planted-error-bugs.ts';
 import * as ledgers from './planted-ledger-bugs.ts';
 import * as ports from './planted-port-bugs.ts';
@@ -10,68 +10,77 @@ import * as removals from './planted-removal-bugs.ts';
 
 /** Every bug that the simulation must find within a thousand seeds. */
 export const PLANTED_BUGS: readonly Plant[] = [
-  ledger('no fence on settle', ledgers.UnfencedLedger),
-  ledger('a late write replaces what was recorded', ledgers.OverwritingLedger),
-  ledger('fence tokens are used again', ledgers.SameTokenLedger),
+  ledger('no fence on settle', { returns: ledgers.UnfencedReturns }),
+  ledger('a late write replaces what was recorded', { returns: ledgers.OverwritingReturns }),
+  ledger('fence tokens are used again', { leases: ledgers.SameTokenLeases }),
   { name: 'the message is acknowledged before the batch is settled', worker: ports.acksWhenItClaims },
-  ledger('counters outside the transaction', ledgers.CountersApartLedger),
+  ledger('counters outside the transaction', { returns: ledgers.CountersApartReturns }),
   { name: 'a partial failure of send is ignored', controller: ports.ignoresRefusedMessages },
-  ledger('the reaper serves one job only', ledgers.OneJobReaperLedger),
-  ledger('the reaper takes leases that are in force', ledgers.EagerReaperLedger),
-  ledger('lost messages are never found', ledgers.NeverLostLedger),
-  { ...ledger('a job is completed twice', ledgers.UnguardedCompletionLedger), controller: ports.completesTwice },
-  ledger('a job is completed without a look at its items', ledgers.UnguardedCompletionLedger),
-  ledger('a job is completed while a batch is in flight', ledgers.HastyCompletionLedger),
-  ledger('a job is completed before its manifest is written', ledgers.CompletedFirstLedger),
+  ledger('the reaper serves one job only', { returns: ledgers.OneJobReaperReturns }),
+  ledger('the reaper takes leases that are in force', { returns: ledgers.EagerReaperReturns }),
+  ledger('lost messages are never found', { returns: ledgers.NeverLostReturns }),
+  {
+    ...ledger('a job is completed twice', { jobs: ledgers.UnguardedCompletionJobs }),
+    controller: ports.completesTwice,
+  },
+  ledger('a job is completed without a look at its items', { jobs: ledgers.UnguardedCompletionJobs }),
+  ledger('a job is completed while a batch is in flight', {
+    jobs: ledgers.UnguardedCompletionJobs,
+    leases: ledgers.HastyLeases,
+  }),
+  ledger('a job is completed before its manifest is written', { jobs: ledgers.CompletedFirstJobs }),
   { name: 'bytes are written after the record', worker: ports.writesBytesLate },
   { name: 'artifact keys without the attempt', worker: ports.forgetsTheAttemptInKeys },
-  ledger('a lost lease gives no strike', ledgers.NoStrikeLedger),
-  ledger('a suspect batch is blamed as a whole', ledgers.BlameAllLedger),
+  ledger('a lost lease gives no strike', { returns: ledgers.NoStrikeReturns }),
+  ledger('a suspect batch is blamed as a whole', { returns: ledgers.BlameAllReturns }),
   { name: 'suspects run without a mark', worker: ports.trustsSuspects },
-  ledger('a release gives a strike', ledgers.ChargedReleaseLedger),
-  ledger('items that came back are forgotten', ledgers.ForgetfulLedger),
-  ledger('a batch is granted to two workers', ledgers.GenerousClaimLedger),
-  ledger('deliveries are counted after the work', ledgers.UncountedDeliveryLedger),
-  ledger('one batch more than the ceiling', ledgers.NoCeilingLedger),
-  ledger('the breaker does not wait to learn', ledgers.ImpatientLedger),
+  ledger('a release gives a strike', { returns: ledgers.ChargedReleaseReturns }),
+  ledger('items that came back are forgotten', { returns: ledgers.ForgetfulReturns }),
+  ledger('a batch is granted to two workers', { leases: ledgers.GenerousClaimLeases }),
+  ledger('deliveries are counted after the work', {
+    leases: ledgers.UncountedLeases,
+    returns: ledgers.LateCountReturns,
+  }),
+  ledger('one batch more than the ceiling', { leases: ledgers.NoCeilingLeases }),
+  ledger('the breaker does not wait to learn', { leases: ledgers.ImpatientLeases }),
   breakerInMemory(),
   { name: 'the breaker never trips', controller: ports.tripsAndForgets },
-  ledger('a paused job is dispatched', ledgers.DeafToPauseLedger),
+  ledger('a paused job is dispatched', { leases: ledgers.DeafToPauseLeases }),
   { name: 'the manifest is recorded before it is written', controller: ports.writesBytesLate },
   { name: 'the manifest tells of old items', controller: ports.indexesOldItems },
-  ledger('a retry stays in the round that was over', ledgers.SameRoundLedger),
-  ledger('a reopened item keeps its old end', ledgers.HalfReopenedLedger),
-  ledger('queued batches outlive the cancel', ledgers.QueuedOutliveCancelLedger),
+  ledger('a retry stays in the round that was over', { items: ledgers.SameRoundItems }),
+  ledger('a reopened item keeps its old end', { items: ledgers.HalfReopenedItems }),
+  ledger('queued batches outlive the cancel', { jobs: ledgers.QueuedOutliveCancelJobs }),
   { name: 'the heartbeat never renews', worker: ports.neverRenews },
   { name: 'a renewal that hangs stops the heartbeat', worker: errors.waitsForEveryRenewal },
   { name: 'an error of our own lets the lease run out', worker: errors.letsLeasesRunOut },
   { name: 'a drained worker drops what it has', worker: ports.dropsWhatItHas },
-  ledger('a settle that is repeated is counted twice', ledgers.CountsRepetitionLedger),
+  ledger('a settle that is repeated is counted twice', { returns: ledgers.CountsRepetitionReturns }),
   { name: 'first come, first served: one job may take every slot', worker: ports.takesWhateverComes },
   { name: 'a controller works without the lead', controller: ports.alwaysLeads },
   { name: 'the reaper trusts the wall clock', controller: clocks.reapsByTheWallClock },
-  ledger('a lease from before the clock was set back is believed', clocks.BelievingLedger),
-  ledger('a removal deletes the next job of that id', removals.AnyIncarnationLedger),
+  ledger('a lease from before the clock was set back is believed', { leases: clocks.BelievingLeases }),
+  ledger('a removal deletes the next job of that id', { jobs: removals.AnyIncarnationJobs }),
   { name: 'the id is free before the keys are gone', controller: removals.freesTheIdEarly },
   ...RECOVERY_BUGS,
-  ledger('a drafted job is made before its last items', HalfDraftLedger),
+  ledger('a drafted job is made before its last items', { jobs: HalfDraftJobs }),
 ];
 
-function ledger(name: string, Ledger: new () => MemoryLedger): Plant {
-  return { name, ledger: () => new Ledger() };
+function ledger(name: string, parts: Partial<MemoryParts>): Plant {
+  return { name, ledger: () => new MemoryLedger(parts) };
 }
 
 /** The ledger of the run that is under way, which a new controller makes forget. */
 function breakerInMemory(): Plant {
-  let current: ledgers.BlindBreakerLedger | null = null;
+  let current: MemoryLedger | null = null;
   return {
     name: "the breaker's state is lost at a restart",
     ledger: () => {
-      current = new ledgers.BlindBreakerLedger();
+      current = new MemoryLedger();
       return current;
     },
     controller: () => {
-      current?.forgetTallies();
+      if (current !== null) ledgers.forgetTallies(current);
       return {};
     },
   };

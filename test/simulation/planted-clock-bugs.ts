@@ -1,5 +1,5 @@
 import { dueBy } from '../support/due-by.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryLeaseBook } from '../support/memory/lease-book.ts';
 import type { ControllerPorts } from './plant.ts';
 
 /** Mistakes that show when the wall clock is set. */
@@ -26,7 +26,7 @@ export function reapsByTheWallClock({ ledger, leadership, clock }: ControllerPor
 }
 
 /** A lease is believed to last for as long as it says, though the clock that said so has been set back. */
-export class BelievingLedger extends MemoryLedger {
+export class BelievingLeases extends MemoryLeaseBook {
   override clampTimes(): Promise<number> {
     return Promise.resolve(0);
   }

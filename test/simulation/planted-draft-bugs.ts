@@ -1,8 +1,8 @@
 import type { DraftShelf } from '../support/memory/draft.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryJobBook } from '../support/memory/job-book.ts';
 
 /** The commit is in force when only half of the items are. */
-export class HalfDraftLedger extends MemoryLedger {
+export class HalfDraftJobs extends MemoryJobBook {
   protected override draftShelf(): DraftShelf {
     const shelf = super.draftShelf();
     return {
@@ -10,7 +10,7 @@ export class HalfDraftLedger extends MemoryLedger {
       place: (entry) => {
         const { record, items } = entry;
         items.splice(Math.ceil(items.length / 2));
-        this.write(entry, { ...record, counts: { ...record.counts, total: items.length } });
+        this.core.write(entry, { ...record, counts: { ...record.counts, total: items.length } });
         shelf.place(entry);
       },
     };

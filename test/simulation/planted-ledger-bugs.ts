@@ -17,13 +17,17 @@ import type {
 } from '../../src/ports/ledger.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
 import type { Batch, Hold, ItemEntry, JobEntry } from '../support/memory/entries.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryItemBook } from '../support/memory/item-book.ts';
+import { MemoryJobBook } from '../support/memory/job-book.ts';
+import { MemoryLeaseBook } from '../support/memory/lease-book.ts';
+import type { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryReturns } from '../support/memory/returns.ts';
 
-/** Ledgers with one mistake each. */
+/** Parts of a ledger with one mistake each. */
 
-export class UnfencedLedger extends MemoryLedger {
+export class UnfencedReturns extends MemoryReturns {
   protected override settleWithoutLease(part: SettlePart): SettleAnswer {
-    const entry = this.entries.get(part.jobId);
+    const entry = this.core.entries.get(part.jobId);
     for (const settlement of part.items) {
       const item = entry?.items[settlement.seq];
       if (item?.batch) this.settleItem(item.batch, item, settlement);
@@ -32,7 +36,7 @@ export class UnfencedLedger extends MemoryLedger {
   }
 }
 
-export class SameTokenLedger extends MemoryLedger {
+export class SameTokenLeases extends MemoryLeaseBook {
   #given = 0;
 
   protected override nextToken(): string {
@@ -42,39 +46,39 @@ export class SameTokenLedger extends MemoryLedger {
 }
 
 /** The counters are written a moment after the items: one process in twenty dies in between. */
-export class CountersApartLedger extends MemoryLedger {
+export class CountersApartReturns extends MemoryReturns {
   #settled = 0;
 
   protected override settleItem(batch: Batch, item: ItemEntry, settlement: Settlement): SettledItem {
     const before = batch.job.record;
     const settled = super.settleItem(batch, item, settlement);
     this.#settled += 1;
-    if (this.#settled % 20 === 0) this.write(batch.job, before);
+    if (this.#settled % 20 === 0) this.core.write(batch.job, before);
     return settled;
   }
 }
 
-export class OneJobReaperLedger extends MemoryLedger {
+export class OneJobReaperReturns extends MemoryReturns {
   protected override overdue(times: DueTimes): Batch[] {
-    const [first] = this.entries.values();
+    const [first] = this.core.entries.values();
     return super.overdue(times).filter((batch) => batch.job === first);
   }
 }
 
-export class NeverLostLedger extends MemoryLedger {
+export class NeverLostReturns extends MemoryReturns {
   protected override overdue({ now }: DueTimes): Batch[] {
     return super.overdue({ now, queuedBefore: Number.NEGATIVE_INFINITY });
   }
 }
 
-export class EagerReaperLedger extends MemoryLedger {
+export class EagerReaperReturns extends MemoryReturns {
   protected override overdue({ now, queuedBefore }: DueTimes): Batch[] {
     return super.overdue({ now: now + 1500, queuedBefore });
   }
 }
 
 /** Nobody looks whether the job may be completed at this moment. */
-export class UnguardedCompletionLedger extends MemoryLedger {
+export class UnguardedCompletionJobs extends MemoryJobBook {
   protected override decide(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
     if (event.kind === 'finish') return { ...job, finishedAt: now };
     if (event.kind === 'complete') return { ...job, status: 'completed', manifest: event.manifest };
@@ -83,7 +87,7 @@ export class UnguardedCompletionLedger extends MemoryLedger {
 }
 
 /** As it was once: a job is over with its last item, and its manifest comes when it comes. */
-export class CompletedFirstLedger extends MemoryLedger {
+export class CompletedFirstJobs extends MemoryJobBook {
   protected override decide(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
     const next = super.decide(job, event, now);
     return event.kind === 'finish' && !isRefusal(next) ? { ...next, status: 'completed', reason: null } : next;
@@ -91,63 +95,65 @@ export class CompletedFirstLedger extends MemoryLedger {
 }
 
 /** What nobody waits for any more is taken for done, though workers are still at it. */
-export class HastyCompletionLedger extends UnguardedCompletionLedger {
+export class HastyLeases extends MemoryLeaseBook {
   override async dispatch(jobId: string, itemsPerBatch: number, now: number): Promise<Dispatched | null> {
     const answer = await super.dispatch(jobId, itemsPerBatch, now);
-    const job = this.entries.get(jobId)?.record;
+    const job = this.core.entries.get(jobId)?.record;
     if (job?.status !== 'in_progress' || answer?.plan.kind !== 'wait') return answer;
     const isNearlyOver = finishedOf(job.counts) + inFlightOf(job.counts) === job.counts.total;
     return isNearlyOver ? { refs: [], plan: { kind: 'finish' } } : answer;
   }
 }
 
-export class NoStrikeLedger extends MemoryLedger {
+export class NoStrikeReturns extends MemoryReturns {
   protected override strike(): void {}
 }
 
 /** Every item of a suspect batch is blamed, and not only the one that was begun. */
-export class BlameAllLedger extends MemoryLedger {
+export class BlameAllReturns extends MemoryReturns {
   protected override strike(batch: Batch, hold: Hold, now: number): void {
     super.strike({ ...batch, suspect: false }, hold, now);
   }
 }
 
-export class ChargedReleaseLedger extends MemoryLedger {
+export class ChargedReleaseReturns extends MemoryReturns {
   protected override takeBack(batch: Batch, because: ReturnCause): void {
     if (because === 'drained') for (const item of batch.unsettled) item.strikes += 1;
     super.takeBack(batch, because);
   }
 }
 
-export class ForgetfulLedger extends MemoryLedger {
+export class ForgetfulReturns extends MemoryReturns {
   protected override takeBack(batch: Batch, because: ReturnCause): void {
     super.takeBack(batch, because);
     for (const item of batch.unsettled) batch.job.returned.delete(item);
   }
 }
 
-export class GenerousClaimLedger extends MemoryLedger {
+export class GenerousClaimLeases extends MemoryLeaseBook {
   protected override claimOne(ref: BatchRef, worker: string, until: number, now: number): ClaimAnswer {
-    const batch = this.batches.get(ref.batchId);
+    const batch = this.core.batches.get(ref.batchId);
     if (batch?.hold && batch.hold.worker !== worker) {
-      this.leases.delete(batch.hold.token);
+      this.core.leases.delete(batch.hold.token);
       batch.hold = { ...batch.hold, worker, token: this.nextToken(ref) };
-      this.leases.set(batch.hold.token, batch);
+      this.core.leases.set(batch.hold.token, batch);
     }
     return super.claimOne(ref, worker, until, now);
   }
 }
 
-export class UncountedDeliveryLedger extends MemoryLedger {
+export class UncountedLeases extends MemoryLeaseBook {
   protected override countDelivery(): void {}
+}
 
+export class LateCountReturns extends MemoryReturns {
   protected override settleItem(batch: Batch, item: ItemEntry, settlement: Settlement): SettledItem {
     item.deliveries += 1;
     return super.settleItem(batch, item, settlement);
   }
 }
 
-export class NoCeilingLedger extends MemoryLedger {
+export class NoCeilingLeases extends MemoryLeaseBook {
   protected override makeBatches(entry: JobEntry, allowance: Allowance, now: number): Batch[] {
     const { tally, policy } = entry.record;
     const extra = tally.finished >= policy.circuit_breaker.min_requests ? 1 : 0;
@@ -156,30 +162,28 @@ export class NoCeilingLedger extends MemoryLedger {
 }
 
 /** Batches are filled up, whatever the breaker has still to learn. */
-export class ImpatientLedger extends MemoryLedger {
+export class ImpatientLeases extends MemoryLeaseBook {
   protected override makeBatches(entry: JobEntry, allowance: Allowance, now: number): Batch[] {
     return super.makeBatches(entry, { ...allowance, itemsPerBatch: 5 }, now);
   }
 }
 
-export class BlindBreakerLedger extends MemoryLedger {
-  /** Called when a controller starts: it has kept the tally in its own memory. */
-  forgetTallies(): void {
-    for (const entry of this.entries.values()) {
-      this.write(entry, { ...entry.record, tally: { finished: 0, failed: 0, streak: 0, stopper: null } });
-    }
+/** Called when a controller starts: it has kept the tally in its own memory. */
+export function forgetTallies({ core }: MemoryLedger): void {
+  for (const entry of core.entries.values()) {
+    core.write(entry, { ...entry.record, tally: { finished: 0, failed: 0, streak: 0, stopper: null } });
   }
 }
 
-export class DeafToPauseLedger extends MemoryLedger {
+export class DeafToPauseLeases extends MemoryLeaseBook {
   override async dispatch(jobId: string, itemsPerBatch: number, now: number): Promise<Dispatched | null> {
-    const entry = this.entries.get(jobId);
-    if (entry?.record.status === 'paused') this.write(entry, { ...entry.record, status: 'in_progress' });
+    const entry = this.core.entries.get(jobId);
+    if (entry?.record.status === 'paused') this.core.write(entry, { ...entry.record, status: 'in_progress' });
     return super.dispatch(jobId, itemsPerBatch, now);
   }
 }
 
-export class SameRoundLedger extends MemoryLedger {
+export class SameRoundItems extends MemoryItemBook {
   override async reopen(
     jobId: string,
     filter: RetryFilter,
@@ -187,22 +191,22 @@ export class SameRoundLedger extends MemoryLedger {
     openUntil: number,
     now: number,
   ): Promise<ReopenAnswer> {
-    const round = this.entries.get(jobId)?.record.round ?? 1;
+    const round = this.core.entries.get(jobId)?.record.round ?? 1;
     const answer = await super.reopen(jobId, filter, page, openUntil, now);
-    const entry = this.entries.get(jobId);
-    if (entry) this.write(entry, { ...entry.record, round });
+    const entry = this.core.entries.get(jobId);
+    if (entry) this.core.write(entry, { ...entry.record, round });
     return answer;
   }
 }
 
-export class HalfReopenedLedger extends MemoryLedger {
+export class HalfReopenedItems extends MemoryItemBook {
   protected override reopenItem(entry: JobEntry, item: ItemEntry): void {
     entry.groups.remove(item.itemId);
     item.strikes = 0;
   }
 }
 
-export class QueuedOutliveCancelLedger extends MemoryLedger {
+export class QueuedOutliveCancelJobs extends MemoryJobBook {
   protected override cancelItems(entry: JobEntry): void {
     const queued = [...entry.batches].filter((batch) => batch.hold === null);
     for (const batch of queued) entry.batches.delete(batch);
@@ -211,24 +215,24 @@ export class QueuedOutliveCancelLedger extends MemoryLedger {
   }
 }
 
-export class CountsRepetitionLedger extends MemoryLedger {
+export class CountsRepetitionReturns extends MemoryReturns {
   protected override settleWithoutLease(part: SettlePart): SettleAnswer {
     const answer = super.settleWithoutLease(part);
-    const entry = this.entries.get(part.jobId);
+    const entry = this.core.entries.get(part.jobId);
     if (answer === 'fenced' || entry === undefined) return answer;
     for (const { outcome } of part.items) {
       const counted = whenSettled(entry.record, outcome, false);
-      this.write(entry, { ...counted, itemsInFlight: entry.record.itemsInFlight });
+      this.core.write(entry, { ...counted, itemsInFlight: entry.record.itemsInFlight });
     }
     return answer;
   }
 }
 
 /** Records an item's end before it is known that the lease is lost in the middle of the part. */
-export class OverwritingLedger extends MemoryLedger {
+export class OverwritingReturns extends MemoryReturns {
   protected override settleWithoutLease(part: SettlePart): SettleAnswer {
     const answer = super.settleWithoutLease(part);
-    const entry = this.entries.get(part.jobId);
+    const entry = this.core.entries.get(part.jobId);
     for (const { seq, outcome } of answer === 'fenced' ? part.items : []) {
       const item = entry?.items[seq];
       if (item?.final === 'success' && outcome.kind === 'scraped') item.artifacts = outcome.artifacts;

@@ -1,16 +1,20 @@
 import type { RecoveredItem } from '../../src/domain/item.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import type { ItemEntry, JobEntry } from '../support/memory/entries.ts';
+import { MemoryItemBook } from '../support/memory/item-book.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import type { ControllerPorts, Plant } from './plant.ts';
 
 /** Mistakes in how failed items become successes. */
 export const RECOVERY_BUGS: readonly Plant[] = [
-  { name: 'a recovered item is still counted among the failures', ledger: () => new StillGroupedLedger() },
+  {
+    name: 'a recovered item is still counted among the failures',
+    ledger: () => new MemoryLedger({ items: StillGroupedItems }),
+  },
   { name: 'a recovery is over before its items are recovered', controller: recoversNothing },
 ];
 
-class StillGroupedLedger extends MemoryLedger {
+class StillGroupedItems extends MemoryItemBook {
   protected override recoverItem(entry: JobEntry, item: ItemEntry, recovered: RecoveredItem): void {
     const failure = item.attempts.at(-1)?.failure;
     super.recoverItem(entry, item, recovered);

@@ -1,11 +1,11 @@
 import type { JobEvent, JobRecord, Refusal } from '../../src/domain/job.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryJobBook } from '../support/memory/job-book.ts';
 import type { ControllerPorts } from './plant.ts';
 
 /** Mistakes in how jobs are deleted. */
 
 /** Deletes whatever job has the id by now. */
-export class AnyIncarnationLedger extends MemoryLedger {
+export class AnyIncarnationJobs extends MemoryJobBook {
   protected override decide(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
     const isRemoval = event.kind === 'remove' || event.kind === 'remove-for-good';
     return super.decide(job, isRemoval ? { ...event, incarnation: job.incarnation } : event, now);

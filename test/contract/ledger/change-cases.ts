@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MAX_STRIKES } from '../../../src/domain/item.ts';
+import { MAX_STRIKES } from '../../../src/domain/strikes.ts';
 import type { LedgerChange } from '../../../src/ports/ledger.ts';
 import { failedWith, NOW, newItems, partOf, SCRAPED, SKIPPED, settlement } from '../../support/builders.ts';
 import { deleteJob } from '../../support/delete-job.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MAX_STRIKES } from '../../../src/domain/item.ts';
+import { MAX_STRIKES } from '../../../src/domain/strikes.ts';
 import { NOW, partOf, SCRAPED } from '../../support/builders.ts';
 import { dueBy } from '../../support/due-by.ts';
 import type { AddCase } from '../suite.ts';

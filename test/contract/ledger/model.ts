@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { CLOSED, EMPTY_TALLY, judge, type Tally, tallyOutcome } from '../../../src/domain/breaker.ts';
 import type { FailureType } from '../../../src/domain/failure.ts';
-import { MAX_HISTORY, MAX_STRIKES } from '../../../src/domain/item.ts';
+import { MAX_HISTORY } from '../../../src/domain/item.ts';
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
+import { MAX_STRIKES } from '../../../src/domain/strikes.ts';
 import type { Lease, LeasedItem, SettleAnswer } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import { failedWith, NOW } from '../../support/builders.ts';

@@ -1,5 +1,5 @@
-import { MAX_STRIKES, mustRunAlone } from '../../../src/domain/item.ts';
 import { finalStatusOf } from '../../../src/domain/job-progress.ts';
+import { MAX_STRIKES, mustRunAlone } from '../../../src/domain/strikes.ts';
 import type { ClaimAnswer, Lease, Settlement, SettlePart } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { SimProcess } from '../sim-process.ts';

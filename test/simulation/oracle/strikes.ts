@@ -1,4 +1,4 @@
-import { MAX_STRIKES } from '../../../src/domain/item.ts';
+import { MAX_STRIKES } from '../../../src/domain/strikes.ts';
 import type { SimProcess } from '../sim-process.ts';
 import type { ModelItem, ModelLease, StrikeCause } from './model.ts';
 

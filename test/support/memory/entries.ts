@@ -9,6 +9,8 @@ import type {
   SourcePage,
 } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
+import { openStatus, placeInBatch } from '../../../src/domain/open-status.ts';
+import { kindWhenBack } from '../../../src/domain/pending-order.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import { FailureGroups } from './failure-groups.ts';
 
@@ -98,7 +100,7 @@ export function appendItem(job: JobEntry, { itemId, input, source }: NewItem): v
 export function makePending(job: JobEntry, item: ItemEntry): void {
   item.batch = null;
   item.final = null;
-  (item.strikes > 0 ? job.suspects : job.returned).add(item);
+  (kindWhenBack(item.strikes) === 'suspect' ? job.suspects : job.returned).add(item);
 }
 
 export function makeCancelled(item: ItemEntry): void {
@@ -112,8 +114,9 @@ export function firstOf<T>(set: ReadonlySet<T>): T | undefined {
 
 export function statusOf(item: ItemEntry): ItemStatus {
   if (item.final !== null) return item.final;
-  if (item.batch === null || firstOf(item.batch.unsettled) !== item) return 'pending';
-  return item.batch.hold === null ? 'queued' : 'in_progress';
+  const { batch } = item;
+  if (batch === null) return openStatus('waiting', false);
+  return openStatus(placeInBatch(firstOf(batch.unsettled) === item, batch.hold !== null), false);
 }
 
 export function itemRecord(jobId: string, item: ItemEntry): ItemRecord {

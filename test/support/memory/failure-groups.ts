@@ -1,21 +1,22 @@
 import type { Failure } from '../../../src/domain/failure.ts';
 import {
   addToGroup,
+  chooseGroup,
+  commonestGroups,
   type FailureGroup,
   groupKey,
-  groupOf,
-  MAX_GROUPS,
-  otherGroup,
+  removeFromGroup,
 } from '../../../src/domain/failure-group.ts';
 
-/** The failures of one job, grouped. Knows which group an item went into, because it must find out of it again. */
+/** The failures of one job, grouped. Knows which group an item is counted in, so that it can be taken out again. */
 export class FailureGroups {
   readonly #groups = new Map<string, FailureGroup>();
   readonly #groupOf = new Map<string, string>();
 
   add(itemId: string, failure: Failure): void {
-    const group = this.#groupFor(failure);
-    const key = groupKey(group);
+    const { kind } = chooseGroup(failure, (key) => this.#groups.has(key), this.#groups.size);
+    const key = groupKey(kind);
+    const group = this.#groups.get(key) ?? { ...kind, count: 0, examples: [] };
     this.#groups.set(key, addToGroup(group, { itemId, message: failure.message }));
     this.#groupOf.set(itemId, key);
   }
@@ -25,23 +26,12 @@ export class FailureGroups {
     const group = key === undefined ? undefined : this.#groups.get(key);
     if (key === undefined || group === undefined) return;
     this.#groupOf.delete(itemId);
-    if (group.count === 1) {
-      this.#groups.delete(key);
-      return;
-    }
-    const examples = group.examples.filter((example) => example.itemId !== itemId);
-    this.#groups.set(key, { ...group, count: group.count - 1, examples });
+    const left = removeFromGroup(group, [itemId]);
+    if (left === null) this.#groups.delete(key);
+    else this.#groups.set(key, left);
   }
 
   commonest(max: number): readonly FailureGroup[] {
-    return [...this.#groups.values()].sort((a, b) => b.count - a.count).slice(0, max);
-  }
-
-  #groupFor(failure: Failure): FailureGroup {
-    const own = groupOf(failure);
-    const known = this.#groups.get(groupKey(own));
-    if (known !== undefined) return known;
-    const kind = this.#groups.size < MAX_GROUPS ? own : otherGroup(failure.type);
-    return this.#groups.get(groupKey(kind)) ?? { ...kind, count: 0, examples: [] };
+    return commonestGroups([...this.#groups.values()], max);
   }
 }

@@ -1,8 +1,9 @@
+import { earlierAttempts, isRecoverable, isReopenable } from '../../../src/domain/attempts.ts';
 import type { FailureGroup } from '../../../src/domain/failure-group.ts';
 import {
   type ItemRecord,
   isSameInput,
-  MAX_HISTORY,
+  NEXT_ITEM_STATUS,
   type NewItem,
   type RecoveredItem,
   recoveryOf,
@@ -19,14 +20,20 @@ import type {
   ReopenAnswer,
   RetryFilter,
 } from '../../../src/ports/ledger.ts';
-import { pageOf } from './books.ts';
+import { type MemoryCore, pageOf } from './core.ts';
 import { appendItem, type ItemEntry, itemRecord, type JobEntry, makePending, statusOf } from './entries.ts';
-import { MemoryJobBook } from './job-book.ts';
 
-export abstract class MemoryItemBook extends MemoryJobBook implements ItemBook {
+/** Items: added, listed, reopened and recovered. */
+export class MemoryItemBook implements ItemBook {
+  protected readonly core: MemoryCore;
+
+  constructor(core: MemoryCore) {
+    this.core = core;
+  }
+
   addItems(jobId: string, items: readonly NewItem[], openUntil: number, _now: number): Promise<AddAnswer> {
-    return this.step<AddAnswer>(() => {
-      const entry = this.entries.get(jobId);
+    return this.core.step<AddAnswer>(() => {
+      const entry = this.core.entries.get(jobId);
       if (entry === undefined) return { kind: 'missing' };
       const job = entry.record;
       if (!acceptsItems(job)) return { kind: 'closed', status: job.status };
@@ -45,31 +52,31 @@ export abstract class MemoryItemBook extends MemoryJobBook implements ItemBook {
       const added = items.length - duplicates.length;
       const next = whenItemsAdded(job, added, openUntil);
       if (next !== job) {
-        this.write(entry, next);
-        this.tell({ kind: 'job', job: next, because: 'items' });
+        this.core.write(entry, next);
+        this.core.tell({ kind: 'job', job: next, because: 'items' });
       }
       return { kind: 'added', added, duplicates, differing };
     });
   }
 
   item(jobId: string, itemId: string): Promise<ItemRecord | null> {
-    return this.step(() => {
-      const item = this.entries.get(jobId)?.byId.get(itemId);
+    return this.core.step(() => {
+      const item = this.core.entries.get(jobId)?.byId.get(itemId);
       return item === undefined ? null : itemRecord(jobId, item);
     });
   }
 
   items(jobId: string, filter: ItemFilter, page: PageRequest): Promise<Page<ItemRecord>> {
-    return this.step(() => {
-      const items = this.entries.get(jobId)?.items ?? [];
+    return this.core.step(() => {
+      const items = this.core.entries.get(jobId)?.items ?? [];
       return pageOf(items, page, (item) => (matches(item, filter) ? itemRecord(jobId, item) : null));
     });
   }
 
   itemsAt(jobId: string, first: number, limit: number): Promise<readonly ItemRecord[]> {
-    return this.step(() => {
+    return this.core.step(() => {
       const from = Math.max(0, first);
-      const items = this.entries.get(jobId)?.items.slice(from, from + limit) ?? [];
+      const items = this.core.entries.get(jobId)?.items.slice(from, from + limit) ?? [];
       return items.map((item) => itemRecord(jobId, item));
     });
   }
@@ -81,49 +88,52 @@ export abstract class MemoryItemBook extends MemoryJobBook implements ItemBook {
     openUntil: number,
     _now: number,
   ): Promise<ReopenAnswer> {
-    return this.step<ReopenAnswer>(() => {
-      const entry = this.entries.get(jobId);
+    return this.core.step<ReopenAnswer>(() => {
+      const entry = this.core.entries.get(jobId);
       if (entry === undefined) return { kind: 'missing' };
       const named = filter.itemIds?.map((itemId) => entry.byId.get(itemId)) ?? entry.items;
-      const failed: ItemFilter = { status: 'failed', errorType: filter.errorType };
-      const found = pageOf(named, page, (item) => (item !== undefined && matches(item, failed) ? item : null));
-      // Somebody may have named an item twice.
+      const wanted: ItemFilter = { status: null, errorType: filter.errorType };
+      const found = pageOf(named, page, (item) => {
+        return item !== undefined && isReopenable(statusOf(item)) && matches(item, wanted) ? item : null;
+      });
+      // An item may be named twice.
       const reopened = new Set(found.entries);
 
       const next = whenReopened(entry.record, reopened.size);
       if (isRefusal(next)) return next;
       if (!filter.preview) {
         for (const item of reopened) this.reopenItem(entry, item);
-        this.write(entry, { ...(reopened.size > 0 ? next : entry.record), openUntil });
-        this.tell({ kind: 'job', job: entry.record, because: 'retry' });
+        this.core.write(entry, { ...(reopened.size > 0 ? next : entry.record), openUntil });
+        this.core.tell({ kind: 'job', job: entry.record, because: 'retry' });
       }
       return { kind: 'reopened', items: reopened.size, next: found.next };
     });
   }
 
   recover(jobId: string, by: string, items: readonly RecoveredItem[], _now: number): Promise<RecoverAnswer> {
-    return this.step<RecoverAnswer>(() => {
-      const entry = this.entries.get(jobId);
+    return this.core.step<RecoverAnswer>(() => {
+      const entry = this.core.entries.get(jobId);
       if (entry === undefined) return { kind: 'missing' };
       const found = new Map<ItemEntry, RecoveredItem>();
       for (const recovered of items) {
         const item = entry.items[recovered.seq];
-        const hasFailed = item?.final === 'failed' && item.attempts.at(-1)?.attempt === recovered.attempt;
-        if (hasFailed) found.set(item, recovered);
+        if (item === undefined) continue;
+        const known = { status: statusOf(item), lastAttempt: item.attempts.at(-1)?.attempt };
+        if (isRecoverable(known, recovered)) found.set(item, recovered);
       }
       const next = whenRecovered(entry.record, by, found.size);
       if (isRefusal(next)) return next;
       if (found.size > 0) {
         for (const [item, recovered] of found) this.recoverItem(entry, item, recovered);
-        this.write(entry, next);
-        this.tell({ kind: 'job', job: next, because: 'recover' });
+        this.core.write(entry, next);
+        this.core.tell({ kind: 'job', job: next, because: 'recover' });
       }
       return { kind: 'recovered', taken: items.length, items: found.size };
     });
   }
 
   failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
-    return this.step(() => this.entries.get(jobId)?.groups.commonest(max) ?? []);
+    return this.core.step(() => this.core.entries.get(jobId)?.groups.commonest(max) ?? []);
   }
 
   protected reopenItem(entry: JobEntry, item: ItemEntry): void {
@@ -136,9 +146,9 @@ export abstract class MemoryItemBook extends MemoryJobBook implements ItemBook {
   protected recoverItem(entry: JobEntry, item: ItemEntry, recovered: RecoveredItem): void {
     const reading = recoveryOf(recovered);
     entry.groups.remove(item.itemId);
-    item.final = 'success';
+    item.final = NEXT_ITEM_STATUS.failed.recover;
     item.deliveries = reading.attempt;
-    item.attempts = [...item.attempts, reading].slice(-MAX_HISTORY);
+    item.attempts = [...earlierAttempts(item.attempts), reading];
     item.artifacts = recovered.artifacts;
   }
 }

@@ -1,148 +1,177 @@
-import { MAX_HISTORY, MAX_STRIKES, otherVersion } from '../../../src/domain/item.ts';
-import { finalStatusOf, whenReturned, whenSettled } from '../../../src/domain/job-progress.ts';
-import { keptOf } from '../../../src/domain/outcome.ts';
-import { poisonEnd } from '../../../src/domain/poison.ts';
+import type { FailureGroup } from '../../../src/domain/failure-group.ts';
+import type { ItemRecord, NewItem, RecoveredItem } from '../../../src/domain/item.ts';
+import type { JobEvent, JobRecord, NewJob, Refusal } from '../../../src/domain/job.ts';
+import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import type {
+  AddAnswer,
+  ClaimAnswer,
+  CreateAnswer,
+  Dispatched,
   DueTimes,
+  ItemFilter,
+  JobDraft,
+  LatestTimes,
   Ledger,
+  LedgerChange,
+  Page,
+  PageRequest,
+  RecoverAnswer,
   ReleaseCause,
-  ReturnCause,
+  ReopenAnswer,
+  RetryFilter,
   SettleAnswer,
-  SettledItem,
-  Settlement,
   SettlePart,
+  WorkOrder,
 } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
-import { type Batch, type Hold, type ItemEntry, makeCancelled, makePending } from './entries.ts';
+import { MemoryCore } from './core.ts';
+import { MemoryItemBook } from './item-book.ts';
+import { MemoryJobBook } from './job-book.ts';
 import { MemoryLeaseBook } from './lease-book.ts';
+import { MemoryReturns } from './returns.ts';
+
+/** What the ledger is made of. A test puts a part of its own in the place of one, to see what a mistake in it does. */
+export interface MemoryParts {
+  readonly core: new () => MemoryCore;
+  readonly jobs: new (core: MemoryCore) => MemoryJobBook;
+  readonly items: new (core: MemoryCore) => MemoryItemBook;
+  readonly leases: new (core: MemoryCore) => MemoryLeaseBook;
+  readonly returns: new (core: MemoryCore) => MemoryReturns;
+}
+
+const PARTS: MemoryParts = {
+  core: MemoryCore,
+  jobs: MemoryJobBook,
+  items: MemoryItemBook,
+  leases: MemoryLeaseBook,
+  returns: MemoryReturns,
+};
 
 /**
  * The ledger as plain as it can be: the reference that every other adapter is compared with, and the store of most
- * simulations. The books are its base classes; here is how work comes back.
+ * simulations.
  */
-export class MemoryLedger extends MemoryLeaseBook implements Ledger {
-  settle(parts: readonly SettlePart[], _now: number): Promise<readonly SettleAnswer[]> {
-    return this.step(() => parts.map((part) => this.settlePart(part)));
+export class MemoryLedger implements Ledger {
+  readonly core: MemoryCore;
+  readonly #jobs: MemoryJobBook;
+  readonly #items: MemoryItemBook;
+  readonly #leases: MemoryLeaseBook;
+  readonly #returns: MemoryReturns;
+
+  constructor(parts: Partial<MemoryParts> = {}) {
+    const { core: Core, jobs: Jobs, items: Items, leases: Leases, returns: Returns } = { ...PARTS, ...parts };
+    this.core = new Core();
+    this.#jobs = new Jobs(this.core);
+    this.#items = new Items(this.core);
+    this.#leases = new Leases(this.core);
+    this.#returns = new Returns(this.core);
   }
 
-  release(token: string, because: ReleaseCause, _now: number): Promise<boolean> {
-    return this.step(() => {
-      const batch = this.held(token);
-      if (batch === undefined) return false;
-      this.takeBack(batch, because);
-      return true;
-    });
+  subscribe(listener: (change: LedgerChange) => void): () => void {
+    return this.core.subscribe(listener);
   }
 
-  recall(refs: readonly BatchRef[], _now: number): Promise<number> {
-    return this.step(() => {
-      let recalled = 0;
-      for (const ref of refs) {
-        const batch = this.batches.get(ref.batchId);
-        if (batch === undefined || batch.hold !== null) continue;
-        this.takeBack(batch, 'recalled');
-        recalled += 1;
-      }
-      return recalled;
-    });
+  createJob(job: NewJob, items: readonly NewItem[], now: number): Promise<CreateAnswer> {
+    return this.#jobs.createJob(job, items, now);
+  }
+
+  draftJob(): Promise<JobDraft> {
+    return this.#jobs.draftJob();
+  }
+
+  job(jobId: string): Promise<JobRecord | null> {
+    return this.#jobs.job(jobId);
+  }
+
+  jobs(query: { readonly status: JobStatus | null; readonly page: PageRequest }): Promise<Page<JobRecord>> {
+    return this.#jobs.jobs(query);
+  }
+
+  activeJobs(page: PageRequest): Promise<Page<JobRecord>> {
+    return this.#jobs.activeJobs(page);
+  }
+
+  changeJob(jobId: string, event: JobEvent, now: number): Promise<JobRecord | Refusal | 'missing'> {
+    return this.#jobs.changeJob(jobId, event, now);
+  }
+
+  removeJob(jobId: string, incarnation: string): Promise<boolean> {
+    return this.#jobs.removeJob(jobId, incarnation);
+  }
+
+  addItems(jobId: string, items: readonly NewItem[], openUntil: number, now: number): Promise<AddAnswer> {
+    return this.#items.addItems(jobId, items, openUntil, now);
+  }
+
+  item(jobId: string, itemId: string): Promise<ItemRecord | null> {
+    return this.#items.item(jobId, itemId);
+  }
+
+  items(jobId: string, filter: ItemFilter, page: PageRequest): Promise<Page<ItemRecord>> {
+    return this.#items.items(jobId, filter, page);
+  }
+
+  itemsAt(jobId: string, first: number, limit: number): Promise<readonly ItemRecord[]> {
+    return this.#items.itemsAt(jobId, first, limit);
+  }
+
+  reopen(jobId: string, filter: RetryFilter, page: PageRequest, openUntil: number, now: number): Promise<ReopenAnswer> {
+    return this.#items.reopen(jobId, filter, page, openUntil, now);
+  }
+
+  recover(jobId: string, by: string, items: readonly RecoveredItem[], now: number): Promise<RecoverAnswer> {
+    return this.#items.recover(jobId, by, items, now);
+  }
+
+  failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
+    return this.#items.failureGroups(jobId, max);
+  }
+
+  dispatch(jobId: string, itemsPerBatch: number, now: number): Promise<Dispatched | null> {
+    return this.#leases.dispatch(jobId, itemsPerBatch, now);
+  }
+
+  claim(refs: readonly BatchRef[], worker: string, until: number, now: number): Promise<readonly ClaimAnswer[]> {
+    return this.#leases.claim(refs, worker, until, now);
+  }
+
+  workOrder(jobId: string): Promise<WorkOrder | null> {
+    return this.#leases.workOrder(jobId);
+  }
+
+  begin(token: string, seq: number): Promise<boolean> {
+    return this.#leases.begin(token, seq);
+  }
+
+  renew(tokens: readonly string[], until: number): Promise<readonly string[]> {
+    return this.#leases.renew(tokens, until);
+  }
+
+  settle(parts: readonly SettlePart[], now: number): Promise<readonly SettleAnswer[]> {
+    return this.#returns.settle(parts, now);
+  }
+
+  release(token: string, because: ReleaseCause, now: number): Promise<boolean> {
+    return this.#returns.release(token, because, now);
+  }
+
+  recall(refs: readonly BatchRef[], now: number): Promise<number> {
+    return this.#returns.recall(refs, now);
   }
 
   expire(readTimes: () => DueTimes | null, limit: number): Promise<{ leases: number; queued: number }> {
-    return this.step(() => {
-      const ended = { leases: 0, queued: 0 };
-      const times = readTimes();
-      if (times === null) return ended;
-      for (const batch of this.overdue(times).slice(0, limit)) {
-        ended[batch.hold === null ? 'queued' : 'leases'] += 1;
-        if (batch.hold !== null) this.strike(batch, batch.hold, times.now);
-        this.takeBack(batch, batch.hold === null ? 'lost' : 'expired');
-      }
-      return ended;
-    });
+    return this.#returns.expire(readTimes, limit);
   }
 
-  protected settlePart(part: SettlePart): SettleAnswer {
-    const batch = this.held(part.token);
-    if (batch === undefined) return this.settleWithoutLease(part);
-    const settled: SettledItem[] = [];
-    for (const settlement of part.items) {
-      const item = batch.job.items[settlement.seq];
-      // Not in the batch any more: recorded by an earlier part, or cancelled. Either way it is final.
-      if (item === undefined || !batch.unsettled.has(item)) continue;
-      settled.push(this.settleItem(batch, item, settlement));
-    }
-    if (settled.length > 0) this.tell({ kind: 'settled', jobId: part.jobId, items: settled });
-    if (batch.unsettled.size === 0) this.forget(batch);
-    return 'recorded';
+  clampTimes(readLatest: () => LatestTimes | null): Promise<number> {
+    return this.#leases.clampTimes(readLatest);
   }
 
-  protected settleWithoutLease(part: SettlePart): SettleAnswer {
-    const entry = this.entries.get(part.jobId);
-    if (entry === undefined) return 'fenced';
-    if (part.items.every((settlement) => isRecorded(entry.items[settlement.seq], settlement))) return 'recorded';
-    this.write(entry, { ...entry.record, fenced: entry.record.fenced + 1 });
-    const batchId = part.token.slice(0, Math.max(0, part.token.indexOf('/')));
-    this.tell({ kind: 'fenced', jobId: part.jobId, batchId });
-    return 'fenced';
-  }
-
-  protected settleItem(batch: Batch, item: ItemEntry, settlement: Settlement): SettledItem {
-    const { outcome, attempt, tries, startedAt, durationMs } = settlement;
-    const end = finalStatusOf(outcome);
-    const failed = outcome.kind === 'failed' ? outcome.failure : null;
-    const version = otherVersion(settlement, batch.job.record);
-    const ended = { attempt, tries, startedAt, durationMs, end, failure: failed, ...version };
-    batch.unsettled.delete(item);
-    item.batch = null;
-    item.final = end;
-    item.attempts = [...item.attempts, ended].slice(-MAX_HISTORY);
-    item.artifacts = keptOf(outcome);
-    if (failed !== null) batch.job.groups.add(item.itemId, failed);
-    this.write(batch.job, whenSettled(batch.job.record, outcome, batch.unsettled.size === 0));
-    return { seq: item.seq, itemId: item.itemId, durationMs, status: end, errorType: failed?.type ?? null };
-  }
-
-  /** Ends a batch early: what is left of it is pending again, or cancelled if that is what became of the job. */
-  protected takeBack(batch: Batch, because: ReturnCause): void {
-    const { job, unsettled, hold } = batch;
-    this.forget(batch);
-    if (unsettled.size === 0) return;
-    for (const item of unsettled) {
-      if (job.record.status === 'cancelled') makeCancelled(item);
-      else makePending(job, item);
-    }
-    this.write(job, whenReturned(job.record, hold === null ? 'queued' : 'in_progress', unsettled.size));
-    const { jobId, batchId } = batch.ref;
-    this.tell({ kind: 'returned', jobId, batchId, because, items: unsettled.size });
-  }
-
-  /** Oldest first over all jobs, so that a job with much to end cannot starve the others. */
-  protected overdue({ now, queuedBefore }: DueTimes): Batch[] {
-    const since = (batch: Batch) => (batch.hold === null ? batch.queuedAt : batch.hold.until);
-    return [...this.batches.values()]
-      .filter((batch) => (batch.hold === null ? batch.queuedAt < queuedBefore : batch.hold.until <= now))
-      .sort((a, b) => since(a) - since(b));
-  }
-
-  /** A worker went silent with these items in its hands. In a cancelled job there is nothing to find out any more. */
-  protected strike(batch: Batch, hold: Hold, now: number): void {
-    if (batch.job.record.status === 'cancelled') return;
-    const poisoned: SettledItem[] = [];
-    for (const item of batch.unsettled) {
-      if (batch.suspect && hold.begun !== item) continue;
-      item.strikes += 1;
-      if (item.strikes >= MAX_STRIKES)
-        poisoned.push(this.settleItem(batch, item, poisonEnd(item, hold.claimedAt, now)));
-    }
-    if (poisoned.length > 0) this.tell({ kind: 'settled', jobId: batch.ref.jobId, items: poisoned });
+  abandon(worker: string, now: number): Promise<number> {
+    return this.#leases.abandon(worker, now);
   }
 }
 
 export function openMemoryLedger(): MemoryLedger {
   return new MemoryLedger();
-}
-
-/** Poison is what the ledger itself records of an attempt; whoever then says how that attempt ended comes too late. */
-function isRecorded(item: ItemEntry | undefined, { attempt }: Settlement): boolean {
-  return item?.attempts.some((one) => one.attempt === attempt && one.failure?.type !== 'poison') ?? false;
 }

@@ -1,4 +1,5 @@
 import type { Lane } from '../../../domain/lane.ts';
+import { leftByCancel } from '../../../domain/open-status.ts';
 import type { BatchRef } from '../../../ports/work-queue.ts';
 import { json, jsonOf, maybeText, num, numOf, type Row, text, textOf } from '../dynamo/attributes.ts';
 import type { Condition } from '../dynamo/table.ts';
@@ -98,6 +99,11 @@ export function batchOfRow(row: Row): Batch {
 
 export function refOf({ name, jobId, lane }: Batch): BatchRef {
   return { jobId, batchId: batchIdOf(name), lane };
+}
+
+/** Items that are still to be carried out; in a cancelled job (`isShut`), which leaves the row as it is, fewer than it has. */
+export function openItems({ unsettled, hold }: Batch, isShut: boolean): readonly FlyingItem[] {
+  return isShut ? unsettled.slice(0, leftByCancel(hold !== null)) : unsettled;
 }
 
 /** With its present claim, if there is one. */

@@ -1,4 +1,6 @@
-import { type FinalStatus, type ItemRecord, type ItemStatus, MAX_HISTORY, type NewItem } from '../../../domain/item.ts';
+import { listedAttempts } from '../../../domain/attempts.ts';
+import type { ItemRecord, ItemStatus, NewItem } from '../../../domain/item.ts';
+import { openStatus, placeInBatch } from '../../../domain/open-status.ts';
 import { atOnce } from '../at-once.ts';
 import { bytes, bytesOf, jsonOf, type Row, text, textOf } from '../dynamo/attributes.ts';
 import { MAX_PACKED_JSON, packJson, unpackJson } from '../dynamo/packing.ts';
@@ -175,7 +177,7 @@ function chunkItem({ record: job }: JobRows, seq: number, item: NewItem, facts: 
   const isFinal = last !== null && last.attempt > (facts?.reopenedAfter ?? 0);
   // A strike of before the item was reopened counts no more; the mark of its delivery is that of the reopened attempt.
   const isReopened = (facts?.reopenedAfter ?? 0) > 0 && (facts?.deliveries ?? 0) <= (facts?.reopenedAfter ?? 0);
-  const status: ItemStatus = isFinal ? last.end : openStatus(job.status === 'cancelled', seq, facts?.batch ?? null);
+  const status: ItemStatus = isFinal ? last.end : statusIn(facts?.batch ?? null, seq, job.status === 'cancelled');
   const record: ItemRecord = {
     jobId: job.jobId,
     seq,
@@ -183,20 +185,14 @@ function chunkItem({ record: job }: JobRows, seq: number, item: NewItem, facts: 
     status,
     strikes: isReopened ? 0 : (facts?.strikes ?? 0),
     deliveries: facts?.deliveries ?? 0,
-    attempts: entries.slice(-MAX_HISTORY).map(attemptOf),
+    attempts: listedAttempts(entries).map(attemptOf),
     artifacts: isFinal ? (last.artifacts ?? []) : [],
   };
   return { record, last: isFinal ? last : null };
 }
 
-/** Of an item that has not ended: the first of a batch stands for it, and a cancelled job has no other open ones. */
-function openStatus(
-  isCancelled: boolean,
-  seq: number,
-  batch: Batch | null,
-): Exclude<ItemStatus, Exclude<FinalStatus, 'cancelled'>> {
-  const isFirst = batch?.unsettled[0]?.seq === seq;
-  if (isCancelled) return isFirst && batch?.hold != null ? 'in_progress' : 'cancelled';
-  if (!isFirst) return 'pending';
-  return batch?.hold == null ? 'queued' : 'in_progress';
+/** The status of an item that has not ended. */
+function statusIn(batch: Batch | null, seq: number, isJobCancelled: boolean): ItemStatus {
+  const place = batch === null ? 'waiting' : placeInBatch(batch.unsettled[0]?.seq === seq, batch.hold !== null);
+  return openStatus(place, isJobCancelled);
 }

@@ -1,4 +1,5 @@
 import type { Allowance } from '../../../domain/allowance.ts';
+import { type PendingRun, planBatches } from '../../../domain/batching.ts';
 import { type DispatchPlan, planDispatch } from '../../../domain/dispatch-plan.ts';
 import { whenDispatched } from '../../../domain/job-progress.ts';
 import type { Dispatched } from '../../../ports/ledger.ts';
@@ -104,80 +105,60 @@ interface Made {
   readonly cursor: number;
 }
 
-/** What came back goes first, suspects among themselves. A batch stays within its chunk. */
+/** What the domain plans batches of: an entry of the pool, or items of one chunk that were never out. */
+interface Run extends PendingRun {
+  /** Null for those that were never out. */
+  readonly entry: PoolEntry | null;
+  /** What is not in a batch yet. */
+  left: readonly FlyingItem[];
+}
+
+/** A batch stays within its chunk. */
 async function makeBatches(books: Books, job: JobRows, allowance: Allowance, now: number): Promise<Made> {
-  const { itemsPerBatch } = allowance;
-  const max = Math.min(allowance.batches, job.pooled > 0 ? MOST_WITH_POOL : MOST_BATCHES);
-  const perBatch = Math.min(itemsPerBatch, CHUNK_ITEMS);
-  const entries = job.pooled > 0 ? await readPool(books.table, job.inc, max * perBatch) : [];
-  const groups = new Groups(max, perBatch);
-  const taken: Action[] = [];
-  let pooled = 0;
-  for (const entry of entries) {
-    const left = groups.fill(entry);
-    if (left.length === entry.items.length) break;
-    pooled += entry.items.length - left.length;
-    taken.push(takenAction(entry, left));
-  }
-  let { cursor } = job;
-  const { total } = job.record.counts;
-  while (groups.size < max && cursor < total) {
-    const end = Math.min(cursor + perBatch, (chunkOf(cursor) + 1) * CHUNK_ITEMS, total);
-    groups.add({ chunk: chunkOf(cursor), suspect: false, items: freshItems(cursor, end) });
-    cursor = end;
-  }
-  const batches = groups.all.map(({ chunk, suspect, items }): Batch => {
-    const { jobId, lane, scraperVersion } = job.record;
-    const name = { inc: job.inc, chunk, id: books.clock.id() };
-    return { name, jobId, lane, suspect, queuedAt: now, scraperVersion, unsettled: items, hold: null, version: 1 };
+  const batches = Math.min(allowance.batches, job.pooled > 0 ? MOST_WITH_POOL : MOST_BATCHES);
+  const itemsPerBatch = Math.min(allowance.itemsPerBatch, CHUNK_ITEMS);
+  const most = batches * itemsPerBatch;
+  const pool = (job.pooled > 0 ? await readPool(books.table, job.inc, most) : []).map(pooledRun);
+  const fresh = freshRuns(job, most);
+  const planned = planBatches([...pool, ...fresh], { batches, itemsPerBatch });
+  const { jobId, lane, scraperVersion } = job.record;
+  const made = planned.map(({ suspect, lot, parts }): Batch => {
+    const unsettled = parts.flatMap(({ run, count }) => takeFrom(run, count));
+    const name = { inc: job.inc, chunk: lot, id: books.clock.id() };
+    return { name, jobId, lane, suspect, queuedAt: now, scraperVersion, unsettled, hold: null, version: 1 };
   });
-  return { batches, taken, pooled, cursor };
+  const touched = pool.filter((run) => run.left.length < run.count);
+  return {
+    batches: made,
+    taken: touched.flatMap(({ entry, left }) => (entry === null ? [] : [takenAction(entry, left)])),
+    pooled: touched.reduce((sum, run) => sum + run.count - run.left.length, 0),
+    cursor: job.cursor + fresh.reduce((sum, run) => sum + run.count - run.left.length, 0),
+  };
+}
+
+function pooledRun(entry: PoolEntry): Run {
+  const { kind, chunk, items } = entry;
+  return { kind, lot: chunk, count: items.length, entry, left: items };
+}
+
+/** No more of what was never out than one step takes. */
+function freshRuns({ cursor, record }: JobRows, most: number): readonly Run[] {
+  const runs: Run[] = [];
+  const last = Math.min(record.counts.total, cursor + most);
+  for (let from = cursor; from < last; ) {
+    const end = Math.min((chunkOf(from) + 1) * CHUNK_ITEMS, last);
+    runs.push({ kind: 'fresh', lot: chunkOf(from), count: end - from, entry: null, left: freshItems(from, end) });
+    from = end;
+  }
+  return runs;
+}
+
+function takeFrom(run: Run, count: number): readonly FlyingItem[] {
+  const taken = run.left.slice(0, count);
+  run.left = run.left.slice(count);
+  return taken;
 }
 
 function freshItems(from: number, end: number): FlyingItem[] {
   return Array.from({ length: end - from }, (_, index) => ({ seq: from + index, deliveries: 0, strikes: 0 }));
-}
-
-interface Group {
-  readonly chunk: number;
-  readonly suspect: boolean;
-  readonly items: FlyingItem[];
-}
-
-/** Batches in the making. */
-class Groups {
-  readonly all: Group[] = [];
-  readonly #max: number;
-  readonly #perBatch: number;
-
-  constructor(max: number, perBatch: number) {
-    this.#max = max;
-    this.#perBatch = perBatch;
-  }
-
-  get size(): number {
-    return this.all.length;
-  }
-
-  add(group: Group): void {
-    this.all.push(group);
-  }
-
-  /** Takes of the entry what there is room for: into the last batch if it is of the same chunk and kind, then into new ones. */
-  fill({ chunk, suspect, items }: PoolEntry): readonly FlyingItem[] {
-    let left = items;
-    while (left.length > 0) {
-      const last = this.all.at(-1);
-      const isAlike = last !== undefined && last.chunk === chunk && last.suspect === suspect;
-      if (!isAlike || last.items.length >= this.#perBatch) {
-        if (this.all.length >= this.#max) return left;
-        this.all.push({ chunk, suspect, items: [] });
-        continue;
-      }
-      const room = this.#perBatch - last.items.length;
-      last.items.push(...left.slice(0, room));
-      left = left.slice(room);
-    }
-    return left;
-  }
 }

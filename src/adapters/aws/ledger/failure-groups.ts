@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto';
 import type { Failure } from '../../../domain/failure.ts';
 import {
+  chooseGroup,
+  commonestGroups,
+  countedIn,
   type FailureExample,
   type FailureGroup,
   type GroupKind,
   groupKey,
   groupOf,
-  MAX_EXAMPLES,
-  MAX_GROUPS,
-  otherGroup,
+  newExamples,
+  removeFromGroup,
 } from '../../../domain/failure-group.ts';
 import { json, jsonOf, type Key, num, numOf, type Row } from '../dynamo/attributes.ts';
 import type { Action, Table } from '../dynamo/table.ts';
@@ -34,27 +36,26 @@ export class FailureGroups {
 
   async commonest(inc: string, max: number): Promise<readonly FailureGroup[]> {
     const groups = (await this.#table.all({ pk: groupPk(inc) })).map(groupOfRow);
-    return groups
-      .filter(({ count }) => count > 0)
-      .sort((a, b) => b.count - a.count)
-      .slice(0, max);
+    return commonestGroups(
+      groups.filter(({ count }) => count > 0),
+      max,
+    );
   }
 
   /** Which of these failures have no group of their own and may not make one. In their order. */
   async areOther(inc: string, failures: readonly Failure[]): Promise<readonly boolean[]> {
-    const kinds = failures.map(groupOf);
-    const keys = [...new Set(kinds.map(groupKey))];
+    const keys = [...new Set(failures.map((failure) => groupKey(groupOf(failure))))];
     const rows = await this.#table.getAll(keys.map((key) => rowKey(inc, key)));
     const known = new Set(keys.filter((_, index) => rows[index] != null));
-    if (known.size < keys.length) {
-      let room = MAX_GROUPS - (await this.#table.all({ pk: groupPk(inc) })).length;
-      for (const key of keys) {
-        if (known.has(key) || room <= 0) continue;
-        known.add(key);
-        room -= 1;
-      }
-    }
-    return kinds.map((kind) => !known.has(groupKey(kind)));
+    const areKnown = known.size === keys.length;
+    let groups = areKnown ? 0 : (await this.#table.all({ pk: groupPk(inc) })).length;
+    return failures.map((failure) => {
+      const { kind, isOther } = chooseGroup(failure, (key) => known.has(key), groups);
+      const key = groupKey(kind);
+      if (!known.has(key)) groups += 1;
+      known.add(key);
+      return isOther;
+    });
   }
 
   /** Counts them. An example too many, of two who write at the same moment, is passed over when the group is read. */
@@ -65,8 +66,7 @@ export class FailureGroups {
     return keys.map((key, index) => {
       const counted = byGroup.get(key) ?? [];
       const row = rows[index] ?? null;
-      const room = MAX_EXAMPLES - (row === null ? 0 : examplesOf(row).length);
-      const examples = counted.slice(0, Math.max(0, room)).map(exampleOf);
+      const examples = newExamples(row === null ? 0 : examplesOf(row).length, counted.map(exampleOf));
       return addAction(inc, kindOf(counted), key, counted.length, examples);
     });
   }
@@ -90,7 +90,7 @@ export function groupKeyOf(failure: CountedFailure): string {
 
 function kindOf([first]: readonly CountedFailure[]): GroupKind {
   if (first === undefined) throw new Error('a group of no failures');
-  return first.isOther ? otherGroup(first.failure.type) : groupOf(first.failure);
+  return countedIn(first.failure, first.isOther);
 }
 
 function exampleOf({ itemId, failure }: CountedFailure): FailureExample {
@@ -130,20 +130,25 @@ function addAction(
 }
 
 function takeAction(row: Row, key: Key, gone: readonly CountedFailure[]): Action {
-  const ids = new Set(gone.map(({ itemId }) => itemId));
-  const count = numOf(row, 'count') - gone.length;
+  const left = removeFromGroup(
+    { count: numOf(row, 'count'), examples: examplesOf(row) },
+    gone.map(({ itemId }) => itemId),
+  );
   const when = {
     expression: '#changes = :ifChanges',
     with: { names: { '#changes': 'changes' }, values: { ':ifChanges': num(numOf(row, 'changes')) } },
   };
-  if (count <= 0) return { remove: key, when };
-  const examples = examplesOf(row).filter(({ itemId }) => !ids.has(itemId));
+  if (left === null) return { remove: key, when };
   return {
     update: key,
     change: 'SET #examples = :examples, #count = :count ADD #changes :one',
     with: {
       names: { '#examples': 'examples', '#count': 'count', '#changes': 'changes' },
-      values: { ':examples': { L: examples.map((example) => json(example)) }, ':count': num(count), ':one': num(1) },
+      values: {
+        ':examples': { L: left.examples.map((example) => json(example)) },
+        ':count': num(left.count),
+        ':one': num(1),
+      },
     },
     when,
   };
@@ -155,5 +160,5 @@ function examplesOf(row: Row): readonly FailureExample[] {
 
 function groupOfRow(row: Row): FailureGroup {
   const kind = jsonOf<GroupKind>(row, 'kind');
-  return { ...kind, count: numOf(row, 'count'), examples: examplesOf(row).slice(0, MAX_EXAMPLES) };
+  return { ...kind, count: numOf(row, 'count'), examples: newExamples(0, examplesOf(row)) };
 }

@@ -1,12 +1,12 @@
-import { mustRunAlone } from '../../../domain/item.ts';
 import { whenClaimed } from '../../../domain/job-progress.ts';
+import { mustRunAlone } from '../../../domain/strikes.ts';
 import type { ClaimAnswer, Lease } from '../../../ports/ledger.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { BatchRef } from '../../../ports/work-queue.ts';
 import { atOnce } from '../at-once.ts';
 import { num, type Row, text } from '../dynamo/attributes.ts';
 import type { Action } from '../dynamo/table.ts';
-import { type Batch, batchOfRow, deliveriesOf, dueKey, type Hold, refOf, unchanged } from './batch-row.ts';
+import { type Batch, batchOfRow, deliveriesOf, dueKey, type Hold, openItems, refOf, unchanged } from './batch-row.ts';
 import type { Books } from './books.ts';
 import { readInputs } from './chunk.ts';
 import { deltaAction, hotDelta } from './hot-change.ts';
@@ -130,8 +130,7 @@ function claimAction(batch: Batch, hold: Hold | null): Action {
 }
 
 async function leaseOf(books: Books, job: JobRows, batch: Batch, hold: Hold): Promise<Lease> {
-  // Of a batch in a cancelled job only the item that the worker is at is left.
-  const unsettled = job.isShut ? batch.unsettled.slice(0, 1) : batch.unsettled;
+  const unsettled = openItems(batch, job.isShut);
   const seqs = unsettled.map(({ seq }) => seq);
   const inputs = await readInputs(books.table, batch.name.inc, seqs);
   const items = unsettled.map((item) => {
@@ -170,8 +169,7 @@ export async function beginItem(books: Books, token: string, batchId: string, se
     const batch = await heldBatch(books, token, batchId);
     if (batch === null) return false;
     const job = await books.readJob(batch.jobId);
-    const unsettled = job?.isShut ? batch.unsettled.slice(0, 1) : batch.unsettled;
-    if (!unsettled.some((item) => item.seq === seq)) return false;
+    if (!openItems(batch, job?.isShut ?? false).some((item) => item.seq === seq)) return false;
     const names = { '#begun': 'begun' };
     const isMarked = await books.table.update(
       batchKey(batch.name),

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { StoredArtifact } from '../../../domain/artifact.ts';
+import { attemptRecord } from '../../../domain/attempts.ts';
 import type { Failure } from '../../../domain/failure.ts';
-import { type AttemptRecord, otherVersion } from '../../../domain/item.ts';
-import { finalStatusOf } from '../../../domain/job-progress.ts';
+import type { AttemptRecord } from '../../../domain/item.ts';
 import { keptOf } from '../../../domain/outcome.ts';
 import type { Settlement } from '../../../ports/ledger.ts';
 import { bytes, bytesOf, countOf, json, jsonOf, type Key, num, type Row, text, textOf } from '../dynamo/attributes.ts';
@@ -36,14 +36,14 @@ export function outcomeEntry(
   job: { readonly scraperVersion: string },
   isOther: boolean,
 ): OutcomeEntry {
-  const { seq, attempt, tries, startedAt, durationMs, outcome } = settlement;
-  const kept = keptOf(outcome);
+  const { failure, ...ended } = attemptRecord(settlement, job);
+  const kept = keptOf(settlement.outcome);
   return {
-    ...{ seq, attempt, tries, startedAt, durationMs, end: finalStatusOf(outcome) },
-    ...(outcome.kind === 'failed' ? { failure: outcome.failure } : {}),
+    seq: settlement.seq,
+    ...ended,
+    ...(failure === null ? {} : { failure }),
     ...(kept.length > 0 ? { artifacts: kept } : {}),
     ...(item.strikes > 0 ? { strikes: item.strikes } : {}),
-    ...otherVersion(settlement, job),
     ...(isOther ? { isOther } : {}),
   };
 }

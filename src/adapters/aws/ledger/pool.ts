@@ -1,36 +1,43 @@
+import { PENDING_ORDER } from '../../../domain/pending-order.ts';
 import { type Key, num, numOf, type Row, text, textOf } from '../dynamo/attributes.ts';
 import type { Action, Table } from '../dynamo/table.ts';
 import { type FlyingItem, packItems, unpackItems } from './batch-row.ts';
 import { poolPk } from './keys.ts';
 
-/** Items of one chunk that came back together and wait to go out again; suspects have a strike. */
+export type PooledKind = 'suspect' | 'returned';
+
+/** How rows begin. */
+const PREFIX = { suspect: 'S#', returned: 'R#' } as const satisfies Record<PooledKind, string>;
+
+/** Items of one chunk that came back together and wait to go out again. */
 export interface PoolEntry {
   readonly key: Key;
   readonly chunk: number;
-  readonly suspect: boolean;
+  readonly kind: PooledKind;
   readonly items: readonly FlyingItem[];
   readonly version: number;
 }
 
-export function poolRow(inc: string, chunk: number, suspect: boolean, id: string, items: readonly FlyingItem[]): Row {
+export function poolRow(inc: string, chunk: number, kind: PooledKind, id: string, items: readonly FlyingItem[]): Row {
   return {
     pk: text(poolPk(inc)),
-    sk: text(`${suspect ? 'S' : 'R'}#${id}`),
+    sk: text(`${PREFIX[kind]}${id}`),
     chunk: num(chunk),
     items: packItems(items),
     version: num(1),
   };
 }
 
-/** Those that came back first, suspects before the others; so many entries that they have at least `items` items. */
+/** In the order in which they go out, each kind in the order in which it came back; so many entries that they have at least `items` items. */
 export async function readPool(table: Table, inc: string, items: number): Promise<readonly PoolEntry[]> {
   const entries: PoolEntry[] = [];
   let found = 0;
-  for (const begins of ['S#', 'R#']) {
-    for await (const rows of table.pages({ pk: poolPk(inc), begins, limit: PAGE })) {
+  for (const kind of PENDING_ORDER) {
+    if (kind === 'fresh') continue;
+    for await (const rows of table.pages({ pk: poolPk(inc), begins: PREFIX[kind], limit: PAGE })) {
       for (const row of rows) {
         if (found >= items || entries.length >= MOST_ENTRIES) return entries;
-        const entry = entryOf(row);
+        const entry = entryOf(row, kind);
         entries.push(entry);
         found += entry.items.length;
       }
@@ -43,12 +50,12 @@ export async function readPool(table: Table, inc: string, items: number): Promis
 const MOST_ENTRIES = 40;
 const PAGE = 50;
 
-function entryOf(row: Row): PoolEntry {
+function entryOf(row: Row, kind: PooledKind): PoolEntry {
   const sk = textOf(row, 'sk');
   return {
     key: { pk: textOf(row, 'pk'), sk },
     chunk: numOf(row, 'chunk'),
-    suspect: sk.startsWith('S#'),
+    kind,
     items: unpackItems(row),
     version: numOf(row, 'version'),
   };

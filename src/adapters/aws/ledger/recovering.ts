@@ -1,3 +1,4 @@
+import { isRecoverable } from '../../../domain/attempts.ts';
 import { type RecoveredItem, recoveryOf } from '../../../domain/item.ts';
 import { isRefusal, type JobRecord } from '../../../domain/job.ts';
 import { whenRecovered } from '../../../domain/job-replacement.ts';
@@ -54,13 +55,17 @@ export class Recovering {
     const found = new Map<number, Found>();
     let taken = 0;
     for (const recovered of wanted) {
-      const { seq, attempt } = recovered;
+      const { seq } = recovered;
       if (!chunks.includes(chunkOf(seq))) break;
       const item = known.get(seq);
-      const hasFailed = item?.record.status === 'failed' && item.last?.attempt === attempt;
-      if (hasFailed && !room.takes(item)) break;
-      if (hasFailed) found.set(seq, { item, recovered });
       taken += 1;
+      if (item === undefined) continue;
+      if (!isRecoverable({ status: item.record.status, lastAttempt: item.last?.attempt }, recovered)) continue;
+      if (!room.takes(item)) {
+        taken -= 1;
+        break;
+      }
+      found.set(seq, { item, recovered });
     }
     return { taken, found: [...found.values()] };
   }

@@ -1,3 +1,4 @@
+import { isReopenable } from '../../../domain/attempts.ts';
 import { isRefusal, type JobRecord, whenReopened } from '../../../domain/job.ts';
 import type { PageRequest, ReopenAnswer, RetryFilter } from '../../../ports/ledger.ts';
 import { atOnce } from '../at-once.ts';
@@ -140,7 +141,7 @@ export class Reopening {
           put: poolRow(
             inc,
             chunk,
-            false,
+            'returned',
             clock.id(),
             ofChunk.map(({ record: { seq, deliveries } }) => ({ seq, deliveries, strikes: 0 })),
           ),
@@ -158,7 +159,7 @@ function isMarked({ record: { seq }, last }: ChunkItem, marks: ReadonlyMap<numbe
 }
 
 function isFailed({ record: { status }, last }: ChunkItem, errorType: RetryFilter['errorType']): boolean {
-  return status === 'failed' && (errorType === null || last?.failure?.type === errorType);
+  return isReopenable(status) && (errorType === null || last?.failure?.type === errorType);
 }
 
 /** The mark that its items were reopened, and those items in the pool. */

@@ -1,20 +1,13 @@
-import { MAX_STRIKES } from '../../../domain/item.ts';
 import { whenReturned } from '../../../domain/job-progress.ts';
+import { leftByCancel } from '../../../domain/open-status.ts';
+import { kindWhenBack } from '../../../domain/pending-order.ts';
 import { poisonEnd } from '../../../domain/poison.ts';
+import { isPoison, strikesAfterLoss } from '../../../domain/strikes.ts';
 import type { DueTimes, LatestTimes, LedgerChange, ReturnCause, Settlement } from '../../../ports/ledger.ts';
 import { atOnce } from '../at-once.ts';
 import { type Key, num } from '../dynamo/attributes.ts';
 import type { Action } from '../dynamo/table.ts';
-import {
-  type Batch,
-  batchOfRow,
-  DUE_SHARDS,
-  deliveriesOf,
-  dueShard,
-  type FlyingItem,
-  type Hold,
-  unchanged,
-} from './batch-row.ts';
+import { type Batch, batchOfRow, DUE_SHARDS, deliveriesOf, dueShard, type FlyingItem, unchanged } from './batch-row.ts';
 import type { Books } from './books.ts';
 import type { FailureGroups } from './failure-groups.ts';
 import { deltaAction, hotDelta } from './hot-change.ts';
@@ -196,10 +189,8 @@ export class Returning {
     const { inc, chunk } = batch.name;
     const poisoned = ends.settled.length === 0 ? null : await outcomeActions(this.#books, this.#groups, [ends]);
     const { clock } = this.#books;
-    const pool = [true, false].flatMap((suspect): Action[] => {
-      const items = left.filter(({ strikes }) => strikes > 0 === suspect);
-      return items.length === 0 || isShut ? [] : [{ put: poolRow(inc, chunk, suspect, clock.id(), items) }];
-    });
+    const byKind = isShut ? [] : Map.groupBy(left, ({ strikes }) => kindWhenBack(strikes));
+    const pool = [...byKind].map(([kind, items]): Action => ({ put: poolRow(inc, chunk, kind, clock.id(), items) }));
     const changes: LedgerChange[] =
       poisoned === null ? [] : [{ kind: 'settled', jobId: batch.jobId, items: poisoned.changes }];
     const removal: Action = { remove: batchKey(batch.name), when: unchanged(batch, { withUntil: true }) };
@@ -230,19 +221,18 @@ interface Returned {
 
 function returned(batch: Batch, isShut: boolean, now: number | null): Returned {
   const delivered = batch.unsettled.map((item) => ({ ...item, deliveries: deliveriesOf(batch, item) }));
-  // In a cancelled job there is nothing to find out any more.
-  const isDeath = now !== null && batch.hold !== null && !isShut;
-  const struck = isDeath ? delivered.map((item) => withStrike(batch, batch.hold, item)) : delivered;
-  const poisoned = isDeath ? struck.filter(({ strikes }) => strikes >= MAX_STRIKES) : [];
-  const others = struck.filter((item) => !poisoned.includes(item));
-  const left = isShut ? others.slice(0, 1) : others;
+  const { hold, suspect } = batch;
+  const lost =
+    now === null || hold === null
+      ? null
+      : { isJobCancelled: isShut, isBlameless: false, suspect, begunSeq: hold.begun };
+  const struck =
+    lost === null ? delivered : delivered.map((item) => ({ ...item, strikes: strikesAfterLoss(lost, item) }));
+  const poisoned = struck.filter(({ strikes }) => isPoison(strikes));
+  const others = struck.filter(({ strikes }) => !isPoison(strikes));
+  const left = isShut ? others.slice(0, leftByCancel(hold !== null)) : others;
   const settled = poisoned.map((item) => ({ item, settlement: poisonOf(batch, item, now ?? 0) }));
   return { batch, ends: { batch, settled, left: others }, left, marked: others };
-}
-
-/** A worker went silent with these items in its hands; of a suspect batch it is known which one it was at. */
-function withStrike({ suspect }: Batch, hold: Hold | null, item: FlyingItem): FlyingItem {
-  return suspect && hold?.begun !== item.seq ? item : { ...item, strikes: item.strikes + 1 };
 }
 
 function poisonOf({ hold }: Batch, item: FlyingItem, now: number): Settlement {

@@ -1,9 +1,10 @@
+import { isRecorded } from '../../../domain/attempts.ts';
 import { finalStatusOf, type Progress, whenSettled } from '../../../domain/job-progress.ts';
 import type { SettleAnswer, SettledItem, Settlement, SettlePart } from '../../../ports/ledger.ts';
 import { atOnce } from '../at-once.ts';
 import { num } from '../dynamo/attributes.ts';
 import type { Action } from '../dynamo/table.ts';
-import { type Batch, batchOfRow, type FlyingItem, packItems, unchanged } from './batch-row.ts';
+import { type Batch, batchOfRow, type FlyingItem, openItems, packItems, unchanged } from './batch-row.ts';
 import type { Books } from './books.ts';
 import { readOutcomes } from './chunk.ts';
 import type { FailureGroups } from './failure-groups.ts';
@@ -123,7 +124,8 @@ export class Settling {
     const batchId = batchIdOfToken(part.token);
     const name = parseBatchId(batchId);
     const recorded = name === null ? [] : await readOutcomes(table, name.inc, name.chunk);
-    if (part.items.every((settlement) => isRecorded(recorded, settlement))) return 'recorded';
+    const bySeq = Map.groupBy(recorded, ({ seq }) => seq);
+    if (part.items.every(({ seq, attempt }) => isRecorded(bySeq.get(seq) ?? [], attempt))) return 'recorded';
     await table.transact([hotAction(part.jobId, { fenced: 1 }, {}, { inc: job.inc })]);
     this.#books.tell([{ kind: 'fenced', jobId: part.jobId, batchId }]);
     return 'fenced';
@@ -140,7 +142,7 @@ export interface BatchEnds {
 /** Null when the lease is lost. */
 function endsOf(part: SettlePart, batch: Batch | null, isShut: boolean): BatchEnds | null {
   if (batch === null) return null;
-  const open = new Map((isShut ? batch.unsettled.slice(0, 1) : batch.unsettled).map((item) => [item.seq, item]));
+  const open = new Map(openItems(batch, isShut).map((item) => [item.seq, item]));
   const settled: { item: FlyingItem; settlement: Settlement }[] = [];
   for (const settlement of part.items) {
     const item = open.get(settlement.seq);
@@ -213,11 +215,6 @@ async function itemIdsOf(books: Books, ends: readonly BatchEnds[]): Promise<Read
     ),
   );
   return new Map(names.flatMap((ofBatch) => [...ofBatch]));
-}
-
-/** Poison is what the ledger itself records of an attempt; whoever then says how that attempt ended comes too late. */
-function isRecorded(entries: readonly OutcomeEntry[], { seq, attempt }: Settlement): boolean {
-  return entries.some((entry) => entry.seq === seq && entry.attempt === attempt && entry.failure?.type !== 'poison');
 }
 
 /** A failure may make a group of its own, which is an action of the transaction: so only so many of them at once. */

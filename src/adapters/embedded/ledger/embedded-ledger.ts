@@ -24,7 +24,7 @@ import { batchIdOf, batchIdOfToken, ItemsToLease, keyOfBatchId, keyOfToken, refO
 import { PendingItems } from './pending-items.ts';
 import type { Removal } from './removal.ts';
 import { jobNumOf } from './row-key.ts';
-import { isRecorded, settleItem, strike } from './settling.ts';
+import { isRecordedBefore, settleItem, strike } from './settling.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -190,16 +190,13 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
     this.#removal.poke();
   }
 
-  #makeBatches(entry: JobEntry, { batches, itemsPerBatch }: Allowance, now: number): Batch[] {
-    const pending = new PendingItems(this.sql, entry, batches * itemsPerBatch);
-    const made: Batch[] = [];
-    while (made.length < batches) {
-      const { suspect, items } = pending.take(itemsPerBatch);
-      if (items.length === 0) break;
-      made.push(this.tables.batches.add(entry.num, entry.nextBatch, { suspect, dueAt: now, items }));
+  #makeBatches(entry: JobEntry, allowance: Allowance, now: number): Batch[] {
+    const pending = new PendingItems(this.sql, entry, allowance.batches * allowance.itemsPerBatch);
+    return pending.takeBatches(allowance).map(({ suspect, items }) => {
+      const batch = this.tables.batches.add(entry.num, entry.nextBatch, { suspect, dueAt: now, items });
       entry.nextBatch += 1;
-    }
-    return made;
+      return batch;
+    });
   }
 
   #claimOne(
@@ -241,7 +238,7 @@ export class EmbeddedLedger extends EmbeddedItemBook implements Ledger {
   #settleWithoutLease({ jobId, token, items }: SettlePart): SettleAnswer {
     const entry = this.tables.jobs.get(jobId);
     if (entry === null) return 'fenced';
-    if (items.every((settlement) => isRecorded(this.tables, entry, settlement))) return 'recorded';
+    if (items.every((settlement) => isRecordedBefore(this.tables, entry, settlement))) return 'recorded';
     this.write(entry, { ...entry.record, fenced: entry.record.fenced + 1 });
     this.tell({ kind: 'fenced', jobId, batchId: batchIdOfToken(token) });
     return 'fenced';

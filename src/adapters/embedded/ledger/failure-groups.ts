@@ -1,13 +1,14 @@
 import type { Failure, FailureType } from '../../../domain/failure.ts';
 import {
   addToGroup,
+  chooseGroup,
+  commonestGroups,
+  countedIn,
   type FailureExample,
   type FailureGroup,
   type GroupKind,
   groupKey,
-  groupOf,
-  MAX_GROUPS,
-  otherGroup,
+  removeFromGroup,
 } from '../../../domain/failure-group.ts';
 import type { Statements } from './statements.ts';
 
@@ -24,9 +25,8 @@ export class FailureGroups {
   /** Answers whether it went into the group for what has none of its own. */
   add(jobNum: number, failure: Failure, itemId: string): { readonly isOther: boolean } {
     const groups = this.#groupsOf(jobNum);
-    const own = groupOf(failure);
-    const isOther = !groups.has(groupKey(own)) && groups.size >= MAX_GROUPS;
-    const entry = this.#entryFor(jobNum, groups, isOther ? otherGroup(failure.type) : own);
+    const { kind, isOther } = chooseGroup(failure, (key) => groups.has(key), groups.size);
+    const entry = this.#entryFor(jobNum, groups, kind);
     entry.group = addToGroup(entry.group, { itemId, message: failure.message });
     this.#dirty.add(entry);
     return { isOther };
@@ -35,21 +35,18 @@ export class FailureGroups {
   /** The item has failed no more. */
   remove(jobNum: number, failure: Failure, isOther: boolean, itemId: string): void {
     const groups = this.#groupsOf(jobNum);
-    const key = groupKey(isOther ? otherGroup(failure.type) : groupOf(failure));
+    const key = groupKey(countedIn(failure, isOther));
     const entry = groups.get(key);
     if (entry === undefined) return;
-    const { group } = entry;
-    const examples = group.examples.filter((example) => example.itemId !== itemId);
-    entry.group = { ...group, count: group.count - 1, examples };
+    const left = removeFromGroup(entry.group, [itemId]);
+    entry.group = left ?? { ...entry.group, count: 0, examples: [] };
     this.#dirty.add(entry);
-    if (entry.group.count === 0) groups.delete(key);
+    if (left === null) groups.delete(key);
   }
 
   commonest(jobNum: number, max: number): readonly FailureGroup[] {
-    return [...this.#groupsOf(jobNum).values()]
-      .map(({ group }) => group)
-      .sort((one, other) => other.count - one.count)
-      .slice(0, max);
+    const groups = [...this.#groupsOf(jobNum).values()].map(({ group }) => group);
+    return commonestGroups(groups, max);
   }
 
   removeJob(jobNum: number): void {

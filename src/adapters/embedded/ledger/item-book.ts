@@ -1,3 +1,4 @@
+import { isRecoverable, isReopenable } from '../../../domain/attempts.ts';
 import type { FailureType } from '../../../domain/failure.ts';
 import type { FailureGroup } from '../../../domain/failure-group.ts';
 import type { ItemRecord, NewItem, RecoveredItem } from '../../../domain/item.ts';
@@ -96,8 +97,9 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
       const found = new Map<number, { row: OutcomeRow; recovered: RecoveredItem }>();
       for (const recovered of items) {
         const row = this.sql.outcome.get(rowKey(entry.num, recovered.seq)) as OutcomeRow | undefined;
-        const hasFailed = row !== undefined && endOf(row) === 'failed' && row.attempt === recovered.attempt;
-        if (hasFailed) found.set(row.key, { row, recovered });
+        if (row !== undefined && isRecoverable({ status: endOf(row), lastAttempt: row.attempt }, recovered)) {
+          found.set(row.key, { row, recovered });
+        }
       }
       const next = whenRecovered(entry.record, by, found.size);
       if (isRefusal(next)) return next;
@@ -151,7 +153,7 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
       const seq = this.tables.itemIds.find(entry.num, itemIds[place] ?? '');
       if (seq === null) continue;
       const row = this.sql.outcome.get(rowKey(entry.num, seq)) as OutcomeRow | undefined;
-      if (row === undefined || endOf(row) !== 'failed') continue;
+      if (row === undefined || !isReopenable(endOf(row))) continue;
       if (errorType === null || row.error_type === errorType) rows.set(row.key, row);
     }
     return { rows: [...rows.values()], next: place < itemIds.length ? String(place - 1) : null };

@@ -1,5 +1,6 @@
 import type { FailureType } from '../../../domain/failure.ts';
 import type { ItemInput, ItemRecord, ItemStatus } from '../../../domain/item.ts';
+import { openStatus, placeInBatch } from '../../../domain/open-status.ts';
 import type { ItemFilter, Page, PageRequest } from '../../../ports/ledger.ts';
 import type { Batch, BatchItem } from './batches.ts';
 import { MAX_LOOKED_AT, placeOfCursor } from './books.ts';
@@ -170,7 +171,7 @@ function firstsPage(
   const seqs: number[] = [];
   for (const batch of tables.batches.ofJob(entry.num)) {
     const first = batch.items[0];
-    if (first !== undefined && first.seq > after && statusOfBatch(batch) === status) seqs.push(first.seq);
+    if (first !== undefined && first.seq > after && statusIn(entry, batch, true) === status) seqs.push(first.seq);
   }
   return placesPage(tables, entry, inOrder(seqs, page.limit), page.limit);
 }
@@ -185,8 +186,7 @@ function waitingPage(
   status: 'pending' | 'cancelled',
   page: PageRequest,
 ): Page<ItemRecord> {
-  const isCancelled = entry.record.status === 'cancelled';
-  if (isCancelled !== (status === 'cancelled')) return NOTHING;
+  if (openStatus('waiting', entry.record.status === 'cancelled') !== status) return NOTHING;
   const after = placeOfCursor(page.after);
   const seqs: number[] = [];
   const returned = tables.sql.returnedFirst.all(rowKey(entry.num, after + 1), lastKey(entry.num), page.limit);
@@ -245,8 +245,8 @@ function itemOf(entry: JobEntry, row: ItemRow) {
   return { jobId, seq: placeOf(row.key), itemId: row.item_id, input, ...sourceOf(row.source) };
 }
 
-function statusOfBatch(batch: Batch): 'queued' | 'in_progress' {
-  return batch.hold === null ? 'queued' : 'in_progress';
+function statusIn({ record }: JobEntry, batch: Batch, isFirst: boolean): ItemStatus {
+  return openStatus(placeInBatch(isFirst, batch.hold !== null), record.status === 'cancelled');
 }
 
 /** How the items among these rows stand that have no outcome; looked up only if there is one. */
@@ -255,7 +255,7 @@ class UnsettledItems {
   readonly #elsewhere: Unsettled;
 
   constructor(tables: Tables, entry: JobEntry, rows: readonly ItemRow[]) {
-    const waits: ItemStatus = entry.record.status === 'cancelled' ? 'cancelled' : 'pending';
+    const waits = openStatus('waiting', entry.record.status === 'cancelled');
     this.#elsewhere = { status: waits, strikes: 0, deliveries: 0, history: null };
     const open = rows.filter((row) => !isEnded(row) && placeOf(row.key) < entry.cursor);
     const [first, last] = [open[0]?.key, open.at(-1)?.key];
@@ -265,7 +265,7 @@ class UnsettledItems {
     for (const batch of tables.batches.ofJob(entry.num)) {
       for (const [place, item] of batch.items.entries()) {
         if (item.seq < firstSeq || item.seq > lastSeq) continue;
-        this.#bySeq.set(item.seq, { ...item, status: place === 0 ? statusOfBatch(batch) : 'pending' });
+        this.#bySeq.set(item.seq, { ...item, status: statusIn(entry, batch, place === 0) });
       }
     }
     const missing = open.filter((row) => !this.#bySeq.has(placeOf(row.key)));

@@ -9,6 +9,7 @@ import {
   type Refusal,
 } from '../../../domain/job.ts';
 import type { JobStatus } from '../../../domain/job-steps.ts';
+import { leftByCancel } from '../../../domain/open-status.ts';
 import type { CreateAnswer, JobBook, JobDraft, Page, PageRequest } from '../../../ports/ledger.ts';
 import { EmbeddedBooks } from './books.ts';
 import { EmbeddedJobDraft } from './draft.ts';
@@ -105,7 +106,7 @@ export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
   #takeBackWaiting(entry: JobEntry): void {
     const { batches } = this.tables;
     for (const batch of [...batches.ofJob(entry.num)]) {
-      const kept = batch.hold === null ? 0 : 1;
+      const kept = leftByCancel(batch.hold !== null);
       this.tables.putBack(entry, batch.items.splice(kept));
       if (kept === 0) batches.remove(batch);
       else batches.changed(batch);

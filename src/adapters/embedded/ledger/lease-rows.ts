@@ -1,4 +1,5 @@
-import { type ItemInput, mustRunAlone } from '../../../domain/item.ts';
+import type { ItemInput } from '../../../domain/item.ts';
+import { mustRunAlone } from '../../../domain/strikes.ts';
 import type { Lease, LeasedItem } from '../../../ports/ledger.ts';
 import type { BatchRef } from '../../../ports/work-queue.ts';
 import type { Batch, BatchItem } from './batches.ts';

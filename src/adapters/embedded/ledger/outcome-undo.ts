@@ -1,4 +1,5 @@
-import { type AttemptRecord, MAX_HISTORY, type RecoveredItem, recoveryOf } from '../../../domain/item.ts';
+import { earlierAttempts } from '../../../domain/attempts.ts';
+import { type AttemptRecord, NEXT_ITEM_STATUS, type RecoveredItem, recoveryOf } from '../../../domain/item.ts';
 import type { JobEntry } from './jobs.ts';
 import { attemptsOf, detailOf, type OutcomeDetail, type OutcomeRow, statusCode } from './outcomes.ts';
 import type { Tables } from './tables.ts';
@@ -19,13 +20,13 @@ export function recoverItem(tables: Tables, entry: JobEntry, row: OutcomeRow, re
   const { attempt, tries, startedAt, durationMs, scraperVersion, scraperId }: AttemptRecord = recoveryOf(recovered);
   const detail: OutcomeDetail = {
     artifacts: recovered.artifacts,
-    earlier: attemptsOf(row, before).slice(1 - MAX_HISTORY),
+    earlier: earlierAttempts(attemptsOf(row, before)),
     ...(before.strikes === undefined ? {} : { strikes: before.strikes }),
     ...(scraperVersion === undefined ? {} : { scraperVersion }),
     ...(scraperId === undefined ? {} : { scraperId }),
   };
   dropOutcome(tables, entry, row);
-  const status = statusCode('success');
+  const status = statusCode(NEXT_ITEM_STATUS.failed.recover);
   const text = JSON.stringify(detail);
   tables.sql.insertOutcome.run(row.key, status, null, attempt, tries, startedAt, durationMs, text);
   tables.fresh.add(row.key);

@@ -1,6 +1,7 @@
 import type { StoredArtifact } from '../../../domain/artifact.ts';
+import { earlierAttempts } from '../../../domain/attempts.ts';
 import type { Failure, FailureType } from '../../../domain/failure.ts';
-import { type AttemptRecord, MAX_HISTORY, otherVersion } from '../../../domain/item.ts';
+import { type AttemptRecord, otherVersion } from '../../../domain/item.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { finalStatusOf } from '../../../domain/job-progress.ts';
 import { keptOf } from '../../../domain/outcome.ts';
@@ -111,18 +112,10 @@ function encodeDetail(
   const detail: OutcomeDetail = {
     ...(outcome.kind === 'failed' ? { failure: outcome.failure } : {}),
     ...(artifacts === null ? {} : { artifacts }),
-    ...(history === null ? {} : { earlier: historyOf(history).slice(1 - MAX_HISTORY) }),
+    ...(history === null ? {} : { earlier: earlierAttempts(historyOf(history)) }),
     ...(strikes === 0 ? {} : { strikes }),
     ...(scraperVersion === undefined ? {} : { scraperVersion }),
     ...(isOther ? { isOther } : {}),
   };
   return JSON.stringify(detail);
-}
-
-/**
- * Whether what is recorded is the end of this very attempt. Poison is what the ledger itself records of an attempt:
- * whoever then says how that attempt ended comes too late.
- */
-export function isEndOf(attempt: number, records: readonly AttemptRecord[]): boolean {
-  return records.some((record) => record.attempt === attempt && record.failure?.type !== 'poison');
 }

@@ -1,5 +1,6 @@
 import type { StoredArtifact } from '../../../domain/artifact.ts';
 import { type JobRecord, whenBegunAgain } from '../../../domain/job.ts';
+import { statusWhenBack } from '../../../domain/open-status.ts';
 import type { Committer } from './committer.ts';
 import { unpackKeys } from './fresh.ts';
 import { dropOutcome } from './outcome-undo.ts';
@@ -94,7 +95,7 @@ function undo(tables: Tables, row: OutcomeRow): boolean {
 /** The item has not ended after all. A job that was over is not, and its manifest, which told of it, is void. */
 function whenUndone(job: JobRecord, end: End): JobRecord {
   const { counts } = job;
-  const isCancelled = job.status === 'cancelled';
+  const isCancelled = statusWhenBack(end, job.status === 'cancelled') === 'cancelled';
   const cancelled = counts.cancelled + (isCancelled ? 1 : 0);
   const undone = { ...whenBegunAgain(job), counts: { ...counts, [end]: counts[end] - 1, cancelled } };
   if (job.status === 'completed') {

@@ -1,11 +1,12 @@
-import { MAX_STRIKES } from '../../../domain/item.ts';
+import { isRecorded } from '../../../domain/attempts.ts';
 import { finalStatusOf, whenSettled } from '../../../domain/job-progress.ts';
 import { keptOf } from '../../../domain/outcome.ts';
 import { poisonEnd } from '../../../domain/poison.ts';
+import { isPoison, strikesAfterLoss } from '../../../domain/strikes.ts';
 import type { SettledItem, Settlement } from '../../../ports/ledger.ts';
 import type { Batch, BatchItem, HeldBatch } from './batches.ts';
 import type { JobEntry } from './jobs.ts';
-import { attemptsOf, detailOf, historyOf, insertOutcome, isEndOf, type OutcomeRow } from './outcomes.ts';
+import { attemptsOf, detailOf, historyOf, insertOutcome, type OutcomeRow } from './outcomes.ts';
 import { rowKey } from './row-key.ts';
 import type { Tables } from './tables.ts';
 
@@ -34,34 +35,35 @@ export function settleItem(
   return { seq, itemId, durationMs, status: finalStatusOf(outcome), errorType: failed?.type ?? null };
 }
 
-/**
- * A worker went silent with these items in its hands. Those that did it once too often end as poison; they are the
- * answer. In a cancelled job there is nothing to find out any more.
- */
+/** The lease of these items ran out. Those that now have too many strikes end as poison; they are the answer. */
 export function strike(tables: Tables, entry: JobEntry, batch: HeldBatch, now: number): SettledItem[] {
   const { hold, suspect, items } = batch;
-  if (entry.record.status === 'cancelled' || hold.blameless) return [];
+  const lost = {
+    isJobCancelled: entry.record.status === 'cancelled',
+    isBlameless: hold.blameless,
+    suspect,
+    begunSeq: hold.begunSeq,
+  };
   const poisoned: SettledItem[] = [];
   for (const item of [...items]) {
-    if (suspect && hold.begunSeq !== item.seq) continue;
-    item.strikes += 1;
-    const ended =
-      item.strikes < MAX_STRIKES ? null : settleItem(tables, entry, batch, poisonEnd(item, hold.claimedAt, now));
+    item.strikes = strikesAfterLoss(lost, item);
+    if (!isPoison(item.strikes)) continue;
+    const ended = settleItem(tables, entry, batch, poisonEnd(item, hold.claimedAt, now));
     if (ended !== null) poisoned.push(ended);
   }
   return poisoned;
 }
 
-/** Whether the end of this very attempt is in the books already, also where the item was reopened since. */
-export function isRecorded(tables: Tables, entry: JobEntry, { seq, attempt }: Settlement): boolean {
+/** Whether just this was recorded before: an answer may have been lost. */
+export function isRecordedBefore(tables: Tables, entry: JobEntry, { seq, attempt }: Settlement): boolean {
   const key = rowKey(entry.num, seq);
   const row = tables.sql.outcome.get(key) as OutcomeRow | undefined;
-  if (row !== undefined) return isEndOf(attempt, attemptsOf(row, detailOf(row)));
+  if (row !== undefined) return isRecorded(attemptsOf(row, detailOf(row)), attempt);
   const [returned] = tables.sql.returnedBetween.all(key, key) as unknown as Pick<BatchItem, 'history'>[];
-  if (returned !== undefined) return isEndOf(attempt, historyOf(returned.history));
+  if (returned !== undefined) return isRecorded(historyOf(returned.history), attempt);
   for (const batch of tables.batches.ofJob(entry.num)) {
     const item = batch.items.find((one) => one.seq === seq);
-    if (item !== undefined) return isEndOf(attempt, historyOf(item.history));
+    if (item !== undefined) return isRecorded(historyOf(item.history), attempt);
   }
   return false;
 }

@@ -3,14 +3,13 @@ import type { Ledger, LedgerChange, Page, PageRequest } from '../../../src/ports
 import type { Batch, JobEntry } from './entries.ts';
 
 /**
- * What the three books of the memory ledger share. JavaScript runs one `step` to its end before anything else, so each
- * is atomic by itself; whoever subscribed hears of it afterwards. The protected methods are the single steps of the
- * bookkeeping, one decision each.
+ * What the parts of the memory ledger share. JavaScript runs one `step` to its end before anything else, so each is
+ * atomic by itself; subscribers hear of it afterwards.
  */
-export abstract class MemoryBooks implements Pick<Ledger, 'subscribe'> {
-  protected readonly entries = new Map<string, JobEntry>();
-  protected readonly batches = new Map<string, Batch>();
-  protected readonly leases = new Map<string, Batch>();
+export class MemoryCore implements Pick<Ledger, 'subscribe'> {
+  readonly entries = new Map<string, JobEntry>();
+  readonly batches = new Map<string, Batch>();
+  readonly leases = new Map<string, Batch>();
   readonly #listeners = new Set<(change: LedgerChange) => void>();
   #untold: LedgerChange[] = [];
 
@@ -21,7 +20,7 @@ export abstract class MemoryBooks implements Pick<Ledger, 'subscribe'> {
     };
   }
 
-  protected async step<T>(work: () => T): Promise<T> {
+  async step<T>(work: () => T): Promise<T> {
     const answer = work();
     const changes = this.#untold;
     this.#untold = [];
@@ -29,16 +28,21 @@ export abstract class MemoryBooks implements Pick<Ledger, 'subscribe'> {
     return answer;
   }
 
-  protected tell(change: LedgerChange): void {
+  tell(change: LedgerChange): void {
     this.#untold.push(change);
   }
 
   /** Writes a job's counters and state. Belongs to the same step as the change of the items that it tells of. */
-  protected write(entry: JobEntry, record: JobRecord): void {
+  write(entry: JobEntry, record: JobRecord): void {
     entry.record = record;
   }
 
-  protected forget(batch: Batch): void {
+  /** The fence: a batch is found only by the token that it has now. */
+  held(token: string): Batch | undefined {
+    return this.leases.get(token);
+  }
+
+  forget(batch: Batch): void {
     batch.job.batches.delete(batch);
     this.batches.delete(batch.ref.batchId);
     if (batch.hold !== null) this.leases.delete(batch.hold.token);
@@ -50,7 +54,7 @@ const MAX_LOOKED_AT = 1000;
 
 /**
  * A page of what `pick` makes of the entries; null is passed over. The cursor is the place of the last entry that was
- * looked at, so that the next page begins right behind it.
+ * looked at, so that the next page begins right after it.
  */
 export function pageOf<E, T>(
   entries: readonly E[],

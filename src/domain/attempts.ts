@@ -1,0 +1,55 @@
+import type { Failure } from './failure.ts';
+import { type AttemptRecord, type ItemStatus, MAX_HISTORY, nextStatus, otherVersion } from './item.ts';
+import { finalStatusOf } from './job-progress.ts';
+import type { Outcome } from './outcome.ts';
+
+/** How a worker, or the ledger itself, says that an attempt ended. */
+export interface EndedAttempt {
+  readonly attempt: number;
+  readonly outcome: Outcome;
+  readonly tries: number;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly scraperVersion?: string;
+}
+
+/** The attempt in the item's history. */
+export function attemptRecord(ended: EndedAttempt, job: { readonly scraperVersion: string }): AttemptRecord {
+  const { attempt, outcome, tries, startedAt, durationMs } = ended;
+  const failure = outcome.kind === 'failed' ? outcome.failure : null;
+  return { attempt, tries, startedAt, durationMs, end: finalStatusOf(outcome), failure, ...otherVersion(ended, job) };
+}
+
+/** The attempts of an item that are listed, oldest first. */
+export function listedAttempts<T>(attempts: readonly T[]): readonly T[] {
+  return attempts.slice(-MAX_HISTORY);
+}
+
+/** Of earlier attempts, those that are still listed when one more has ended. */
+export function earlierAttempts<T>(attempts: readonly T[]): readonly T[] {
+  return attempts.slice(1 - MAX_HISTORY);
+}
+
+/**
+ * Whether the end of this very attempt is recorded already, also where the item was reopened since. Poison is what the
+ * ledger itself records of an attempt: a worker that then says how it ended comes too late.
+ */
+export function isRecorded(
+  attempts: readonly { readonly attempt: number; readonly failure?: Failure | null }[],
+  attempt: number,
+): boolean {
+  return attempts.some((one) => one.attempt === attempt && one.failure?.type !== 'poison');
+}
+
+/** Whether a re-extraction may make a success of the item: it failed, and was not tried since the attempt that was read. */
+export function isRecoverable(
+  item: { readonly status: ItemStatus; readonly lastAttempt: number | undefined },
+  recovered: { readonly attempt: number },
+): boolean {
+  return nextStatus(item.status, 'recover') !== null && item.lastAttempt === recovered.attempt;
+}
+
+/** Whether a retry reopens the item. */
+export function isReopenable(status: ItemStatus): boolean {
+  return nextStatus(status, 'retry') !== null;
+}

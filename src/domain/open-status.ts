@@ -1,0 +1,49 @@
+import { type ItemStatus, NEXT_ITEM_STATUS, nextStatus } from './item.ts';
+
+/**
+ * Where an item is that has not ended: in no batch; behind the first unsettled item of its batch; or that first item
+ * itself, of a batch that is queued or that a worker holds. The first one stands for its batch, so that as many items
+ * are queued and in progress as there are batches.
+ */
+export type OpenPlace = 'waiting' | 'behind' | 'first-of-queued' | 'first-of-held';
+
+export type OpenStatus = Exclude<ItemStatus, 'success' | 'skipped' | 'failed'>;
+
+const OPEN_STATUS = {
+  waiting: 'pending',
+  behind: 'pending',
+  'first-of-queued': NEXT_ITEM_STATUS.pending.dispatch,
+  'first-of-held': NEXT_ITEM_STATUS.queued.claim,
+} as const satisfies Record<OpenPlace, OpenStatus>;
+
+/** A cancelled job cancels what accepts it, wherever that is; the item that a worker is at does not. */
+export function openStatus(place: OpenPlace, isJobCancelled: boolean): OpenStatus {
+  const status = OPEN_STATUS[place];
+  return isJobCancelled && nextStatus(status, 'cancel') !== null ? 'cancelled' : status;
+}
+
+/** Where an item of a batch is. */
+export function placeInBatch(isFirst: boolean, isHeld: boolean): OpenPlace {
+  if (!isFirst) return 'behind';
+  return isHeld ? 'first-of-held' : 'first-of-queued';
+}
+
+/** What becomes of the first item of a batch that comes back, or of an item whose end is undone. */
+export function statusWhenBack(
+  from: 'queued' | 'in_progress' | 'success' | 'skipped' | 'failed',
+  isJobCancelled: boolean,
+): 'pending' | 'cancelled' {
+  switch (from) {
+    case 'queued':
+      return isJobCancelled ? NEXT_ITEM_STATUS.queued.cancel : NEXT_ITEM_STATUS.queued.lose;
+    case 'in_progress':
+      return isJobCancelled ? NEXT_ITEM_STATUS.in_progress.withdraw : NEXT_ITEM_STATUS.in_progress.release;
+    default:
+      return isJobCancelled ? NEXT_ITEM_STATUS[from].withdraw : NEXT_ITEM_STATUS[from].undo;
+  }
+}
+
+/** How many items of a batch, from the first on, stay in it when its job is cancelled: the one that a worker is at. */
+export function leftByCancel(isHeld: boolean): 0 | 1 {
+  return openStatus(placeInBatch(true, isHeld), true) === 'cancelled' ? 0 : 1;
+}
