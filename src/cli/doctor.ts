@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { type Config, ConfigError, loadConfig, type Setting, settingsInForce } from '../config.ts';
+import { type Config, ConfigError, loadConfig, type SettingInForce, settingsInForce } from '../config.ts';
 import { inspect } from '../wiring.ts';
 import {
   type Check,
@@ -45,7 +45,7 @@ const DNS_DEADLINE_MS = 2000;
 
 async function doctor(options: DoctorOptions): Promise<void> {
   const config = loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir });
-  const settings = settingsInForce(config).map(hideSecret);
+  const settings = settingsInForce(config);
   const parts = inspect(config);
   const dns = { clock: parts.clock, resolve: parts.resolveName, deadlineMs: DNS_DEADLINE_MS };
   const checks: Check[] = [
@@ -81,17 +81,10 @@ async function checkBackend(parts: Parts, config: Config, { create, offline }: D
   return [await checkDataDir(dataDir), checkLedger(parts, dataDir), await checkResults(dataDir)];
 }
 
-const SECRET = /KEY|PASSWORD|SECRET|TOKEN/i;
-
-export function hideSecret(setting: Setting): Setting {
-  const isSecret = SECRET.test(setting.name) && setting.value !== '';
-  return isSecret ? { ...setting, value: '(hidden)' } : setting;
-}
-
 const SIGNS = { ok: '✔', warning: '!', problem: '✘' } as const;
 const COLOURS = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
 
-export function doctorText(settings: readonly Setting[], checks: readonly Check[]): string {
+export function doctorText(settings: readonly SettingInForce[], checks: readonly Check[]): string {
   const width = Math.max(...settings.map(({ name }) => name.length));
   const counted = { warning: 0, problem: 0, ok: 0 };
   for (const { result } of checks) counted[result] += 1;
