@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { type Config, ConfigError, EMBEDDED, LOCAL_RESULTS, loadConfig, toEnvironment } from '../src/config.ts';
+import {
+  type Config,
+  ConfigError,
+  countWorkers,
+  EMBEDDED,
+  LOCAL_RESULTS,
+  laneConfig,
+  loadConfig,
+  toEnvironment,
+} from '../src/config.ts';
+import { SETTINGS, type Setting } from '../src/domain/settings.ts';
 
 test('without settings there are defaults, and the data directory is an absolute path', () => {
   const config = loadConfig({}, {});
@@ -125,4 +135,45 @@ test('a worker process keeps its results where its parent does', () => {
   for (const config of configs) {
     assert.deepEqual(loadConfig({}, toEnvironment(config, { USE_LOCAL_STORAGE: 'true' })), config);
   }
+});
+
+const ROWS = Object.entries<Setting<unknown>>(SETTINGS);
+
+test('every setting has a variable of its own, and a name in the file that follows from it', () => {
+  const inFile = (variable: string) =>
+    variable
+      .replace(/^TRAWL_/, '')
+      .toLowerCase()
+      .replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  for (const [name, { variable }] of ROWS) assert.equal(inFile(variable), name);
+  assert.equal(new Set(ROWS.map(([, { variable }]) => variable)).size, ROWS.length);
+});
+
+test('what has the name of a secret is one, and the keys of the API do not reach worker processes', () => {
+  for (const [, { variable, isSecret }] of ROWS) {
+    assert.equal(isSecret === true, /KEY|PASSWORD|SECRET|TOKEN/.test(variable), variable);
+  }
+  const keys = { TRAWL_API_KEY: 'a', TRAWL_READ_API_KEY: 'b' };
+  const environment = toEnvironment(loadConfig({}, keys), { ...keys, PATH: '/bin' });
+  assert.deepEqual([environment['TRAWL_API_KEY'], environment['TRAWL_READ_API_KEY']], [undefined, undefined]);
+  assert.equal(environment['PATH'], '/bin');
+});
+
+test('settings of AWS that cannot be used are named together with the others', () => {
+  assert.throws(
+    () => loadConfig({}, { TRAWL_BACKEND: 'aws', TRAWL_PORT: 'http' }),
+    (error) =>
+      error instanceof ConfigError &&
+      /^invalid configuration:\n {2}WEB_SCRAPER_QUEUE_URL: [^\n]*\n {2}TRAWL_PORT: [^\n]*$/.test(error.message),
+  );
+});
+
+test('each lane has its own worker processes and slots, those of browsers none unless they are set', () => {
+  const config = loadConfig({}, { TRAWL_WORKERS: '3', TRAWL_SLOTS: '7' });
+  assert.deepEqual(laneConfig(config, 'http'), { workers: 3, slots: 7 });
+  assert.deepEqual(laneConfig(config, 'browser'), { workers: 0, slots: 2 });
+  assert.equal(countWorkers(config), 3);
+  const both = loadConfig({}, { TRAWL_WORKERS: '3', TRAWL_BROWSER_WORKERS: '2', TRAWL_BROWSER_SLOTS: '5' });
+  assert.deepEqual(laneConfig(both, 'browser'), { workers: 2, slots: 5 });
+  assert.equal(countWorkers(both), 5);
 });

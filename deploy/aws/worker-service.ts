@@ -2,6 +2,7 @@ import { Secret as ContainerSecret, FargateService } from 'aws-cdk-lib/aws-ecs';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Lane } from '../../src/domain/lane.ts';
+import { LANE_SETTINGS, SETTINGS } from '../../src/domain/settings.ts';
 import type { ServiceParts } from './controller-service.ts';
 import { allowWorker } from './permissions.ts';
 import { scaleByBacklog } from './scaling.ts';
@@ -36,7 +37,10 @@ export class WorkerService extends Construct {
       image: lane,
       command: ['worker', '--lane', lane],
       ...SIZES[lane],
-      environment: { ...sharedEnvironment(storage, queues, settings), TRAWL_SLOTS: String(settings.slots[lane]) },
+      environment: {
+        ...sharedEnvironment(storage, queues, settings),
+        [SETTINGS[LANE_SETTINGS[lane].slots].variable]: String(settings.slots[lane]),
+      },
       secrets: Object.fromEntries(secrets),
       ports: [],
       logGroup: taskLog(this, settings),

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import type { Config, Setting } from '../config.ts';
+import { type Config, countWorkers, laneConfig, type SettingInForce } from '../config.ts';
+import { LANES } from '../domain/lane.ts';
 import { type Check, ok, problem, warning } from '../main/check.ts';
 import type { Inspection } from '../main/inspect.ts';
 import { formatCount, formatItems, printable } from './format.ts';
@@ -108,15 +109,21 @@ function openFileLimit(): number | null {
 
 export function checkCores(config: Config, slotUnit: 'items' | 'batches', cores = availableParallelism()): Check {
   const name = 'Workers';
-  const message = `${config.workers} with ${config.slots} ${slotUnit} at once each, on ${formatItems(cores, 'core')}`;
-  if (config.workers <= cores * 4) return ok(name, message);
-  return warning(name, message, 'more processes than cores only wait for each other: lower TRAWL_WORKERS');
+  const workers = LANES.map((lane) => ({ lane, ...laneConfig(config, lane) }))
+    .filter((each) => each.lane === 'http' || each.workers > 0)
+    .map((each) => `${each.workers} of the lane ${each.lane} with ${each.slots} ${slotUnit} at once each`);
+  const message = `${workers.join(', ')}, on ${formatItems(cores, 'core')}`;
+  if (countWorkers(config) <= cores * 4) return ok(name, message);
+  return warning(name, message, 'processes beyond the number of cores only wait for each other: lower TRAWL_WORKERS');
 }
 
-export function checkSettings(settings: readonly Setting[]): Check[] {
+export function checkSettings(settings: readonly SettingInForce[]): Check[] {
   const unknown = settings
     .filter(({ from }) => from === 'unknown')
-    .map(({ name }) => warning('Settings', `${name} is set, and no setting has that name`, 'look for a typing error'));
+    .map(({ name, near = [] }) => {
+      const advice = near.length === 0 ? 'look for a typing error' : `did you mean ${near.join(' or ')}?`;
+      return warning('Settings', `${name} is set, and no setting has that name`, advice);
+    });
   const faults = settings.find(({ name, value }) => name === 'TRAWL_FAULTS' && value !== '');
   return faults === undefined
     ? unknown

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { loadConfig, type Setting, settingsInForce } from '../config.ts';
+import { loadConfig, type SettingInForce, settingsInForce } from '../config.ts';
 import type { Check } from '../main/check.ts';
 import { inspect } from '../main/inspect.ts';
 import {
@@ -41,7 +41,7 @@ const DNS_DEADLINE_MS = 2000;
 
 async function doctor(options: DoctorOptions): Promise<void> {
   const config = loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir });
-  const settings = settingsInForce(config).map(hideSecret);
+  const settings = settingsInForce(config);
   const inspection = inspect(config);
   const { clock, resolveName } = inspection;
   const dns = { clock, resolve: resolveName, deadlineMs: DNS_DEADLINE_MS };
@@ -71,17 +71,10 @@ function asPrintable(check: Check): Check {
   return { ...check, message: printable(check.message, 500) };
 }
 
-const SECRET = /KEY|PASSWORD|SECRET|TOKEN/i;
-
-export function hideSecret(setting: Setting): Setting {
-  const isSecret = SECRET.test(setting.name) && setting.value !== '';
-  return isSecret ? { ...setting, value: '(hidden)' } : setting;
-}
-
 const SIGNS = { ok: '✔', warning: '!', problem: '✘' } as const;
 const COLOURS = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
 
-export function doctorText(settings: readonly Setting[], checks: readonly Check[]): string {
+export function doctorText(settings: readonly SettingInForce[], checks: readonly Check[]): string {
   const width = Math.max(...settings.map(({ name }) => name.length));
   const counted = { warning: 0, problem: 0, ok: 0 };
   for (const { result } of checks) counted[result] += 1;

@@ -1,11 +1,11 @@
 import type { ItemInput } from '../domain/item.ts';
+import { nearNames } from '../domain/near-names.ts';
 import type { Clock } from '../ports/clock.ts';
 import { describeScraper, type ScraperDescription } from './describe-scraper.ts';
 import { hasFixture } from './fixtures/fixture-folder.ts';
 import { recordCase } from './fixtures/record-case.ts';
 import { showDifference } from './fixtures/show-difference.ts';
 import { testScrapers } from './fixtures/test-scrapers.ts';
-import { nearNames } from './near-names.ts';
 import { loadScrapers, type ScraperEntry } from './registry.ts';
 import type { ScrapeTools } from './scraper.ts';
 import { writeNewScraper } from './template/new-scraper.ts';

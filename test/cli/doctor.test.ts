@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { doctorText, hideSecret } from '../../src/cli/doctor.ts';
+import { doctorText } from '../../src/cli/doctor.ts';
 import {
   checkCores,
   checkDns,
@@ -55,11 +55,13 @@ test('trawl doctor shows settings with their origin, and what is wrong with what
   assert.ok(answer.checks.every(({ result, advice }) => (result === 'ok') === (advice === undefined)));
 });
 
-test('secrets are hidden by their names, and empty ones are shown to be so', () => {
-  const names = ['TRAWL_API_KEY', 'PROXY_RESIDENTIAL_PASSWORD', 'A_SECRET', 'my_token'];
-  for (const name of names) assert.equal(hideSecret({ name, value: 'x', from: 'environment' }).value, '(hidden)');
-  assert.equal(hideSecret({ name: 'TRAWL_API_KEY', value: '', from: 'default' }).value, '');
-  assert.equal(hideSecret({ name: 'TRAWL_WORKERS', value: '2', from: 'default' }).value, '2');
+test('secrets are hidden, and empty ones are shown to be so', () => {
+  const environment = { TRAWL_API_KEY: 'x', TRAWL_WORKERS: '2' };
+  const settings = settingsInForce(loadConfig({}, environment), environment);
+  const shown = (name: string) => settings.find((setting) => setting.name === name)?.value;
+  assert.equal(shown('TRAWL_API_KEY'), '(hidden)');
+  assert.equal(shown('TRAWL_READ_API_KEY'), '');
+  assert.equal(shown('TRAWL_WORKERS'), '2');
 });
 
 test('settings say where they come from, and a name that is none is noticed', () => {
@@ -72,6 +74,10 @@ test('settings say where they come from, and a name that is none is noticed', ()
   assert.deepEqual(
     checkSettings(settings).map(({ message }) => message),
     ['TRAWL_NONSENSE is set, and no setting has that name'],
+  );
+  assert.deepEqual(
+    checkSettings(settingsInForce(loadConfig({}, {}), { TRAWL_WORKRES: '7' })).map(({ advice }) => advice),
+    ['did you mean TRAWL_WORKERS?'],
   );
 });
 

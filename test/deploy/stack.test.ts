@@ -8,6 +8,7 @@ import { DRAIN_SECONDS, LEASE_SECONDS, STOP_SECONDS, VISIBILITY_SECONDS } from '
 import { TABLE_SCHEMA } from '../../src/adapters/aws/table-schema.ts';
 import { loadConfig } from '../../src/config.ts';
 import { LANES } from '../../src/domain/lane.ts';
+import { SETTINGS } from '../../src/domain/settings.ts';
 import { onlyResource, type Resource, resourcesOf, synthesized } from './synthesized.ts';
 
 const template = synthesized();
@@ -118,13 +119,12 @@ test('the times fit each other, and what the engine is told is what it takes', (
     assert.equal(config.leaseMs, LEASE_SECONDS * 1000);
     assert.equal(config.drainGraceMs, DRAIN_SECONDS * 1000);
     assert.equal(config.metrics, 'emf');
-    const ignored = Object.keys(known).filter((each) => !KNOWN_SETTINGS.test(each));
+    const ignored = Object.keys(known).filter((each) => !KNOWN_SETTINGS.includes(each));
     assert.deepEqual(ignored, []);
   }
 });
 
-const KNOWN_SETTINGS =
-  /^(?:TABLE_NAME|WEB_SCRAPER_(?:BROWSER_)?QUEUE_URL|WEB_SCRAPER_RESULTS_BUCKET|TRAWL_(?:BACKEND|LEASE_MS|DRAIN_GRACE_MS|DATA_DIR|LOG_LEVEL|METRICS|HOST|PORT|SLOTS))$/;
+const KNOWN_SETTINGS: readonly string[] = Object.values(SETTINGS).map(({ variable }) => variable);
 
 /** A reference stands for the address of a queue, or a name. */
 function plain(value: unknown): string {

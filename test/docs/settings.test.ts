@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { COMMAND, settingsPage } from '../../docs/generate-settings.ts';
 import { loadConfig, settingsInForce } from '../../src/config.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -12,6 +13,10 @@ const NOWHERE = join(ROOT, 'no-such.config.ts');
 /** On AWS there are all that there are elsewhere, and a few more. */
 const AWS = { TRAWL_BACKEND: 'aws', WEB_SCRAPER_QUEUE_URL: 'https://sqs.us-east-1.amazonaws.com/1/trawl' };
 const SETTINGS = settingsInForce(loadConfig({}, AWS, NOWHERE), AWS, NOWHERE).map(({ name }) => name);
+
+test('the table of settings is what the code reads', () => {
+  assert.equal(PAGE, settingsPage(PAGE), `docs/configuration.md is out of date: run ${COMMAND}`);
+});
 
 test('every setting has its row on the page of settings, and every row is a setting', () => {
   const rows = [...PAGE.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);

@@ -1,0 +1,309 @@
+import { z } from 'zod';
+import type { Lane } from './lane.ts';
+
+/**
+ * Every setting, each declared once: what is loaded (src/config.ts), what worker processes inherit, what `trawl doctor`
+ * prints and the table of docs/configuration.md (`node docs/generate-settings.ts`) follow from its row.
+ */
+export interface Setting<T> {
+  /** In the environment. In trawl.config.ts the setting has the name of its row. */
+  readonly variable: string;
+  /** Parses the text of the variable. */
+  readonly schema: z.ZodType<T>;
+  /** If it is not set. A setting without a fallback must be set. */
+  readonly fallback?: NoInfer<T> | ((given: Circumstances) => NoInfer<T>);
+  /** One line for the documentation, and the default where it is not simply the fallback. */
+  readonly about: string;
+  readonly byDefault?: string;
+  /** `trawl doctor` shows only whether there is a value. */
+  readonly isSecret?: true;
+  /** False for what must not reach worker processes, in which scrapers run. */
+  readonly isForWorkers?: false;
+  /** Between the entries of a list, a comma unless it is something else. */
+  readonly separator?: string;
+}
+
+/** What defaults may depend on. */
+export interface Circumstances {
+  readonly backend: 'embedded' | 'aws';
+  readonly port: number;
+  readonly cores: number;
+  /** The folder in which `trawl scrapers new` writes, if there is one. */
+  readonly ownScrapers: readonly string[];
+}
+
+export type Values<Table> = { readonly [Key in keyof Table]: Table[Key] extends Setting<infer T> ? T : never };
+
+const row = <T>(setting: Setting<T>): Setting<T> => setting;
+const text = z.string();
+const name = z.string().min(1);
+const count = z.coerce.number().int().min(1);
+const countOrNone = z.coerce.number().int().min(0);
+const list = text.transform(splitList);
+
+const queueUrl = z
+  .url({
+    protocol: /^https?$/,
+    error: 'must be the address of a queue: https://sqs.<region>.amazonaws.com/<account>/<name>',
+  })
+  .refine((url) => !url.endsWith('.fifo'), 'must be a standard queue, not a FIFO queue');
+
+/**
+ * A list in which nothing is left counts as none, not as a key that fits nobody: otherwise a server would open itself to
+ * the network in the belief that it is guarded.
+ */
+const keys = text
+  .transform(splitList)
+  .refine(
+    (found) => found.every((key) => !/^sha256:/i.test(key) || /^sha256:[0-9a-f]{64}$/i.test(key)),
+    'after sha256: come the 64 hexadecimal digits of the hash of a key',
+  )
+  .transform((found) => (found.length === 0 ? null : found.join(',')));
+
+/** Where things are kept: `backend` and `results` of the configuration are put together from these and AWS_PLACES. */
+export const PLACES = {
+  backend: row({
+    variable: 'TRAWL_BACKEND',
+    schema: z.enum(['embedded', 'aws'], 'must be embedded or aws'),
+    fallback: 'embedded',
+    about:
+      'where jobs are kept: `embedded` in the data directory of one machine, `aws` in DynamoDB, SQS and S3. `trawl run` and `trawl demo` work in the data directory either way',
+  }),
+  results: row({
+    variable: 'TRAWL_RESULTS',
+    schema: z.enum(['local', 's3'], 'must be local or s3').nullable(),
+    fallback: null,
+    byDefault: '`local`; on AWS `s3`',
+    about:
+      'where pages, data and manifests are kept, whatever the backend: `local` in `results/` of the data directory, `s3` in the bucket. `USE_LOCAL_STORAGE=true` is the older name for `local`. With `local` the controllers and all workers must be on one machine',
+  }),
+};
+
+/** The name that older installations know for TRAWL_RESULTS, which is what child processes and the documentation get. */
+export const OLDER_RESULTS = row({
+  variable: 'USE_LOCAL_STORAGE',
+  schema: z.stringbool({ error: 'must be true or false; use TRAWL_RESULTS=local or s3 instead' }).nullable(),
+  fallback: null,
+  about: 'the older name of TRAWL_RESULTS=local',
+});
+
+/** Read only where the backend is `aws`, the bucket also for its results: other programs may use variables of these names. */
+export const AWS_PLACES = {
+  tableName: row({
+    variable: 'TABLE_NAME',
+    schema: name,
+    fallback: 'scrape-state',
+    about: 'on AWS: the table of jobs and items',
+  }),
+  webScraperQueueUrl: row({
+    variable: 'WEB_SCRAPER_QUEUE_URL',
+    schema: queueUrl,
+    about: 'on AWS: the address of the queue for workers of the lane `http`. It must be set',
+  }),
+  webScraperBrowserQueueUrl: row({
+    variable: 'WEB_SCRAPER_BROWSER_QUEUE_URL',
+    schema: queueUrl.nullable(),
+    fallback: null,
+    byDefault: 'that of `http`, followed by `-browser`',
+    about: 'on AWS: the same for the lane `browser`',
+  }),
+  webScraperResultsBucket: row({
+    variable: 'WEB_SCRAPER_RESULTS_BUCKET',
+    schema: name,
+    fallback: 'scrape-results',
+    about: 'with results on S3: the bucket of pages, data and manifests',
+  }),
+};
+
+/** These are fields of the configuration as they are. */
+export const PLAIN = {
+  dataDir: row({
+    variable: 'TRAWL_DATA_DIR',
+    schema: name,
+    fallback: '.trawl',
+    about: 'where the ledger and the results are kept; `trawl run` makes a folder of its own below `run/`',
+  }),
+  host: row({
+    variable: 'TRAWL_HOST',
+    schema: name,
+    fallback: '127.0.0.1',
+    about: 'address on which `trawl serve` and `trawl controller` listen; others than those of this machine need a key',
+  }),
+  port: row({
+    variable: 'TRAWL_PORT',
+    schema: countOrNone.max(65_535),
+    fallback: 8080,
+    about: 'and the port; 0 takes any that is free, and the log says which',
+  }),
+  apiKey: row({
+    variable: 'TRAWL_API_KEY',
+    schema: keys,
+    fallback: null,
+    isSecret: true,
+    isForWorkers: false,
+    about:
+      'keys that may do everything, separated by commas; each as it is, or as `sha256:` and its hash. For the client commands: the key that they send',
+  }),
+  readApiKey: row({
+    variable: 'TRAWL_READ_API_KEY',
+    schema: keys,
+    fallback: null,
+    isSecret: true,
+    isForWorkers: false,
+    about: 'the same for keys that may only read',
+  }),
+  allowedHosts: row({
+    variable: 'TRAWL_ALLOWED_HOSTS',
+    schema: list,
+    fallback: [],
+    about:
+      'names under which the API is reached, beside its address and those of this machine, separated by commas. With a key and nothing named, any will do',
+  }),
+  url: row({
+    variable: 'TRAWL_URL',
+    schema: z
+      .url({ protocol: /^https?$/, error: 'must be an address like http://127.0.0.1:8080' })
+      .refine((url) => !/^[a-z]+:\/\/[^/]*@/i.test(url), 'must have no name and password: the key is TRAWL_API_KEY'),
+    fallback: ({ port }) => `http://127.0.0.1:${port || 8080}`,
+    byDefault: '`http://127.0.0.1:8080`, with the port of `TRAWL_PORT`',
+    about: 'where `trawl jobs`, `trawl hosts` and `trawl extract` find the API',
+  }),
+  scrapers: row({
+    variable: 'TRAWL_SCRAPERS',
+    schema: text.transform((given): readonly string[] => given.split(':').filter((folder) => folder !== '')),
+    separator: ':',
+    fallback: ({ ownScrapers }) => ownScrapers,
+    byDefault: '`./scrapers`, if there is one',
+    about: 'folders with scrapers, beside those that come with Trawl; several are separated by `:`',
+  }),
+  defaultScraper: row({
+    variable: 'TRAWL_DEFAULT_SCRAPER',
+    schema: name.max(200),
+    fallback: 'example-mock',
+    about: 'runs jobs that name no scraper. The answer to `POST /jobs` says so in `warnings`',
+  }),
+  workers: row({
+    variable: 'TRAWL_WORKERS',
+    schema: count.max(256),
+    fallback: ({ cores }) => cores,
+    byDefault: 'number of cores',
+    about: 'worker processes of `trawl serve` and `trawl run` for the lane `http`',
+  }),
+  slots: row({
+    variable: 'TRAWL_SLOTS',
+    schema: count.max(4096),
+    // On AWS batches have up to a hundred items, so that fewer are enough to keep a process busy.
+    fallback: ({ backend }) => (backend === 'aws' ? 16 : 64),
+    byDefault: '64; on AWS 16',
+    about:
+      'batches of one job that a worker process of the lane `http` carries out at the same time: of one item each, on AWS of up to 100, one after another. All jobs together may have twice as many ([sizing](operations.md#sizing))',
+  }),
+  browserWorkers: row({
+    variable: 'TRAWL_BROWSER_WORKERS',
+    schema: countOrNone.max(256),
+    fallback: 0,
+    about: 'worker processes of `trawl serve` for the lane `browser`, beside those of `TRAWL_WORKERS`',
+  }),
+  browserSlots: row({
+    variable: 'TRAWL_BROWSER_SLOTS',
+    schema: count.max(4096),
+    fallback: 2,
+    about: 'as `TRAWL_SLOTS`, for worker processes of the lane `browser`',
+  }),
+  hostConcurrency: row({
+    variable: 'TRAWL_HOST_CONCURRENCY',
+    schema: count.max(4096),
+    fallback: 16,
+    about: 'requests that one worker process has under way at one host, whatever the job',
+  }),
+  hostDelayMs: row({
+    variable: 'TRAWL_HOST_DELAY_MS',
+    schema: countOrNone.max(3_600_000),
+    fallback: 0,
+    about: 'between the starts of two requests of one worker process to one host',
+  }),
+  maxBodyBytes: row({
+    variable: 'TRAWL_MAX_BODY_BYTES',
+    schema: count.min(2 ** 20),
+    fallback: 4 * 2 ** 30,
+    about: 'the largest body of `POST /jobs`, and the largest size to which a compressed upload may unpack',
+  }),
+  allowAddresses: row({
+    variable: 'TRAWL_ALLOW_ADDRESSES',
+    schema: text,
+    fallback: '',
+    about:
+      'addresses out of private networks that a target may have: `loopback`, `private`, or ranges like `10.1.0.0/16`, separated by commas. Metadata services of clouds must be named one by one',
+  }),
+  routes: row({
+    variable: 'TRAWL_ROUTES',
+    schema: text,
+    fallback: '',
+    about: 'origins that are dialled elsewhere: `https://county.gov=http://127.0.0.1:4000`',
+  }),
+  dnsServers: row({
+    variable: 'TRAWL_DNS_SERVERS',
+    schema: text,
+    fallback: '',
+    byDefault: 'those of `/etc/resolv.conf`',
+    about:
+      'servers that are asked for the names of targets: `9.9.9.9`, `10.0.0.2:5353` or `[2620:fe::fe]:53`, separated by commas',
+  }),
+  logLevel: row({
+    variable: 'TRAWL_LOG_LEVEL',
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    fallback: 'info',
+    byDefault: '`info` (`warn` for `trawl run`)',
+    about: '`debug`, `info`, `warn`, `error` or `silent`',
+  }),
+  logTo: row({
+    variable: 'TRAWL_LOG_TO',
+    schema: z.enum(['stdout', 'stderr']),
+    fallback: 'stdout',
+    byDefault: '`stdout` (`stderr` for `trawl run`)',
+    about: 'where the log goes',
+  }),
+  metrics: row({
+    variable: 'TRAWL_METRICS',
+    schema: z.enum(['prometheus', 'emf']),
+    fallback: 'prometheus',
+    about:
+      '`emf` also writes the numbers to the log, in the format that CloudWatch makes metrics of. `GET /metrics` is there either way',
+  }),
+  leaseMs: row({
+    variable: 'TRAWL_LEASE_MS',
+    schema: count.min(200).max(600_000),
+    // On AWS a renewal costs money.
+    fallback: ({ backend }) => (backend === 'aws' ? 300_000 : 4000),
+    byDefault: '4000; on AWS 300000',
+    about: 'how long a worker that has vanished keeps what it had',
+  }),
+  drainGraceMs: row({
+    variable: 'TRAWL_DRAIN_GRACE_MS',
+    schema: countOrNone.max(600_000),
+    fallback: 10_000,
+    about: 'how long a worker that is asked to stop may go on with what it has',
+  }),
+  faults: row({
+    variable: 'TRAWL_FAULTS',
+    schema: text,
+    fallback: '',
+    about: 'for tests of Trawl itself: where a process kills itself. Never set it',
+  }),
+};
+
+/** In the order of the documentation. */
+export const SETTINGS = { ...PLACES, ...AWS_PLACES, ...PLAIN } as const satisfies Record<string, Setting<unknown>>;
+
+/** Each lane has processes and slots of its own: a browser takes a hundred times the memory of a request. */
+export const LANE_SETTINGS = {
+  http: { workers: 'workers', slots: 'slots' },
+  browser: { workers: 'browserWorkers', slots: 'browserSlots' },
+} as const satisfies Record<Lane, { workers: keyof typeof PLAIN; slots: keyof typeof PLAIN }>;
+
+function splitList(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+}
