@@ -9,7 +9,8 @@ import { shardKeys } from '../../../src/adapters/aws/ids/id-run.ts';
 import { startDynamo } from '../../support/aws/emulators.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-export const TABLE = 'ids';
+/** Files share an emulator. */
+export const TABLE = `ids-${process.pid}`;
 
 /** A table for the tests of a file, and a clock that all who use it share. */
 export interface IdRoom {

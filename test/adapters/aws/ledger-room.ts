@@ -8,7 +8,8 @@ import { startDynamo } from '../../support/aws/emulators.ts';
 import { type Relay, type Relaying, startRelay } from '../../support/aws/relay.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-const TABLE = 'trawl';
+/** Files share an emulator. */
+const TABLE = `ledger-room-${process.pid}`;
 
 /** A table for the tests of a file, and ledgers on it, each as in a process of its own. */
 export interface LedgerRoom {

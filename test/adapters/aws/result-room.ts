@@ -2,7 +2,7 @@ import { after, test } from 'node:test';
 import { CreateBucketCommand, ListMultipartUploadsCommand, type S3Client } from '@aws-sdk/client-s3';
 import { openAwsClients } from '../../../src/adapters/aws/clients.ts';
 import { openS3ResultStore, type S3ResultStore } from '../../../src/adapters/aws/result-store.ts';
-import { startSqsAndS3 } from '../../support/aws/emulators.ts';
+import { startS3 } from '../../support/aws/emulators.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 /** What is said between the store and the emulator passes by here. `go` lets it pass. */
@@ -37,7 +37,7 @@ class EagerClock extends FakeClock {
 
 export const NOBODY = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
-const emulator = await startSqsAndS3();
+const emulator = await startS3();
 after(() => emulator.stop());
 let buckets = 0;
 
@@ -45,7 +45,7 @@ let buckets = 0;
 export function inRoom(name: string, body: (room: Room) => Promise<void>): void {
   test(name, { timeout: 60_000 }, async () => {
     buckets += 1;
-    const bucket = `room-${buckets}`;
+    const bucket = `room-${process.pid}-${buckets}`;
     const { s3, close } = openAwsClients({ ...NOBODY, endpoints: { s3: emulator.url } });
     try {
       await s3.send(new CreateBucketCommand({ Bucket: bucket }));

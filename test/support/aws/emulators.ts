@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { buildApp } from 'fauxqs';
 import { type AwsClients, type ClientOverrides, openAwsClients } from '../../../src/adapters/aws/clients.ts';
 import { addS3Rules } from './s3-rules.ts';
@@ -19,8 +19,9 @@ export interface Emulators {
 const NOBODY = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
 /**
- * Emulators that somebody else runs, named as the SDK names them: for machines that ours do not run on. All three, or
- * none. Read when this file is loaded: tests set the same names for the processes that they start.
+ * Emulators that run already, named as the SDK names them: those of the whole run (`global-setup.ts`), or somebody
+ * else's on machines that ours do not run on. All three, or none. Read when this file is loaded: tests set the same
+ * names for the processes that they start.
  */
 const GIVEN = givenEndpoints(process.env);
 
@@ -75,21 +76,29 @@ function dynamoBinary(): string {
   }
 }
 
+/**
+ * The pipe at 3 ends when this process does, also by `kill -9`; then the emulator is killed. Without it, one would be left
+ * behind by every test file that is stopped from outside.
+ */
+const WITH_LIFELINE = '(read -r _; kill -9 $$) <&3 >/dev/null 2>&1 & exec "$@" 3<&-';
+
 /** It listens when it says so: that something answers at the port may be somebody else's doing. */
 async function tryDynamo(binary: string, port: number) {
-  const child = spawn(binary, ['--host', '127.0.0.1', '--port', String(port)], { stdio: ['ignore', 'ignore', 'pipe'] });
-  // Whoever started it may be killed before it can stop it.
-  const kill = () => child.kill('SIGKILL');
-  process.on('exit', kill);
+  const child = spawn('sh', ['-c', WITH_LIFELINE, 'sh', binary, '--host', '127.0.0.1', '--port', String(port)], {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+  });
+  // Neither does it keep this process alive.
+  const lifeline = child.stdio[3] as Socket;
+  lifeline.unref();
   const ended = once(child, 'exit');
   const stop = async () => {
-    process.off('exit', kill);
-    kill();
+    child.kill('SIGKILL');
     await ended;
+    lifeline.destroy();
   };
   const said: string[] = [];
   const { promise: listens, resolve } = Promise.withResolvers<void>();
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     said.push(text);
     if (said.join('').includes(`listening on http://127.0.0.1:${port}`)) resolve();
   });
@@ -99,6 +108,10 @@ async function tryDynamo(binary: string, port: number) {
   if (problem === null && child.exitCode === null && child.signalCode === null) return { url, stop };
   await stop();
   return { problem: problem ?? (await early) };
+}
+
+export async function startS3(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  return GIVEN === null ? startSqsAndS3() : { url: GIVEN.s3, stop: async () => {} };
 }
 
 /** In this process. Without the rules of S3 it is one of those servers that only look like it. */
