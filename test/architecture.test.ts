@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { checkBackends } from './support/backend-rule.ts';
 import { checkEnvironment } from './support/environment-rule.ts';
 import { checkImports } from './support/import-rules.ts';
 import { filesLoadedFrom } from './support/loaded-files.ts';
@@ -14,6 +15,10 @@ test('who imports whom is what the table says, and no file imports itself in the
 
 test('only config.ts reads the environment', () => {
   assert.equal(show(checkEnvironment(FILES)), '');
+});
+
+test('which backend it is, and where results are kept, is asked only in config.ts and in the tables of src/main', () => {
+  assert.equal(show(checkBackends(FILES)), '');
 });
 
 test('a worker process loads nothing of the controller, on any backend, nor does its heartbeat thread', () => {
@@ -44,7 +49,8 @@ test('what a process loads is found by every kind of import but those of types',
 
 /** Checks one made-up file, beside others that it may import. */
 function planted(path: string, text: string): string {
-  return show([...checkImports(parse([{ path, text }])), ...checkEnvironment(parse([{ path, text }]))]);
+  const files = parse([{ path, text }]);
+  return show([...checkImports(files), ...checkEnvironment(files), ...checkBackends(files)]);
 }
 
 const PLANTED: readonly [what: string, path: string, text: string, finding: string][] = [
@@ -258,6 +264,18 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
     'scrapers/az/a.ts',
     "export const key = globalThis.process['env'].KEY;",
     'scrapers/az/a.ts:1 reads the environment: only src/config.ts does; take the value as an argument',
+  ],
+  [
+    'a question for the backend',
+    'src/cli/a.ts',
+    "export const f = (config: Config) => config.backend.kind === 'aws';",
+    'src/cli/a.ts:1 asks for the kind of backend: make it a member of the module in src/main/backends.ts',
+  ],
+  [
+    'a switch over where results are kept',
+    'src/main/a.ts',
+    "export function f({ results }: Config) {\n  switch (results.kind) {\n    case 's3':\n  }\n}",
+    'src/main/a.ts:2 asks for the kind of results: make it a member of the module in src/main/results-backends.ts',
   ],
 ];
 

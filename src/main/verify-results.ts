@@ -7,7 +7,7 @@ import { loadResults } from './results-backends.ts';
 
 /** Checks a job by its results alone, in a data directory or a bucket that another process may own. */
 export async function verifyResults(config: Config, jobId: string): Promise<VerifyReport> {
-  const results = await (await loadResults(config)).openExisting(config, systemClock());
-  if (results.kind === 'none') return { kind: 'nothing', message: results.message };
-  return await verifyJob({ store: results.store, digest }, jobId).finally(() => results.close());
+  const found = await (await loadResults(config)).openExisting(config, systemClock());
+  if (found.kind === 'none') return { kind: 'nothing', message: found.message };
+  return await verifyJob({ store: found.store, digest }, jobId).finally(() => found.close());
 }

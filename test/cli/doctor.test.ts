@@ -14,7 +14,7 @@ import {
 import { loadConfig, settingsInForce } from '../../src/config.ts';
 import type { Check } from '../../src/main/check.ts';
 import { checkDataDir, checkLedger } from '../../src/main/data-directory-checks.ts';
-import { openStorage } from '../../src/main/embedded-backend.ts';
+import { openStorage } from '../../src/main/embedded-owner.ts';
 import { inspect } from '../../src/main/inspect.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { tempFolder, trawl } from './trawl.ts';

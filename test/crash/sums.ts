@@ -3,7 +3,7 @@ import { loadConfig } from '../../src/config.ts';
 import { finishedOf } from '../../src/domain/counts.ts';
 import { type ItemRecord, isFinal } from '../../src/domain/item.ts';
 import { partName } from '../../src/domain/manifest.ts';
-import { openStorage } from '../../src/main/embedded-backend.ts';
+import { openStorage } from '../../src/main/embedded-owner.ts';
 import type { Page } from '../../src/ports/ledger.ts';
 
 export interface JobSums {

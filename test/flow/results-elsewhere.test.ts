@@ -85,4 +85,17 @@ test('with the ledger in the data directory, results may be in a bucket', async 
   assert.ok(keys.includes('elsewhere/job_metadata.json'));
   assert.ok(!readdirSync(dataDir).includes('results'));
   await verified(config);
+
+  const environment = { ...awsEnvironment(emulators), TRAWL_RESULTS: 's3', TRAWL_DATA_DIR: dataDir };
+  const look = (bucket: string) => trawl(['doctor', '--json'], { ...environment, WEB_SCRAPER_RESULTS_BUCKET: bucket });
+  const found = await look(names.bucket);
+  assert.equal(found.code, 0, found.stdout + found.stderr);
+  const { checks } = JSON.parse(found.stdout);
+  const storage = ['Data directory', 'Ledger', 'AWS', 'Bucket', 'Results', 'Table'];
+  assert.deepEqual(
+    checks.map(({ name }: { name: string }) => name).filter((name: string) => storage.includes(name)),
+    ['Data directory', 'Ledger', 'AWS', 'Bucket'],
+  );
+  const missing = await look('not-made');
+  assert.deepEqual([missing.code, /there is no bucket not-made/.test(missing.stdout)], [3, true], missing.stdout);
 });

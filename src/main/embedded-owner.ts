@@ -1,0 +1,106 @@
+import { prepareDataDirectory } from '../adapters/embedded/data-directory.ts';
+import { DiskReserve } from '../adapters/embedded/disk-reserve.ts';
+import { EmbeddedHostPauses } from '../adapters/embedded/host-pauses.ts';
+import { openEmbeddedLedger } from '../adapters/embedded/ledger.ts';
+import { workerSocketPath } from '../adapters/embedded/socket/socket-path.ts';
+import { serveWorkers } from '../adapters/embedded/socket/socket-server.ts';
+import { EmbeddedWorkQueue } from '../adapters/embedded/work-queue.ts';
+import { systemClock } from '../adapters/system/clock.ts';
+import type { Config } from '../config.ts';
+import type { StoredArtifact } from '../domain/artifact.ts';
+import type { Backend, OnTrouble } from './backend.ts';
+import { CHILD } from './child-name.ts';
+import { loadResults } from './results-backends.ts';
+
+/** Ledger and results of a data directory, and nothing that runs. A process that has them owns the directory. */
+export async function openStorage(config: Config) {
+  const clock = systemClock();
+  prepareDataDirectory(config.dataDir);
+  const results = await (await loadResults(config)).open(config, clock, 'owner');
+  const { store, links } = results;
+  const reserve = new DiskReserve(config.dataDir);
+  const { ledger, leadership, ...embedded } = openEmbeddedLedger({
+    dataDir: config.dataDir,
+    clock,
+    leaseGraceMs: config.leaseMs,
+    gatherMs: 8,
+    diedWithOwner: (worker) => worker.startsWith(CHILD),
+  });
+  try {
+    await embedded.recoverAfterMachineCrash((artifact) => results.check(artifact));
+  } catch (error) {
+    await embedded.close();
+    results.close();
+    throw error;
+  }
+  return {
+    clock,
+    store,
+    links,
+    ledger,
+    leadership,
+    hasItemManifests: results.hasItemManifests,
+    check: (artifact: StoredArtifact) => results.check(artifact),
+    async makeRoom() {
+      // Another process may own a directory that was put in the place of ours, and the reserve in it.
+      if (embedded.isInPlace()) await reserve.giveUp();
+    },
+    async probe() {
+      await embedded.probe();
+      await reserve.layUp();
+      await results.probe();
+    },
+    sweep: () => results.sweep(),
+    sweepEvery: results.sweepEvery,
+    async close() {
+      await embedded.close();
+      results.close();
+    },
+  };
+}
+
+/** The controller's side: ledger, results and a queue in this process, and a socket for its workers. */
+export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<Backend> {
+  const storage = await openStorage(config);
+  const { clock, ledger } = storage;
+  const closing = new AbortController();
+  const sweeping = storage.sweepEvery(SWEEP_EVERY_MS, closing.signal, (error) => onTrouble('sweep', error));
+  const queue = new EmbeddedWorkQueue(clock);
+  const hostPauses = new EmbeddedHostPauses();
+  return {
+    ...storage,
+    queue,
+    hostPauses,
+    // Only one process can own the directory, so that its successor need not wait for its lead to run out.
+    holder: 'the owner of the data directory',
+    settings: {
+      leaseMs: config.leaseMs,
+      // The queue is in this process and loses nothing while it lives; what it had when it died is pending again.
+      lostAfterMs: 10 * 60_000,
+      leadMs: 15_000,
+      // One process owns the data directory: whoever led in another is dead.
+      handoverMs: 0,
+      reapMs: Math.min(500, config.leaseMs / 4),
+      pollMs: 5000,
+      probeMs: 1000,
+      itemsPerBatch: 1,
+      itemManifests: storage.hasItemManifests,
+    },
+    // Whatever happens to a job, happens here and is heard.
+    feedSettings: {},
+    async acceptWorkers(onWorker) {
+      const socketPath = workerSocketPath(config.dataDir);
+      const server = await serveWorkers({ ledger, queue, hostPauses, socketPath, clock, onWorker });
+      // Children greet like all others, and a connection that ends says sooner than anybody that one died.
+      return { heardOfChild: () => {}, close: () => server.close() };
+    },
+    async close() {
+      closing.abort();
+      await sweeping;
+      await storage.close();
+    },
+  };
+}
+
+/** Workers that were killed leave files, and a service may run for months. */
+const SWEEP_EVERY_MS = 15 * 60_000;
