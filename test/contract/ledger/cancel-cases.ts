@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Ledger } from '../../../src/ports/ledger.ts';
+import type { Lease, Ledger } from '../../../src/ports/ledger.ts';
 import { failedWith, NOW, newItems, partOf, SCRAPED } from '../../support/builders.ts';
 import { dueBy } from '../../support/due-by.ts';
 import type { AddCase } from '../suite.ts';
@@ -60,6 +60,28 @@ export function cancelCases(add: AddCase<LedgerParts>): void {
     assert.equal((await jobOf(ledger, jobId)).fenced, 1);
     await checkBooks(ledger, jobId);
   });
+
+  add(
+    'what is cancelled behind the item that a worker is at keeps its delivery, however that one ends',
+    async ({ ledger }) => {
+      const ends: Record<string, (lease: Lease) => Promise<unknown>> = {
+        settled: (lease) => ledger.settle([partOf(lease, SCRAPED, lease.items.slice(0, 1))], NOW),
+        failed: (lease) => ledger.settle([partOf(lease, failedWith('timeout'), lease.items.slice(0, 1))], NOW),
+        released: (lease) => ledger.release(lease.token, 'drained', NOW),
+        expired: () => ledger.expire(dueBy(NOW + LEASE_MS + 1, NEVER_QUEUED_TOO_LONG), 10),
+      };
+      for (const [jobId, end] of Object.entries(ends)) {
+        await givenJob(ledger, { jobId, items: 4, policy: { throttling: { max_concurrent_workers: 1 } } });
+        const lease = await takeOne(ledger, jobId, { perBatch: 3 });
+        await change(ledger, jobId, { kind: 'cancel' });
+        const deliveries = async () => (await allItems(ledger, jobId)).map((item) => item.deliveries);
+        assert.deepEqual(await deliveries(), [1, 1, 1, 0], `${jobId}: while the worker is at it`);
+        await end(lease);
+        assert.deepEqual(await deliveries(), [1, 1, 1, 0], jobId);
+        await checkBooks(ledger, jobId);
+      }
+    },
+  );
 
   add('an item of a cancelled job that is given back is cancelled', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 2 });

@@ -3,6 +3,7 @@ import type fc from 'fast-check';
 import { EMPTY_TALLY } from '../../../src/domain/breaker.ts';
 import { inFlightOf } from '../../../src/domain/counts.ts';
 import type { FailureType } from '../../../src/domain/failure.ts';
+import type { ItemEvent } from '../../../src/domain/item.ts';
 import { isRefusal, type JobEvent } from '../../../src/domain/job.ts';
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
@@ -24,7 +25,7 @@ export type Choose<T> = (model: Model) => readonly T[];
 const LEASE_MS = 1000;
 
 export function addItems(which: number, from: number, count: number, openMs: number): LedgerCommand {
-  return command(`add ${count} items from ${from} to job ${which}`, async (model, ledger) => {
+  return command(`add ${count} items from ${from} to job ${which}`, [], async (model, ledger) => {
     const job = model.jobAt(which);
     const itemIds = Array.from({ length: count }, (_, index) => `i-${from + index}`);
     const openUntil = model.now + openMs;
@@ -41,7 +42,7 @@ export function addItems(which: number, from: number, count: number, openMs: num
 }
 
 export function dispatch(which: number, size: number): LedgerCommand {
-  return command(`dispatch job ${which} by ${size}`, async (model, ledger) => {
+  return command(`dispatch job ${which} by ${size}`, ['dispatch'], async (model, ledger) => {
     const job = model.jobAt(which);
     const before = await jobOf(ledger, job.jobId);
     const dispatched = await ledger.dispatch(job.jobId, size, model.now);
@@ -68,7 +69,7 @@ export function dispatch(which: number, size: number): LedgerCommand {
 }
 
 export function claim(text: string, choose: Choose<BatchRef>, worker: string): LedgerCommand {
-  return commandOn(`${worker} claims ${text}`, choose, async (refs, model, ledger) => {
+  return commandOn(`${worker} claims ${text}`, ['claim'], choose, async (refs, model, ledger) => {
     const until = model.now + LEASE_MS;
     const answers = await ledger.claim(refs, worker, until, model.now);
     assert.equal(answers.length, refs.length);
@@ -89,7 +90,7 @@ export function claim(text: string, choose: Choose<BatchRef>, worker: string): L
 
 /** The first item that is left of each. */
 export function begin(text: string, choose: Choose<Lease>): LedgerCommand {
-  return commandOn(`begin ${text}`, choose, async (leases, model, ledger) => {
+  return commandOn(`begin ${text}`, [], choose, async (leases, model, ledger) => {
     for (const lease of leases) {
       const hold = model.heldBy(lease.token)?.hold;
       const item = lease.items.find(({ itemId }) => hold === undefined || hold.left.includes(itemId));
@@ -107,16 +108,21 @@ export function settle(
   outcome: Outcome,
   some: (items: readonly LeasedItem[]) => readonly LeasedItem[] = (items) => items,
 ): LedgerCommand {
-  return commandOn(`settle ${text} as ${outcome.kind}`, choose, async (leases, model, ledger) => {
-    const parts = leases.map((lease) => partOf(lease, outcome, some(lease.items)));
-    const answers = await ledger.settle(parts, model.now);
-    const expected = leases.map((lease) => model.settle(lease, some(lease.items), outcome));
-    assert.deepEqual(answers, expected);
-  });
+  return commandOn(
+    `settle ${text} as ${outcome.kind}`,
+    ['advance', 'succeed', 'skip', 'giveUp'],
+    choose,
+    async (leases, model, ledger) => {
+      const parts = leases.map((lease) => partOf(lease, outcome, some(lease.items)));
+      const answers = await ledger.settle(parts, model.now);
+      const expected = leases.map((lease) => model.settle(lease, some(lease.items), outcome));
+      assert.deepEqual(answers, expected);
+    },
+  );
 }
 
 export function release(text: string, choose: Choose<Lease>): LedgerCommand {
-  return commandOn(`release ${text}`, choose, async (leases, model, ledger) => {
+  return commandOn(`release ${text}`, ['release', 'withdraw'], choose, async (leases, model, ledger) => {
     for (const { token } of leases) {
       const batch = model.heldBy(token);
       assert.equal(await ledger.release(token, 'drained', model.now), batch !== undefined);
@@ -126,7 +132,7 @@ export function release(text: string, choose: Choose<Lease>): LedgerCommand {
 }
 
 export function recall(text: string, choose: Choose<BatchRef>): LedgerCommand {
-  return commandOn(`recall ${text}`, choose, async (refs, model, ledger) => {
+  return commandOn(`recall ${text}`, ['lose'], choose, async (refs, model, ledger) => {
     const batches = new Set(refs.flatMap((ref) => model.batches.get(ref.batchId) ?? []));
     const queued = [...batches].filter((batch) => batch.hold === null);
     assert.equal(await ledger.recall(refs, model.now), queued.length);
@@ -135,7 +141,7 @@ export function recall(text: string, choose: Choose<BatchRef>): LedgerCommand {
 }
 
 export function renew(text: string, choose: Choose<Lease>): LedgerCommand {
-  return commandOn(`renew ${text}`, choose, async (leases, model, ledger) => {
+  return commandOn(`renew ${text}`, [], choose, async (leases, model, ledger) => {
     const tokens = leases.map((lease) => lease.token);
     const lost = await ledger.renew(tokens, model.now + LEASE_MS);
     assert.deepEqual(new Set(lost), new Set(tokens.filter((token) => model.heldBy(token) === undefined)));
@@ -147,7 +153,7 @@ export function renew(text: string, choose: Choose<Lease>): LedgerCommand {
 }
 
 export function abandon(worker: string): LedgerCommand {
-  return command(`abandon ${worker}`, async (model, ledger) => {
+  return command(`abandon ${worker}`, [], async (model, ledger) => {
     const holds = [...model.batches.values()].flatMap(({ hold }) => (hold?.worker === worker ? [hold] : []));
     const answer = await ledger.abandon(worker, model.now);
     assert.ok(answer <= holds.length && answer >= holds.filter((hold) => hold.until > model.now).length);
@@ -156,26 +162,30 @@ export function abandon(worker: string): LedgerCommand {
 }
 
 export function expire(queuedMs: number): LedgerCommand {
-  return command(`expire, and what was queued for ${queuedMs} ms`, async (model, ledger) => {
-    const ended = { leases: 0, queued: 0 };
-    const queuedBefore = model.now - queuedMs;
-    for (const batch of [...model.batches.values()]) {
-      const { hold } = batch;
-      if (hold !== null && hold.until <= model.now) {
-        ended.leases += 1;
-        model.strike({ ...batch, hold });
-        model.takeBack(batch);
-      } else if (hold === null && batch.queuedAt < queuedBefore) {
-        ended.queued += 1;
-        model.takeBack(batch);
+  return command(
+    `expire, and what was queued for ${queuedMs} ms`,
+    ['expire', 'poison', 'lose', 'withdraw'],
+    async (model, ledger) => {
+      const ended = { leases: 0, queued: 0 };
+      const queuedBefore = model.now - queuedMs;
+      for (const batch of [...model.batches.values()]) {
+        const { hold } = batch;
+        if (hold !== null && hold.until <= model.now) {
+          ended.leases += 1;
+          model.strike({ ...batch, hold });
+          model.takeBack(batch);
+        } else if (hold === null && batch.queuedAt < queuedBefore) {
+          ended.queued += 1;
+          model.takeBack(batch);
+        }
       }
-    }
-    assert.deepEqual(await ledger.expire(dueBy(model.now, queuedBefore), 1000), ended);
-  });
+      assert.deepEqual(await ledger.expire(dueBy(model.now, queuedBefore), 1000), ended);
+    },
+  );
 }
 
 export function pass(ms: number): LedgerCommand {
-  return command(`${ms} ms pass`, async (model) => {
+  return command(`${ms} ms pass`, [], async (model) => {
     model.now += ms;
   });
 }
@@ -191,7 +201,7 @@ const ALLOWED: Record<Change, readonly JobStatus[]> = {
 };
 
 export function change(which: number, kind: Change): LedgerCommand {
-  return command(`${kind} job ${which}`, async (model, ledger) => {
+  return command(`${kind} job ${which}`, kind === 'cancel' ? ['cancel'] : [], async (model, ledger) => {
     const job = model.jobAt(which);
     if (kind === 'complete') await ledger.changeJob(job.jobId, { kind: 'finish' }, model.now);
     const answer = await ledger.changeJob(job.jobId, eventOf(kind, job), model.now);
@@ -223,7 +233,7 @@ function eventOf(kind: Change, { round }: ModelJob): JobEvent {
 
 export function changePolicy(which: number, policy: Policy): LedgerCommand {
   const limit = policy.throttling.max_concurrent_workers;
-  return command(`let ${limit} work on job ${which}`, async (model, ledger) => {
+  return command(`let ${limit} work on job ${which}`, [], async (model, ledger) => {
     const job = model.jobAt(which);
     const answer = await ledger.changeJob(job.jobId, { kind: 'policy', policy }, model.now);
     assert.ok(answer !== 'missing');
@@ -242,7 +252,7 @@ export interface Reopening {
 
 export function reopen(which: number, { errorType, isNamed, preview, limit }: Reopening): LedgerCommand {
   const what = `${preview ? 'count' : 'reopen'} ${errorType ?? 'all'}${isNamed ? ' that are named' : ''}`;
-  return command(`${what} of job ${which} by ${limit}`, async (model, ledger) => {
+  return command(`${what} of job ${which} by ${limit}`, ['retry'], async (model, ledger) => {
     const job = model.jobAt(which);
     const itemIds = isNamed ? [...job.items.keys()].filter((_, index) => index % 2 === 0).reverse() : null;
     const filter = { errorType, itemIds, preview };
@@ -265,7 +275,7 @@ export function reopen(which: number, { errorType, isNamed, preview, limit }: Re
 
 /** Puts a re-extraction in place that could read every item of `picks`, whatever became of them since. */
 export function recover(which: number, picks: readonly number[]): LedgerCommand {
-  return command(`recover ${picks} of job ${which}`, async (model, ledger) => {
+  return command(`recover ${picks} of job ${which}`, ['recover'], async (model, ledger) => {
     const job = model.jobAt(which);
     const items = [...job.items.values()];
     const failed = items.filter(({ end }) => end === 'failed');
@@ -297,12 +307,17 @@ export function inTurn(text: string, commands: readonly LedgerCommand[]): Ledger
   };
 }
 
-function command(text: string, run: (model: Model, ledger: Ledger) => Promise<void>): LedgerCommand {
+/** `events`: what a command may do to items. A status that changes in any other way is missing from the table. */
+function command(
+  text: string,
+  events: readonly ItemEvent[],
+  run: (model: Model, ledger: Ledger) => Promise<void>,
+): LedgerCommand {
   return {
     check: () => true,
     async run(model, ledger) {
       await run(model, ledger);
-      await checkModel(model, ledger);
+      await checkModel(model, ledger, events);
     },
     toString: () => text,
   };
@@ -310,9 +325,10 @@ function command(text: string, run: (model: Model, ledger: Ledger) => Promise<vo
 
 function commandOn<T>(
   text: string,
+  events: readonly ItemEvent[],
   choose: Choose<T>,
   run: (chosen: readonly T[], model: Model, ledger: Ledger) => Promise<void>,
 ): LedgerCommand {
-  const plain = command(text, (model, ledger) => run(choose(model), model, ledger));
+  const plain = command(text, events, (model, ledger) => run(choose(model), model, ledger));
   return { ...plain, check: (model) => choose(model as Model).length > 0 };
 }

@@ -53,6 +53,6 @@ async function begin(ledger: Ledger): Promise<Model> {
       policy,
     );
   }
-  await checkModel(model, ledger);
+  await checkModel(model, ledger, []);
   return model;
 }

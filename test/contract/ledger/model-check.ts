@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict';
-import { ITEM_STATUSES, type ItemRecord, type ItemStatus, MAX_HISTORY } from '../../../src/domain/item.ts';
+import {
+  ITEM_STATUSES,
+  type ItemEvent,
+  type ItemRecord,
+  type ItemStatus,
+  MAX_HISTORY,
+  nextStatus,
+} from '../../../src/domain/item.ts';
 import { isActive } from '../../../src/domain/job.ts';
 import type { Ledger } from '../../../src/ports/ledger.ts';
 import { allItems, allPages, byStatus, jobOf, recount } from './hands.ts';
 import type { Model, ModelItem, ModelJob } from './model.ts';
 
-/** Compares all that a ledger tells with the model. */
-export async function checkModel(model: Model, ledger: Ledger): Promise<void> {
+/** Compares all that a ledger tells with the model. `events` may have happened to items since it was last compared. */
+export async function checkModel(model: Model, ledger: Ledger, events: readonly ItemEvent[]): Promise<void> {
   for (const job of model.jobs) {
-    await checkItems(model, job, ledger);
+    await checkItems(model, job, ledger, events);
     await checkJob(model, job, ledger);
     await checkGroups(job, ledger);
   }
@@ -17,7 +24,7 @@ export async function checkModel(model: Model, ledger: Ledger): Promise<void> {
   assert.deepEqual(active, all.filter(isActive).reverse(), 'active jobs');
 }
 
-async function checkItems(model: Model, job: ModelJob, ledger: Ledger): Promise<void> {
+async function checkItems(model: Model, job: ModelJob, ledger: Ledger, events: readonly ItemEvent[]): Promise<void> {
   const items = await allItems(ledger, job.jobId, {}, 7);
   assert.deepEqual(
     items.map((item) => item.itemId),
@@ -31,6 +38,10 @@ async function checkItems(model: Model, job: ModelJob, ledger: Ledger): Promise<
     assert.ok(known);
     assert.deepEqual(facts(item), expectedFacts(known), item.itemId);
     assert.ok(isPossible(item.status, known, inHands.has(item.itemId)), `${item.itemId} is ${item.status}`);
+    const before = known.lastStatus ?? 'pending';
+    const isInTable = reachable(before, events).has(item.status);
+    assert.ok(isInTable, `${item.itemId} was ${before} and is ${item.status}, and no ${events.join(', ')} does that`);
+    known.lastStatus = item.status;
   }
   const { counts } = await jobOf(ledger, job.jobId);
   assert.deepEqual(byStatus(counts), recount(items), 'counts and a recount');
@@ -44,6 +55,18 @@ async function checkItems(model: Model, job: ModelJob, ledger: Ledger): Promise<
       `items that are ${status}`,
     );
   }
+}
+
+/** Where these events lead by the table, in as many steps as it takes: one call may settle a whole batch. */
+function reachable(status: ItemStatus, events: readonly ItemEvent[]): ReadonlySet<ItemStatus> {
+  const reached = new Set([status]);
+  for (const from of reached) {
+    for (const event of events) {
+      const to = nextStatus(from, event);
+      if (to !== null) reached.add(to);
+    }
+  }
+  return reached;
 }
 
 /** The model does not know what a queued batch holds: there an item is pending for it. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CLOSED, EMPTY_TALLY, judge, type Tally, tallyOutcome } from '../../../src/domain/breaker.ts';
 import type { FailureType } from '../../../src/domain/failure.ts';
-import { MAX_HISTORY } from '../../../src/domain/item.ts';
+import { type ItemStatus, MAX_HISTORY } from '../../../src/domain/item.ts';
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
@@ -21,6 +21,8 @@ export interface ModelItem {
   strikes: number;
   deliveries: number;
   ended: { readonly attempt: number; readonly type: FailureType | null }[];
+  /** As the ledger told it last; null before it did. */
+  lastStatus: ItemStatus | null;
 }
 
 export interface ModelJob {
@@ -226,7 +228,7 @@ export class Model {
 }
 
 function addItem(job: ModelJob, itemId: string): void {
-  job.items.set(itemId, { itemId, end: null, strikes: 0, deliveries: 0, ended: [] });
+  job.items.set(itemId, { itemId, end: null, strikes: 0, deliveries: 0, ended: [], lastStatus: null });
 }
 
 export function itemIn(job: ModelJob, itemId: string): ModelItem {

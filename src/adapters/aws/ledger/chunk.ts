@@ -140,7 +140,7 @@ function itemsOfRows(job: JobRows, rows: readonly Row[], outcomes: readonly Outc
   }
   for (const row of rows) {
     const kind = textOf(row, 'sk').slice(0, 2);
-    if (kind === 'M#')
+    if (kind === 'M#' || (kind === 'O#' && row['items'] !== undefined))
       for (const [seq, deliveries, strikes] of marksOf<[number, number, number]>(row))
         noteDelivery(seq, deliveries, strikes);
     if (kind === 'R#')

@@ -9,7 +9,7 @@ import type { Key } from '../dynamo/attributes.ts';
  *                        HOT                 counters, tally, cursor: changed with every batch
  *   C#<inc>#<chunk>      I#<seq>#<piece>     inputs, of up to a hundred items, as they were added
  *                        B#<batch>           a batch in flight, and its lease
- *                        O#<id>              how items ended
+ *                        O#<id>              how items ended, and deliveries of those cancelled with them
  *                        D#<id>#<piece>      … where that is much, and an O row names it
  *                        M#<id>              items that came back: deliveries and strikes
  *                        R#                  items that were reopened

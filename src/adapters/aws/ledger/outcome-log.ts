@@ -61,18 +61,27 @@ const INLINE_BYTES = 2000;
 /**
  * Entries of one chunk as rows. What is small goes into the transaction itself; what is large is written before, where a
  * kilobyte costs half, and counts only if the transaction names it: a write that was fenced leaves rows that nobody reads.
- * They are named by whose they are, so that whoever tries again writes over them.
+ * They are named by whose they are, so that another try writes over them.
+ *
+ * `cancelled`: items that leave the batch in the same step because their job was cancelled. Their deliveries and strikes,
+ * which only the batch's row knew, are noted in the row, so that it costs no other write.
  */
-export function outcomeRows({ inc, chunk }: BatchName, token: string, entries: readonly OutcomeEntry[]): OutcomeRows {
+export function outcomeRows(
+  { inc, chunk }: BatchName,
+  token: string,
+  entries: readonly OutcomeEntry[],
+  cancelled: readonly FlyingItem[] = [],
+): OutcomeRows {
   const pk = text(chunkPk(inc, chunk));
   const id = hash('sha256', `${token} ${entries.map(({ seq }) => seq)}`).slice(0, 24);
   const pieces = packJson(entries);
   const [only] = pieces;
+  const marks = cancelled.length === 0 ? {} : { items: marksOf(cancelled) };
   if (pieces.length === 1 && only !== undefined && only.length <= INLINE_BYTES) {
-    return { before: [], row: { pk, sk: text(outcomeSk(id)), packed: bytes(only) } };
+    return { before: [], row: { pk, sk: text(outcomeSk(id)), packed: bytes(only), ...marks } };
   }
   const before = pieces.map((piece, index) => ({ pk, sk: text(outcomePieceSk(id, index)), packed: bytes(piece) }));
-  return { before, row: { pk, sk: text(outcomeSk(id)), pieces: num(pieces.length) } };
+  return { before, row: { pk, sk: text(outcomeSk(id)), pieces: num(pieces.length), ...marks } };
 }
 
 export interface OutcomeRows {
@@ -112,8 +121,11 @@ function pieceKeys(row: Row): readonly Key[] {
 
 /** Deliveries and strikes of items that came back, which would otherwise be known only to the pool. */
 export function returnMark(inc: string, chunk: number, id: string, items: readonly FlyingItem[]): Row {
-  const marked = items.map(({ seq, deliveries, strikes }) => [seq, deliveries, strikes]);
-  return { pk: text(chunkPk(inc, chunk)), sk: text(`M#${id}`), items: json(marked) };
+  return { pk: text(chunkPk(inc, chunk)), sk: text(`M#${id}`), items: marksOf(items) };
+}
+
+function marksOf(items: readonly FlyingItem[]): Row[string] {
+  return json(items.map(({ seq, deliveries, strikes }) => [seq, deliveries, strikes]));
 }
 
 /** Up to which attempt items of a chunk were reopened: what ended before is history. */

@@ -232,7 +232,7 @@ function returned(batch: Batch, isShut: boolean, now: number | null): Returned {
   const others = struck.filter(({ strikes }) => !isPoison(strikes));
   const left = isShut ? others.slice(0, leftByCancel(hold !== null)) : others;
   const settled = poisoned.map((item) => ({ item, settlement: poisonOf(batch, item, now ?? 0) }));
-  return { batch, ends: { batch, settled, left: others }, left, marked: others };
+  return { batch, ends: { batch, settled, left: others, cancelled: [] }, left, marked: others };
 }
 
 function poisonOf({ hold }: Batch, item: FlyingItem, now: number): Settlement {

@@ -4,7 +4,7 @@ import type { SettleAnswer, SettledItem, Settlement, SettlePart } from '../../..
 import { atOnce } from '../at-once.ts';
 import { num } from '../dynamo/attributes.ts';
 import type { Action } from '../dynamo/table.ts';
-import { type Batch, batchOfRow, type FlyingItem, openItems, packItems, unchanged } from './batch-row.ts';
+import { type Batch, batchOfRow, deliveriesOf, type FlyingItem, openItems, packItems, unchanged } from './batch-row.ts';
 import type { Books } from './books.ts';
 import { readOutcomes } from './chunk.ts';
 import type { FailureGroups } from './failure-groups.ts';
@@ -137,6 +137,8 @@ export interface BatchEnds {
   readonly batch: Batch;
   readonly settled: readonly { readonly item: FlyingItem; readonly settlement: Settlement }[];
   readonly left: readonly FlyingItem[];
+  /** Items that leave the batch because their job was cancelled, with the delivery that the batch's claim made. */
+  readonly cancelled: readonly FlyingItem[];
 }
 
 /** Null when the lease is lost. */
@@ -151,7 +153,10 @@ function endsOf(part: SettlePart, batch: Batch | null, isShut: boolean): BatchEn
     open.delete(settlement.seq);
     settled.push({ item, settlement });
   }
-  return { batch, settled, left: [...open.values()] };
+  const cancelled = batch.unsettled
+    .slice(openItems(batch, isShut).length)
+    .map((item) => ({ ...item, deliveries: deliveriesOf(batch, item) }));
+  return { batch, settled, left: [...open.values()], cancelled };
 }
 
 /** What becomes of a job's progress when these items end, the last of a batch with it. */
@@ -176,7 +181,7 @@ export async function outcomeActions(books: Books, groups: FailureGroups, ends: 
   const changes: SettledItem[] = [];
   const actions: Action[] = [];
   for (const end of ends) {
-    const { batch, settled } = end;
+    const { batch, settled, cancelled } = end;
     const entries: OutcomeEntry[] = [];
     for (const { item, settlement } of settled) {
       const { outcome, seq, durationMs } = settlement;
@@ -189,7 +194,7 @@ export async function outcomeActions(books: Books, groups: FailureGroups, ends: 
     }
     if (entries.length === 0) continue;
     await writeMarks(books.table, inc, batch.name.chunk, entries);
-    const rows = outcomeRows(batch.name, batch.hold?.token ?? '', entries);
+    const rows = outcomeRows(batch.name, batch.hold?.token ?? '', entries, cancelled);
     if (rows.before.length > 0) await books.table.putAll(rows.before);
     actions.push({ put: rows.row });
   }

@@ -1,56 +1,95 @@
+import type { NewItem } from '../../../domain/item.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import type { Ledger, LedgerChange } from '../../../ports/ledger.ts';
+import { type Batch, type HeldBatch, isHeld } from './batches.ts';
 import type { Committer } from './committer.ts';
 import type { JobEntry } from './jobs.ts';
+import { keyOfToken } from './lease-rows.ts';
+import type { Removal } from './removal.ts';
+import { jobNumOf, rowKey } from './row-key.ts';
+import { encodeSource } from './source-column.ts';
 import type { Statements } from './statements.ts';
 import type { Tables } from './tables.ts';
 
-/**
- * What the three books of the embedded ledger share: the tables, and the committer through which every change goes. A
- * change is a synchronous function on the tables: it runs to its end before the next, in one transaction with others.
- */
-export abstract class EmbeddedBooks implements Pick<Ledger, 'subscribe'> {
-  protected readonly tables: Tables;
-  protected readonly sql: Statements;
-  readonly #committer: Committer;
+export interface BooksDeps {
+  readonly tables: Tables;
+  readonly committer: Committer;
+  readonly removal: Removal;
+}
 
-  constructor(tables: Tables, committer: Committer) {
+/**
+ * What the books of the embedded ledger share: the tables, and the committer through which every change goes. A change
+ * is a synchronous function on the tables: it runs to its end before the next, in one transaction with others.
+ */
+export class Books implements Pick<Ledger, 'subscribe'> {
+  readonly tables: Tables;
+  readonly sql: Statements;
+  readonly #committer: Committer;
+  readonly #removal: Removal;
+
+  constructor({ tables, committer, removal }: BooksDeps) {
     this.tables = tables;
     this.sql = tables.sql;
     this.#committer = committer;
+    this.#removal = removal;
   }
 
   subscribe(listener: (change: LedgerChange) => void): () => void {
     return this.#committer.subscribe(listener);
   }
 
-  protected applied<T>(work: () => T): Promise<T> {
+  applied<T>(work: () => T): Promise<T> {
     return this.#committer.applied(work);
   }
 
-  protected durable<T>(work: () => T): Promise<T> {
+  durable<T>(work: () => T): Promise<T> {
     return this.#committer.durable(work);
   }
 
-  protected durableSoon<T>(work: () => T): Promise<T> {
+  durableSoon<T>(work: () => T): Promise<T> {
     return this.#committer.durableSoon(work);
   }
 
-  protected read<T>(work: () => T): Promise<T> {
+  read<T>(work: () => T): Promise<T> {
     return this.#committer.read(work);
   }
 
-  protected tell(change: LedgerChange): void {
+  tell(change: LedgerChange): void {
     this.#committer.tell(change);
   }
 
   /** Belongs to the same change as that of the items which the counters tell of. */
-  protected write(entry: JobEntry, record: JobRecord): void {
+  write(entry: JobEntry, record: JobRecord): void {
     this.tables.jobs.write(entry, record);
+  }
+
+  /** The fence: a batch is found only by the token that it has now. */
+  held(token: string): HeldBatch | null {
+    const batch = this.tables.batches.get(keyOfToken(token));
+    return batch !== undefined && isHeld(batch) ? batch : null;
+  }
+
+  jobOf(batch: Batch): JobEntry | null {
+    return this.tables.jobs.byNum(jobNumOf(batch.key));
+  }
+
+  /** New ones, at the end of the job. */
+  insertItems(num: number, firstSeq: number, items: readonly NewItem[]): void {
+    let key = rowKey(num, firstSeq);
+    for (const { itemId, input, source } of items) {
+      this.sql.insertItem.run(key, itemId, JSON.stringify(input), encodeSource(source));
+      key += 1;
+    }
+    this.tables.itemIds.append(num, firstSeq, items);
+  }
+
+  /** There are rows to delete. */
+  sweepSoon(): void {
+    this.#removal.poke();
   }
 }
 
-/** A cursor that is none of ours leads to no item, least of all to one of another job. */
+/** A cursor that is not one of ours leads to no item, least of all to one of another job. */
 export function placeOfCursor(after: string | null): number {
   if (after === null) return -1;
   return /^\d{1,10}$/.test(after) ? Number(after) : Number.POSITIVE_INFINITY;

@@ -1,20 +1,9 @@
 import type { NewItem, RepeatedItem } from '../../../domain/item.ts';
 import { type NewJob, newJobRecord } from '../../../domain/job.ts';
-import type { CreateAnswer, JobDraft, LedgerChange } from '../../../ports/ledger.ts';
+import type { CreateAnswer, JobDraft } from '../../../ports/ledger.ts';
+import type { Books } from './books.ts';
 import { rowKey } from './row-key.ts';
 import { sourceOf } from './source-column.ts';
-import type { Tables } from './tables.ts';
-
-/** What a draft needs of the ledger that it is a draft of. */
-export interface DraftDesk {
-  readonly tables: Tables;
-  applied<T>(work: () => T): Promise<T>;
-  durable<T>(work: () => T): Promise<T>;
-  read<T>(work: () => T): Promise<T>;
-  tell(change: LedgerChange): void;
-  insertItems(num: number, firstSeq: number, items: readonly NewItem[]): void;
-  sweepSoon(): void;
-}
 
 /**
  * A job in the making: a number that no other job gets, and items under it that no row of `jobs` leads to. A note among
@@ -23,35 +12,35 @@ export interface DraftDesk {
  * written in order, so that a commit which is durable has all of them before it.
  */
 export class EmbeddedJobDraft implements JobDraft {
-  readonly #desk: DraftDesk;
+  readonly #books: Books;
   readonly #num: number;
 
-  constructor(desk: DraftDesk, num: number) {
-    this.#desk = desk;
+  constructor(books: Books, num: number) {
+    this.#books = books;
     this.#num = num;
   }
 
-  static async begin(desk: DraftDesk): Promise<EmbeddedJobDraft> {
-    const { tables } = desk;
-    const num = await desk.applied(() => {
+  static async begin(books: Books): Promise<EmbeddedJobDraft> {
+    const { tables } = books;
+    const num = await books.applied(() => {
       const reserved = tables.jobs.reserveNum();
       // The number may have been that of a draft whose beginning was rolled back.
       tables.itemIds.forgetJob(reserved);
       tables.sql.insertDraft.run(reserved);
       return reserved;
     });
-    return new EmbeddedJobDraft(desk, num);
+    return new EmbeddedJobDraft(books, num);
   }
 
   add(place: number, items: readonly NewItem[]): Promise<readonly RepeatedItem[]> {
-    const { tables, insertItems } = this.#desk;
-    return this.#desk.applied(() => {
+    const { tables } = this.#books;
+    return this.#books.applied(() => {
       const total = this.#total();
       const repeated = tables.itemIds.known(this.#num, place, items);
       const isRepeated = new Set(repeated.map(({ index }) => index));
       const fresh = items.filter((_, index) => !isRepeated.has(index));
       if (total === place) {
-        insertItems(this.#num, place, fresh);
+        this.#books.insertItems(this.#num, place, fresh);
         tables.sql.updateDraft.run(place + fresh.length, this.#num);
       } else if (total !== place + fresh.length) {
         throw new Error(`the draft has ${total} items, and not ${place}`);
@@ -61,8 +50,8 @@ export class EmbeddedJobDraft implements JobDraft {
   }
 
   items(first: number, limit: number): Promise<readonly NewItem[]> {
-    return this.#desk.read(() => {
-      const { sql } = this.#desk.tables;
+    return this.#books.read(() => {
+      const { sql } = this.#books.tables;
       const items: NewItem[] = [];
       let size = 0;
       const range = [rowKey(this.#num, first), rowKey(this.#num, first + limit - 1)] as const;
@@ -77,8 +66,8 @@ export class EmbeddedJobDraft implements JobDraft {
   }
 
   commit(job: NewJob, now: number): Promise<Exclude<CreateAnswer, { kind: 'duplicates' }>> {
-    const { tables } = this.#desk;
-    return this.#desk.durable(() => {
+    const { tables } = this.#books;
+    return this.#books.durable(() => {
       const present = tables.jobs.get(job.jobId);
       // Said twice, it is done once.
       if (present !== null) return { kind: present.num === this.#num ? 'created' : 'exists', job: present.record };
@@ -86,22 +75,22 @@ export class EmbeddedJobDraft implements JobDraft {
       const make = (incarnation: string) => newJobRecord(job, total, now, incarnation);
       const { record } = tables.jobs.create(make, this.#num);
       tables.sql.deleteRemoval.run(this.#num);
-      this.#desk.tell({ kind: 'job', job: record, because: 'created' });
+      this.#books.tell({ kind: 'job', job: record, because: 'created' });
       return { kind: 'created', job: record };
     });
   }
 
   drop(): Promise<void> {
-    return this.#desk.applied(() => {
-      const { changes } = this.#desk.tables.sql.dropDraft.run(this.#num);
+    return this.#books.applied(() => {
+      const { changes } = this.#books.tables.sql.dropDraft.run(this.#num);
       if (changes === 0) return;
-      this.#desk.tables.itemIds.forgetJob(this.#num);
-      this.#desk.sweepSoon();
+      this.#books.tables.itemIds.forgetJob(this.#num);
+      this.#books.sweepSoon();
     });
   }
 
   #total(): number {
-    const row = this.#desk.tables.sql.draft.get(this.#num);
+    const row = this.#books.tables.sql.draft.get(this.#num);
     if (row === undefined) throw new Error('the draft was dropped');
     return Number(row['items']);
   }

@@ -14,56 +14,62 @@ import type {
   ReopenAnswer,
   RetryFilter,
 } from '../../../ports/ledger.ts';
-import { MAX_LOOKED_AT, placeOfCursor } from './books.ts';
+import { type Books, MAX_LOOKED_AT, placeOfCursor } from './books.ts';
 import { itemAt, itemPage, itemsFrom } from './item-pages.ts';
-import { EmbeddedJobBook } from './job-book.ts';
 import type { JobEntry } from './jobs.ts';
 import { dropOutcome, recoverItem } from './outcome-undo.ts';
 import { attemptsOf, detailOf, endOf, type OutcomeRow } from './outcomes.ts';
 import { lastKey, placeOf, rowKey } from './row-key.ts';
 
-export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBook {
+/** Items on SQLite. */
+export class EmbeddedItemBook implements ItemBook {
+  readonly #books: Books;
+
+  constructor(books: Books) {
+    this.#books = books;
+  }
+
   addItems(jobId: string, items: readonly NewItem[], openUntil: number, _now: number): Promise<AddAnswer> {
-    return this.durable<AddAnswer>(() => {
-      const entry = this.tables.jobs.get(jobId);
+    return this.#books.durable<AddAnswer>(() => {
+      const entry = this.#books.tables.jobs.get(jobId);
       if (entry === null) return { kind: 'missing' };
       const job = entry.record;
       if (!acceptsItems(job)) return { kind: 'closed', status: job.status };
 
       const { total } = job.counts;
-      const known = this.tables.itemIds.known(entry.num, total, items);
+      const known = this.#books.tables.itemIds.known(entry.num, total, items);
       const duplicates = known.map(({ index }) => index);
       const differing = known.filter(({ differs }) => differs).map(({ index }) => index);
       const added = without(items, duplicates);
       const next = whenItemsAdded(job, added.length, openUntil);
       if (next !== job) {
-        this.insertItems(entry.num, total, added);
-        this.write(entry, next);
-        this.tell({ kind: 'job', job: next, because: 'items' });
+        this.#books.insertItems(entry.num, total, added);
+        this.#books.write(entry, next);
+        this.#books.tell({ kind: 'job', job: next, because: 'items' });
       }
       return { kind: 'added', added: added.length, duplicates, differing };
     });
   }
 
   item(jobId: string, itemId: string): Promise<ItemRecord | null> {
-    return this.read(() => {
-      const entry = this.tables.jobs.get(jobId);
-      const seq = entry === null ? null : this.tables.itemIds.find(entry.num, itemId);
-      return entry === null || seq === null ? null : itemAt(this.tables, entry, seq);
+    return this.#books.read(() => {
+      const entry = this.#books.tables.jobs.get(jobId);
+      const seq = entry === null ? null : this.#books.tables.itemIds.find(entry.num, itemId);
+      return entry === null || seq === null ? null : itemAt(this.#books.tables, entry, seq);
     });
   }
 
   items(jobId: string, filter: ItemFilter, page: PageRequest): Promise<Page<ItemRecord>> {
-    return this.read(() => {
-      const entry = this.tables.jobs.get(jobId);
-      return entry === null ? { entries: [], next: null } : itemPage(this.tables, entry, filter, page);
+    return this.#books.read(() => {
+      const entry = this.#books.tables.jobs.get(jobId);
+      return entry === null ? { entries: [], next: null } : itemPage(this.#books.tables, entry, filter, page);
     });
   }
 
   itemsAt(jobId: string, first: number, limit: number): Promise<readonly ItemRecord[]> {
-    return this.read(() => {
-      const entry = this.tables.jobs.get(jobId);
-      return entry === null ? [] : itemsFrom(this.tables, entry, first, limit);
+    return this.#books.read(() => {
+      const entry = this.#books.tables.jobs.get(jobId);
+      return entry === null ? [] : itemsFrom(this.#books.tables, entry, first, limit);
     });
   }
 
@@ -75,28 +81,28 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
     _now: number,
   ): Promise<ReopenAnswer> {
     const step = (): ReopenAnswer => {
-      const entry = this.tables.jobs.get(jobId);
+      const entry = this.#books.tables.jobs.get(jobId);
       if (entry === null) return { kind: 'missing' };
       const { rows, next } = this.#failedRows(entry, filter, page);
       const reopened = whenReopened(entry.record, rows.length);
       if (isRefusal(reopened)) return reopened;
       if (!filter.preview) {
         for (const row of rows) this.#reopenItem(entry, row);
-        this.write(entry, { ...(rows.length > 0 ? reopened : entry.record), openUntil });
-        this.tell({ kind: 'job', job: entry.record, because: 'retry' });
+        this.#books.write(entry, { ...(rows.length > 0 ? reopened : entry.record), openUntil });
+        this.#books.tell({ kind: 'job', job: entry.record, because: 'retry' });
       }
       return { kind: 'reopened', items: rows.length, next };
     };
-    return filter.preview ? this.read(step) : this.durable(step);
+    return filter.preview ? this.#books.read(step) : this.#books.durable(step);
   }
 
   recover(jobId: string, by: string, items: readonly RecoveredItem[], _now: number): Promise<RecoverAnswer> {
-    return this.durable<RecoverAnswer>(() => {
-      const entry = this.tables.jobs.get(jobId);
+    return this.#books.durable<RecoverAnswer>(() => {
+      const entry = this.#books.tables.jobs.get(jobId);
       if (entry === null) return { kind: 'missing' };
       const found = new Map<number, { row: OutcomeRow; recovered: RecoveredItem }>();
       for (const recovered of items) {
-        const row = this.sql.outcome.get(rowKey(entry.num, recovered.seq)) as OutcomeRow | undefined;
+        const row = this.#books.sql.outcome.get(rowKey(entry.num, recovered.seq)) as OutcomeRow | undefined;
         if (row !== undefined && isRecoverable({ status: endOf(row), lastAttempt: row.attempt }, recovered)) {
           found.set(row.key, { row, recovered });
         }
@@ -104,25 +110,25 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
       const next = whenRecovered(entry.record, by, found.size);
       if (isRefusal(next)) return next;
       if (found.size > 0) {
-        for (const { row, recovered } of found.values()) recoverItem(this.tables, entry, row, recovered);
-        this.write(entry, next);
-        this.tell({ kind: 'job', job: next, because: 'recover' });
+        for (const { row, recovered } of found.values()) recoverItem(this.#books.tables, entry, row, recovered);
+        this.#books.write(entry, next);
+        this.#books.tell({ kind: 'job', job: next, because: 'recover' });
       }
       return { kind: 'recovered', taken: items.length, items: found.size };
     });
   }
 
   failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
-    return this.read(() => {
-      const entry = this.tables.jobs.get(jobId);
-      return entry === null ? [] : this.tables.failureGroups.commonest(entry.num, max);
+    return this.#books.read(() => {
+      const entry = this.#books.tables.jobs.get(jobId);
+      return entry === null ? [] : this.#books.tables.failureGroups.commonest(entry.num, max);
     });
   }
 
   /** Pending again, with all that is known of its attempts. */
   #reopenItem(entry: JobEntry, row: OutcomeRow): void {
-    dropOutcome(this.tables, entry, row);
-    this.sql.insertReturned.run(row.key, row.attempt, 0, JSON.stringify(attemptsOf(row, detailOf(row))));
+    dropOutcome(this.#books.tables, entry, row);
+    this.#books.sql.insertReturned.run(row.key, row.attempt, 0, JSON.stringify(attemptsOf(row, detailOf(row))));
   }
 
   #failedRows(entry: JobEntry, { itemIds, errorType }: RetryFilter, page: PageRequest): FailedRows {
@@ -131,14 +137,14 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
     const range = [rowKey(entry.num, placeOfCursor(after)), lastKey(entry.num)] as const;
     const found =
       errorType === null
-        ? this.sql.failedAfter.all(...range, limit)
-        : this.sql.failedOfTypeAfter.all(errorType, ...range, limit);
+        ? this.#books.sql.failedAfter.all(...range, limit)
+        : this.#books.sql.failedOfTypeAfter.all(errorType, ...range, limit);
     const rows = found as unknown as OutcomeRow[];
     const last = rows.at(-1);
     return { rows, next: last !== undefined && rows.length >= limit ? String(placeOf(last.key)) : null };
   }
 
-  /** The cursor is the place in the list. Somebody may have named an item twice. */
+  /** The cursor is the place in the list. An item may be named twice. */
   #failedAmong(
     entry: JobEntry,
     itemIds: readonly string[],
@@ -150,9 +156,9 @@ export abstract class EmbeddedItemBook extends EmbeddedJobBook implements ItemBo
     const rows = new Map<number, OutcomeRow>();
     let place = first;
     for (; place < end && rows.size < limit; place += 1) {
-      const seq = this.tables.itemIds.find(entry.num, itemIds[place] ?? '');
+      const seq = this.#books.tables.itemIds.find(entry.num, itemIds[place] ?? '');
       if (seq === null) continue;
-      const row = this.sql.outcome.get(rowKey(entry.num, seq)) as OutcomeRow | undefined;
+      const row = this.#books.sql.outcome.get(rowKey(entry.num, seq)) as OutcomeRow | undefined;
       if (row === undefined || !isReopenable(endOf(row))) continue;
       if (errorType === null || row.error_type === errorType) rows.set(row.key, row);
     }

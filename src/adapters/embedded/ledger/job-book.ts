@@ -11,103 +11,87 @@ import {
 import type { JobStatus } from '../../../domain/job-steps.ts';
 import { leftByCancel } from '../../../domain/open-status.ts';
 import type { CreateAnswer, JobBook, JobDraft, Page, PageRequest } from '../../../ports/ledger.ts';
-import { EmbeddedBooks } from './books.ts';
+import type { Books } from './books.ts';
 import { EmbeddedJobDraft } from './draft.ts';
 import type { JobEntry } from './jobs.ts';
-import { rowKey } from './row-key.ts';
-import { encodeSource } from './source-column.ts';
 
-export abstract class EmbeddedJobBook extends EmbeddedBooks implements JobBook {
+/** Jobs on SQLite. */
+export class EmbeddedJobBook implements JobBook {
+  readonly #books: Books;
+
+  constructor(books: Books) {
+    this.#books = books;
+  }
+
   createJob(job: NewJob, items: readonly NewItem[], now: number): Promise<CreateAnswer> {
-    return this.durable<CreateAnswer>(() => {
-      const present = this.tables.jobs.get(job.jobId);
+    return this.#books.durable<CreateAnswer>(() => {
+      const present = this.#books.tables.jobs.get(job.jobId);
       if (present !== null) return { kind: 'exists', job: present.record };
       const repeated = repeatedItems(items);
       if (repeated.length > 0) return { kind: 'duplicates', repeated };
 
-      const entry = this.tables.jobs.create((incarnation) => newJobRecord(job, items.length, now, incarnation));
+      const entry = this.#books.tables.jobs.create((incarnation) => newJobRecord(job, items.length, now, incarnation));
       const { record } = entry;
       // Its number may have been that of a job whose making was rolled back.
-      this.tables.itemIds.forgetJob(entry.num);
-      this.insertItems(entry.num, 0, items);
-      this.tell({ kind: 'job', job: record, because: 'created' });
+      this.#books.tables.itemIds.forgetJob(entry.num);
+      this.#books.insertItems(entry.num, 0, items);
+      this.#books.tell({ kind: 'job', job: record, because: 'created' });
       return { kind: 'created', job: record };
     });
   }
 
   draftJob(): Promise<JobDraft> {
-    return EmbeddedJobDraft.begin({
-      tables: this.tables,
-      applied: (work) => this.applied(work),
-      durable: (work) => this.durable(work),
-      read: (work) => this.read(work),
-      tell: (change) => this.tell(change),
-      insertItems: (num, firstSeq, items) => this.insertItems(num, firstSeq, items),
-      sweepSoon: () => this.sweepSoon(),
-    });
+    return EmbeddedJobDraft.begin(this.#books);
   }
 
   job(jobId: string): Promise<JobRecord | null> {
-    return this.read(() => this.tables.jobs.get(jobId)?.record ?? null);
+    return this.#books.read(() => this.#books.tables.jobs.get(jobId)?.record ?? null);
   }
 
   jobs({ status, page }: { status: JobStatus | null; page: PageRequest }): Promise<Page<JobRecord>> {
     const before = page.after === null ? Number.MAX_SAFE_INTEGER : Number(page.after);
-    return this.read(() => pageOf(this.tables.jobs.before(before, status, page.limit + 1), page.limit));
+    return this.#books.read(() => pageOf(this.#books.tables.jobs.before(before, status, page.limit + 1), page.limit));
   }
 
   activeJobs({ after, limit }: PageRequest): Promise<Page<JobRecord>> {
-    return this.read(() => pageOf(this.tables.jobs.activeAfter(Number(after ?? 0), limit + 1), limit));
+    return this.#books.read(() => pageOf(this.#books.tables.jobs.activeAfter(Number(after ?? 0), limit + 1), limit));
   }
 
   changeJob(jobId: string, event: JobEvent, now: number): Promise<JobRecord | Refusal | 'missing'> {
-    return this.durable(() => {
-      const entry = this.tables.jobs.get(jobId);
+    return this.#books.durable(() => {
+      const entry = this.#books.tables.jobs.get(jobId);
       if (entry === null) return 'missing';
       const next = applyJobEvent(entry.record, event, now);
       if (isRefusal(next) || next === entry.record) return next;
       if (event.kind === 'cancel') this.#takeBackWaiting(entry);
-      this.write(entry, next);
-      this.tell({ kind: 'job', job: next, because: event.kind });
+      this.#books.write(entry, next);
+      this.#books.tell({ kind: 'job', job: next, because: event.kind });
       return next;
     });
   }
 
   /** The job is gone at once; its rows are deleted later, a few at a time. */
   removeJob(jobId: string, incarnation: string): Promise<boolean> {
-    return this.durable(() => {
-      const { jobs, batches, failureGroups, itemIds } = this.tables;
+    return this.#books.durable(() => {
+      const { jobs, batches, failureGroups, itemIds } = this.#books.tables;
       const entry = jobs.get(jobId);
       if (entry?.record.incarnation !== incarnation || entry.record.removing !== true) return false;
       for (const batch of [...batches.ofJob(entry.num)]) batches.remove(batch);
       failureGroups.removeJob(entry.num);
       itemIds.forgetJob(entry.num);
       jobs.remove(entry);
-      this.sql.insertRemoval.run(entry.num, entry.record.counts.total);
-      this.sweepSoon();
+      this.#books.sql.insertRemoval.run(entry.num, entry.record.counts.total);
+      this.#books.sweepSoon();
       return true;
     });
   }
 
-  /** There are rows to delete. */
-  protected abstract sweepSoon(): void;
-
-  /** New ones, at the end of the job. */
-  protected insertItems(num: number, firstSeq: number, items: readonly NewItem[]): void {
-    let key = rowKey(num, firstSeq);
-    for (const { itemId, input, source } of items) {
-      this.sql.insertItem.run(key, itemId, JSON.stringify(input), encodeSource(source));
-      key += 1;
-    }
-    this.tables.itemIds.append(num, firstSeq, items);
-  }
-
   /** What no worker holds is cancelled; of a batch in progress that is all but the item that the worker is at. */
   #takeBackWaiting(entry: JobEntry): void {
-    const { batches } = this.tables;
+    const { batches } = this.#books.tables;
     for (const batch of [...batches.ofJob(entry.num)]) {
       const kept = leftByCancel(batch.hold !== null);
-      this.tables.putBack(entry, batch.items.splice(kept));
+      this.#books.tables.putBack(entry, batch.items.splice(kept));
       if (kept === 0) batches.remove(batch);
       else batches.changed(batch);
     }

@@ -1,0 +1,127 @@
+import type {
+  DueTimes,
+  LeaseBook,
+  ReleaseCause,
+  ReturnCause,
+  SettleAnswer,
+  SettledItem,
+  SettlePart,
+} from '../../../ports/ledger.ts';
+import type { BatchRef } from '../../../ports/work-queue.ts';
+import { type Batch, type HeldBatch, isHeld } from './batches.ts';
+import type { Books } from './books.ts';
+import { batchIdOf, batchIdOfToken, keyOfBatchId } from './lease-rows.ts';
+import { isRecordedBefore, settleItem, strike } from './settling.ts';
+
+/** How work comes back: done, given back, called back, or lost. How an item ended is answered when it is durable. */
+export class Returns implements Pick<LeaseBook, 'settle' | 'release' | 'recall' | 'expire'> {
+  readonly #books: Books;
+
+  constructor(books: Books) {
+    this.#books = books;
+  }
+
+  settle(parts: readonly SettlePart[], _now: number): Promise<readonly SettleAnswer[]> {
+    return this.#books.durableSoon(() => {
+      const settled = new Map<string, SettledItem[]>();
+      const answers = parts.map((part) => this.#settlePart(part, settled));
+      for (const [jobId, items] of settled) this.#books.tell({ kind: 'settled', jobId, items });
+      return answers;
+    });
+  }
+
+  release(token: string, because: ReleaseCause, _now: number): Promise<boolean> {
+    return this.#books.durable(() => {
+      const batch = this.#books.held(token);
+      if (batch === null) return false;
+      this.#takeBack(batch, because);
+      return true;
+    });
+  }
+
+  recall(refs: readonly BatchRef[], _now: number): Promise<number> {
+    return this.#books.applied(() => {
+      let recalled = 0;
+      for (const { batchId } of refs) {
+        const batch = this.#books.tables.batches.get(keyOfBatchId(batchId));
+        if (batch === undefined || batch.hold !== null) continue;
+        this.#takeBack(batch, 'recalled');
+        recalled += 1;
+      }
+      return recalled;
+    });
+  }
+
+  expire(readTimes: () => DueTimes | null, limit: number): Promise<{ leases: number; queued: number }> {
+    // A third strike ends an item, and an end that was answered must survive the machine. Most looks find nothing.
+    const isIdle = this.#overdue(readTimes()).length === 0;
+    if (isIdle) return Promise.resolve({ leases: 0, queued: 0 });
+    return this.#books.durable(() => {
+      const ended = { leases: 0, queued: 0 };
+      const times = readTimes();
+      for (const batch of this.#overdue(times).slice(0, limit)) {
+        if (times !== null && isHeld(batch)) {
+          ended.leases += 1;
+          this.#strike(batch, times.now);
+          this.#takeBack(batch, 'expired');
+        } else {
+          ended.queued += 1;
+          this.#takeBack(batch, 'lost');
+        }
+      }
+      return ended;
+    });
+  }
+
+  #settlePart(part: SettlePart, settled: Map<string, SettledItem[]>): SettleAnswer {
+    const batch = this.#books.held(part.token);
+    const entry = batch === null ? null : this.#books.jobOf(batch);
+    if (batch === null || entry === null) return this.#settleWithoutLease(part);
+    const ended: SettledItem[] = settled.get(part.jobId) ?? [];
+    for (const settlement of part.items) {
+      const item = settleItem(this.#books.tables, entry, batch, settlement);
+      if (item !== null) ended.push(item);
+    }
+    if (ended.length > 0) settled.set(part.jobId, ended);
+    if (batch.items.length === 0) this.#books.tables.batches.remove(batch);
+    else this.#books.tables.batches.changed(batch);
+    return 'recorded';
+  }
+
+  #settleWithoutLease({ jobId, token, items }: SettlePart): SettleAnswer {
+    const entry = this.#books.tables.jobs.get(jobId);
+    if (entry === null) return 'fenced';
+    if (items.every((settlement) => isRecordedBefore(this.#books.tables, entry, settlement))) return 'recorded';
+    this.#books.write(entry, { ...entry.record, fenced: entry.record.fenced + 1 });
+    this.#books.tell({ kind: 'fenced', jobId, batchId: batchIdOfToken(token) });
+    return 'fenced';
+  }
+
+  #strike(batch: HeldBatch, now: number): void {
+    const entry = this.#books.jobOf(batch);
+    const items = entry === null ? [] : strike(this.#books.tables, entry, batch, now);
+    if (entry !== null && items.length > 0) this.#books.tell({ kind: 'settled', jobId: entry.record.jobId, items });
+  }
+
+  #takeBack(batch: Batch, because: ReturnCause): void {
+    const entry = this.#books.jobOf(batch);
+    if (entry === null) return;
+    if (batch.items.length === 0) {
+      this.#books.tables.batches.remove(batch);
+      return;
+    }
+    const items = batch.items.length;
+    this.#books.tables.takeBack(entry, batch);
+    this.#books.tell({ kind: 'returned', jobId: entry.record.jobId, batchId: batchIdOf(batch.key), because, items });
+  }
+
+  /** Oldest first over all jobs, so that a job with much to end cannot starve the others. */
+  #overdue(times: DueTimes | null): Batch[] {
+    if (times === null) return [];
+    const overdue: Batch[] = [];
+    for (const batch of this.#books.tables.batches.all()) {
+      if (batch.hold === null ? batch.dueAt < times.queuedBefore : batch.dueAt <= times.now) overdue.push(batch);
+    }
+    return overdue.sort((one, other) => one.dueAt - other.dueAt);
+  }
+}
