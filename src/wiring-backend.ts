@@ -46,6 +46,8 @@ export type WorkerEvent = Extract<
 export interface WorkerReception {
   /** Told of the worker processes that this engine started, for a backend that they do not report to by themselves. */
   heardOfChild(change: PoolChange): void;
+  /** Those from which workers take work; null where that is not known. */
+  lanes(): ReadonlySet<Lane> | null;
   close(): Promise<void>;
 }
 

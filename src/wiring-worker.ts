@@ -3,7 +3,7 @@ import { OwnerGone } from './adapters/embedded/socket/socket-client.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { garbageCollector } from './adapters/system/collect-garbage.ts';
 import { killFaults } from './adapters/system/kill-faults.ts';
-import type { Config } from './config.ts';
+import { type Config, laneConfig } from './config.ts';
 import { describeError } from './domain/describe-error.ts';
 import type { Lane } from './domain/lane.ts';
 import { placesOfAllJobs } from './domain/slot-share.ts';
@@ -20,7 +20,7 @@ import { connectEmbeddedHeartbeat, openEmbeddedWorker } from './wiring-embedded.
 import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from './worker/heartbeat.ts';
 import { type HeartbeatConnection, runHeartbeatThread } from './worker/heartbeat-thread.ts';
 import { hasParent, onParentGone, tellParentReady } from './worker/parent.ts';
-import { Worker } from './worker/worker.ts';
+import { Worker, type WorkerParts } from './worker/worker.ts';
 
 /**
  * A worker process: works until `stop` aborts. A child ends with the process that started it; one that was started by
@@ -75,15 +75,67 @@ async function work({ config, lane, log, clock, onJoined }: WorkParts, stop: Abo
   const onTrouble = (where: string, error: unknown) =>
     log.warn({ where, error: describeError(error) }, 'worker trouble');
   const backend = await openWorkerBackend(config, { id, clock, faults, onTrouble, stop });
+  const { slots } = laneConfig(config, lane);
   const heartbeat = startHeartbeatThread({
     entry: new URL('cli/heartbeat.ts', import.meta.url),
     connectWith: backend.heartbeatWith,
-    slots: placesOfAllJobs(config.slots),
+    slots: placesOfAllJobs(slots),
     leaseMs: config.leaseMs,
     hangLimitMs: DEFAULT_HANG_LIMIT_MS,
     clock,
     onTrouble: (error) => onTrouble('heartbeat', error),
   });
+  const opened = OPEN_TOOLS[lane]({ config, log, clock, backend, id, onTrouble });
+  const worker = new Worker({
+    ...backend,
+    id,
+    scrapers,
+    tools: opened.tools,
+    heartbeat,
+    clock,
+    faults,
+    digest,
+    onError: onTrouble,
+    settings: {
+      lane,
+      slots,
+      leaseMs: config.leaseMs,
+      drainGraceMs: config.drainGraceMs,
+      settleEveryMs: backend.settleEveryMs,
+    },
+  });
+  tellParentReady(id);
+  onJoined();
+  try {
+    await worker.run(stop);
+  } finally {
+    await opened.close();
+    await backend.close();
+  }
+}
+
+interface ToolsDeps extends Pick<WorkParts, 'config' | 'log' | 'clock'> {
+  readonly backend: Pick<WorkerBackend, 'hostPauses' | 'pausesEveryMs'>;
+  /** The name of the worker. */
+  readonly id: string;
+  readonly onTrouble: (where: string, error: unknown) => void;
+}
+
+interface OpenTools {
+  readonly tools: WorkerParts['tools'];
+  close(): Promise<void>;
+}
+
+/**
+ * What a worker process opens for the scrapers of its lane, and nothing else. Scrapers of the lane `browser` may fetch,
+ * too; browser sessions belong in their row only.
+ */
+const OPEN_TOOLS: Readonly<Record<Lane, (deps: ToolsDeps) => OpenTools>> = {
+  http: openHttpTools,
+  browser: openHttpTools,
+};
+
+function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps): OpenTools {
   const web = withTidyMemory(openWeb({ ...egressSettings(config), clock }), { collect: garbageCollector(), clock });
   const pauses = new SharedPauses({
     ...{ pauses: backend.hostPauses, everyMs: backend.pausesEveryMs, worker: id, clock, onError: onTrouble },
@@ -94,35 +146,15 @@ async function work({ config, lane, log, clock, onJoined }: WorkParts, stop: Abo
     minDelayMs: config.hostDelayMs,
     onHold: (...hold) => pauses.note(...hold),
   });
-  const worker = new Worker({
-    ...backend,
-    id,
-    scrapers,
-    tools: { web, gate, log },
-    heartbeat,
-    clock,
-    faults,
-    digest,
-    onError: onTrouble,
-    settings: {
-      lane,
-      slots: config.slots,
-      leaseMs: config.leaseMs,
-      drainGraceMs: config.drainGraceMs,
-      settleEveryMs: backend.settleEveryMs,
-    },
-  });
-  tellParentReady(id);
-  onJoined();
   const ended = new AbortController();
   void pauses.run(gate, ended.signal);
-  try {
-    await worker.run(stop);
-  } finally {
-    ended.abort();
-    await web.close();
-    await backend.close();
-  }
+  return {
+    tools: { web, gate, log },
+    async close() {
+      ended.abort();
+      await web.close();
+    },
+  };
 }
 
 interface WorkerBackendParts {

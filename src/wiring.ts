@@ -5,7 +5,7 @@ import { type Logger, pino } from 'pino';
 import { inspectLedger } from './adapters/embedded/ledger/inspect-ledger.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { killFaults } from './adapters/system/kill-faults.ts';
-import { type AwsBackendConfig, type Config, ConfigError, toEnvironment } from './config.ts';
+import { type AwsBackendConfig, type Config, ConfigError, countWorkers, laneConfig, toEnvironment } from './config.ts';
 import type { VerifyReport } from './contract/verify-report.ts';
 import { checkListening, RefusedToListen } from './controller/api/listening.ts';
 import { Controller } from './controller/engine/controller.ts';
@@ -19,6 +19,7 @@ import { type EmfParts, emfReporter, type StandingSource } from './controller/me
 import { resultRows } from './controller/results/result-rows.ts';
 import { verifyJob } from './controller/results/verify.ts';
 import type { NewItem } from './domain/item.ts';
+import { LANES, type Lane } from './domain/lane.ts';
 import { parseAddressRanges } from './egress/address-range.ts';
 import { AddressRules } from './egress/address-rules.ts';
 import { parseDnsServers } from './egress/dns-servers.ts';
@@ -79,7 +80,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   const faults = killFaults(config.faults, clock);
   const logs = [logEvents(events, log), logProgress(events, log, clock)];
   const controller = new Controller({ ...backend, faults, events, digest });
-  const ready = workersReady(config.workers);
+  const ready = workersReady(countWorkers(config));
   const onWorker = (event: WorkerEvent) => {
     if (event.kind === 'storage-trouble') {
       controller.storageTrouble(event.message);
@@ -100,6 +101,14 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   // Behind our back: what a former process left of a large removal takes minutes.
   backend.sweep().catch((error: unknown) => onError('sweep', error));
   let pool: ReturnType<typeof startWorkerPool> | null = null;
+  const processes = LANES.flatMap((lane) =>
+    Array.from({ length: laneConfig(config, lane).workers }, () => workerOf(lane)),
+  );
+  /** Also those whose workers are being started. */
+  const servedLanes = (): ReadonlySet<Lane> | null => {
+    const joined = reception.lanes();
+    return joined && new Set([...joined, ...(pool === null ? [] : processes.map(({ lane }) => lane))]);
+  };
   let api: { drain(graceMs: number): Promise<void>; close(): Promise<void> } | null = null;
 
   return {
@@ -128,6 +137,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
           digest,
           catalog,
           defaultScraper,
+          servedLanes,
           events,
           version: VERSION,
           standing,
@@ -143,9 +153,8 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     startWorkers() {
       if (pool === null) {
         pool = startWorkerPool({
-          count: config.workers,
+          processes,
           command: process.execPath,
-          args: [...process.execArgv, fileURLToPath(new URL('cli/main.ts', import.meta.url)), 'worker'],
           env: { ...RETURN_LARGE_MEMORY, ...toEnvironment(config) },
           clock,
         });
@@ -174,6 +183,11 @@ function logNumbers(
 ) {
   const write = (line: string) => void process[logTo].write(`${line}\n`);
   return emfReporter({ events, clock, standing, write, everyMs: NUMBERS_EVERY_MS });
+}
+
+function workerOf(lane: Lane) {
+  const main = fileURLToPath(new URL('cli/main.ts', import.meta.url));
+  return { lane, args: [...process.execArgv, main, 'worker', '--lane', lane] };
 }
 
 function workersReady(count: number) {

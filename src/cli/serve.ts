@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Config, loadConfig } from '../config.ts';
+import { type Config, countWorkers, loadConfig } from '../config.ts';
 import { checkApiAddress, openEngine, openLog } from '../wiring.ts';
 import { portNumber, wholeNumber } from './options.ts';
 import { untilToldToStop } from './stop-signal.ts';
@@ -66,7 +66,7 @@ async function serve(options: ServeOptions, how: 'with-workers' | 'alone'): Prom
         log[isNews ? 'warn' : 'debug']({ process: change }, `worker process ${change.kind}`);
       });
     }
-    const workers = how === 'with-workers' ? config.workers : 0;
+    const workers = how === 'with-workers' ? countWorkers(config) : 0;
     log.info({ url, ...placeOf(config), workers, access: accessOf(config) }, 'trawl is serving');
     await stop;
     log.info('stopping: workers finish or give back what they have');

@@ -21,7 +21,7 @@ export function addWorkerCommand(program: Command): void {
 /** By hand, or as a child of `trawl serve`. */
 async function work(options: { dataDir?: string; lane: string }): Promise<void> {
   const lane = LANES.find((known) => known === options.lane);
-  if (lane === undefined) throw new ConfigError(`--lane: ${options.lane} is none of ${LANES.join(', ')}`);
+  if (lane === undefined) throw new ConfigError(`--lane must be ${LANES.join(' or ')}`);
   const config = loadConfig(options.dataDir === undefined ? {} : { dataDir: options.dataDir });
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());
