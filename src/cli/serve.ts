@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Config, loadConfig } from '../config.ts';
+import { type Config, countWorkers, loadConfig } from '../config.ts';
 import { checkApiAddress } from '../main/api-address.ts';
 import { describeStorage, openController } from '../main/controller.ts';
 import { openLog } from '../main/log.ts';
@@ -68,7 +68,7 @@ async function serve(options: ServeOptions, how: 'with-workers' | 'alone'): Prom
         log[isNews ? 'warn' : 'debug']({ process: change }, `worker process ${change.kind}`);
       });
     }
-    const workers = how === 'with-workers' ? config.workers : 0;
+    const workers = how === 'with-workers' ? countWorkers(config) : 0;
     log.info({ url, ...(await describeStorage(config)), workers, access: accessOf(config) }, 'trawl is serving');
     await stop;
     log.info('stopping: workers finish or give back what they have');

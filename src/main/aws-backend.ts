@@ -151,6 +151,8 @@ function followChildren(
 ): WorkerReception {
   const underWay = new Set<Promise<void>>();
   return {
+    // Workers are on other machines.
+    lanes: () => null,
     heardOfChild(change) {
       if (change.kind === 'ready') onWorker({ kind: 'worker-joined', worker: change.worker });
       if (change.kind !== 'died' || change.worker === null) return;

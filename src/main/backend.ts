@@ -2,6 +2,7 @@ import type { BackendConfig, Config } from '../config.ts';
 import type { ControllerSettings } from '../controller/engine/controller.ts';
 import type { EngineEvent } from '../controller/engine/events.ts';
 import type { JobFeedsSettings } from '../controller/feed/job-feeds.ts';
+import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { HostPauses, WorkerHostPauses } from '../ports/host-pauses.ts';
@@ -88,6 +89,8 @@ export type WorkerEvent = Extract<
 export interface WorkerReception {
   /** Called for worker processes that this engine started, for a backend to which they do not report by themselves. */
   heardOfChild(change: PoolChange): void;
+  /** The lanes from which workers take work; null where that is not known. */
+  lanes(): ReadonlySet<Lane> | null;
   close(): Promise<void>;
 }
 

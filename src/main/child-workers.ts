@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { type Config, toEnvironment } from '../config.ts';
-import type { Lane } from '../domain/lane.ts';
+import { type Config, laneConfig, toEnvironment } from '../config.ts';
+import { LANES } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
-import { startWorkerPool, type WorkerPool } from '../worker/pool.ts';
+import { type PoolProcess, startWorkerPool, type WorkerPool } from '../worker/pool.ts';
 
 /**
  * For the C library's allocator: a large block goes back to the system when it is freed, always. By default it learns from
@@ -11,13 +11,19 @@ import { startWorkerPool, type WorkerPool } from '../worker/pool.ts';
  */
 const RETURN_LARGE_MEMORY = { MALLOC_MMAP_THRESHOLD_: '131072' };
 
-/** Worker processes of this machine, kept at the number that the settings say. */
-export function startChildWorkers(config: Config, lane: Lane, clock: Clock): WorkerPool {
-  return startWorkerPool({
-    count: config.workers,
-    command: process.execPath,
-    args: [...process.execArgv, fileURLToPath(new URL('./worker-child.ts', import.meta.url)), lane],
-    env: { ...RETURN_LARGE_MEMORY, ...toEnvironment(config) },
-    clock,
-  });
+/** The worker processes that the settings ask for, of each lane. */
+export function plannedWorkers(config: Config): readonly PoolProcess[] {
+  const entry = fileURLToPath(new URL('./worker-child.ts', import.meta.url));
+  return LANES.flatMap((lane) =>
+    Array.from({ length: laneConfig(config, lane).workers }, () => ({
+      lane,
+      args: [...process.execArgv, entry, lane],
+    })),
+  );
+}
+
+/** Worker processes of this machine, kept running. */
+export function startChildWorkers(config: Config, processes: readonly PoolProcess[], clock: Clock): WorkerPool {
+  const env = { ...RETURN_LARGE_MEMORY, ...toEnvironment(config) };
+  return startWorkerPool({ processes, command: process.execPath, env, clock });
 }

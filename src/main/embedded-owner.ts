@@ -92,7 +92,7 @@ export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<B
       const socketPath = workerSocketPath(config.dataDir);
       const server = await serveWorkers({ ledger, queue, hostPauses, socketPath, clock, onWorker });
       // Children greet like all others, and a connection that ends says sooner than anybody that one died.
-      return { heardOfChild: () => {}, close: () => server.close() };
+      return { heardOfChild: () => {}, lanes: () => server.lanes(), close: () => server.close() };
     },
     async close() {
       closing.abort();

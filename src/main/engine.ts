@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { killFaults } from '../adapters/system/kill-faults.ts';
-import type { Config } from '../config.ts';
+import { type Config, countWorkers } from '../config.ts';
 import { Controller } from '../controller/engine/controller.ts';
 import { EventStream } from '../controller/engine/events.ts';
 import { logEvents, logProgress } from '../controller/engine/log-events.ts';
@@ -10,13 +10,14 @@ import { retryItems } from '../controller/jobs/retry.ts';
 import { submitJob } from '../controller/jobs/submit.ts';
 import { type EmfParts, emfReporter, type StandingSource } from '../controller/metrics/cloudwatch-format.ts';
 import type { NewItem } from '../domain/item.ts';
+import type { Lane } from '../domain/lane.ts';
 import type { RetryFilter } from '../ports/ledger.ts';
 import { catalogOf } from '../scraping/catalog.ts';
 import type { WorkerPool } from '../worker/pool.ts';
 import { refuseAddress } from './api-address.ts';
 import type { WorkerEvent } from './backend.ts';
 import { loadBackend } from './backends.ts';
-import { startChildWorkers } from './child-workers.ts';
+import { plannedWorkers, startChildWorkers } from './child-workers.ts';
 import { digest } from './digest.ts';
 import { egressSettings } from './egress-settings.ts';
 import { openLog } from './log.ts';
@@ -50,7 +51,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   const faults = killFaults(config.faults, clock);
   const logs = [logEvents(events, log), logProgress(events, log, clock)];
   const controller = new Controller({ ...backend, faults, events, digest });
-  const ready = workersReady(config.workers);
+  const ready = workersReady(countWorkers(config));
   const onWorker = (event: WorkerEvent) => {
     if (event.kind === 'storage-trouble') {
       controller.storageTrouble(event.message);
@@ -70,7 +71,13 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     config.metrics === 'emf' ? logNumbers(config, { events, clock, ledger, queue, controller: standing }) : null;
   // In the background: what a former process left of a large removal takes minutes.
   backend.sweep().catch((error: unknown) => onError('sweep', error));
+  const planned = plannedWorkers(config);
   let pool: WorkerPool | null = null;
+  /** Includes the lanes of workers that are being started. */
+  const servedLanes = (): ReadonlySet<Lane> | null => {
+    const joined = reception.lanes();
+    return joined && new Set([...joined, ...(pool === null ? [] : planned.map(({ lane }) => lane))]);
+  };
   let api: { drain(graceMs: number): Promise<void>; close(): Promise<void> } | null = null;
 
   return {
@@ -89,7 +96,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       const { startApi } = await import('../controller/api/start-api.ts');
       const parts = {
         ...{ ledger, store, links, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },
-        ...{ version: VERSION, standing },
+        ...{ servedLanes, version: VERSION, standing },
         feedSettings: backend.feedSettings,
         onStorageTrouble: (message: string) => controller.storageTrouble(message),
       };
@@ -100,7 +107,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     /** Worker processes, kept at their number until the engine stops. */
     startWorkers() {
       if (pool === null) {
-        pool = startChildWorkers(config, 'http', clock);
+        pool = startChildWorkers(config, planned, clock);
         pool.onChange((change) => reception.heardOfChild(change));
       }
       return { ...pool, ready: ready.promise };

@@ -1,15 +1,10 @@
 import type { Logger } from 'pino';
 import { systemClock } from '../adapters/system/clock.ts';
-import { garbageCollector } from '../adapters/system/collect-garbage.ts';
 import { killFaults } from '../adapters/system/kill-faults.ts';
-import type { Config } from '../config.ts';
+import { type Config, laneConfig } from '../config.ts';
 import { describeError } from '../domain/describe-error.ts';
 import type { Lane } from '../domain/lane.ts';
 import { placesOfAllJobs } from '../domain/slot-share.ts';
-import { openWeb } from '../egress/open-web.ts';
-import { PoliteHostGate } from '../egress/polite-host-gate.ts';
-import { SharedPauses } from '../egress/shared-pauses.ts';
-import { withTidyMemory } from '../egress/tidy-memory.ts';
 import type { Clock } from '../ports/clock.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from '../worker/heartbeat.ts';
@@ -19,8 +14,8 @@ import type { BackendModule } from './backend.ts';
 import { loadBackend } from './backends.ts';
 import { CHILD } from './child-name.ts';
 import { digest } from './digest.ts';
-import { egressSettings } from './egress-settings.ts';
 import type { HeartbeatStart } from './heartbeat.ts';
+import { openTools } from './lane-tools.ts';
 import { findScrapers } from './scrapers.ts';
 
 /**
@@ -77,30 +72,22 @@ async function work({ config, backends, lane, log, clock, onJoined }: WorkDeps, 
   const onTrouble = (where: string, error: unknown) =>
     log.warn({ where, error: describeError(error) }, 'worker trouble');
   const backend = await backends.openWorker(config, { id, clock, faults, onTrouble, stop });
+  const { slots } = laneConfig(config, lane);
   const heartbeat = startHeartbeatThread({
     entry: new URL('./heartbeat.ts', import.meta.url),
     connectWith: { config, workerId: id } satisfies HeartbeatStart,
-    slots: placesOfAllJobs(config.slots),
+    slots: placesOfAllJobs(slots),
     leaseMs: config.leaseMs,
     hangLimitMs: DEFAULT_HANG_LIMIT_MS,
     clock,
     onTrouble: (error) => onTrouble('heartbeat', error),
   });
-  const web = withTidyMemory(openWeb({ ...egressSettings(config), clock }), { collect: garbageCollector(), clock });
-  const pauses = new SharedPauses({
-    ...{ pauses: backend.hostPauses, everyMs: backend.pausesEveryMs, worker: id, clock, onError: onTrouble },
-  });
-  const gate = new PoliteHostGate({
-    clock,
-    maxConcurrent: config.hostConcurrency,
-    minDelayMs: config.hostDelayMs,
-    onHold: (...hold) => pauses.note(...hold),
-  });
+  const opened = openTools(lane, { config, log, clock, backend, id, onTrouble });
   const worker = new Worker({
     ...backend,
     id,
     scrapers,
-    tools: { web, gate, log },
+    tools: opened.tools,
     heartbeat,
     clock,
     faults,
@@ -108,7 +95,7 @@ async function work({ config, backends, lane, log, clock, onJoined }: WorkDeps, 
     onError: onTrouble,
     settings: {
       lane,
-      slots: config.slots,
+      slots,
       leaseMs: config.leaseMs,
       drainGraceMs: config.drainGraceMs,
       settleEveryMs: backend.settleEveryMs,
@@ -116,13 +103,10 @@ async function work({ config, backends, lane, log, clock, onJoined }: WorkDeps, 
   });
   tellParentReady(id);
   onJoined();
-  const ended = new AbortController();
-  void pauses.run(gate, ended.signal);
   try {
     await worker.run(stop);
   } finally {
-    ended.abort();
-    await web.close();
+    await opened.close();
     await backend.close();
   }
 }

@@ -1,52 +1,58 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
+import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
 
-export interface PoolParts {
-  readonly count: number;
+export interface PoolDeps {
+  readonly processes: readonly PoolProcess[];
   readonly command: string;
-  readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
 
-export type PoolChange =
-  | { readonly kind: 'spawned'; readonly index: number; readonly pid: number }
+export interface PoolProcess {
+  readonly lane: Lane;
+  readonly args: readonly string[];
+}
+
+/** `index`: which of the processes it is. One that replaces another has the same. */
+export type PoolChange = { readonly index: number; readonly lane: Lane } & ProcessChange;
+
+type ProcessChange =
+  | { readonly kind: 'spawned'; readonly pid: number }
   /** It works, and this is its name as a worker. */
-  | { readonly kind: 'ready'; readonly index: number; readonly pid: number; readonly worker: string }
+  | { readonly kind: 'ready'; readonly pid: number; readonly worker: string }
   | {
       readonly kind: 'died';
-      readonly index: number;
       readonly pid: number | null;
-      /** Null if it did not come so far as to work. */
+      /** Null if it ended before it could work. */
       readonly worker: string | null;
       readonly code: number | null;
       readonly signal: string | null;
       /** Why it could not be started, if it could not. */
       readonly error: string | null;
-      /** Because the pool stops, and all of them are told to end. */
+      /** Because the pool stops, and all of them are asked to end. */
       readonly wasAsked: boolean;
     };
 
 export interface WorkerPool {
   onChange(listener: (change: PoolChange) => void): void;
-  /** Of those that live now. */
+  /** The ids of the processes that are alive. */
   pids(): readonly number[];
   /** Asks all to end, kills those that have not after `graceMs`, and resolves when the last has ended. */
   stop(graceMs: number): Promise<void>;
 }
 
 /**
- * Worker processes: as many as `count` for as long as it runs. One that dies is replaced: at once if it had come so far
- * as to work (`tellParentReady`), or the first time; then after a pause that grows while its successors die too, because
- * a worker that cannot start would otherwise fill log and CPU. They have a channel to this process, by which they notice that it is gone (`onParentGone`).
+ * Keeps worker processes running. One that dies is replaced: at once if it had begun to work (`tellParentReady`), or the
+ * first time; then after a pause that grows while its successors die too, because a worker that cannot start would
+ * otherwise fill log and CPU. They have a channel to this process, by which they notice that it is gone (`onParentGone`).
  */
-export function startWorkerPool(parts: PoolParts): WorkerPool {
-  const { count, command, args, env, clock } = parts;
+export function startWorkerPool({ processes, command, env, clock }: PoolDeps): WorkerPool {
   const children = new Set<ChildProcess>();
   const listeners: ((change: PoolChange) => void)[] = [];
   const stopping = new AbortController();
-  const ended = Promise.all(Array.from({ length: count }, (_, index) => keepOneAlive(index)));
+  const ended = Promise.all(processes.map(keepAlive));
 
   return {
     onChange: (listener) => void listeners.push(listener),
@@ -63,40 +69,39 @@ export function startWorkerPool(parts: PoolParts): WorkerPool {
     },
   };
 
-  async function keepOneAlive(index: number): Promise<void> {
+  async function keepAlive(wanted: PoolProcess, index: number): Promise<void> {
     let deaths = 0;
     while (!stopping.signal.aborted) {
-      const { wasReady } = await runOne(index);
+      const { wasReady } = await runOnce(wanted, index);
       deaths = wasReady ? 1 : deaths + 1;
       const delayMs = restartDelayMs(deaths);
       if (delayMs > 0) await clock.sleep(delayMs, stopping.signal);
     }
   }
 
-  async function runOne(index: number): Promise<{ wasReady: boolean }> {
+  async function runOnce({ lane, args }: PoolProcess, index: number): Promise<{ wasReady: boolean }> {
+    const tell = (change: ProcessChange) => {
+      for (const listener of listeners) listener({ index, lane, ...change });
+    };
     const child = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     children.add(child);
     const { promise, resolve } =
-      Promise.withResolvers<Pick<Extract<PoolChange, { kind: 'died' }>, 'pid' | 'code' | 'signal' | 'error'>>();
+      Promise.withResolvers<Pick<Extract<ProcessChange, { kind: 'died' }>, 'pid' | 'code' | 'signal' | 'error'>>();
     const pid = child.pid ?? null;
     if (pid !== null) letOthersGoFirst(pid);
-    child.once('spawn', () => pid !== null && tell({ kind: 'spawned', index, pid }));
+    child.once('spawn', () => pid !== null && tell({ kind: 'spawned', pid }));
     child.once('exit', (code, signal) => resolve({ pid, code, signal, error: null }));
     // Also comes when a signal or a message could not be sent; only a child that never was has no exit.
     child.on('error', ({ message }) => pid === null && resolve({ pid, code: null, signal: null, error: message }));
     let worker: string | null = null;
     child.once('message', (name) => {
       worker = String(name);
-      if (pid !== null) tell({ kind: 'ready', index, pid, worker });
+      if (pid !== null) tell({ kind: 'ready', pid, worker });
     });
     const death = await promise;
     children.delete(child);
-    tell({ kind: 'died', index, ...death, worker, wasAsked: stopping.signal.aborted });
+    tell({ kind: 'died', ...death, worker, wasAsked: stopping.signal.aborted });
     return { wasReady: worker !== null };
-  }
-
-  function tell(change: PoolChange): void {
-    for (const listener of listeners) listener(change);
   }
 }
 

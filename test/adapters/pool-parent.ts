@@ -3,4 +3,5 @@ import { FakeClock } from '../support/fake-clock.ts';
 
 /** A process with a pool, to be killed. */
 const args = [process.argv[2] ?? '', 'stubborn'];
-startWorkerPool({ count: 2, command: process.execPath, args, env: process.env, clock: new FakeClock() });
+const one = { lane: 'http', args } as const;
+startWorkerPool({ processes: [one, one], command: process.execPath, env: process.env, clock: new FakeClock() });

@@ -23,14 +23,15 @@ interface Started {
 /** A pool of real processes under a fake clock; none is left when the test ends, however it ends. */
 function withPool(
   name: string,
-  parts: { count: number; command?: string; args: readonly string[] },
+  { count, args, ...parts }: { count: number; command?: string; args: readonly string[] },
   body: (started: Started) => Promise<void>,
 ): void {
   test(name, { timeout: 30_000 }, async (context) => {
     const clock = new FakeClock();
     const folder = mkdtempSync(join(tmpdir(), 'trawl-pool-'));
     const env = { ...process.env, POOL_TEST_FOLDER: folder };
-    const pool = startWorkerPool({ command: process.execPath, env, clock, ...parts });
+    const processes = Array.from({ length: count }, () => ({ lane: 'http', args }) as const);
+    const pool = startWorkerPool({ processes, command: process.execPath, env, clock, ...parts });
     // Also when the time is over, and the body still waits.
     context.after(async () => {
       const stopped = pool.stop(1000);
@@ -131,7 +132,7 @@ withPool(
     await until('died', 1);
     const [spawned, ready, died] = changes;
     assert.equal(spawned?.kind, 'spawned');
-    assert.deepEqual(ready, { kind: 'ready', index: 0, pid: spawned.pid, worker: 'its-name' });
+    assert.deepEqual(ready, { kind: 'ready', index: 0, lane: 'http', pid: spawned.pid, worker: 'its-name' });
     assert.deepEqual([died?.kind, died?.kind === 'died' && died.worker], ['died', 'its-name']);
   },
 );

@@ -56,6 +56,23 @@ withOwner('the owner answers the calls of one frame in few frames', async (owner
   assert.equal((replies as unknown[]).length, 501);
 });
 
+withOwner('the owner knows from which lanes its workers take work, until they leave', async (owner) => {
+  const lanes = () => [...(owner.server?.lanes() ?? [])];
+  const worker = await owner.worker();
+  assert.deepEqual(lanes(), []);
+  const stop = new AbortController();
+  const taking = worker.source.take('browser', roomFor(1), HIDE_MS, stop.signal);
+  await worker.queue.ack([]);
+  assert.deepEqual(lanes(), ['browser']);
+  stop.abort();
+  await taking;
+  await worker.queue.ack([]);
+  assert.deepEqual(lanes(), ['browser'], 'it is at work');
+  await worker.close();
+  await owner.left();
+  assert.deepEqual(lanes(), []);
+});
+
 withOwner('what is claimed is claimed under the name that the worker gave when it connected', async (owner) => {
   const worker = await owner.worker('worker-7');
   await worker.leases.claim(batches('a'), 'worker-7', 100, 50);

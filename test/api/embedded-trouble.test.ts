@@ -46,6 +46,7 @@ async function startFragile() {
     digest: (text: string) => hash('sha256', text),
     catalog: catalogOf(await loadScrapers([SHIPPED])),
     defaultScraper: 'example-mock',
+    servedLanes: () => null,
     standing: () => controller.standing(),
     onStorageTrouble: (message: string) => controller.storageTrouble(message),
   };

@@ -1,6 +1,7 @@
 import { Problem } from '../../contract/problem.ts';
 import type { Digest } from '../../domain/artifact.ts';
 import type { JobRecord } from '../../domain/job.ts';
+import { type Lane, laneWarning } from '../../domain/lane.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { HostPauses } from '../../ports/host-pauses.ts';
@@ -28,6 +29,8 @@ export interface ApiParts {
   readonly catalog: ScraperCatalog;
   /** Runs jobs that name no scraper. */
   readonly defaultScraper: string;
+  /** Lanes that have workers; null where that is not known. */
+  readonly servedLanes: () => ReadonlySet<Lane> | null;
   readonly feeds: JobFeeds;
   readonly rates: RateBook;
   readonly metrics: Metrics;
@@ -44,6 +47,12 @@ export interface ReadyCheck {
   readonly name: string;
   readonly ok: boolean;
   readonly message: string | null;
+}
+
+/** For the answer to a request that made a job. */
+export function laneWarnings({ servedLanes }: Pick<ApiParts, 'servedLanes'>, { lane }: JobRecord) {
+  const message = laneWarning(lane, servedLanes());
+  return message === null ? [] : [{ path: 'scraper_id', message }];
 }
 
 /** The job, or the problem that there is none. */

@@ -121,6 +121,7 @@ export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }:
         digest: (text) => hash('sha256', text),
         catalog: catalogOf(await loadScrapers([SCRAPERS])),
         defaultScraper: 'example-mock',
+        servedLanes: () => null,
         events: new EventStream(),
         standing: () => ({ isLeading: false, storageProblem: null }),
         onStorageTrouble: () => {},

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
 import { createConnection, createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
+import { errorMessage } from '../../../domain/error-message.ts';
+import type { Lane } from '../../../domain/lane.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { LeaseBook, WorkerLeases } from '../../../ports/ledger.ts';
@@ -29,6 +31,8 @@ export type WorkerEvent =
   | { readonly kind: 'connection-trouble'; readonly worker: string | null; readonly reason: string };
 
 export interface WorkerServer {
+  /** Those from which connected workers take work. */
+  lanes(): ReadonlySet<Lane>;
   /** Ends every connection and abandons nothing: workers that are still at work may find the next owner in time. */
   close(): Promise<void>;
 }
@@ -44,6 +48,7 @@ export async function serveWorkers(parts: ServeParts): Promise<WorkerServer> {
   await listen(server, parts.socketPath);
   server.on('error', ({ message }) => parts.onWorker({ kind: 'connection-trouble', worker: null, reason: message }));
   return {
+    lanes: () => workers.lanes(),
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       await workers.endAll();
@@ -73,6 +78,10 @@ class ConnectedWorkers {
     this.#connections.add(connection);
     const ending = this.#follow(connection).finally(() => this.#endings.delete(ending));
     this.#endings.add(ending);
+  }
+
+  lanes(): ReadonlySet<Lane> {
+    return new Set([...this.#connections].flatMap(({ lane }) => lane ?? []));
   }
 
   async endAll(): Promise<void> {
@@ -105,7 +114,7 @@ class ConnectedWorkers {
     try {
       return await this.#parts.ledger.abandon(worker, this.#parts.clock.now());
     } catch (error) {
-      const reason = `its leases run out by themselves: ${error instanceof Error ? error.message : String(error)}`;
+      const reason = `its leases run out by themselves: ${errorMessage(error)}`;
       this.#parts.onWorker({ kind: 'connection-trouble', worker, reason });
       return 0;
     }

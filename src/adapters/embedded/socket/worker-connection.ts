@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Lane } from '../../../domain/lane.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
@@ -67,6 +68,7 @@ export class WorkerConnection {
   readonly #receipts = new Set<string>();
   readonly #closed = new AbortController();
   #who: { readonly worker: string; readonly role: Role } | null = null;
+  #lane: Lane | null = null;
   #saidBye = false;
   #reason: string | null = null;
   #openCalls = 0;
@@ -86,6 +88,11 @@ export class WorkerConnection {
 
   get who(): { readonly worker: string; readonly role: Role } | null {
     return this.#who;
+  }
+
+  /** From which it takes work; null until it has asked for some. */
+  get lane(): Lane | null {
+    return this.#lane;
   }
 
   /** Whether the worker said that it holds nothing any more. */
@@ -241,9 +248,10 @@ export class WorkerConnection {
     const cancel = new AbortController();
     if (this.#closed.signal.aborted) cancel.abort();
     const theirs = new RemoteRoom(room(what));
+    this.#lane = lane(where);
     this.#receives.set(id, { cancel, room: theirs });
     try {
-      const deliveries = await this.#parts.queue.receive(lane(where), theirs, time(hideMs), cancel.signal);
+      const deliveries = await this.#parts.queue.receive(this.#lane, theirs, time(hideMs), cancel.signal);
       for (const { receipt } of deliveries) this.#receipts.add(receipt);
       return deliveries;
     } finally {

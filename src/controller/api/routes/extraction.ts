@@ -6,7 +6,7 @@ import { beginExtraction } from '../../extraction/begin-extraction.ts';
 import { replaceResults } from '../../extraction/replace-results.ts';
 import { presentCreated, presentStatus } from '../../jobs/present-job.ts';
 import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../operation.ts';
-import { type ApiParts, jobOf, noJob, stillBeingRemoved } from '../parts.ts';
+import { type ApiParts, jobOf, laneWarnings, noJob, stillBeingRemoved } from '../parts.ts';
 
 const EXTRACT_EXAMPLE = { job_id: 'parcels-again', labels: { why: 'owners' } };
 
@@ -62,7 +62,11 @@ export function extractionOperations(parts: ApiParts): Operation[] {
             throw new Problem('state_conflict', sentence(answer.message));
           case 'begun': {
             const { job, withoutPage, isNew } = answer;
-            const json = { ...presentCreated(job), extracts: jobId, without_page: withoutPage };
+            const json = {
+              ...presentCreated(job, laneWarnings(parts, job)),
+              extracts: jobId,
+              without_page: withoutPage,
+            };
             if (!isNew) return { status: 200, json };
             return { status: 201, headers: { location: `/jobs/${encodeURIComponent(job.jobId)}` }, json };
           }

@@ -34,7 +34,7 @@ import { bodyBytes } from '../body-bytes.ts';
 import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { mediaTypeOf } from '../item-format.ts';
 import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../operation.ts';
-import { type ApiParts, jobOf, noJob, stillBeingRemoved } from '../parts.ts';
+import { type ApiParts, jobOf, laneWarnings, noJob, stillBeingRemoved } from '../parts.ts';
 import { eventOperations } from './events.ts';
 
 const MIB = 1 << 20;
@@ -97,10 +97,17 @@ export function jobOperations(parts: ApiParts): Operation[] {
           case 'key-reused':
             throw new Problem('idempotency_key_reused', `The job ${answer.job.jobId} was made by another request.`);
           case 'replayed':
-            return { status: 200, json: presentCreated(answer.job, answer.warnings) };
+            return {
+              status: 200,
+              json: presentCreated(answer.job, [...answer.warnings, ...laneWarnings(parts, answer.job)]),
+            };
           case 'created': {
             const location = `/jobs/${encodeURIComponent(answer.job.jobId)}`;
-            return { status: 201, headers: { location }, json: presentCreated(answer.job, answer.warnings) };
+            return {
+              status: 201,
+              headers: { location },
+              json: presentCreated(answer.job, [...answer.warnings, ...laneWarnings(parts, answer.job)]),
+            };
           }
         }
       },

@@ -1,0 +1,62 @@
+import type { Logger } from 'pino';
+import { garbageCollector } from '../adapters/system/collect-garbage.ts';
+import type { Config } from '../config.ts';
+import type { Lane } from '../domain/lane.ts';
+import { openWeb } from '../egress/open-web.ts';
+import { PoliteHostGate } from '../egress/polite-host-gate.ts';
+import { SharedPauses } from '../egress/shared-pauses.ts';
+import { withTidyMemory } from '../egress/tidy-memory.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { WorkerParts } from '../worker/worker.ts';
+import type { WorkerBackend } from './backend.ts';
+import { egressSettings } from './egress-settings.ts';
+
+export interface ToolsDeps {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly backend: Pick<WorkerBackend, 'hostPauses' | 'pausesEveryMs'>;
+  /** The name of the worker. */
+  readonly id: string;
+  readonly onTrouble: (where: string, error: unknown) => void;
+}
+
+interface OpenTools {
+  readonly tools: WorkerParts['tools'];
+  close(): Promise<void>;
+}
+
+/**
+ * What a worker process opens for the scrapers of its lane, and nothing else. Scrapers of the lane `browser` may fetch,
+ * too; browser sessions belong in their row only.
+ */
+const OPEN_TOOLS: Readonly<Record<Lane, (deps: ToolsDeps) => OpenTools>> = {
+  http: openHttpTools,
+  browser: openHttpTools,
+};
+
+export function openTools(lane: Lane, deps: ToolsDeps): OpenTools {
+  return OPEN_TOOLS[lane](deps);
+}
+
+function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps): OpenTools {
+  const web = withTidyMemory(openWeb({ ...egressSettings(config), clock }), { collect: garbageCollector(), clock });
+  const pauses = new SharedPauses({
+    ...{ pauses: backend.hostPauses, everyMs: backend.pausesEveryMs, worker: id, clock, onError: onTrouble },
+  });
+  const gate = new PoliteHostGate({
+    clock,
+    maxConcurrent: config.hostConcurrency,
+    minDelayMs: config.hostDelayMs,
+    onHold: (...hold) => pauses.note(...hold),
+  });
+  const ended = new AbortController();
+  void pauses.run(gate, ended.signal);
+  return {
+    tools: { web, gate, log },
+    async close() {
+      ended.abort();
+      await web.close();
+    },
+  };
+}
