@@ -5,7 +5,8 @@ import { loadConfig } from '../src/config.ts';
 import { finishedOf } from '../src/domain/counts.ts';
 import type { NewItem } from '../src/domain/item.ts';
 import { type Engine, openEngine } from '../src/main/engine.ts';
-import { MemoryWatch } from './memory.ts';
+import { MemoryWatch, memoryOf } from './memory.ts';
+import { cpuSecondsOfProcess } from './process-tree.ts';
 import { timeReads } from './reads.ts';
 
 /**
@@ -34,6 +35,7 @@ export async function benchEngine(
     };
 
     const smallReads = await readsAtTenThousand(engine);
+    const cpu = measureCpu(size.items, pool.pids());
     const begun = performance.now();
     await submit(engine, JOB, size.concurrency);
     await engine.importItems(JOB, generateItems(size.items));
@@ -46,6 +48,7 @@ export async function benchEngine(
     const { finishedAt, manifestAt } = await finished;
     clearInterval(sampler);
     await sample();
+    const used = cpu();
     say(`ran in ${seconds(finishedAt - importedAt)}, manifests in ${seconds(manifestAt - finishedAt)}`);
 
     const reads = await timeReads(engine.ledger, JOB, size.items);
@@ -59,7 +62,9 @@ export async function benchEngine(
       import_per_second: Math.round(size.items / ((importedAt - begun) / 1000)),
       run_per_second: Math.round(size.items / ((finishedAt - importedAt) / 1000)),
       manifest_seconds: Math.round((manifestAt - finishedAt) / 10) / 100,
+      ...used,
       peak_rss_mb: memory.peakMb,
+      controller_peak_rss_mb: memoryOf(process.pid)?.peakMb ?? 0,
       rss_over_the_run: quartiles(memory.samples),
       db_bytes: databaseBytes(dataDir),
       ...reads,
@@ -119,6 +124,18 @@ async function untilFinished(engine: Engine, jobId: string): Promise<{ finishedA
     if (event.kind === 'engine-error') console.error('engine error', event.where, event.error);
   });
   return promise.finally(unsubscribe);
+}
+
+/** CPU time is what a busy machine changes least: its rates depend on who else is running, these figures hardly. */
+function measureCpu(items: number, workers: readonly number[]) {
+  const controller = () => cpuSecondsOfProcess(process.pid);
+  const others = () => workers.reduce((sum, pid) => sum + cpuSecondsOfProcess(pid), 0);
+  const before = { controller: controller(), others: others() };
+  const perItem = (seconds: number) => Math.round((seconds * 1e7) / items) / 10;
+  return () => ({
+    controller_cpu_us_per_item: perItem(controller() - before.controller),
+    workers_cpu_us_per_item: perItem(others() - before.others),
+  });
 }
 
 /** Five points of the run, which show whether memory grows with it. */

@@ -1,13 +1,6 @@
 import { parseArgs } from 'node:util';
-import { benchApi } from './api.ts';
-import { benchAws } from './aws.ts';
-import { benchConcurrency } from './concurrency.ts';
-import { benchCreate } from './create.ts';
-import { benchEngine } from './engine.ts';
-import { benchExtract } from './extract.ts';
-import { benchHttp, HTTP_SUBJECTS, printHttp } from './http.ts';
+import { HTTP_SUBJECTS } from './http/subjects.ts';
 import { printTable } from './report.ts';
-import { benchStarvation } from './starvation.ts';
 
 const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concurrency N] [--json]
        npm run bench -- api [--items N] [--workers N] [--concurrency N] [--json]
@@ -17,6 +10,7 @@ const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concu
        npm run bench -- concurrency [--items N] [--workers N] [--limit N] [--ms N] [--json]
        npm run bench -- starvation [--workers N] [--hanging N] [--hosts N] [--dead-dns N] [--items N] [--ms N] [--json]
        npm run bench -- http [--items N] [--only ${HTTP_SUBJECTS.join(',')}] [--json]
+       npm run bench -- compare COMMIT engine|api|… [options of that benchmark] [--rounds N] [--json]
 
 http fetches pages of the demo county, takes ten fields of each and keeps three files on the disk: by Trawl with one and
 with two worker processes, by a script written by hand, and by Crawlee with its default settings and tuned. Each runs in
@@ -25,10 +19,15 @@ completion. CPU is of all processes of the one measured, and RSS the sum of thei
 
 starvation runs ten small jobs, each of a site of its own: first one by one, then together beside a job of 2,000 items whose
 site never answers (--hosts spreads them over so many hosts), or of --dead-dns items whose host names never get an answer.
-It exits with 1 if one of them takes more than twice its time alone.`;
+It exits with 1 if one of them takes more than twice its time alone.
 
-const { values, positionals } = parseArgs({
+compare runs a benchmark on this working tree and on another commit in turns, and prints the ratio of each figure with its
+lowest and highest over the rounds. Other work on the machine disturbs both sides; cpu_seconds least. It exits with 1 if
+the benchmark does not run on both sides.`;
+
+const { values, positionals, tokens } = parseArgs({
   allowPositionals: true,
+  tokens: true,
   options: {
     items: { type: 'string' },
     workers: { type: 'string', default: '2' },
@@ -41,18 +40,23 @@ const { values, positionals } = parseArgs({
     hanging: { type: 'string', default: '2000' },
     hosts: { type: 'string', default: '1' },
     'dead-dns': { type: 'string' },
+    rounds: { type: 'string', default: '4' },
     json: { type: 'boolean', default: false },
   },
 });
 
+// Each benchmark is loaded by itself: the emulators of `aws` alone would add 60 MB to the memory that `engine` reports.
 const say = values.json ? () => {} : (line: string) => console.error(line);
 if (positionals[0] === 'http') {
+  const { benchHttp, printHttp } = await import('./http.ts');
   const result = await benchHttp(
     { items: positive('items', values.items ?? '5000'), only: subjects(values.only) },
     say,
   );
   if (values.json) console.log(JSON.stringify(result));
   else printHttp(result);
+} else if (positionals[0] === 'compare') {
+  await compare(positionals[1], positionals[2]);
 } else {
   const result = await run(positionals[0]);
   if (values.json) console.log(JSON.stringify(result));
@@ -64,27 +68,35 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
   switch (name) {
     case 'engine': {
       const items = positive('items', values.items ?? '100000');
+      const { benchEngine } = await import('./engine.ts');
       return benchEngine({ items, workers, concurrency: positive('concurrency', values.concurrency) }, say);
     }
     case 'api': {
       const items = positive('items', values.items ?? '1000000');
+      const { benchApi } = await import('./api.ts');
       return benchApi({ items, workers, concurrency: positive('concurrency', values.concurrency) }, say);
     }
-    case 'create':
+    case 'create': {
+      const { benchCreate } = await import('./create.ts');
       return benchCreate(
         { items: positive('items', values.items ?? '1000000'), kills: positive('kills', values.kills) },
         say,
       );
-    case 'extract':
+    }
+    case 'extract': {
+      const { benchExtract } = await import('./extract.ts');
       return benchExtract({ items: positive('items', values.items ?? '10000'), workers }, say);
+    }
     case 'aws': {
       const items = positive('items', values.items ?? '100000');
       const slow = values.ms === undefined ? {} : { ms: positive('ms', values.ms) };
       const runs = keptBy(values.keeps).map((keeps) => ({ items, workers, keeps, concurrency: 8 * workers, ...slow }));
+      const { benchAws } = await import('./aws.ts');
       return benchAws(runs, say);
     }
     case 'concurrency': {
       const items = positive('items', values.items ?? '2000');
+      const { benchConcurrency } = await import('./concurrency.ts');
       return benchConcurrency({
         items,
         workers,
@@ -93,6 +105,7 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
       });
     }
     case 'starvation': {
+      const { benchStarvation } = await import('./starvation.ts');
       const result = await benchStarvation(
         {
           workers,
@@ -111,6 +124,32 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
     default:
       console.error(USAGE);
       return process.exit(2);
+  }
+}
+
+async function compare(commit: string | undefined, name: string | undefined): Promise<void> {
+  if (commit === undefined || name === undefined) {
+    console.error(USAGE);
+    return process.exit(2);
+  }
+  const { benchCompare, printComparison } = await import('./compare.ts');
+  const rounds = positive('rounds', values.rounds);
+  const options = tokens.flatMap((token) =>
+    token.kind !== 'option' || token.name === 'rounds' || token.name === 'json'
+      ? []
+      : [`--${token.name}`, ...(token.value === undefined ? [] : [token.value])],
+  );
+  const stopped = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort(signal));
+  try {
+    const result = await benchCompare({ commit, args: [name, ...options], rounds, stop: stopped.signal }, say);
+    if (values.json) console.log(JSON.stringify(result));
+    else printComparison(result);
+    if (result.here.failed !== undefined || result.other.failed !== undefined) process.exitCode = 1;
+  } catch (error) {
+    if (!stopped.signal.aborted) throw error;
+    console.error('stopped; the checkouts are removed');
+    process.exitCode = 130;
   }
 }
 

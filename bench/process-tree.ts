@@ -9,6 +9,17 @@ export function cpuSecondsOf(root: number): number {
   return familyOf(root).reduce((sum, pid) => sum + (statOf(pid)?.ticks ?? 0), 0) / TICKS_PER_SECOND;
 }
 
+/** CPU seconds of a process and its threads, without the processes that it started. 0 once it is gone. */
+export function cpuSecondsOfProcess(pid: number): number {
+  return (statOf(pid)?.ownTicks ?? 0) / TICKS_PER_SECOND;
+}
+
+/** CPU seconds of all processes that this one started and that have ended. */
+export function cpuSecondsOfEnded(): number {
+  const stat = statOf(process.pid);
+  return stat === null ? 0 : (stat.ticks - stat.ownTicks) / TICKS_PER_SECOND;
+}
+
 /** The highest resident memory of each of them, added up: what a machine must have. */
 export function peakMbOf(root: number): number {
   return familyOf(root).reduce((sum, pid) => sum + (memoryOf(pid)?.peakMb ?? 0), 0);
@@ -27,7 +38,7 @@ function familyOf(root: number): number[] {
 }
 
 /** Null once it is gone. */
-function statOf(pid: number): { parent: number; ticks: number } | null {
+function statOf(pid: number): { parent: number; ticks: number; ownTicks: number } | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in brackets may hold anything.
@@ -37,7 +48,8 @@ function statOf(pid: number): { parent: number; ticks: number } | null {
       .map(Number);
     const [parent = 0] = fields.slice(1);
     const [user = 0, system = 0, usersOfEnded = 0, systemsOfEnded = 0] = fields.slice(11, 15);
-    return { parent, ticks: user + system + usersOfEnded + systemsOfEnded };
+    const ownTicks = user + system;
+    return { parent, ownTicks, ticks: ownTicks + usersOfEnded + systemsOfEnded };
   } catch {
     return null;
   }
