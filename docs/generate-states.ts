@@ -19,7 +19,7 @@ This page is generated from the tables in \`src/domain\` by \`${COMMAND}\`; chan
 ## Items
 
 \`NEXT_ITEM_STATUS\` in \`src/domain/item.ts\`. Ledgers refuse, or ignore, what is not in the table: a status without a row is
-final for good. An item that is behind others in its batch is \`pending\` until it is its turn.
+final for good. Items of a batch are \`pending\` until it is their turn.
 
 ${diagram(NEXT_ITEM_STATUS)}
 

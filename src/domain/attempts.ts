@@ -32,7 +32,7 @@ export function earlierAttempts<T>(attempts: readonly T[]): readonly T[] {
 
 /**
  * Whether the end of this very attempt is recorded already, also where the item was reopened since. Poison is what the
- * ledger itself records of an attempt: a worker that then says how it ended comes too late.
+ * ledger itself records of an attempt: a worker that reports its end after that is too late.
  */
 export function isRecorded(
   attempts: readonly { readonly attempt: number; readonly failure?: Failure | null }[],

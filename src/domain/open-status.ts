@@ -1,17 +1,17 @@
 import { type ItemStatus, NEXT_ITEM_STATUS, nextStatus } from './item.ts';
 
 /**
- * Where an item is that has not ended: in no batch; behind the first unsettled item of its batch; or that first item
- * itself, of a batch that is queued or that a worker holds. The first one stands for its batch, so that as many items
- * are queued and in progress as there are batches.
+ * Where an item is that has not ended: in no batch; in a batch, after its first unsettled item; or that first item
+ * itself, of a batch that is queued or that a worker holds. The first one represents its batch, so that as many items are
+ * queued and in progress as there are batches.
  */
-export type OpenPlace = 'waiting' | 'behind' | 'first-of-queued' | 'first-of-held';
+export type OpenPlace = 'waiting' | 'later-in-batch' | 'first-of-queued' | 'first-of-held';
 
 export type OpenStatus = Exclude<ItemStatus, 'success' | 'skipped' | 'failed'>;
 
 const OPEN_STATUS = {
   waiting: 'pending',
-  behind: 'pending',
+  'later-in-batch': 'pending',
   'first-of-queued': NEXT_ITEM_STATUS.pending.dispatch,
   'first-of-held': NEXT_ITEM_STATUS.queued.claim,
 } as const satisfies Record<OpenPlace, OpenStatus>;
@@ -24,7 +24,7 @@ export function openStatus(place: OpenPlace, isJobCancelled: boolean): OpenStatu
 
 /** Where an item of a batch is. */
 export function placeInBatch(isFirst: boolean, isHeld: boolean): OpenPlace {
-  if (!isFirst) return 'behind';
+  if (!isFirst) return 'later-in-batch';
   return isHeld ? 'first-of-held' : 'first-of-queued';
 }
 

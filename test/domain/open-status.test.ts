@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ITEM_STATUSES, isFinal, nextStatus } from '../../src/domain/item.ts';
 import { leftByCancel, openStatus, placeInBatch, statusWhenBack } from '../../src/domain/open-status.ts';
 
-test('the first item of a batch stands for it, and the others wait', () => {
+test('the first item of a batch represents it, and the others wait', () => {
   assert.equal(openStatus('waiting', false), 'pending');
   assert.equal(openStatus(placeInBatch(false, false), false), 'pending');
   assert.equal(openStatus(placeInBatch(false, true), false), 'pending');
@@ -12,7 +12,7 @@ test('the first item of a batch stands for it, and the others wait', () => {
 });
 
 test('in a cancelled job all but the item that a worker is at are cancelled', () => {
-  for (const place of ['waiting', 'behind', 'first-of-queued'] as const) {
+  for (const place of ['waiting', 'later-in-batch', 'first-of-queued'] as const) {
     assert.equal(openStatus(place, true), 'cancelled', place);
   }
   assert.equal(openStatus('first-of-held', true), 'in_progress');
@@ -32,7 +32,7 @@ test('what comes back is pending again, or cancelled with its job, from every st
 });
 
 test('every open status is one that the table knows, and one that it lets end', () => {
-  for (const place of ['waiting', 'behind', 'first-of-queued', 'first-of-held'] as const) {
+  for (const place of ['waiting', 'later-in-batch', 'first-of-queued', 'first-of-held'] as const) {
     const status = openStatus(place, false);
     assert.ok(!isFinal(status));
     assert.ok(nextStatus(status, 'cancel') !== null || nextStatus(status, 'succeed') !== null, status);

@@ -62,7 +62,7 @@ export function cancelCases(add: AddCase<LedgerParts>): void {
   });
 
   add(
-    'what is cancelled behind the item that a worker is at keeps its delivery, however that one ends',
+    'what is cancelled in a batch after the item that a worker is at keeps its delivery, however that one ends',
     async ({ ledger }) => {
       const ends: Record<string, (lease: Lease) => Promise<unknown>> = {
         settled: (lease) => ledger.settle([partOf(lease, SCRAPED, lease.items.slice(0, 1))], NOW),

@@ -21,7 +21,7 @@ export interface ModelItem {
   strikes: number;
   deliveries: number;
   ended: { readonly attempt: number; readonly type: FailureType | null }[];
-  /** As the ledger told it last; null before it did. */
+  /** As the ledger reported it last; null before it did. */
   lastStatus: ItemStatus | null;
 }
 
