@@ -25,11 +25,11 @@ import { parseDnsServers } from './egress/dns-servers.ts';
 import { openNameLookup } from './egress/name-lookup.ts';
 import { parseRoutes } from './egress/routes.ts';
 import type { RetryFilter } from './ports/ledger.ts';
+import { openAuthorTools } from './scraping/author-tools.ts';
 import { catalogOf } from './scraping/catalog.ts';
 import { NO_LOG, OPEN_GATE } from './scraping/fixtures/run-case.ts';
 import { loadScrapers } from './scraping/registry.ts';
 import { NoScraperFolder } from './scraping/scraper-files.ts';
-import { openWorkshop } from './scraping/workshop.ts';
 import type { Backend, WorkerEvent } from './wiring-backend.ts';
 import { openEmbeddedBackend, openFileResults } from './wiring-embedded.ts';
 import { startWorkerPool } from './worker/pool.ts';
@@ -294,7 +294,7 @@ export async function openScrapers(config: Config) {
     const web = openWeb({ ...egressSettings(config), clock });
     return { tools: { web, gate: OPEN_GATE, log: NO_LOG }, close: () => web.close() };
   };
-  return await openWorkshop(scraperFolders(config), { clock, openTools }).catch(badFolder);
+  return await openAuthorTools(scraperFolders(config), { clock, openTools }).catch(badFolder);
 }
 
 export function findScrapers(config: Config) {
