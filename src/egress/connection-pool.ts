@@ -3,15 +3,18 @@ import { Client } from 'undici';
 import { ConnectionGone } from './translate-error.ts';
 
 /**
- * Connections that wait for their next request. One has a single user at a time, from before its request until the end
- * of the answer; so no answer can be taken for another's. It comes back only if the answer ended as it should, and what a
- * server sends behind it, unasked, destroys the connection: undici takes no answer without a request, and looks for
- * waiting bytes before it writes the next. (Bytes that come after that are that request's answer, for all that HTTP/1.1
- * can say; they can only come from the server that was asked.)
+ * Connections that wait for their next request. A connection has a single user at a time, from before its request until the
+ * end of the answer, so no answer can be mistaken for another's. It is given back only if the answer ended properly. Bytes
+ * that a server sends after it, unasked, destroy the connection: undici accepts no answer without a request, and looks for
+ * waiting bytes before it writes the next request. (Bytes that arrive later are that request's answer as far as HTTP/1.1 can
+ * tell; they can only come from the server that was asked.)
+ *
+ * The key says which requests may share a connection: same dialer, same session as far as the dialer distinguishes them,
+ * same origin, same endpoint.
  */
 export class ConnectionPool {
   readonly #idle = new Map<string, Connection[]>();
-  /** The same ones, those that have waited longest first. */
+  /** The same connections, the longest waiting first. */
   readonly #waiting = new Set<Connection>();
   readonly #open = new Set<Connection>();
   readonly #limits: PoolLimits;
@@ -20,7 +23,7 @@ export class ConnectionPool {
     this.#limits = limits;
   }
 
-  /** The one that was used last: the others may then grow old and close. */
+  /** The most recently used one, so that the others can age and close. */
   take(key: string): Connection | null {
     const idle = this.#idle.get(key);
     for (let connection = idle?.pop(); connection !== undefined; connection = idle?.pop()) {
@@ -31,7 +34,7 @@ export class ConnectionPool {
     return null;
   }
 
-  /** For a connection that has just been dialled. `origin` is whom we believe to talk to. */
+  /** Takes in a connection that has just been dialled. `origin` is the origin it was dialled for. */
   add(key: string, origin: string, socket: Socket): Connection {
     const connection = new Connection(key, origin, socket);
     this.#open.add(connection);
@@ -44,7 +47,7 @@ export class ConnectionPool {
 
   giveBack(connection: Connection): void {
     connection.isReused = true;
-    // Bytes of the request that are still on their way were not wanted: the server has answered without them.
+    // The server has answered without waiting for the rest of the request, which is still being sent.
     if (connection.isClosed || connection.socket.writableLength > 0) {
       connection.destroy();
       return;
@@ -97,16 +100,16 @@ export class Connection {
   constructor(key: string, origin: string, socket: Socket) {
     this.key = key;
     this.socket = socket;
-    // Whoever uses it hears of errors through undici. Between two users nobody does, and nobody needs to.
+    // A user learns of errors through undici. Between two users they do not matter, but must not end the process.
     socket.on('error', () => undefined);
     let isTaken = false;
     this.client = new Client(origin, {
       pipelining: 1,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Ours are exact, and told from one another.
+      // Our own deadlines are exact, and distinguish the steps.
       headersTimeout: 0,
       bodyTimeout: 0,
-      // Common servers close after five seconds. To be first avoids sending into a connection that is being closed.
+      // Common servers close after five seconds. Closing first avoids sending into a connection that is being closed.
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS,
       allowH2: false,

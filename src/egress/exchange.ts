@@ -46,13 +46,13 @@ export interface HopAnswer {
   readonly rawBytes: number;
 }
 
-export function exchange(parts: ExchangeDeps): Promise<ExchangeEnd> {
+export function exchange(deps: ExchangeDeps): Promise<ExchangeEnd> {
   const { promise, resolve } = Promise.withResolvers<ExchangeEnd>();
-  const { connection, visit, active } = parts;
-  const handler = new Exchange(parts, resolve);
+  const { connection, visit, active } = deps;
+  const handler = new Exchange(deps, resolve);
   active.begin('answer', visit.deadlines.firstByteMs);
   active.onStop(() => handler.end({ kind: 'stopped' }));
-  const { method, path, headers, body } = parts;
+  const { method, path, headers, body } = deps;
   if (active.stopped === null) connection.client.dispatch({ method, path, headers, body }, handler);
   return promise;
 }
@@ -67,7 +67,7 @@ const EMPTY = new Uint8Array(0);
 
 /** Waits for the head, then gathers or streams the body (or drops it), then has ended. Only the first end counts. */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #parts: ExchangeDeps;
+  readonly #deps: ExchangeDeps;
   #tell: ((end: ExchangeEnd) => void) | null;
   #controller: Dispatcher.DispatchController | null = null;
   #hasBegun = false;
@@ -85,8 +85,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** The answer is complete, and the connection somebody else's. */
   #isReceived = false;
 
-  constructor(parts: ExchangeDeps, tell: (end: ExchangeEnd) => void) {
-    this.#parts = parts;
+  constructor(deps: ExchangeDeps, tell: (end: ExchangeEnd) => void) {
+    this.#deps = deps;
     this.#tell = tell;
   }
 
@@ -94,10 +94,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#tell === null) return;
     const tell = this.#tell;
     this.#tell = null;
-    this.#parts.active.onStop(null);
+    this.#deps.active.onStop(null);
     this.#streamed?.stop();
     this.#gathered.discard();
-    if (!this.#isReceived) this.#parts.connection.destroy();
+    if (!this.#isReceived) this.#deps.connection.destroy();
     tell(end);
   }
 
@@ -119,7 +119,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#skipInformational(status);
       return;
     }
-    const { visit, active, method, url } = this.#parts;
+    const { visit, active, method, url } = this.#deps;
     const read = readHeaders(parsed, (controller.rawHeaders as readonly unknown[]).length / 2);
     if (read.kind === 'failed') {
       this.end(read);
@@ -144,7 +144,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#tell === null) return;
-    const { visit, active } = this.#parts;
+    const { visit, active } = this.#deps;
     active.again();
     this.#rawBytes += chunk.length;
     if (this.#isDropped) {
@@ -156,7 +156,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#tell === null) return;
-    const { connection, pool, visit, active } = this.#parts;
+    const { connection, pool, visit, active } = this.#deps;
     // A body without a length ends with the connection, and undici takes a reset for such an end.
     if (connection.socket.errored !== null) {
       this.#fail(connection.socket.errored);
@@ -182,7 +182,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#tell === null) return;
-    const { connection, method } = this.#parts;
+    const { connection, method } = this.#deps;
     const wasSent = this.#controller !== null;
     const mayRepeat = !wasSent || method === 'GET' || method === 'HEAD';
     if (connection.isReused && !this.#hasBegun && mayRepeat && isLoss(error)) this.end({ kind: 'stale' });
@@ -198,7 +198,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #gather(chunk: Uint8Array): void {
-    const { limits } = this.#parts.visit;
+    const { limits } = this.#deps.visit;
     if (this.#codings === null) {
       const read = parseCodings(this.#headers['content-encoding']);
       if (read.kind === 'failed') {
@@ -220,11 +220,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   #stream(streamed: StreamedBody, chunk: Uint8Array): void {
     if (streamed.write(chunk)) return;
     this.#controller?.pause();
-    this.#parts.active.rest();
+    this.#deps.active.rest();
   }
 
   #openStream(codings: readonly Coding[]): StreamedBody {
-    const { visit, active } = this.#parts;
+    const { visit, active } = this.#deps;
     const streamed = new StreamedBody({
       codings,
       limit: visit.limits.bytes,
@@ -250,12 +250,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #failTooLong(): void {
-    const limit = this.#parts.visit.limits.rawBytes;
+    const limit = this.#deps.visit.limits.rawBytes;
     this.end({ kind: 'failed', failure: failure('too_large', `the body is larger than ${limit} bytes on the wire`) });
   }
 
   #fail(error: unknown): void {
-    this.end({ kind: 'failed', failure: translateError(error, this.#parts.visit.deadlines.connectMs) });
+    this.end({ kind: 'failed', failure: translateError(error, this.#deps.visit.deadlines.connectMs) });
   }
 }
 

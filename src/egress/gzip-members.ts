@@ -5,7 +5,10 @@ import { crc32, inflateRawSync } from 'node:zlib';
  * those bytes; Node's gunzip takes them for a broken member. So members are read one by one, here for a body in memory
  * and in gunzip-stream.ts for one that arrives in pieces; reading ends where no other member begins.
  */
-export function gunzipMembers(bytes: Uint8Array, maxOutputLength: number): Uint8Array {
+export function gunzipMembers(
+  bytes: Uint8Array,
+  { maxOutputLength, chunkSize }: { readonly maxOutputLength: number; readonly chunkSize: number },
+): Uint8Array {
   const members: Uint8Array[] = [];
   let rest = bytes;
   let left = maxOutputLength;
@@ -15,6 +18,7 @@ export function gunzipMembers(bytes: Uint8Array, maxOutputLength: number): Uint8
     if (head === null) throw new Error('it ends within a gzip header');
     const { buffer, engine } = inflateRawSync(rest.subarray(head), {
       info: true,
+      chunkSize,
       maxOutputLength: Math.max(1, left),
     }) as unknown as { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };
     const tail = head + engine.bytesWritten;

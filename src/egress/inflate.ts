@@ -6,7 +6,6 @@ import {
   createInflate,
   createInflateRaw,
   createZstdDecompress,
-  gunzipSync,
   inflateRawSync,
   inflateSync,
   zstdDecompressSync,
@@ -16,8 +15,8 @@ import { GunzipStream } from './gunzip-stream.ts';
 import { gunzipMembers, TooManyMembers } from './gzip-members.ts';
 
 /**
- * Content codings undone, under limits that act while the bytes come out. A hundred bytes can stand for a hundred MiB, so
- * besides the limit on the whole there is one on the ratio: above a few MiB, nothing may grow more than 400 times.
+ * Undoes content codings, under limits that act while the bytes come out. A hundred bytes can inflate to a hundred MiB, so
+ * besides the limit on the total there is one on the ratio: above a few MiB, nothing may grow more than 400 times.
  */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
@@ -27,7 +26,7 @@ export type Codings =
 
 export type Inflated =
   | { readonly kind: 'inflated'; readonly body: Uint8Array }
-  /** It is larger than what is worth stopping everything else for: do it piece by piece. */
+  /** Too large to block the thread for: inflate it piece by piece. */
   | { readonly kind: 'large' }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
@@ -64,7 +63,7 @@ export function parseCodings(contentEncoding: string | undefined): Codings {
   for (const name of names) {
     const coding = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
     if (coding === undefined) {
-      return failed(failure('server_error', `the body has an encoding that nobody asked for: ${name.slice(0, 100)}`));
+      return failed(failure('server_error', `the body has an encoding that we do not accept: ${name.slice(0, 100)}`));
     }
     codings.push(coding);
   }
@@ -73,7 +72,7 @@ export function parseCodings(contentEncoding: string | undefined): Codings {
 
 const NONE: Codings = { kind: 'codings', codings: [] };
 
-/** How many bytes may come out of so many, and what to say when there are more. */
+/** Why this many bytes must not come out of so many; null if they may. */
 export function overflow(bytes: number, rawBytes: number, limit: number): Failure | null {
   if (bytes > limit) return failure('too_large', `the body is larger than ${limit} bytes once it is inflated`);
   if (bytes <= FREE_BYTES || bytes <= MAX_RATIO * rawBytes) return null;
@@ -112,23 +111,13 @@ export function corrupt(codings: readonly Coding[], error: unknown): Failure {
 function inflateOnce(coding: Coding, bytes: Uint8Array, maxOutputLength: number): Uint8Array {
   switch (coding) {
     case 'gzip':
-      return gunzip(bytes, maxOutputLength);
+      return gunzipMembers(bytes, { maxOutputLength, chunkSize: CHUNK_SIZE });
     case 'deflate':
       return isZlib(bytes) ? inflateSync(bytes, { maxOutputLength }) : inflateRawSync(bytes, { maxOutputLength });
     case 'br':
       return brotliDecompressSync(bytes, { maxOutputLength, chunkSize: CHUNK_SIZE });
     case 'zstd':
       return zstdDecompressSync(bytes, { ...ZSTD, maxOutputLength, chunkSize: CHUNK_SIZE });
-  }
-}
-
-function gunzip(bytes: Uint8Array, maxOutputLength: number): Uint8Array {
-  try {
-    return gunzipSync(bytes, { maxOutputLength, chunkSize: CHUNK_SIZE });
-  } catch (error) {
-    // Other bytes after the last member look like a broken member or, if they are few, like one that is cut off.
-    if (codeOf(error) !== 'Z_DATA_ERROR' && codeOf(error) !== 'Z_BUF_ERROR') throw error;
-    return gunzipMembers(bytes, maxOutputLength);
   }
 }
 

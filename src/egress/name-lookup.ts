@@ -6,7 +6,7 @@ import { HostsFile } from './hosts-file.ts';
 import { RereadFile } from './reread-file.ts';
 import type { Lookup } from './resolver.ts';
 
-export interface NameLookupParts {
+export interface NameLookupDeps {
   readonly clock: Clock;
   /** `ip`, `ip:port` or `[ip]:port`; none for those of the system. */
   readonly servers: readonly string[];
@@ -44,7 +44,7 @@ export function openNameLookup({
   hostsFile = '/etc/hosts',
   resolvConf = '/etc/resolv.conf',
   system = lookupBySystem,
-}: NameLookupParts): NameLookup {
+}: NameLookupDeps): NameLookup {
   const hosts = new HostsFile(hostsFile, clock);
   const dns = new DnsClient({ clock, servers, patience, resolvConf });
   const lane = new SystemLane(system);
@@ -82,7 +82,7 @@ const MAX_CONF_BYTES = 64 * 1024;
 
 type Answer = { readonly addresses: readonly string[]; readonly error: null } | { readonly error: unknown };
 
-interface DnsParts {
+interface DnsClientDeps {
   readonly clock: Clock;
   readonly servers: readonly string[];
   readonly patience: Patience;
@@ -90,15 +90,15 @@ interface DnsParts {
 }
 
 class DnsClient {
-  readonly #parts: DnsParts;
+  readonly #deps: DnsClientDeps;
   readonly #conf: RereadFile;
   #confText = '';
   #resolver: Resolver | null = null;
   #isClosed = false;
 
-  constructor(parts: DnsParts) {
-    this.#parts = parts;
-    this.#conf = new RereadFile(parts.resolvConf, MAX_CONF_BYTES, parts.clock);
+  constructor(deps: DnsClientDeps) {
+    this.#deps = deps;
+    this.#conf = new RereadFile(deps.resolvConf, MAX_CONF_BYTES, deps.clock);
   }
 
   /** At least one. Rejects as the resolver does, with a `code`. */
@@ -128,7 +128,7 @@ class DnsClient {
   /** Of the servers that are in force now: a machine that changes its network gets others. */
   async #current(): Promise<Resolver> {
     if (this.#isClosed) throw Object.assign(new Error('the resolver is closed'), { code: 'ECANCELLED' });
-    const { servers, patience } = this.#parts;
+    const { servers, patience } = this.#deps;
     const text = servers.length > 0 ? '' : await this.#conf.text();
     if (this.#resolver === null || text !== this.#confText) {
       // Questions that are under way with the former one come to their end by themselves.
@@ -141,7 +141,7 @@ class DnsClient {
 
   async #within(ms: number, answer: Promise<Answer>): Promise<Answer> {
     const done = new AbortController();
-    const late = this.#parts.clock.sleep(ms, done.signal).then((): Answer => ({ addresses: [], error: null }));
+    const late = this.#deps.clock.sleep(ms, done.signal).then((): Answer => ({ addresses: [], error: null }));
     return await Promise.race([answer, late]).finally(() => done.abort('answered'));
   }
 }

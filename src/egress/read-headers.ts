@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../domain/failure.ts';
 
-/** Headers as they are told to others, with cookies apart. */
+/** The headers of an answer as callers see them, and its cookies, which they do not. */
 export type HeadersRead =
   | {
       readonly kind: 'headers';
@@ -9,7 +9,7 @@ export type HeadersRead =
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** Their bytes are limited where they are read; a header can be as short as three of them. */
+/** Their size is limited by the parser, but a header can be as short as three bytes. */
 const MAX_HEADERS = 256;
 
 /** Browsers ignore longer ones. */

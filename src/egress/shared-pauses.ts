@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { WorkerHostPauses } from '../ports/host-pauses.ts';
 import type { PoliteHostGate } from './polite-host-gate.ts';
 
-export interface SharedPausesParts {
+export interface SharedPausesDeps {
   readonly pauses: WorkerHostPauses;
   /** The name of this process. */
   readonly worker: string;
@@ -26,21 +26,21 @@ const MAX_SHARED = 500;
  * in force, and lets its items go to hosts whose pause was lifted. While that fails, the gate keeps to what it knows.
  */
 export class SharedPauses {
-  readonly #parts: SharedPausesParts;
+  readonly #deps: SharedPausesDeps;
   /** Begun here and not reported yet. */
   readonly #begun = new Map<string, PauseReport>();
   /** In force when we last looked, or reported since; and until when. */
   #shared = new Map<string, number>();
   #isFailing = false;
 
-  constructor(parts: SharedPausesParts) {
-    this.#parts = parts;
+  constructor(deps: SharedPausesDeps) {
+    this.#deps = deps;
   }
 
   /** A host asked this process to wait. */
   note(host: string, ms: number, reason: string): void {
     if (ms < MIN_SHARED_MS) return;
-    const at = this.#parts.clock.now();
+    const at = this.#deps.clock.now();
     const until = at + ms;
     const known = Math.max(this.#begun.get(host)?.until ?? 0, this.#shared.get(host) ?? 0);
     if (until < known + LATER_MS || (known === 0 && this.#begun.size + this.#shared.size >= MAX_SHARED)) return;
@@ -49,7 +49,7 @@ export class SharedPauses {
 
   /** Looks every few seconds until `stop` aborts. */
   async run(gate: PoliteHostGate, stop: AbortSignal): Promise<void> {
-    const { clock, everyMs, onError } = this.#parts;
+    const { clock, everyMs, onError } = this.#deps;
     while (!stop.aborted) {
       try {
         await this.runOnce(gate);
@@ -64,7 +64,7 @@ export class SharedPauses {
   }
 
   async runOnce(gate: PoliteHostGate): Promise<void> {
-    const { pauses, worker, clock } = this.#parts;
+    const { pauses, worker, clock } = this.#deps;
     for (const report of [...this.#begun.values()]) {
       await pauses.pause(report, worker, clock.now());
       this.#shared.set(report.host, report.until);

@@ -11,7 +11,7 @@ export type StreamedEnd =
   /** Not the network's fault: whoever gave the sink hears of it. */
   | { readonly kind: 'sink-failed'; readonly error: unknown };
 
-export interface StreamedParts {
+export interface StreamedBodyDeps {
   readonly codings: readonly Coding[];
   /** Of the inflated bytes. */
   readonly limit: number;
@@ -27,14 +27,14 @@ export interface StreamedParts {
  */
 export class StreamedBody {
   readonly ended: Promise<StreamedEnd>;
-  readonly #parts: StreamedParts;
+  readonly #deps: StreamedBodyDeps;
   readonly #source: Readable;
   readonly #gathered = new BodyBuffer();
   #rawBytes = 0;
   #isFull = false;
 
-  constructor(parts: StreamedParts) {
-    this.#parts = parts;
+  constructor(deps: StreamedBodyDeps) {
+    this.#deps = deps;
     this.#source = new Readable({ highWaterMark: 2 * PIECE_SIZE, read: () => this.#drain() });
     this.ended = this.#run();
   }
@@ -58,7 +58,7 @@ export class StreamedBody {
   }
 
   async #run(): Promise<StreamedEnd> {
-    const { codings, limit, sink } = this.#parts;
+    const { codings, limit, sink } = this.#deps;
     const body = new BodyBuffer();
     let bytes = 0;
     try {
@@ -84,7 +84,7 @@ export class StreamedBody {
   }
 
   #inflated(): AsyncIterable<Uint8Array> {
-    const [first, second] = inflaters(this.#parts.codings);
+    const [first, second] = inflaters(this.#deps.codings);
     if (first === undefined) return this.#source;
     // What goes wrong in one of them destroys them all, and so reaches whoever reads the last.
     const flow = second === undefined ? pipeline(this.#source, first) : pipeline(this.#source, first, second);
@@ -95,7 +95,7 @@ export class StreamedBody {
   #drain(): void {
     if (!this.#isFull) return;
     this.#isFull = false;
-    this.#parts.onDrain();
+    this.#deps.onDrain();
   }
 }
 

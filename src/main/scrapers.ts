@@ -22,14 +22,14 @@ export async function findScraper(config: Config, id: string) {
 /** Scrapers to list, create and try out. Only a recording goes to the web, as a single visitor that need not queue. */
 export async function openScrapers(config: Config) {
   const { NO_LOG, OPEN_GATE } = await import('../scraping/fixtures/run-case.ts');
-  const { openWorkshop } = await import('../scraping/workshop.ts');
+  const { openAuthorTools } = await import('../scraping/author-tools.ts');
   const clock = systemClock();
   const openTools = async () => {
     const { openWeb } = await import('../egress/open-web.ts');
     const web = openWeb({ ...egressSettings(config), clock });
     return { tools: { web, gate: OPEN_GATE, log: NO_LOG }, close: () => web.close() };
   };
-  return await openWorkshop(scraperFolders(config), { clock, openTools }).catch(badFolder);
+  return await openAuthorTools(scraperFolders(config), { clock, openTools }).catch(badFolder);
 }
 
 /** Each once: in a checkout of Trawl itself the shipped scrapers are also `./scrapers`. */

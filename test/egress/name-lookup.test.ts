@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseDnsServers } from '../../src/egress/dns-servers.ts';
 import { parseHosts } from '../../src/egress/hosts-file.ts';
-import { type NameLookupParts, openNameLookup } from '../../src/egress/name-lookup.ts';
+import { type NameLookupDeps, openNameLookup } from '../../src/egress/name-lookup.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { type Answers, startDns } from './dns-server.ts';
 
@@ -13,7 +13,7 @@ const FOUR = '93.184.216.34';
 const SIX = '2606:4700::1111';
 const NO_FILE = '/nonexistent/hosts';
 
-async function open(t: TestContext, answers: Answers, parts: Partial<NameLookupParts> = {}) {
+async function open(t: TestContext, answers: Answers, parts: Partial<NameLookupDeps> = {}) {
   const asked: string[] = [];
   const dns = await startDns('127.0.0.1');
   dns.answerWith((name, count, type) => {

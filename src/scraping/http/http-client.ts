@@ -34,7 +34,7 @@ export interface JsonOptions extends GetOptions {
   readonly post?: PostOptions;
 }
 
-export interface ClientParts {
+export interface HttpClientDeps {
   readonly tools: ScrapeTools;
   readonly identity: Identity;
   readonly exit: Exit;
@@ -53,7 +53,7 @@ export interface ClientParts {
  * Whatever comes back is judged first, so that a scraper only ever sees what may be the page it asked for.
  */
 export class HttpClient {
-  readonly #parts: ClientParts;
+  readonly #deps: HttpClientDeps;
   readonly #cookies = new VisitCookies();
   readonly #log = new RequestLog();
   readonly #requester: Requester<Page> = {
@@ -62,8 +62,8 @@ export class HttpClient {
   };
   #lastPage: Page | null = null;
 
-  constructor(parts: ClientParts) {
-    this.#parts = parts;
+  constructor(deps: HttpClientDeps) {
+    this.#deps = deps;
   }
 
   /** The address may be relative to the page that came last. */
@@ -120,7 +120,7 @@ export class HttpClient {
     const text = textOf(answer);
     this.#judge(answer, text, options);
     const { url, status, headers } = answer;
-    const page = new Page({ url, status, headers, fetchedAt: this.#parts.now(), text }, this.#requester);
+    const page = new Page({ url, status, headers, fetchedAt: this.#deps.now(), text }, this.#requester);
     this.#lastPage = page;
     return page;
   }
@@ -135,7 +135,7 @@ export class HttpClient {
       const answer = await this.#send(this.#webRequest(request, options, 'page'), {
         ...this.#documentVisit(),
         sink: (head) => {
-          sink = new DocumentSink(head, as, () => this.#parts.draft());
+          sink = new DocumentSink(head, as, () => this.#deps.draft());
           return sink;
         },
       });
@@ -157,7 +157,7 @@ export class HttpClient {
   }
 
   async #send(request: WebRequest, visit: Visit): Promise<WebAnswer> {
-    const { web, log } = this.#parts.tools;
+    const { web, log } = this.#deps.tools;
     const end = await web.send(request, visit).catch(heldBack);
     log.debug(this.#log.add(request, end), 'request');
     if (end.kind === 'answer') return end;
@@ -166,7 +166,7 @@ export class HttpClient {
   }
 
   #judge(answer: WebAnswer, text: () => string, { expectStatus = [] }: GetOptions): void {
-    const { signs, maxRetryAfterMs, now } = this.#parts;
+    const { signs, maxRetryAfterMs, now } = this.#deps;
     const { url, status, headers } = answer;
     const page = { url, status, headers, source: text, title: null };
     const found = classify(page, { signs, expectStatus, now: now(), maxRetryAfterMs });
@@ -179,7 +179,7 @@ export class HttpClient {
   #tellGate({ type, retryAfterMs, message }: Failure, url: string): void {
     if ((type !== 'rate_limited' && type !== 'blocked') || retryAfterMs === null) return;
     const host = URL.parse(url)?.host;
-    if (host !== undefined) this.#parts.tools.gate.hold(host, retryAfterMs, message);
+    if (host !== undefined) this.#deps.tools.gate.hold(host, retryAfterMs, message);
   }
 
   #getting(url: string, { query = {} }: GetOptions): PageRequest {
@@ -203,7 +203,7 @@ export class HttpClient {
     // Here as well as at each hop, so that the name of a forbidden host is not even looked up.
     this.#checkHost(target.host);
     const contentType = content?.contentType ?? null;
-    const sent = headersFor(this.#parts.identity, { url: target, method, purpose, from, contentType, extra: headers });
+    const sent = headersFor(this.#deps.identity, { url: target, method, purpose, from, contentType, extra: headers });
     return { method, url, headers: sent, body: content?.body ?? null };
   }
 
@@ -212,17 +212,17 @@ export class HttpClient {
    * take as long as the item does, as long as it does not fall silent.
    */
   #pageVisit(): Visit {
-    const { request_timeout_seconds: seconds } = this.#parts.timeouts;
-    return this.#visit({ totalMs: seconds * 1000 }, this.#parts.limits.pageBytes);
+    const { request_timeout_seconds: seconds } = this.#deps.timeouts;
+    return this.#visit({ totalMs: seconds * 1000 }, this.#deps.limits.pageBytes);
   }
 
   #documentVisit(): Visit {
-    const { item_timeout_seconds: seconds } = this.#parts.timeouts;
-    return this.#visit({ totalMs: seconds * 1000 }, this.#parts.limits.documentBytes);
+    const { item_timeout_seconds: seconds } = this.#deps.timeouts;
+    return this.#visit({ totalMs: seconds * 1000 }, this.#deps.limits.documentBytes);
   }
 
   #visit({ totalMs }: Pick<Deadlines, 'totalMs'>, bytes: number): Visit {
-    const { timeouts, signal, tools, exit } = this.#parts;
+    const { timeouts, signal, tools, exit } = this.#deps;
     const answerMs = timeouts.request_timeout_seconds * 1000;
     const limits: Limits = { rawBytes: bytes, bytes, redirects: MAX_REDIRECTS };
     return {
@@ -245,7 +245,7 @@ export class HttpClient {
   }
 
   #checkHost(host: string): void {
-    if (!this.#parts.allowsHost(host)) fail('refused_address', `${host} is none of the scraper's hosts`);
+    if (!this.#deps.allowsHost(host)) fail('refused_address', `${host} is none of the scraper's hosts`);
   }
 }
 

@@ -10,21 +10,21 @@ import { loadScrapers, type ScraperEntry } from './registry.ts';
 import type { ScrapeTools } from './scraper.ts';
 import { writeNewScraper } from './template/new-scraper.ts';
 
-/** The tools of a scraper, and how to put them away. */
+/** The tools of a scraper, and how to close them. */
 export interface OpenTools {
   readonly tools: ScrapeTools;
   close(): Promise<void>;
 }
 
-/** What an author does with scrapers, without an engine: look at them, make one, try it offline, record its site. */
-export async function openWorkshop(
+/** What an author does with scrapers, without an engine: list and show them, create one, test it offline, record its site. */
+export async function openAuthorTools(
   folders: readonly string[],
   { clock, openTools }: { readonly clock: Clock; readonly openTools: () => Promise<OpenTools> },
 ) {
   const registry = await loadScrapers(folders);
   return {
     folders,
-    /** Known by their text alone; `isLoaded` imports every file, which shows what the text does not. */
+    /** Known by their text alone; `isLoaded` loads every file, which shows problems that the text does not. */
     async list(isLoaded: boolean): Promise<readonly ScraperEntry[]> {
       return isLoaded ? registry.check() : registry.list();
     },
