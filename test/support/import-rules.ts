@@ -78,7 +78,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
   'wiring-results.ts': ['domain', 'ports', 'adapters/*', 'config.ts', 'wiring-s3.ts'],
   'wiring-s3.ts': ['ports', 'adapters/*'],
   // Nothing but what a client of the API needs.
-  'wiring-client.ts': ['ports', 'adapters/*', 'controller/*', 'contract'],
+  'wiring-client.ts': ['adapters/*'],
   // The demo county only as what a process of its own runs.
   cli: ['domain', 'contract', 'config.ts', 'wiring.ts', 'wiring-worker.ts', 'wiring-client.ts', 'demo'],
   // It talks to the REST API and to nothing else.
@@ -106,7 +106,7 @@ const MAY_IMPORT_ALL = ['test', 'bench'];
 /** Packages that only some may use, and zones that may use only some packages. */
 const PACKAGES_OF: Readonly<Record<string, (name: string) => boolean>> = {
   domain: (name) => name === 'zod',
-  contract: (name) => name === 'zod',
+  contract: (name) => name === 'zod' || name === 'eventsource-parser',
   ports: () => false,
   // Whatever an author outside of this repository could not import, ours do not either.
   scrapers: (name) => name === 'trawl/scraper' || name.startsWith('node:'),
@@ -128,7 +128,7 @@ const ZONES_OF: Readonly<Record<string, readonly string[]>> = {
   fastify: ['controller/api'],
   'prom-client': ['controller/metrics'],
   'hyparquet-writer': ['controller/results'],
-  'eventsource-parser': ['cli'],
+  'eventsource-parser': ['contract'],
 };
 
 /** Scrapers and the user's configuration are found at run time; every other import must be there to read. */
