@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../main/client.ts';
+import type { ClientClock } from '../contract/client/client-clock.ts';
 
 /** The demo county in a process of its own, as a site is; it ends with us, however we end. */
 export interface DemoCounty {
@@ -16,7 +16,7 @@ export interface DemoCounty {
   close(): Promise<void>;
 }
 
-export async function startDemoCounty(parcels: number, clock: Clock): Promise<DemoCounty> {
+export async function startDemoCounty(parcels: number, clock: ClientClock): Promise<DemoCounty> {
   const ask = (url: string, init: RequestInit = {}) => askWithin(10_000, clock, url, init);
   const entry = fileURLToPath(new URL('../../demo/main.ts', import.meta.url));
   const child = spawn(process.execPath, [entry, '--parcels', String(parcels)], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -48,7 +48,7 @@ export async function startDemoCounty(parcels: number, clock: Clock): Promise<De
 }
 
 /** Answers with the text, so that the deadline covers all of it. */
-async function askWithin(ms: number, clock: Clock, url: string, init: RequestInit): Promise<string> {
+async function askWithin(ms: number, clock: ClientClock, url: string, init: RequestInit): Promise<string> {
   const late = new AbortController();
   const answered = new AbortController();
   void clock.sleep(ms, answered.signal).then(() => {

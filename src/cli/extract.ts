@@ -1,10 +1,12 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import type { ChangesAnswer, ExtractedAnswer, JobAnswer, JobStatusAnswer } from '../contract/answers.ts';
+import { Interrupted, Refused } from '../contract/client/api-error.ts';
+import { jobPath } from '../contract/client/api-paths.ts';
+import type { ChangesAnswer, ExtractedAnswer } from '../contract/extraction-answers.ts';
+import type { JobAnswer, JobStatusAnswer } from '../contract/job-answers.ts';
 import { NO_COUNTS } from '../domain/counts.ts';
-import { ApiError, Interrupted, Refused } from './client/api-error.ts';
-import { jobPath } from './client/api-paths.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from './client/command.ts';
+import { CommandFailed } from './client/command-failure.ts';
 import { type Column, tableText } from './client/table.ts';
 import { EXIT } from './exit-codes.ts';
 import { formatCount, formatItems, printable } from './format.ts';
@@ -24,21 +26,21 @@ export function addExtractCommand(program: Command): void {
   withClientOptions(
     program
       .command('extract')
-      .description('run a newer parse over the pages that a job kept, without a single request')
-      .argument('<job>', 'the id of the job')
-      .option('--scraper <id>', 'whose parse (that of the job)')
-      .option('--job-id <id>', 'the id of the new job, so that the command can be repeated')
-      .option('--replace', 'put the new data in the place of the old without asking')
-      .option('--yes', 'the same: answer the question with yes'),
+      .description('parse the stored pages of a job again, without contacting the site')
+      .argument('<job>', 'job id')
+      .option('--scraper <id>', 'scraper whose parse to run (default: that of the job)')
+      .option('--job-id <id>', 'id of the new job, so that the command can be repeated')
+      .option('--replace', 'replace the old data without asking')
+      .option('--yes', 'same as --replace'),
   )
     .addHelpText('after', HELP)
     .action(extract);
 }
 
 const HELP = `
-It makes a job of its own, shows which fields are different for how many items, and asks whether the new data shall
-stand in the place of the old. Items that the new parse cannot read stay as they are. Items that had failed, and whose
-stored page can be read now, become successes when the data are replaced. Nothing is lost either way.
+It creates a new job, shows which fields differ in how many items, and asks whether to replace the old data. Items that
+the new parse cannot read keep their data. Failed items whose stored page can now be read become successes when the data
+are replaced. Nothing is lost either way.
 
 Exit codes: 0 done, 1 some items could not be read, 2 bad usage or no server, 3 the job failed, 130 interrupted.
 
@@ -65,7 +67,7 @@ async function extract(jobId: string, options: ExtractOptions): Promise<void> {
   });
 }
 
-/** Its items are gathered before it answers. */
+/** The server collects the items before it answers. */
 const BEGIN_MS = 10 * 60_000;
 
 async function begin({ api, note }: Client, jobId: string, newId: string, options: ExtractOptions): Promise<void> {
@@ -80,14 +82,17 @@ async function begin({ api, note }: Client, jobId: string, newId: string, option
       silenceMs: BEGIN_MS,
     });
     const { seeded_count: pages, without_page: without } = begun;
-    const kept = without > 0 ? `; of ${formatItems(without)} no page was kept, and they stay as they are` : '';
-    note(`Job ${printable(newId)} reads ${formatItems(pages, 'page')} of ${printable(jobId)}${kept}.`);
+    const kept =
+      without > 0
+        ? `; ${formatItems(without)} without a stored page ${without === 1 ? 'stays' : 'stay'} unchanged`
+        : '';
+    note(`Job ${printable(newId)} parses ${formatItems(pages, 'page')} of ${printable(jobId)}${kept}.`);
   } catch (error) {
     if (!(error instanceof Refused) || error.code !== 'job_exists') throw error;
-    // The scraper may have become another since the job was made: what it read is there all the same.
+    // The scraper may have changed since the job was created; its data are there all the same.
     const job = await api.get<JobAnswer>(jobPath(newId));
     if (job.input.extracts !== jobId || job.held) throw error;
-    note(`Going on with the job ${printable(newId)}, made with version ${printable(job.scraper_version)}.`);
+    note(`Continuing job ${printable(newId)}, created with scraper version ${printable(job.scraper_version)}.`);
   }
 }
 
@@ -95,7 +100,7 @@ const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 2000;
 const STANDSTILL_MS = 5 * 60_000;
 
-/** Asks again, ever more rarely, until all is compared. */
+/** Polls with growing delays until everything is compared. */
 async function untilCompared({ api, screen }: Client, jobId: string): Promise<ChangesAnswer> {
   const path = `${jobPath(jobId)}/changes`;
   let changes = await api.get<ChangesAnswer>(path);
@@ -103,7 +108,7 @@ async function untilCompared({ api, screen }: Client, jobId: string): Promise<Ch
   const look = async (): Promise<Progress> => {
     const { compared, total } = changes;
     rate.add(api.clock.elapsed(), compared);
-    // As what a line counts and says nothing more of.
+    // `cancelled` is counted in the progress line but not mentioned by name.
     const counts = { ...NO_COUNTS, total, cancelled: compared };
     return { counts, failures: new Map(), perSecond: rate.perSecond(), note: 'comparing' };
   };
@@ -113,14 +118,14 @@ async function untilCompared({ api, screen }: Client, jobId: string): Promise<Ch
     let movedAt = api.clock.elapsed();
     while (changes.state !== 'complete') {
       await api.clock.sleep(delayMs, api.signal);
-      if (api.signal.aborted) throw new Interrupted(`interrupted. To go on:\n  ${again(jobId)}`);
+      if (api.signal.aborted) throw new CommandFailed(`interrupted. To continue:\n  ${again(jobId)}`, EXIT.interrupted);
       delayMs = Math.min(delayMs * 2, LONGEST_DELAY_MS);
       const { compared } = changes;
       changes = await api.get<ChangesAnswer>(path);
       display.poke();
       if (changes.compared !== compared) movedAt = api.clock.elapsed();
       if (api.clock.elapsed() - movedAt > STANDSTILL_MS) {
-        throw new ApiError('the comparison stands still: the log of the server says why', EXIT.failed);
+        throw new CommandFailed('the comparison makes no progress: see the server log', EXIT.failed);
       }
     }
     return changes;
@@ -145,71 +150,74 @@ export function changesText({ compared, changed, failed, recovered, fields }: Ch
   ]);
   const lost =
     failed > 0
-      ? ` ${formatItems(failed)} could not be read, and ${failed === 1 ? 'stays as it is' : 'stay as they are'}.`
+      ? ` ${formatItems(failed)} could not be parsed and ${failed === 1 ? 'keeps its' : 'keep their'} data.`
       : '';
-  const won = recovered > 0 ? ` ${formatItems(recovered)} that had failed would become successes.` : '';
-  const head = `${formatCount(changed)} of ${formatItems(compared)} would be different.${won}${lost}\n`;
+  const won =
+    recovered > 0
+      ? ` ${formatItems(recovered, 'failed item')} would become ${recovered === 1 ? 'a success' : 'successes'}.`
+      : '';
+  const head = `${formatCount(changed)} of ${formatItems(compared)} would change.${won}${lost}\n`;
   return rows.length === 0 ? head : `${head}\n${tableText(COLUMNS, rows)}`;
 }
 
-/** Short enough for two of them in a line. */
+/** Short enough for two values in a line. */
 function valueText(value: unknown): string {
   return value === undefined || value === null ? 'nothing' : printable(JSON.stringify(value), 60);
 }
 
-/** Whether the new data stand in the place of the old from now on. */
+/** Whether the new data have replaced the old. */
 async function decide(client: Client, changes: ChangesAnswer, options: ExtractOptions): Promise<boolean> {
   const { api, note } = client;
   const { job_id: newId, extracts, changed, replaced } = changes;
   const isWanted = options.replace === true || options.yes === true;
   const old = printable(extracts);
   if (replaced) {
-    note(`They stand in the place of those of ${old} already.`);
+    note(`The data of ${old} were already replaced.`);
     return true;
   }
   if (!isWanted && changed === 0) {
-    note('Nothing is different, so that there is nothing to replace.');
+    note('No differences: there is nothing to replace.');
     return false;
   }
   const isAsked = process.stdin.isTTY === true && process.stderr.isTTY === true && !options.json;
-  if (!isWanted && !(isAsked && (await isYes(client, `Replace the data of ${old} by these? [y/N] `)))) {
-    note(`The data of ${old} are as they were. To replace them:\n  ${again(newId, '--replace')}`);
+  if (!isWanted && !(isAsked && (await isYes(client, `Replace the data of ${old}? [y/N] `)))) {
+    note(`The data of ${old} are unchanged. To replace them:\n  ${again(newId, '--replace')}`);
     return false;
   }
-  // Said twice, it is done once.
+  // Replacing twice has the same effect as replacing once.
   await api.post<JobStatusAnswer>(`${jobPath(newId)}/replace`, undefined, { isRepeatable: true });
   const job = await untilReplaced(client, extracts);
-  note(`The data of ${old} are replaced: ${itemsText(job)}.`);
+  note(`The data of ${old} were replaced: ${itemsText(job)}.`);
   return true;
 }
 
 /**
- * The older job, when its failed items that could be read are successes, and its index tells of the new data: until then
- * whoever verifies or copies the results finds some of both.
+ * The older job once its recovered items are successes and its index refers to the new data: until then, a copy of the
+ * results would contain some of both.
  */
 async function untilReplaced({ api, note }: Client, jobId: string): Promise<JobAnswer> {
   let delayMs = FIRST_DELAY_MS;
-  let isSaid = false;
+  let isAnnounced = false;
   for (;;) {
     const job = await api.get<JobAnswer>(jobPath(jobId));
     const isIndexed = job.results.ready || (job.status !== 'completed' && job.status !== 'cancelled');
-    // A server of an older version does not know the field, and recovers nothing.
+    // An older server does not have the field and recovers nothing.
     if (!job.recovering && isIndexed) return job;
-    if (job.recovering && !isSaid) note('Failed items that can be read now are being made successes.');
-    isSaid = true;
+    if (job.recovering && !isAnnounced) note('Turning failed items that can now be parsed into successes …');
+    isAnnounced = true;
     await api.clock.sleep(delayMs, api.signal);
-    if (api.signal.aborted) throw new Interrupted('interrupted. The server goes on with it.');
+    if (api.signal.aborted) throw new CommandFailed('interrupted; the server continues', EXIT.interrupted);
     delayMs = Math.min(delayMs * 2, LONGEST_DELAY_MS);
   }
 }
 
-/** Anything but yes is no, and so is the end of the input. */
+/** Anything but yes means no, and so does the end of the input. */
 async function isYes({ api }: Client, question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   const closed = new AbortController();
   let isInterrupted = false;
   lines.once('close', () => closed.abort());
-  // A terminal that is asked hands Ctrl-C to whoever asks.
+  // While a question is open, readline receives Ctrl-C.
   lines.once('SIGINT', () => {
     isInterrupted = true;
     lines.close();

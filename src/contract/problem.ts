@@ -1,43 +1,61 @@
 /**
- * What can be wrong with a request, as a closed list: each has a stable code and one HTTP status. Users' programs switch
- * on the code, so that a code is never renamed.
+ * Everything that can be wrong with a request, as a closed list: each entry has a stable code and one HTTP status. Users'
+ * programs switch on the code, so a code is never renamed.
  */
 export const PROBLEMS = {
-  malformed_request: { status: 400, title: 'The request cannot be read' },
-  unauthorized: { status: 401, title: 'A key is needed' },
-  forbidden: { status: 403, title: 'This key may only read' },
-  forbidden_host: { status: 403, title: 'The request is for another host' },
+  malformed_request: { status: 400, title: 'The request cannot be parsed' },
+  unauthorized: { status: 401, title: 'A valid API key is required' },
+  forbidden: { status: 403, title: 'This API key is read-only' },
+  forbidden_host: { status: 403, title: 'The request names another host' },
   forbidden_origin: { status: 403, title: 'The request comes from another site' },
-  not_found: { status: 404, title: 'There is nothing under this path' },
-  job_not_found: { status: 404, title: 'There is no such job' },
-  item_not_found: { status: 404, title: 'The job has no such item' },
-  artifact_not_found: { status: 404, title: 'The item has no such artifact' },
-  part_not_found: { status: 404, title: 'The results have no such part' },
-  scraper_not_found: { status: 404, title: 'There is no such scraper' },
-  method_not_allowed: { status: 405, title: 'The path has no such method' },
-  request_timeout: { status: 408, title: 'The request came too slowly' },
-  job_exists: { status: 409, title: 'There is a job of that id' },
-  job_being_removed: { status: 409, title: 'An earlier job of that id is still being removed' },
-  scraper_unusable: { status: 409, title: 'The scraper cannot be used' },
-  state_conflict: { status: 409, title: 'The job is not in a state for that' },
-  too_large: { status: 413, title: 'The request is too large' },
-  unsupported_media_type: { status: 415, title: 'The request has a content type that is not understood' },
-  range_not_satisfiable: { status: 416, title: 'The artifact has no such range' },
-  invalid_request: { status: 422, title: 'The request has values that cannot be used' },
-  idempotency_key_reused: { status: 422, title: 'The idempotency key belongs to another request' },
-  headers_too_large: { status: 431, title: 'The headers of the request are too large' },
-  too_many_exports: { status: 503, title: 'Too many exports are under way' },
-  too_many_watchers: { status: 503, title: 'Too many are watching' },
+  not_found: { status: 404, title: 'No such path' },
+  job_not_found: { status: 404, title: 'No such job' },
+  item_not_found: { status: 404, title: 'No such item in this job' },
+  artifact_not_found: { status: 404, title: 'No such artifact for this item' },
+  part_not_found: { status: 404, title: 'No such part of the results' },
+  scraper_not_found: { status: 404, title: 'No such scraper' },
+  method_not_allowed: { status: 405, title: 'The path does not support this method' },
+  request_timeout: { status: 408, title: 'The request took too long to arrive' },
+  job_exists: { status: 409, title: 'A job with this id already exists' },
+  job_being_removed: { status: 409, title: 'An earlier job with this id is still being deleted' },
+  scraper_unusable: { status: 409, title: 'The scraper cannot be loaded' },
+  state_conflict: { status: 409, title: 'The state of the job does not allow this' },
+  too_large: { status: 413, title: 'The request body is too large' },
+  unsupported_media_type: { status: 415, title: 'The content type is not supported' },
+  range_not_satisfiable: { status: 416, title: 'The range is outside the artifact' },
+  invalid_request: { status: 422, title: 'The request contains invalid values' },
+  idempotency_key_reused: { status: 422, title: 'The idempotency key was used for a different request' },
+  headers_too_large: { status: 431, title: 'The request headers are too large' },
+  too_many_exports: { status: 503, title: 'Too many exports are running' },
+  too_many_watchers: { status: 503, title: 'Too many event streams are open' },
   storage_trouble: { status: 503, title: 'The storage cannot be written' },
   stopping: { status: 503, title: 'The server is stopping' },
-  internal_error: { status: 500, title: 'Something went wrong here' },
+  internal_error: { status: 500, title: 'Internal server error' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
+/** What is wrong with a single field. `more_errors` and `items_added` are remarks on the list of errors as a whole. */
+export const FIELD_CODES = [
+  'invalid_value',
+  'unknown_field',
+  'not_available',
+  'duplicate_id',
+  'scraper_unusable',
+  'more_errors',
+  'items_added',
+] as const;
+export type FieldCode = (typeof FIELD_CODES)[number];
+
+/** What the server did without being asked, or what a job will wait for. */
+export const WARNING_CODES = ['default_scraper', 'no_workers'] as const;
+export type WarningCode = (typeof WARNING_CODES)[number];
+
 export interface FieldError {
-  /** `items.3.input.apn`; empty for the whole of it. */
+  /** `items.3.input.apn`; empty for the request as a whole. */
   readonly path: string;
+  /** `invalid_value` where it is left out, as schemas do. */
+  readonly code?: FieldCode;
   readonly message: string;
 }
 
@@ -63,13 +81,18 @@ export class Problem extends Error {
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-export function renderProblem({ code, message, errors }: Problem): string {
+export function renderProblem({ code, message: detail, errors: found }: Problem): string {
   const { status, title } = PROBLEMS[code];
+  const errors = found.map(({ path, code: fieldCode = 'invalid_value', message }) => ({
+    path,
+    code: fieldCode,
+    message,
+  }));
   const type = `urn:trawl:problem:${code}`;
-  return JSON.stringify({ type, title, status, code, detail: message, ...(errors.length > 0 ? { errors } : {}) });
+  return JSON.stringify({ type, title, status, code, detail, ...(errors.length > 0 ? { errors } : {}) });
 }
 
-/** Refusals of the engine are parts of sentences; a detail is a whole one. */
+/** Refusals of the engine are clauses; a detail is a whole sentence. */
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -2,46 +2,46 @@ import { z } from 'zod';
 import { LANES } from '../domain/lane.ts';
 import { count, flag, list, text, textOrNull, timeOrNull } from './answer-fields.ts';
 
-/** What the service answers about itself. */
+/** What the service says about itself. */
 const laneSchema = z.object({
-  lane: z.enum(LANES).meta({ description: 'Which workers take from it.' }),
-  waiting: count('Batches that no worker has yet.'),
-  in_flight: count('Batches in the hands of workers.'),
+  lane: z.enum(LANES).meta({ description: 'The lane; each has its own workers.' }),
+  waiting: count('Batches waiting for a worker.'),
+  in_flight: count('Batches being processed.'),
 });
 
-export const queueSchema = z.object({ lanes: list(laneSchema, 'Every lane that there is.') });
+export const queueSchema = z.object({ lanes: list(laneSchema, 'All lanes.') });
 
 export const healthSchema = z.object({
-  status: z.literal('ok').meta({ description: 'Always ok: a process that is not does not answer.' }),
-  version: text('Of the service.'),
-  uptime_seconds: z.number().meta({ description: 'Since the process was started.' }),
+  status: z.literal('ok').meta({ description: 'Always `ok`: an unhealthy process does not answer.' }),
+  version: text('Version of the service.'),
+  uptime_seconds: z.number().meta({ description: 'Seconds since the process started.' }),
 });
 
 const checkSchema = z.object({
-  name: text('What was looked at.'),
-  ok: flag('Whether it is well.'),
-  message: textOrNull('What is wrong; null if nothing is.'),
+  name: text('What was checked.'),
+  ok: flag('Whether the check passed.'),
+  message: textOrNull('Why the check failed; null if it passed.'),
 });
 
 export const readySchema = z.object({
-  ready: flag('Whether all checks are well.'),
-  checks: list(checkSchema, 'What must be well for the service to do its work.'),
+  ready: flag('Whether every check passed.'),
+  checks: list(checkSchema, 'Everything the service needs in order to work.'),
 });
 
 export const hostSchema = z
   .object({
-    host: text('As in an address: with its port, unless that is the usual one.'),
-    paused_until: timeOrNull('No job visits it before; null if it is not paused.'),
-    reason: textOrNull('What the host answered when it asked for the pause; null if it is not paused.'),
-    reported_by: count('Worker processes that the host itself asked to wait. All of them do.'),
+    host: text('Host name, with the port unless it is the default one.'),
+    paused_until: timeOrNull('No job contacts the host before this time; null if it is not paused.'),
+    reason: textOrNull('The response with which the host asked for the pause; null if it is not paused.'),
+    reported_by: count('Worker processes that received such a response. The pause applies to all of them.'),
   })
-  .meta({ id: 'Host', description: 'A host, and whether it is left alone.' });
+  .meta({ id: 'Host', description: 'A host and whether it is paused.' });
 
 export const hostsSchema = z.object({ hosts: list(hostSchema, 'Paused hosts, by name.') });
 
 export const liftedSchema = z.object({
   host: text('The host.'),
-  lifted: flag('Whether it was paused.'),
+  lifted: flag('Whether the host was paused.'),
 });
 
 export type HostAnswer = z.infer<typeof hostSchema>;

@@ -16,7 +16,10 @@ export type RemovalEvent =
 export const BEING_DELETED: Refusal = { refused: 'the job is being deleted' };
 
 /** The job that was to be deleted is gone, and must not take the next one of its id with it. */
-export const OTHER_INCARNATION: Refusal = { refused: 'the job is gone, and another has its id' };
+export const OTHER_INCARNATION: Refusal = {
+  refused: 'the job is gone, and another has its id',
+  code: 'other_incarnation',
+};
 
 const NOT_BEING_DELETED: Refusal = { refused: 'the job is not being deleted' };
 

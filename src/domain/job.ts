@@ -159,7 +159,7 @@ function isOpen(job: JobRecord): boolean {
 }
 
 /** Whoever hears this looks again, and says it again. */
-export const OTHER_REVISION: Refusal = { refused: 'the policy was changed meanwhile' };
+export const OTHER_REVISION: Refusal = { refused: 'the policy was changed meanwhile', code: 'other_revision' };
 
 export function isRefusal(result: JobRecord | Refusal): result is Refusal {
   return 'refused' in result;

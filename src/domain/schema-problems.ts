@@ -3,6 +3,8 @@ import type { z } from 'zod';
 export interface FieldProblem {
   /** `apn`, `owner.name`; empty for the whole of it. */
   readonly path: string;
+  /** Left out for a value that the schema does not accept. */
+  readonly code?: 'unknown_field';
   readonly message: string;
 }
 
@@ -12,6 +14,7 @@ export function schemaProblems({ issues }: z.ZodError): FieldProblem[] {
     if (issue.code !== 'unrecognized_keys') return [{ path: issue.path.join('.'), message: issue.message }];
     return issue.keys.map((key) => ({
       path: [...issue.path, key].join('.'),
+      code: 'unknown_field',
       message: `there is no field ${JSON.stringify(key)}`,
     }));
   });

@@ -1,6 +1,2 @@
-/**
- * What client commands need: they talk to the API and start nothing here, so they load nothing of an engine.
- */
+/** What client commands need besides the contract: they start nothing here, so they must not load the engine. */
 export { systemClock } from '../adapters/system/clock.ts';
-export { formatOfName } from '../controller/intake/read-items.ts';
-export type { Clock } from '../ports/clock.ts';

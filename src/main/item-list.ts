@@ -1,5 +1,6 @@
 import { ConfigError } from '../config.ts';
-import { formatOfName, readItems, UnreadableItems } from '../controller/intake/read-items.ts';
+import { formatOfName } from '../contract/item-formats.ts';
+import { readItems, UnreadableItems } from '../controller/intake/read-items.ts';
 
 /** Items out of bytes, in the format that the name of `file` says; `name` is for the message if they cannot be read. */
 export async function* readItemsOf(bytes: AsyncIterable<Uint8Array>, name: string, file: string | null) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { provisionAws } from '../../src/adapters/aws/provisioning.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
-import type { JobAnswer, JobStatusAnswer } from '../../src/contract/answers.ts';
+import type { JobAnswer, JobStatusAnswer } from '../../src/contract/job-answers.ts';
 import { operationOf } from '../support/aws/aws-operation.ts';
 import { startEmulators } from '../support/aws/emulators.ts';
 import { awsEnvironment, awsNames } from '../support/aws/names.ts';

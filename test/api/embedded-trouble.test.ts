@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config.ts';
-import type { ProblemAnswer } from '../../src/contract/answers.ts';
+import type { ProblemAnswer } from '../../src/contract/problem-answer.ts';
 import { startApi } from '../../src/controller/api/start-api.ts';
 import { DEFAULT_FEED_SETTINGS } from '../../src/controller/feed/job-feeds.ts';
 import { openLog } from '../../src/main/log.ts';

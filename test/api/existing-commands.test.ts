@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { startCounty } from '../../demo/county.ts';
-import type { CreatedAnswer, JobStatusAnswer, ResultPartAnswer, ResultsAnswer } from '../../src/contract/answers.ts';
+import type { CreatedAnswer, JobStatusAnswer } from '../../src/contract/job-answers.ts';
+import type { ResultPartAnswer, ResultsAnswer } from '../../src/contract/result-answers.ts';
 import { startTrawl, tempFolder } from '../cli/trawl.ts';
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
-import type { JobPageAnswer } from '../../src/contract/answers.ts';
+import type { JobPageAnswer } from '../../src/contract/job-answers.ts';
 import { tempFolder } from '../cli/trawl.ts';
 import { itemIdsOf, logBytes, sendBytes, startVictim, whenLogHas } from './kill-support.ts';
 

@@ -4,7 +4,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ItemPageAnswer, JobStatusAnswer } from '../../src/contract/answers.ts';
+import type { ItemPageAnswer } from '../../src/contract/item-answers.ts';
+import type { JobStatusAnswer } from '../../src/contract/job-answers.ts';
 import { startTrawl } from '../cli/trawl.ts';
 
 /** A real process on a data directory, which is killed in the end and leaves the directory to the next one. */

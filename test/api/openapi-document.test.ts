@@ -192,7 +192,9 @@ test('how many labels a job may have is told, and holds for every job that is ma
   for (const path of ['/jobs', '/jobs/nobody/extract']) {
     const json = { ...(path === '/jobs' ? { scraper_id: 'example-noop' } : {}), labels };
     const { errors } = await client.refused(422, 'invalid_request', 'POST', path, { json });
-    assert.deepEqual(errors, [{ path: 'labels', message: 'at most 50 labels, and there are 51' }]);
+    assert.deepEqual(errors, [
+      { path: 'labels', code: 'invalid_value', message: 'at most 50 labels are allowed, not 51' },
+    ]);
   }
 });
 

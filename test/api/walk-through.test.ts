@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import type { JobAnswer, JobStatusAnswer } from '../../src/contract/answers.ts';
+import type { JobAnswer, JobStatusAnswer } from '../../src/contract/job-answers.ts';
 import { startTrawl, tempFolder, trawl } from '../cli/trawl.ts';
 
 /** What the documentation shows, as a user would type it: `trawl serve` and curl, and nothing of ours in between. */

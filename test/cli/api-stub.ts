@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after } from 'node:test';
-import { ApiClient } from '../../src/cli/client/api-client.ts';
+import { ApiClient } from '../../src/contract/client/api-client.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 /** A server that speaks as much of the API as a test needs; closed when the test file is done. */
@@ -39,7 +39,7 @@ export function clientOf(url: string, more: { apiKey?: string; signal?: AbortSig
     apiKey: more.apiKey ?? null,
     clock,
     signal: more.signal ?? new AbortController().signal,
-    onRetry: (message) => notes.push(message),
+    onRetry: (error) => notes.push(error.message),
   });
   return { api, clock, notes };
 }

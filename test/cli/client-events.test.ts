@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { Interrupted, Unreachable } from '../../src/cli/client/api-error.ts';
-import { type JobEvent, jobEvents } from '../../src/cli/client/job-events.ts';
+import { Interrupted, Unreachable } from '../../src/contract/client/api-error.ts';
+import { jobEvents, type WatchEvent } from '../../src/contract/client/job-events.ts';
 import { answerJson, clientOf, HastyClock, startApi } from './api-stub.ts';
 
 const SUMMARY = { pending: 1, queued: 0, in_progress: 1, success: 2, failed: 0, skipped: 0, cancelled: 0, total: 4 };
@@ -15,7 +15,7 @@ function frame(kind: string, data: object, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-const kindsOf = (events: readonly JobEvent[]) => events.map(({ kind }) => kind);
+const kindsOf = (events: readonly WatchEvent[]) => events.map(({ event }) => event);
 
 test('events arrive as they were sent, in pieces of any size, and what is unknown or broken is passed over', async () => {
   const text = [
@@ -31,8 +31,8 @@ test('events arrive as they were sent, in pieces of any size, and what is unknow
     response.end();
   });
   assert.deepEqual(await Array.fromAsync(jobEvents(clientOf(url).api, 'a')), [
-    { kind: 'status', job_id: 'é', status: 'in_progress', reason: null, summary: SUMMARY },
-    { kind: 'end' },
+    { event: 'status', data: { job_id: 'é', status: 'in_progress', reason: null, summary: SUMMARY } },
+    { event: 'end', data: {} },
   ]);
 });
 
@@ -50,7 +50,7 @@ test('a connection that breaks off is made again behind the last event, once its
   const { api, clock } = clientOf(url);
   assert.ok(clock instanceof HastyClock);
   const events = await Array.fromAsync(jobEvents(api, 'a b'));
-  assert.deepEqual(kindsOf(events), ['items', 'lost', 'found', 'items', 'end']);
+  assert.deepEqual(kindsOf(events), ['items', 'lost', 'reconnected', 'items', 'end']);
   assert.deepEqual(asked, [undefined, 'f-1', 'f-1', 'f-1']);
   // Ever later, and never at once: a hundred watchers must not fall upon a server that begins again.
   assert.equal(clock.naps.length, 3);
@@ -64,7 +64,7 @@ test('a server that ends the connection without the end of the job is asked agai
     begin(response).end(asked < 3 ? frame('progress', {}, `f-${asked}`) : frame('end', {}));
   });
   const events = await Array.fromAsync(jobEvents(clientOf(url).api, 'a'));
-  assert.deepEqual(kindsOf(events), ['progress', 'lost', 'found', 'progress', 'lost', 'found', 'end']);
+  assert.deepEqual(kindsOf(events), ['progress', 'lost', 'reconnected', 'progress', 'lost', 'reconnected', 'end']);
 });
 
 test('silence is the end of a connection too', async () => {
@@ -76,16 +76,16 @@ test('silence is the end of a connection too', async () => {
     else begin(response).end(frame('end', {}));
   });
   const { api, clock } = clientOf(url);
-  const events: JobEvent[] = [];
+  const events: WatchEvent[] = [];
   for await (const event of jobEvents(api, 'a')) {
     events.push(event);
-    if (event.kind === 'progress') {
+    if (event.event === 'progress') {
       await waiting.promise;
       void clock.turn().then(() => clock.advance(60_000));
     }
   }
-  assert.deepEqual(kindsOf(events), ['progress', 'lost', 'found', 'end']);
-  assert.match(events[1]?.kind === 'lost' ? events[1].message : '', /no answer within 60 s/);
+  assert.deepEqual(kindsOf(events), ['progress', 'lost', 'reconnected', 'end']);
+  assert.match((events[1]?.event === 'lost' && events[1].error?.message) || '', /no answer within 60 s/);
 });
 
 test('a job that was deleted is gone, at once or between two connections', async () => {

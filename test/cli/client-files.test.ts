@@ -4,13 +4,13 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { Unreachable } from '../../src/cli/client/api-error.ts';
 import { fileTarget, stdoutTarget } from '../../src/cli/client/file-target.ts';
 import { Meter } from '../../src/cli/client/meter.ts';
 import { Output, OutputClosed } from '../../src/cli/client/output.ts';
-import { receiveFile } from '../../src/cli/client/receive-file.ts';
 import { TerminalText } from '../../src/cli/client/terminal-text.ts';
 import { liveLine, progressLine } from '../../src/cli/progress.ts';
+import { Unreachable } from '../../src/contract/client/api-error.ts';
+import { receiveFile } from '../../src/contract/client/receive-file.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { answerJson, clientOf, startApi } from './api-stub.ts';
 import { tempFolder } from './trawl.ts';
@@ -40,7 +40,9 @@ async function receiveInto(url: string, out: string) {
   const target = await fileTarget(out, { keepsUnfinished: true });
   const seen: (readonly [number, number | null])[] = [];
   try {
-    const file = await receiveFile(clientOf(url).api, REQUEST, target, (bytes, total) => seen.push([bytes, total]));
+    const onBytes = (bytes: number, total: number | null) => void seen.push([bytes, total]);
+    const deps = { api: clientOf(url).api, target, startHash: () => createHash('sha256'), onBytes };
+    const file = await receiveFile(deps, REQUEST);
     await target.finish();
     return { file, seen };
   } finally {
@@ -89,7 +91,7 @@ test('bytes that are not those of their hash make no file', async () => {
     SHA.replace(/./, (digit) => (digit === '0' ? '1' : '0')),
   );
   const out = join(tempFolder(), 'page.html');
-  await assert.rejects(receiveInto(url, out), /its SHA-256 is another/);
+  await assert.rejects(receiveInto(url, out), /its SHA-256 does not match/);
   assert.equal(existsSync(out), false);
   assert.equal(asked.length, 1);
 });

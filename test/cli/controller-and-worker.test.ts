@@ -56,6 +56,6 @@ test('an address that the API may not have is refused before anything is made', 
   const dataDir = join(tempFolder(), 'data');
   const { code, stderr } = await trawl(['serve', '--host', '0.0.0.0', '--data-dir', dataDir]);
   assert.equal(code, 2);
-  assert.match(stderr, /without a key the API is for this machine only: set TRAWL_API_KEY/);
+  assert.match(stderr, /without an API key the server only listens on this machine: set TRAWL_API_KEY/);
   assert.ok(!existsSync(dataDir));
 });

@@ -48,11 +48,11 @@ test('a newer parse over the pages of a job: what is different is shown, and the
   assert.equal(requests, 4);
 
   const seen = await run('extract', 'old', '--scraper', 'owners-again', '--job-id', 'new');
-  assert.match(seen.stderr, /Job new reads 4 pages of old\./);
-  assert.match(seen.stdout, /^2 of 3 items would be different\. 1 item could not be read, and stays as it is\.\n\n/);
+  assert.match(seen.stderr, /Job new parses 4 pages of old\./);
+  assert.match(seen.stdout, /^2 of 3 items would change\. 1 item could not be parsed and keeps its data\.\n\n/);
   assert.match(seen.stdout, /FIELD {2}CHANGED .*\nowner {8}2 {6}0 {8}0 {2}1: "SMITH \/1" → "SMITH \/1 J"\n/);
   const command = 'trawl extract old --scraper owners-again --job-id new --replace';
-  assert.ok(seen.stderr.endsWith(`The data of old are as they were. To replace them:\n  ${command}\n`), seen.stderr);
+  assert.ok(seen.stderr.endsWith(`The data of old are unchanged. To replace them:\n  ${command}\n`), seen.stderr);
   assert.equal(seen.code, EXIT.someItemsFailed);
   const owners = async () => {
     const { stdout } = await run('jobs', 'export', 'old');
@@ -66,7 +66,10 @@ test('a newer parse over the pages of a job: what is different is shown, and the
   const done = await run(...command.split(' ').slice(1), '--json');
   assert.deepEqual([JSON.parse(done.stdout).changed, JSON.parse(done.stdout).replaced], [2, true]);
   assert.deepEqual(await owners(), ['SMITH /1 J', 'SMITH /2', 'SMITH /3', 'SMITH /4 J']);
-  assert.match((await run('extract', 'old', '--scraper', 'owners-again', '--job-id', 'new')).stderr, /already\.\n$/);
+  assert.match(
+    (await run('extract', 'old', '--scraper', 'owners-again', '--job-id', 'new')).stderr,
+    /already replaced\.\n$/,
+  );
   assert.equal(requests, 4);
 
   const nowhere = await run('extract', 'nothing');
@@ -86,14 +89,11 @@ test('changes are told by field, with what was there before and after, however o
   } as const;
   const fields = [{ field: 'bills[].amount', items: 1000, added: 0, removed: 7, examples: [example] }];
   const text = changesText({ ...changes, changed: 1000, failed: 0, fields });
-  assert.match(text, /^1,000 of 1,200 items would be different\.\n\n/);
+  assert.match(text, /^1,000 of 1,200 items would change\.\n\n/);
   assert.match(text, /\nbills\[\]\.amount {4}1,000 {6}0 {8}7 {2}p 1: "x{58}… → nothing\n$/);
-  assert.equal(
-    changesText({ ...changes, changed: 0, failed: 0, fields: [] }),
-    '0 of 1,200 items would be different.\n',
-  );
+  assert.equal(changesText({ ...changes, changed: 0, failed: 0, fields: [] }), '0 of 1,200 items would change.\n');
   assert.match(
     changesText({ ...changes, changed: 300, recovered: 300, failed: 2, fields: [] }),
-    /^300 of 1,200 items would be different\. 300 items that had failed would become successes\. 2 items could not be read, and stay as they are\.\n$/,
+    /^300 of 1,200 items would change\. 300 failed items would become successes\. 2 items could not be parsed and keep their data\.\n$/,
   );
 });

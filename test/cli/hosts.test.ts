@@ -19,7 +19,7 @@ test('a host that asked to be left alone is listed, shown and released', async (
   const hosts = (...words: readonly string[]) => trawl(['hosts', ...words], { TRAWL_URL: url });
 
   const none = await hosts('list');
-  assert.deepEqual([none.stdout, none.stderr, none.code], ['', 'No host is paused.\n', EXIT.done]);
+  assert.deepEqual([none.stdout, none.stderr, none.code], ['', 'No hosts are paused.\n', EXIT.done]);
   assert.equal((await hosts('show', host)).stdout, `${host} is not paused.\n`);
 
   await engine.submit({
@@ -42,7 +42,10 @@ test('a host that asked to be left alone is listed, shown and released', async (
   );
 
   const resumed = await hosts('resume', host);
-  assert.deepEqual([resumed.stdout, resumed.code], [`${host} is visited again within a few seconds.\n`, EXIT.done]);
+  assert.deepEqual(
+    [resumed.stdout, resumed.code],
+    [`${host} is no longer paused; workers contact it again within a few seconds.\n`, EXIT.done],
+  );
   assert.equal((await hosts('resume', host)).stdout, `${host} was not paused.\n`);
   assert.deepEqual(JSON.parse((await hosts('resume', host, '--json')).stdout), { host, lifted: false });
 });
@@ -50,6 +53,6 @@ test('a host that asked to be left alone is listed, shown and released', async (
 test('what is not a host is refused by the API, with its reason', async () => {
   const { url } = await startService({ workers: 0 });
   const refused = await trawl(['hosts', 'resume', 'http://county.gov/'], { TRAWL_URL: url });
-  assert.match(refused.stderr, /host.*must be a host like county\.gov/s);
+  assert.match(refused.stderr, /host.*must be a host such as county\.gov/s);
   assert.equal(refused.code, EXIT.badUsage);
 });

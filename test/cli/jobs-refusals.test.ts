@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { EXIT } from '../../src/cli/exit-codes.ts';
-import type { JobAnswer } from '../../src/contract/answers.ts';
+import type { JobAnswer } from '../../src/contract/job-answers.ts';
 import { startService } from '../api/service.ts';
 import { answerJson, startApi } from './api-stub.ts';
 import { tempFolder, trawl, writeLines } from './trawl.ts';
@@ -83,10 +83,10 @@ test('what was mistyped is told before anything is asked of a server', async () 
     trawl(['jobs', 'export', 'j', '--nope']),
   ]);
   assert.deepEqual([sheet.code, policy.code, option.code], [EXIT.badUsage, EXIT.badUsage, EXIT.badUsage]);
-  assert.equal(sheet.stderr, `trawl: --out ${out}: there is no format .xlsx: give --format jsonl, csv, parquet\n`);
+  assert.equal(sheet.stderr, `trawl: --out ${out}: unknown format .xlsx; set --format to one of jsonl, csv, parquet\n`);
   assert.equal(existsSync(out), false);
-  assert.equal(policy.stderr, `trawl: --policy: there is no file ${nope}\n`);
-  assert.match(option.stderr, /unknown option '--nope'[\s\S]*\(trawl jobs export --help tells more\)/);
+  assert.equal(policy.stderr, `trawl: --policy ${nope}: no such file\n`);
+  assert.match(option.stderr, /unknown option '--nope'[\s\S]*\(see trawl jobs export --help\)/);
 });
 
 test('a file without an extension is lines of JSON, and --format goes before any', async () => {
@@ -110,5 +110,5 @@ test('a retry of an item that did not fail ends with 1', async () => {
   );
   const { code, stdout } = await trawl(['jobs', 'retry', 'j', '--item', 'nope', '--url', url]);
   assert.equal(code, EXIT.someItemsFailed);
-  assert.equal(stdout, 'None was opened again. 1 of those named is no such failed item of the job.\n');
+  assert.equal(stdout, 'No items reopened: 1 of the given ids is not a failed item of this job.\n');
 });

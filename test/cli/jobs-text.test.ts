@@ -8,7 +8,8 @@ import { command, deletedText, exitCodeOfJob, jobEndText, jobText } from '../../
 import { keyValues } from '../../src/cli/jobs/options.ts';
 import { resultsText } from '../../src/cli/jobs/results.ts';
 import { retriedText } from '../../src/cli/jobs/retry.ts';
-import type { JobAnswer, ResultsAnswer } from '../../src/contract/answers.ts';
+import type { JobAnswer } from '../../src/contract/job-answers.ts';
+import type { ResultsAnswer } from '../../src/contract/result-answers.ts';
 import { policySchema } from '../../src/domain/policy.ts';
 
 const SUMMARY = { pending: 0, queued: 0, in_progress: 0, success: 8, failed: 2, skipped: 0, cancelled: 0, total: 10 };
@@ -44,7 +45,7 @@ test('how a job stands is told with what to type next, for each of its states', 
   assert.deepEqual(steps({ status: 'pending', held: true, summary: { ...SUMMARY, failed: 0 } }), ['start']);
   assert.deepEqual(steps({ status: 'paused' }), ['resume', 'retry']);
   assert.deepEqual(steps({ status: 'cancelled' }), []);
-  assert.match(jobText(jobOf({ status: 'pending', held: true })), /^Job j: held until it is started\n/);
+  assert.match(jobText(jobOf({ status: 'pending', held: true })), /^Job j: held\n/);
 });
 
 test('a job that is being deleted is told as such, and there is nothing to type next', () => {
@@ -52,7 +53,7 @@ test('a job that is being deleted is told as such, and there is nothing to type 
   assert.match(stripVTControlCharacters(text), /^Job j: paused, being deleted\n/);
   assert.doesNotMatch(text, /trawl jobs/);
   assert.match(deletedText('j', false), /^Job j and its results are deleted/);
-  assert.match(deletedText('j', true), /^Job j is being deleted\. Its id can be used again when/);
+  assert.match(deletedText('j', true), /^Job j is being deleted\. Its id can be reused once/);
 });
 
 test('nothing that a server says steers the terminal', () => {
@@ -119,7 +120,7 @@ test('labels are key=value, whatever the key', () => {
     ['__proto__', 'x'],
     ['e', ''],
   ]);
-  assert.throws(() => keyValues('--label', ['=x']), /--label =x: write it as key=value/);
+  assert.throws(() => keyValues('--label', ['=x']), /--label =x: must be key=value/);
 });
 
 test('short times are told in milliseconds', () => {
@@ -140,23 +141,23 @@ test('a command that is suggested goes to the server that was named, if one was'
 test('results that are not final are told with how the job stands', () => {
   const told = (status: ResultsAnswer['status'], final = false) =>
     resultsText({ job_id: 'j', status, final, filter: 'all', summary: SUMMARY, parts: [] }).split('\n')[0];
-  assert.match(told('in_progress') ?? '', /10 items, what is final so far: the job goes on\.$/);
-  assert.match(told('failed') ?? '', /so far: the job failed, and can be resumed\.$/);
+  assert.match(told('in_progress') ?? '', /10 items, what is final so far: the job is running\.$/);
+  assert.match(told('failed') ?? '', /so far: the job failed and can be resumed\.$/);
   assert.match(told('paused') ?? '', /so far: the job is paused\.$/);
-  assert.match(told('completed') ?? '', /so far: the job is over, and its index is being made\.$/);
+  assert.match(told('completed') ?? '', /so far: the job is over and its index is being written\.$/);
   assert.match(told('completed', true) ?? '', /10 items, final\.$/);
 });
 
 test('items that were named and not opened again are counted', () => {
   const answer = { job_id: 'j', status: 'in_progress', preview: false, items: 1 } as const;
   const watch = 'To watch it:\n  trawl jobs watch j';
-  assert.equal(retriedText(answer, 0), `1 item opened again. ${watch}`);
-  assert.equal(retriedText(answer, 1), `1 item opened again. ${watch}`);
+  assert.equal(retriedText(answer, 0), `1 item reopened. ${watch}`);
+  assert.equal(retriedText(answer, 1), `1 item reopened. ${watch}`);
   assert.equal(
     retriedText(answer, 3),
-    `1 item opened again. 2 of those named are no such failed items of the job. ${watch}`,
+    `1 item reopened. 2 of the given ids are not failed items of this job. ${watch}`,
   );
   const none = { ...answer, items: 0 };
-  assert.equal(retriedText(none, 1), 'None was opened again. 1 of those named is no such failed item of the job.');
-  assert.equal(retriedText(none, 0), 'No failed item is such: nothing was opened again.');
+  assert.equal(retriedText(none, 1), 'No items reopened: 1 of the given ids is not a failed item of this job.');
+  assert.equal(retriedText(none, 0), 'No items reopened: no failed item matches.');
 });

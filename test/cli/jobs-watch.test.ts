@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Output } from '../../src/cli/client/output.ts';
 import { exitCodeOfJob } from '../../src/cli/jobs/job-text.ts';
 import { watchJob } from '../../src/cli/jobs/watch-job.ts';
-import type { JobAnswer } from '../../src/contract/answers.ts';
+import type { JobAnswer } from '../../src/contract/job-answers.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { answerJson, clientOf, startApi } from './api-stub.ts';
 
@@ -79,25 +79,26 @@ test('a breaker that paused a job for good is the end of watching it, and no suc
 });
 
 test('a job that is deleted while it is watched is told, and the display is closed', async () => {
-  await assert.rejects(watch({ jobs: [RUNNING], events: [['gone', {}]] }), { message: 'the job j was deleted' });
+  await assert.rejects(watch({ jobs: [RUNNING], events: [['gone', {}]] }), { message: 'job j was deleted' });
 });
 
 test('a job that waits is told at once, with what makes it go on, and Ctrl-C leaves it as it is', async () => {
   const held = { status: 'pending', held: true } as const;
-  const startIt = /^Job j is held, and this waits until it is started:\n {2}trawl jobs start j$/;
+  const startIt = /^Job j is held; waiting for it to be started\. To start it:\n {2}trawl jobs start j$/;
   await assert.rejects(watch({ jobs: [held], events: [], interruptAt: startIt }), {
-    message: 'watching is interrupted, and the job stays held. To watch it again:\n  trawl jobs watch j',
+    message: 'interrupted; the job stays held. To watch it again:\n  trawl jobs watch j',
   });
   const paused: Partial<JobAnswer> = {
     status: 'paused',
     reason: { code: 'user', message: 'by a user', evidence: [] },
   };
-  const resumeIt = /^Job j is paused \(by a user\), and this waits until it goes on:\n {2}trawl jobs resume j$/;
-  await assert.rejects(watch({ jobs: [paused], events: [], interruptAt: resumeIt }), /and the job stays paused\. To/);
+  const resumeIt =
+    /^Job j is paused \(by a user\); waiting for it to be resumed\. To resume it:\n {2}trawl jobs resume j$/;
+  await assert.rejects(watch({ jobs: [paused], events: [], interruptAt: resumeIt }), /the job stays paused\. To/);
 });
 
 test('a job that was held and is started meanwhile goes on when the watching is interrupted', async () => {
   const jobs = [{ status: 'pending', held: true } as const];
   const events = [['status', { status: 'in_progress', reason: null, summary: SUMMARY }]] as const;
-  await assert.rejects(watch({ jobs, events, interruptAt: /^7\/10/ }), /and the job goes on\. To watch it again/);
+  await assert.rejects(watch({ jobs, events, interruptAt: /^7\/10/ }), /the job continues\. To watch it again/);
 });

@@ -27,7 +27,7 @@ test('a list becomes a job that is watched to its end, and its results come back
   const list = writeLines(folder, 'parcels.csv', ['apn', ...parcels(40), '1,2,3', '200-1']);
 
   const made = await jobs('create', 'example-mock', '--items', list, '--job-id', 'a/b', '--label', 'c=d=e', '--watch');
-  assert.match(made.stderr, /40 items added, 1 had an id that was there already\./);
+  assert.match(made.stderr, /40 items added, 1 duplicate left unchanged\./);
   assert.match(made.stderr, /line 42: it has 3 fields, and the header 1/);
   assert.match(made.stderr, /40\/40 100 %/);
   assert.match(made.stdout, /^Job a\/b completed in .*\n {2}40 of 40 \(100 %\): 40 ok, 0 failed\n/);
@@ -91,13 +91,13 @@ test('a job whose breaker trips ends with 3, and can be looked into, tried again
   assert.equal(failed.code, EXIT.failed);
   assert.match(failed.stdout, /^Job f failed .*5 of 5 failed[\s\S]*5 {2}server_error: [\s\S]*trawl jobs resume f\n/);
   assert.match((await jobs('failures', 'f')).stdout, /^5 items failed\.\n\nCOUNT .*\n +5 {2}server_error {2}may help /);
-  assert.match((await jobs('retry', 'f', '--preview')).stdout, /^5 items would be opened again/);
-  assert.match((await jobs('retry', 'f', '--error-type', 'blocked')).stdout, /nothing was opened again/);
+  assert.match((await jobs('retry', 'f', '--preview')).stdout, /^5 items would be reopened/);
+  assert.match((await jobs('retry', 'f', '--error-type', 'blocked')).stdout, /No items reopened/);
   const one = await jobs('retry', 'f', '--item', '200-1', '--json');
   assert.deepEqual(JSON.parse(one.stdout).items, 1);
   assert.match((await jobs('cancel', 'f')).stdout, /^Job f is cancelled/);
   assert.deepEqual((await jobs('cancel', 'f')).code, EXIT.badUsage);
-  assert.match((await jobs('delete', 'f')).stderr, /add --yes if you mean it/);
+  assert.match((await jobs('delete', 'f')).stderr, /add --yes to confirm/);
   assert.equal((await jobs('delete', 'f', '--yes')).code, EXIT.done);
   const gone = await jobs('status', 'f');
   assert.deepEqual([gone.code, gone.stderr], [EXIT.badUsage, 'trawl: There is no job f.\n']);
@@ -110,18 +110,18 @@ test('a job that waits takes the rest of its list, and one that was started is l
   const some = writeLines(folder, 'some.csv', ['apn', ...parcels(3)]);
   const whole = writeLines(folder, 'whole.csv', ['apn', ...parcels(5)]);
   const held = await jobs('create', 'example-mock', '--items', some, '--job-id', 'h', '--hold');
-  assert.match(held.stdout, /^3 items added\.\nJob h is held until it is started:\n {2}trawl jobs start h\n/);
+  assert.match(held.stdout, /^3 items added\.\nJob h is held\. To start it:\n {2}trawl jobs start h\n/);
   const rest = await jobs('create', 'example-mock', '--items', whole, '--job-id', 'h');
-  assert.match(rest.stderr, /Going on with the job h, which has 3 items\./);
-  assert.match(rest.stdout, /^2 items added, 3 had an id that was there already\.\nJob h is started/);
+  assert.match(rest.stderr, /Continuing job h, which already has 3 items\./);
+  assert.match(rest.stdout, /^2 items added, 3 duplicates left unchanged\.\nJob h is started/);
   const again = await jobs('create', 'example-mock', '--items', whole, '--job-id', 'h');
-  assert.match(again.stderr, /there is a job h already, and it was started \(5 items\): use another --job-id/);
+  assert.match(again.stderr, /job h already exists and was started \(5 items\): use another --job-id/);
   const other = await jobs('create', 'example-slow', '--items', whole, '--job-id', 'h');
-  assert.match(other.stderr, /there is a job h already, of the scraper example-mock/);
+  assert.match(other.stderr, /job h already exists, with the scraper example-mock/);
   assert.deepEqual([again.code, other.code], [EXIT.badUsage, EXIT.badUsage]);
   const empty = writeLines(folder, 'empty.csv', ['apn']);
   const nothing = await jobs('create', 'example-mock', '--items', empty, '--job-id', 'e');
-  assert.match(nothing.stderr, /there are no items[\s\S]*--job-id e\n$/);
+  assert.match(nothing.stderr, /the list has no items[\s\S]*--job-id e\n$/);
   const wrong = await jobs('create', 'example-mock', '--input', 'apn=1', '--input', 'apn=2');
   assert.deepEqual([wrong.code, wrong.stderr], [EXIT.badUsage, 'trawl: --input: apn is given twice\n']);
 });
@@ -146,7 +146,7 @@ test('an upload that breaks off says which command goes on', async () => {
   assert.equal(code, EXIT.badUsage);
   assert.match(
     stderr,
-    /cannot reach .*\nThe list was not sent whole\. The job waits with what has arrived; the same command/,
+    /cannot reach .*\nThe list was not sent completely\. The job is held with what has arrived\. To continue, run/,
   );
   assert.ok(
     stderr.endsWith(`\n  trawl jobs create example-mock --items ${list} --concurrency 7 --job-id ${jobId}\n`),
@@ -172,7 +172,7 @@ test('watching outlives a restart of the server, and Ctrl-C ends the watching on
   impatient.signalGroup('SIGINT');
   const left = await impatient.ended;
   assert.equal(left.code, EXIT.interrupted);
-  assert.match(left.stderr, /the job goes on\. To watch it again:\n {2}trawl jobs watch s\n$/);
+  assert.match(left.stderr, /the job continues\. To watch it again:\n {2}trawl jobs watch s\n$/);
 
   const watching = startTrawl(['jobs', 'watch', 's'], env);
   await watching.shows(/\/60/);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { type ChangesAnswer, changesSchema } from '../../src/contract/answers.ts';
+import { type ChangesAnswer, changesSchema } from '../../src/contract/extraction-answers.ts';
 import { ChangeBook } from '../../src/controller/extraction/changes.ts';
 import { parseAddress } from '../../src/domain/result-address.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createParser } from 'eventsource-parser';
-import { reasonSchema, summarySchema } from '../../src/contract/answers.ts';
+import { jobEventSchema } from '../../src/contract/events.ts';
+import { reasonSchema, summarySchema } from '../../src/contract/job-answers.ts';
 import { EventStream } from '../../src/controller/engine/events.ts';
 import { JobFeeds, type JobFeedsParts } from '../../src/controller/feed/job-feeds.ts';
 import { RateBook } from '../../src/controller/feed/rate-book.ts';
@@ -104,7 +105,9 @@ class Client {
   isEnded = false;
   readonly #parser = createParser({
     onEvent: ({ event, id, data }) => {
-      this.heard.push({ kind: event ?? '', id, data: JSON.parse(data) });
+      const heard = { event, data: JSON.parse(data) };
+      assert.deepEqual(jobEventSchema.parse(heard), heard, 'an event that is not as documented');
+      this.heard.push({ kind: heard.event ?? '', id, data: heard.data });
       if (id !== undefined) this.lastId = id;
     },
     onComment: (comment) => this.comments.push(comment),

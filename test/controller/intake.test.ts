@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ItemFormat } from '../../src/contract/item-formats.ts';
 import { importItems, takeInItems } from '../../src/controller/intake/intake.ts';
-import type { ItemFormat } from '../../src/controller/intake/read-items.ts';
 import { submitJob } from '../../src/controller/jobs/submit.ts';
 import { type Faults, NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
@@ -43,10 +43,24 @@ test('good lines are kept, and bad ones named by their number and what is wrong'
   );
   assert.ok(answer.kind === 'taken');
   const { badLines, ...counts } = answer;
-  assert.deepEqual(counts, { kind: 'taken', received: 7, added: 2, duplicates: 1, ...NO_CONFLICTS, bad: 4 });
+  const expected = {
+    kind: 'taken',
+    received: 7,
+    added: 2,
+    duplicates: 1,
+    ...NO_CONFLICTS,
+    bad: 4,
+    isIncomplete: false,
+  };
+  assert.deepEqual(counts, expected);
   assert.deepEqual(
-    badLines.map(({ line }) => line),
-    [2, 3, 4, 8],
+    badLines.map(({ line, code }) => [line, code]),
+    [
+      [2, 'unreadable'],
+      [3, 'unreadable'],
+      [4, 'invalid_input'],
+      [8, 'invalid_input'],
+    ],
   );
   assert.match(badLines[2]?.problem ?? '', /^apn: .*must match/);
   assert.match(badLines[3]?.problem ?? '', /year/);
@@ -77,6 +91,24 @@ test('a hundred bad lines are told, in words that fit, and the others are counte
   assert.ok((answer.badLines[0]?.problem.length ?? 0) < 600);
 });
 
+for (const [format, text, code] of [
+  ['json', '[{"apn":"001"},{"apn":', 'rest_unread'],
+  ['csv', 'apn\n001\n"002\n003\n', 'lines_lost'],
+] as const) {
+  test(`a ${format} list that is cut off is incomplete, however many lines are bad before that`, async () => {
+    const { take } = await desk();
+    const answer = await take(sent(text), format);
+    assert.ok(answer.kind === 'taken');
+    assert.deepEqual([answer.added, answer.isIncomplete, answer.badLines[0]?.code], [1, true, code]);
+    const bad = format === 'csv' ? `apn\n${'x\n'.repeat(150)}${text.slice(4)}` : `[${'1,'.repeat(150)}${text.slice(1)}`;
+    const { take: again } = await desk();
+    const longer = await again(sent(bad), format);
+    assert.ok(longer.kind === 'taken');
+    assert.deepEqual([longer.badLines.length, longer.isIncomplete], [100, true]);
+    assert.ok(longer.badLines.every((line) => line.code !== code));
+  });
+}
+
 test('the same list sent twice is added once', async () => {
   const { take, ledger } = await desk();
   await take(sent(lines(1500)));
@@ -104,7 +136,7 @@ test('a job that is not there takes nothing, and not a byte is read for it', asy
     kind: 'missing',
   });
   await ledger.changeJob('j', { kind: 'cancel' }, clock.now());
-  const counts = { received: 0, added: 0, duplicates: 0, ...NO_CONFLICTS, bad: 0, badLines: [] };
+  const counts = { received: 0, added: 0, duplicates: 0, ...NO_CONFLICTS, bad: 0, badLines: [], isIncomplete: false };
   assert.deepEqual(await take(unread()), { kind: 'closed', status: 'cancelled', ...counts });
 });
 
@@ -132,7 +164,7 @@ test('a job that is cancelled meanwhile says how much it had taken, and the send
 
 test('bytes that make no sense as a whole are told, with what was taken before', async () => {
   const { take } = await desk();
-  const none = { received: 0, added: 0, duplicates: 0, ...NO_CONFLICTS, bad: 0, badLines: [] };
+  const none = { received: 0, added: 0, duplicates: 0, ...NO_CONFLICTS, bad: 0, badLines: [], isIncomplete: false };
   assert.deepEqual(await take(sent('a,,c\n1,2,3\n'), 'csv'), {
     kind: 'unreadable',
     message: 'column 2 of the header has no name',

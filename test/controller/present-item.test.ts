@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { itemDetailSchema } from '../../src/contract/answers.ts';
+import { itemDetailSchema } from '../../src/contract/item-answers.ts';
 import { presentItemDetail } from '../../src/controller/api/present-item.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { AttemptRecord } from '../../src/domain/item.ts';

@@ -1,4 +1,5 @@
-import { type ItemFormat, readItems } from '../../src/controller/intake/read-items.ts';
+import type { ItemFormat } from '../../src/contract/item-formats.ts';
+import { readItems } from '../../src/controller/intake/read-items.ts';
 
 /** In pieces of this size, because a file never comes cut where it would be convenient. */
 export async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatOfName, type ItemFormat, readItems, UnreadableItems } from '../../src/controller/intake/read-items.ts';
+import { formatOfName, type ItemFormat } from '../../src/contract/item-formats.ts';
+import { readItems, UnreadableItems } from '../../src/controller/intake/read-items.ts';
 import { inPieces, read } from './read-all.ts';
 
 test('columns of a CSV become the input as texts, and item_id the id', async () => {
@@ -71,7 +72,9 @@ test('a quote that is never closed says which lines are lost in it', async () =>
     items.map(({ line }) => line),
     [2],
   );
-  assert.deepEqual(bad, [{ line: 3, problem: 'a quote is opened and not closed: lines 3 to 6 are lost in it' }]);
+  assert.deepEqual(bad, [
+    { line: 3, code: 'lines_lost', problem: 'a quote is opened and not closed: lines 3 to 6 are lost in it' },
+  ]);
 });
 
 test('a line over a mebibyte is named, and the next is read', async () => {
@@ -227,5 +230,7 @@ test('a quote that another one closes by mistake does not swallow lines in silen
     items.map(({ input }) => (input as { id: string }).id),
     ['4', '5', '6'],
   );
-  assert.deepEqual(bad, [{ line: 2, problem: 'a quote is opened and not closed: lines 2 to 4 are lost in it' }]);
+  assert.deepEqual(bad, [
+    { line: 2, code: 'lines_lost', problem: 'a quote is opened and not closed: lines 2 to 4 are lost in it' },
+  ]);
 });

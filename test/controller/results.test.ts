@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { systemClock } from '../../src/adapters/system/clock.ts';
-import { resultPartSchema } from '../../src/contract/answers.ts';
+import { resultPartSchema } from '../../src/contract/result-answers.ts';
 import { EventStream } from '../../src/controller/engine/events.ts';
 import { Finisher } from '../../src/controller/engine/finisher.ts';
 import { partOf as partText, resultsOf } from '../../src/controller/results/results.ts';

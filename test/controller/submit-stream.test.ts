@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MAX_INLINE_ITEMS } from '../../src/controller/jobs/submit.ts';
+import { MAX_INLINE_ITEMS } from '../../src/controller/jobs/parse-new-job.ts';
 import {
   MAX_INLINE_BYTES,
   type StreamOptions,
-  type StreamParts,
+  type SubmitStreamDeps,
   submitJobStream,
 } from '../../src/controller/jobs/submit-stream.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
@@ -37,7 +37,7 @@ function desk(ledger: Ledger = openMemoryLedger()) {
       return draft.drop();
     },
   });
-  const jobs: StreamParts['ledger'] = {
+  const jobs: SubmitStreamDeps['ledger'] = {
     job: (jobId) => ledger.job(jobId),
     createJob: (job, items, now) => ledger.createJob(job, items, now),
     async draftJob() {
@@ -45,9 +45,9 @@ function desk(ledger: Ledger = openMemoryLedger()) {
       return watched(await ledger.draftJob());
     },
   };
-  const parts: StreamParts = { ...deskWith(ledger), ledger: jobs, faults: NO_FAULTS };
+  const deps: SubmitStreamDeps = { ...deskWith(ledger), ledger: jobs, faults: NO_FAULTS };
   const send = (bytes: AsyncIterable<Uint8Array>, options: Partial<StreamOptions> = {}) =>
-    submitJobStream(parts, bytes, { ...LARGE, ...options });
+    submitJobStream(deps, bytes, { ...LARGE, ...options });
   return {
     ledger,
     drafts,
@@ -164,9 +164,9 @@ test('ids that are given twice are named with both indexes, also where items bef
   items[9] = { item_id: 'p-4', input: { apn: '999' } };
   items[11] = { item_id: 'p-10', input: { apn: '010' } };
   const repeated = [
-    'items.6.item_id: p-0 was given before, with the same input: see items.0',
-    'items.9.item_id: p-4 was given before, with a different input: see items.4',
-    'items.11.item_id: p-10 was given before, with the same input: see items.10',
+    'items.6.item_id: p-0 is already the id of items.0, with the same input',
+    'items.9.item_id: p-4 is already the id of items.4, with a different input',
+    'items.11.item_id: p-10 is already the id of items.10, with the same input',
   ];
   const early = await problemsOf({ scraper_id: 'county', items });
   assert.deepEqual(early.slice(1), repeated);
@@ -206,7 +206,7 @@ test('a large request that names no scraper is for the default one, and the answ
   const answer = await submit(JSON.stringify({ job_id: 'unnamed', items: county(4) }));
   assert.ok(answer.kind === 'created');
   const message = 'not given: the default scraper any is used';
-  assert.deepEqual(answer.warnings, [{ path: 'scraper_id', message }]);
+  assert.deepEqual(answer.warnings, [{ path: 'scraper_id', code: 'default_scraper', message }]);
   assert.equal((await ledger.job('unnamed'))?.scraperId, 'any');
 });
 

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type County, startCounty } from '../../demo/county.ts';
-import type { ChangesAnswer } from '../../src/contract/answers.ts';
+import type { ChangesAnswer } from '../../src/contract/extraction-answers.ts';
 import { extractBody } from '../../src/contract/requests.ts';
 import { beginExtraction } from '../../src/controller/extraction/begin-extraction.ts';
 import { ChangeBook } from '../../src/controller/extraction/changes.ts';

@@ -8,7 +8,7 @@ const scrapers = [join(import.meta.dirname, 'scrapers')];
 
 interface Created {
   readonly job_id: string;
-  readonly warnings: readonly { readonly path: string; readonly message: string }[];
+  readonly warnings: readonly { readonly path: string; readonly code: string; readonly message: string }[];
 }
 
 function jobFor(scraperId: string) {
@@ -31,7 +31,11 @@ test('a job whose lane has no workers is taken with a warning, and waits while o
   const { ask, engine } = await startService({ workers: 1, scrapers });
   const waiting = (await ask('POST', '/jobs', jobFor('lane-of-process'))).json as Created;
   assert.deepEqual(waiting.warnings, [
-    { path: 'scraper_id', message: 'no workers serve the browser lane; start one with trawl worker --lane browser' },
+    {
+      path: 'scraper_id',
+      code: 'no_workers',
+      message: 'no workers serve the browser lane; start one with trawl worker --lane browser',
+    },
   ]);
   const running = (await ask('POST', '/jobs', jobFor('changing-page'))).json as Created;
   assert.deepEqual(running.warnings, []);

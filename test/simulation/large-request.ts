@@ -1,4 +1,4 @@
-import type { SubmitRequest } from '../../src/controller/jobs/submit.ts';
+import type { NewJobRequest } from '../../src/contract/new-job.ts';
 import type { Dice } from './dice.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { Dice } from './dice.ts';
  * sender that dies stops in the middle and says nothing more.
  */
 export async function* piecesOf(
-  { items = [], ...fields }: SubmitRequest,
+  { items = [], ...fields }: NewJobRequest,
   dice: Dice,
   pause: () => Promise<void>,
   dies: boolean,

@@ -1,4 +1,4 @@
-import type { SubmitRequest } from '../../src/controller/jobs/submit.ts';
+import type { NewJobRequest } from '../../src/contract/new-job.ts';
 import { Dice } from './dice.ts';
 import type { HangingSite } from './hanging-site.ts';
 import type { Script } from './scripted-scraper.ts';
@@ -30,7 +30,7 @@ function mustBeDoneSoon(jobId: string, { timeline, backend, oracle }: Sim): void
   });
 }
 
-function jobOf(jobId: string, items: number, concurrency: number): SubmitRequest {
+function jobOf(jobId: string, items: number, concurrency: number): NewJobRequest {
   return {
     job_id: jobId,
     scraper_id: 'scripted',

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
+import type { NewJobRequest } from '../../src/contract/new-job.ts';
 import { importItems } from '../../src/controller/intake/intake.ts';
 import type { CatalogScraper } from '../../src/controller/intake/scraper-catalog.ts';
-import { type SubmitAnswer, type SubmitRequest, submitJob } from '../../src/controller/jobs/submit.ts';
+import { type SubmitAnswer, submitJob } from '../../src/controller/jobs/submit.ts';
 import { submitJobStream } from '../../src/controller/jobs/submit-stream.ts';
 import type { NewItem } from '../../src/domain/item.ts';
 import { isRefusal, type JobEvent, type JobRecord } from '../../src/domain/job.ts';
@@ -78,7 +79,7 @@ export class User {
   }
 
   /** Submits one job, as it is, at this time; `then` is called when it is there. */
-  submitOne(request: SubmitRequest, afterMs: number, then: () => void): void {
+  submitOne(request: NewJobRequest, afterMs: number, then: () => void): void {
     this.#unsubmitted += 1;
     this.#process.later(afterMs, () => {
       void this.#untilAnswered(() => this.#submitOnce(request)).then(() => {
@@ -222,7 +223,7 @@ export class User {
     return { ledger: this.#ledger, clock, catalog, digest, defaultScraper: SCRAPER.id };
   }
 
-  async #submitOnce(request: SubmitRequest): Promise<SubmitAnswer> {
+  async #submitOnce(request: NewJobRequest): Promise<SubmitAnswer> {
     const answer = await submitJob(this.#submitParts(), request, null);
     if (answer.kind === 'bad') this.#sim.oracle.fail(`submit was refused: ${JSON.stringify(answer.problems)}`);
     return answer;
@@ -240,7 +241,7 @@ export class User {
     });
   }
 
-  async #createOnce(request: SubmitRequest, dies: boolean): Promise<void> {
+  async #createOnce(request: NewJobRequest, dies: boolean): Promise<void> {
     const { clock } = this.#process;
     const parts = { ...this.#submitParts(), faults: NO_FAULTS };
     const pause = () => clock.sleep(this.#dice.pick([0, 1, 50, 400]));
@@ -289,7 +290,7 @@ export class User {
     }
   }
 
-  #request(jobId: string, items: number, itemIds: readonly string[] = []): SubmitRequest {
+  #request(jobId: string, items: number, itemIds: readonly string[] = []): NewJobRequest {
     const made =
       itemIds.length > 0 ? itemIds.map((itemId) => ({ itemId, input: { again: true } })) : this.#newItems(items);
     return {

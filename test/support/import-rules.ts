@@ -92,7 +92,7 @@ const MAY_IMPORT_ALL = ['test', 'bench'];
 /** Packages that only some may use, and zones that may use only some packages. */
 const PACKAGES_OF: Readonly<Record<string, (name: string) => boolean>> = {
   domain: (name) => name === 'zod',
-  contract: (name) => name === 'zod',
+  contract: (name) => name === 'zod' || name === 'eventsource-parser',
   ports: () => false,
   // Whatever an author outside of this repository could not import, ours do not either.
   scrapers: (name) => name === 'trawl/scraper' || name.startsWith('node:'),
@@ -114,7 +114,7 @@ const ZONES_OF: Readonly<Record<string, readonly string[]>> = {
   fastify: ['controller/api'],
   'prom-client': ['controller/metrics'],
   'hyparquet-writer': ['controller/results'],
-  'eventsource-parser': ['cli'],
+  'eventsource-parser': ['contract'],
 };
 
 /** Scrapers and the user's configuration are found at run time; every other import must be there to read. */

@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../../config.ts';
+import { ApiClient } from '../../contract/client/api-client.ts';
+import { ApiError } from '../../contract/client/api-error.ts';
 import { systemClock } from '../../main/client.ts';
 import { untilToldToStop } from '../../main/stop-signal.ts';
 import type { Screen } from '../progress-display.ts';
-import { ApiClient } from './api-client.ts';
-import { ApiError } from './api-error.ts';
+import { CommandFailed, errorText } from './command-failure.ts';
 import { Output, OutputClosed } from './output.ts';
 
-/** Options of every command that talks to the API. */
+/** Options of every command that calls the API. */
 export interface ClientOptions {
   readonly url?: string;
   readonly json?: true;
@@ -18,7 +19,7 @@ export interface Client {
   readonly api: ApiClient;
   /** For the answer. */
   readonly out: Output;
-  /** For whatever is not the answer. */
+  /** For everything else, such as progress. */
   readonly screen: Screen;
   note(text: string): void;
 }
@@ -26,19 +27,19 @@ export interface Client {
 export function withClientOptions(command: Command, { hasJson = true } = {}): Command {
   withOwnHint(command).option(
     '--url <address>',
-    'where the API is (TRAWL_URL, http://127.0.0.1:8080); TRAWL_API_KEY has the key',
+    'address of the API (default: TRAWL_URL or http://127.0.0.1:8080); the key is read from TRAWL_API_KEY',
   );
-  return hasJson ? command.option('--json', 'print JSON, as the API answers it') : command;
+  return hasJson ? command.option('--json', 'print the answer of the API as JSON') : command;
 }
 
-/** Whoever mistypes an option is shown the way to the help of that command, and not to that of all. */
+/** After a mistyped option, refers to the help of this command instead of the general help. */
 export function withOwnHint(command: Command): Command {
   const names: string[] = [];
   for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
-  return command.showHelpAfterError(`(${names.join(' ')} --help tells more)`);
+  return command.showHelpAfterError(`(see ${names.join(' ')} --help)`);
 }
 
-/** Runs one command: what it resolves to is the exit code; what goes wrong with the API is told in words. */
+/** Runs one command and sets the exit code to what `action` resolves to. */
 export async function talkToApi(options: ClientOptions, action: (client: Client) => Promise<number>): Promise<void> {
   const config = loadConfig(options.url === undefined ? {} : { url: checkedUrl(options.url) });
   const stop = new AbortController();
@@ -50,22 +51,27 @@ export async function talkToApi(options: ClientOptions, action: (client: Client)
     apiKey: keyOf(config),
     clock: systemClock(),
     signal: stop.signal,
-    onRetry: note,
+    onRetry: (error) => note(`${firstLine(errorText(error))}. Retrying for a while …`),
   });
   const out = new Output();
   try {
     process.exitCode = await action({ api, out, screen, note });
   } catch (error) {
     if (error instanceof OutputClosed) return;
-    if (!(error instanceof ApiError)) throw error;
-    note(`trawl: ${error.message}`);
-    process.exitCode = error.exitCode;
-    if (options.json) await printProblem(out, error);
+    const failed = error instanceof ApiError ? CommandFailed.of(error) : error;
+    if (!(failed instanceof CommandFailed)) throw error;
+    note(`trawl: ${failed.message}`);
+    process.exitCode = failed.exitCode;
+    if (options.json) await printProblem(out, failed);
   }
 }
 
-/** Programs read stdout, also when the API says no; but not behind a list that breaks off. */
-async function printProblem(out: Output, { problem }: ApiError): Promise<void> {
+function firstLine(text: string): string {
+  return text.split('\n')[0]?.replace(/\.$/, '') ?? '';
+}
+
+/** Programs read the problem from stdout, unless part of a list was already printed there. */
+async function printProblem(out: Output, { problem }: CommandFailed): Promise<void> {
   if (problem === null || out.isUsed) return;
   try {
     await out.json(problem);
@@ -74,7 +80,7 @@ async function printProblem(out: Output, { problem }: ApiError): Promise<void> {
   }
 }
 
-/** The variable may be that of the server too, which takes several keys, and hashes of keys. */
+/** The variable may be set for a server, which accepts several keys and hashes of keys. */
 function keyOf({ apiKey }: Pick<Config, 'apiKey'>): string | null {
   const keys = (apiKey ?? '').split(',').map((key) => key.trim());
   return keys.find((key) => key !== '' && !key.startsWith('sha256:')) ?? null;
@@ -83,5 +89,5 @@ function keyOf({ apiKey }: Pick<Config, 'apiKey'>): string | null {
 function checkedUrl(text: string): string {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol)) return text;
-  throw new ConfigError(`--url ${text}: it must be an address like http://127.0.0.1:8080`);
+  throw new ConfigError(`--url ${text}: must be a URL such as http://127.0.0.1:8080`);
 }

@@ -2,27 +2,21 @@ import { createReadStream, statSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ConfigError } from '../../config.ts';
+import type { FileTarget } from '../../contract/client/receive-file.ts';
 import type { Output } from './output.ts';
 import { TerminalText } from './terminal-text.ts';
 
-/** Where bytes go that were asked for. */
-export interface Target {
-  /** Bytes that an earlier try has left there. */
-  readonly size: number;
-  /** For whoever must know all bytes: those that are there already. */
-  there(): AsyncIterable<Uint8Array>;
-  write(bytes: Uint8Array): Promise<void>;
-  /** Takes back what was written. False where that cannot be. */
-  clear(): Promise<boolean>;
+/** A file or stdout that a command writes to. */
+export interface Target extends FileTarget {
   /** It is complete. */
   finish(): Promise<void>;
-  /** Without `finish` before it, it is not: whoever looks for the file finds what was there before. */
+  /** Without a preceding `finish`, a file that was there before stays. */
   close(): Promise<void>;
 }
 
-/** What is not finished lies beside the file, so that whoever finds the file finds all of it. */
+/** Writes beside the file and renames at the end, so that the file is always complete. */
 export async function fileTarget(path: string, { keepsUnfinished }: { keepsUnfinished: boolean }): Promise<Target> {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`--out: ${path} is a folder`);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`--out ${path}: is a folder`);
   const unfinished = `${path}.unfinished`;
   await mkdir(dirname(path), { recursive: true });
   const file = await openFile(unfinished, keepsUnfinished ? 'a' : 'w');
@@ -58,7 +52,7 @@ async function openFile(path: string, flags: string): Promise<FileHandle> {
   }
 }
 
-/** Stdout: whole into a pipe, and as text that steers nothing onto a terminal. */
+/** Stdout: unchanged into a pipe, without control characters onto a terminal. */
 export function stdoutTarget(out: Output, isTerminal: boolean): Target {
   const text = new TerminalText();
   let written = 0;

@@ -1,11 +1,11 @@
-import type { Clock } from '../../main/client.ts';
+import type { ClientClock } from '../../contract/client/client-clock.ts';
 import { RateWindow, type Transfer } from '../progress.ts';
 
 const NEWLINE = 0x0a;
 
-/** Counts bytes, and lines, that pass by. */
+/** Counts the bytes and lines that pass through. */
 export class Meter {
-  readonly #clock: Pick<Clock, 'elapsed'>;
+  readonly #clock: Pick<ClientClock, 'elapsed'>;
   readonly #totalBytes: number | null;
   readonly #lineName: string | null;
   readonly #byteRate = new RateWindow();
@@ -13,24 +13,24 @@ export class Meter {
   #bytes: number;
   #lines = 0;
 
-  constructor(parts: {
-    readonly clock: Pick<Clock, 'elapsed'>;
+  constructor(deps: {
+    readonly clock: Pick<ClientClock, 'elapsed'>;
     readonly totalBytes: number | null;
-    /** What one is called: `line`, `row`; null for what has none. */
+    /** What to call a line (`line`, `row`); null if there are none. */
     readonly lineName: string | null;
-    /** Bytes that are there already. */
+    /** Bytes that were transferred before. */
     readonly from?: number;
   }) {
-    this.#clock = parts.clock;
-    this.#totalBytes = parts.totalBytes;
-    this.#lineName = parts.lineName;
-    this.#bytes = parts.from ?? 0;
+    this.#clock = deps.clock;
+    this.#totalBytes = deps.totalBytes;
+    this.#lineName = deps.lineName;
+    this.#bytes = deps.from ?? 0;
   }
 
   async *count(pieces: AsyncIterable<Uint8Array>, onPiece: () => void): AsyncGenerator<Uint8Array> {
     for await (const piece of pieces) {
       yield piece;
-      // Only now: whoever took it has asked for the next.
+      // Only now: the consumer is done with it and asks for the next.
       this.#bytes += piece.length;
       if (this.#lineName !== null) this.#lines += linesIn(piece);
       onPiece();

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 
-/** Whoever read our output has enough of it: `trawl jobs items JOB --all | head`. */
+/** The reader of our output closed it, as in `trawl jobs items JOB --all | head`. */
 export class OutputClosed extends Error {
   constructor() {
-    super('nobody reads the output any more');
+    super('the output was closed');
     this.name = 'OutputClosed';
   }
 }
 
-/** Stdout that waits for whoever reads it, so that a long list is never in memory. */
+/** Stdout that waits for its reader, so that a long list is never in memory. */
 export class Output {
   readonly #stream: NodeJS.WritableStream & { readonly writableNeedDrain?: boolean };
   #error: Error | null = null;
@@ -21,7 +21,7 @@ export class Output {
     });
   }
 
-  /** Whether something of the answer is out: nothing that is not part of it may follow. */
+  /** Whether part of the answer was printed; nothing else may follow it. */
   get isUsed(): boolean {
     return this.#isUsed;
   }
@@ -30,12 +30,12 @@ export class Output {
     this.#check();
     this.#isUsed = true;
     if (this.#stream.write(bytes)) return;
-    // An error ends the wait as well.
+    // An error ends the wait, too.
     await once(this.#stream, 'drain').catch(ignore);
     this.#check();
   }
 
-  /** For `--json`: what the API answered. */
+  /** For `--json`. */
   async json(answer: unknown): Promise<void> {
     await this.write(`${JSON.stringify(answer, null, 2)}\n`);
   }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
+import { readPages } from '../../contract/client/pages.ts';
 import { EXIT } from '../exit-codes.ts';
 import { wholeNumber } from '../options.ts';
 import type { Client, ClientOptions } from './command.ts';
-import { pagesOf } from './pages.ts';
 import { type Column, tableText } from './table.ts';
 
 export interface ListOptions {
@@ -14,16 +14,16 @@ const USUAL_LIMIT = 50;
 
 export function withListOptions(command: Command): Command {
   return command
-    .option('--limit <n>', `how many at the most (${USUAL_LIMIT})`, wholeNumber)
-    .option('--all', 'all of them; with --json one object per line');
+    .option('--limit <n>', `maximum number of entries (default: ${USUAL_LIMIT})`, wholeNumber)
+    .option('--all', 'show all entries; with --json, print one object per line');
 }
 
-/** A list of the API, and how it is shown. */
+/** A list of the API and how to show it. */
 export interface ListView<Page, Entry> {
   readonly path: string;
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly entries: (page: Page) => readonly Entry[];
-  /** As many as the API gives at once. */
+  /** The largest page that the API returns. */
   readonly pageSize: number;
   readonly columns: readonly Column[];
   readonly row: (entry: Entry) => readonly string[];
@@ -31,8 +31,8 @@ export interface ListView<Page, Entry> {
 }
 
 /**
- * A table of as many as are wanted; JSON as the API answers it, or an object per line where the answers are many. Only a
- * page is in memory: the columns of `--all` are aligned page by page.
+ * Prints a table, the JSON of the API's answer, or one object per line where there are several answers. Only one page is
+ * in memory, so the columns of `--all` are aligned page by page.
  */
 export async function showList<Page extends { readonly next_cursor: string | null }, Entry>(
   { api, out, note }: Client,
@@ -48,7 +48,7 @@ export async function showList<Page extends { readonly next_cursor: string | nul
   }
   let shown = 0;
   let isMore = false;
-  for await (const page of pagesOf<Page>(api, path, query, {
+  for await (const page of readPages<Page>(api, path, query, {
     limit,
     pageSize,
     countOf: (each) => entries(each).length,
@@ -61,6 +61,6 @@ export async function showList<Page extends { readonly next_cursor: string | nul
     shown += found.length;
   }
   if (shown === 0 && !options.json) note(view.nothing);
-  else if (isMore && !options.json) note('There are more: --all shows all of them.');
+  else if (isMore && !options.json) note('There are more: use --all to see all of them.');
   return EXIT.done;
 }

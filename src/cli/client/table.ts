@@ -10,11 +10,11 @@ export interface TableScreen {
 
 export interface Column {
   readonly name: string;
-  /** Numbers stand under each other by their last digit. */
+  /** Numbers are right-aligned. */
   readonly isNumber?: boolean;
-  /** The one that gives way when the terminal is too narrow. */
+  /** Shortened when the terminal is too narrow. */
   readonly isFlexible?: boolean;
-  /** Longest cell, on a terminal. */
+  /** Longest cell on a terminal. */
   readonly max?: number;
   readonly style?: (cell: string) => Style | null;
 }
@@ -25,8 +25,8 @@ const GAP = '  ';
 const LEAST_WIDTH = 8;
 
 /**
- * Aligned columns: on a terminal no wider than it is, and in colours if it has them; whole and plain everywhere else.
- * Whatever stands in a cell is made printable here, so that nothing from a server steers a terminal.
+ * Aligned columns: on a terminal fitted to its width and coloured if it has colours, complete and plain everywhere else.
+ * Cells are made printable here, so that nothing from a server can control a terminal.
  */
 export function tableText(
   columns: readonly Column[],
@@ -73,17 +73,17 @@ const STATUS_STYLES: Readonly<Record<string, Style>> = {
   held: 'yellow',
 };
 
-/** Of a job or of an item. */
+/** Colour of a job's or an item's status. */
 export function statusStyle(status: string): Style | null {
   return Object.hasOwn(STATUS_STYLES, status) ? (STATUS_STYLES[status] ?? null) : null;
 }
 
-/** In a pipe whatever reads it wants the whole, as far as that is reasonable. */
+/** A program that reads a pipe wants complete cells, within reason. */
 function cellOf(text: string, { max = 300 }: Column, isTerminal: boolean): string {
   return printable(text, isTerminal ? max : 10_000) || '-';
 }
 
-/** What is too much is taken from the flexible columns, the widest first. */
+/** Excess width is taken from the flexible columns, the widest first. */
 function fitted(columns: readonly Column[], wanted: readonly number[], room: number): number[] {
   const widths = [...wanted];
   let excess = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1) - (room - 1);

@@ -1,6 +1,6 @@
 import { STEERING } from '../format.ts';
 
-/** Bytes of a long text as a terminal may get them, piece by piece. */
+/** A long text, piece by piece, made safe for a terminal. */
 export class TerminalText {
   readonly #decoder = new TextDecoder();
   #isLineEnded = true;
@@ -14,13 +14,13 @@ export class TerminalText {
     return text;
   }
 
-  /** The prompt is to stand on a line of its own. */
+  /** The prompt must start on a new line. */
   end(): string {
     return this.#isLineEnded ? '' : '\n';
   }
 }
 
-/** Lines and tabs are what a text is made of. */
+/** Line breaks and tabs are allowed. */
 function withoutSteering(found: string): string {
   return found.replaceAll(/[^\n\t]/g, '\uFFFD');
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { hostPath } from '../../contract/client/api-paths.ts';
 import type { HostAnswer, HostsAnswer, LiftedAnswer } from '../../contract/service-answers.ts';
-import { hostPath } from '../client/api-paths.ts';
 import { type ClientOptions, talkToApi, withClientOptions, withOwnHint } from '../client/command.ts';
 import { type Column, tableText } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -10,38 +10,38 @@ import { printable } from '../format.ts';
 export function addHostsCommands(program: Command): void {
   const hosts = program
     .command('hosts')
-    .description('show the hosts that asked to be left alone, and release them')
+    .description('show hosts that asked for a pause, and lift pauses')
     .addHelpText(
       'after',
       `
-A host that answers with Retry-After is not visited until then, by any job. They talk to the API of trawl serve: TRAWL_URL
-says where it is (http://127.0.0.1:8080), TRAWL_API_KEY has the key.
+When a host answers with Retry-After, no job contacts it before that time. These commands call the API of trawl serve:
+TRAWL_URL is its address (default: http://127.0.0.1:8080), TRAWL_API_KEY the key.
 
 Examples:
   $ trawl hosts list
   $ trawl hosts resume treasurer.county.gov`,
     );
   withOwnHint(hosts);
-  withClientOptions(hosts.command('list').description('paused hosts, until when and why'))
+  withClientOptions(hosts.command('list').description('list paused hosts, until when and why'))
     .addHelpText('after', '\nExample:\n  $ trawl hosts list --json')
     .action(list);
   withClientOptions(
-    hosts.command('show').description('whether a host is paused, until when and why').argument('<host>', HOST),
+    hosts.command('show').description('show whether a host is paused, until when and why').argument('<host>', HOST),
   )
     .addHelpText('after', '\nExample:\n  $ trawl hosts show county.gov:8080')
     .action(show);
   withClientOptions(hosts.command('resume').description('lift the pause of a host').argument('<host>', HOST))
     .addHelpText(
       'after',
-      '\nWorkers hear of it within a few seconds. If the host still refuses, it is paused again.\n\nExample:\n  $ trawl hosts resume county.gov',
+      '\nIt takes effect within a few seconds. If the host asks for a pause again, it is paused again.\n\nExample:\n  $ trawl hosts resume county.gov',
     )
     .action(resume);
 }
 
-const HOST = 'a host as in an address, with its port unless that is the usual one';
+const HOST = 'host name, with the port unless it is the default one';
 
 const COLUMNS: readonly Column[] = [
-  // Whole: it is what one types next.
+  // Never shortened: it is what the user types next.
   { name: 'HOST', max: 80 },
   { name: 'PAUSED UNTIL' },
   { name: 'REPORTED BY', isNumber: true },
@@ -52,7 +52,7 @@ async function list(options: ClientOptions): Promise<void> {
   await talkToApi(options, async ({ api, out, note }) => {
     const answer = await api.get<HostsAnswer>('/hosts');
     if (options.json) await out.json(answer);
-    else if (answer.hosts.length === 0) note('No host is paused.');
+    else if (answer.hosts.length === 0) note('No hosts are paused.');
     else await out.write(tableText(COLUMNS, answer.hosts.map(rowOf)));
     return EXIT.done;
   });
@@ -80,7 +80,10 @@ async function resume(host: string, options: ClientOptions): Promise<void> {
   await talkToApi(options, async ({ api, out }) => {
     const answer = await api.json<LiftedAnswer>({ method: 'DELETE', path: `${hostPath(host)}/pause` });
     if (options.json) await out.json(answer);
-    else if (answer.lifted) await out.write(`${printable(answer.host)} is visited again within a few seconds.\n`);
+    else if (answer.lifted)
+      await out.write(
+        `${printable(answer.host)} is no longer paused; workers contact it again within a few seconds.\n`,
+      );
     else await out.write(`${printable(answer.host)} was not paused.\n`);
     return EXIT.done;
   });

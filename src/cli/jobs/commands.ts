@@ -15,11 +15,11 @@ import { addSteerCommands } from './steer.ts';
 export function addJobsCommands(program: Command): void {
   const jobs = program
     .command('jobs')
-    .description('make, watch and steer jobs of a server, and get their results')
+    .description('create, watch and control jobs on a server, and get their results')
     .addHelpText(
       'after',
       `
-They talk to the API of trawl serve: TRAWL_URL says where it is (http://127.0.0.1:8080), TRAWL_API_KEY has the key.
+These commands call the API of trawl serve. TRAWL_URL is its address (default: http://127.0.0.1:8080), TRAWL_API_KEY the key.
 
 Examples:
   $ trawl jobs create maricopa-az --items parcels.csv --job-id parcels-2026 --watch

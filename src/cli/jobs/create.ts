@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
-import type { AddedAnswer, CreatedAnswer, JobAnswer, JobStatusAnswer } from '../../contract/answers.ts';
-import { ApiError, codeOf, Interrupted, Refused, Unreachable } from '../client/api-error.ts';
-import { jobPath } from '../client/api-paths.ts';
+import { errorCode, Interrupted, Refused, Unreachable } from '../../contract/client/api-error.ts';
+import { jobPath } from '../../contract/client/api-paths.ts';
+import type { AddedAnswer } from '../../contract/item-answers.ts';
+import type { CreatedAnswer, JobAnswer, JobStatusAnswer } from '../../contract/job-answers.ts';
+import type { NewJobRequest } from '../../contract/new-job.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
+import { CommandFailed } from '../client/command-failure.ts';
 import { EXIT } from '../exit-codes.ts';
-import { formatCount, formatItems, printable } from '../format.ts';
+import { formatItems, printable } from '../format.ts';
 import { wholeNumber } from '../options.ts';
 import { badLines } from '../summary.ts';
 import { type ItemBytes, itemBytes, uploadItems } from './items-upload.ts';
@@ -30,26 +33,35 @@ export function addCreateCommand(jobs: Command): void {
   withClientOptions(
     jobs
       .command('create')
-      .description('make a job: send its items, then start it')
-      .argument('<scraper>', 'the id of a scraper (trawl scrapers list)')
-      .option('--items <file>', 'CSV, JSONL or JSON with the items; - reads stdin')
-      .option('--input <name=value>', 'one item by hand; repeat it for each field; name:=value takes JSON', collected)
-      .option('--job-id <id>', 'its id, so that the command can be repeated; one is made up otherwise')
+      .description('create a job: send its items, then start it')
+      .argument('<scraper>', 'scraper id (see trawl scrapers list)')
+      .option('--items <file>', 'CSV, JSONL or JSON file with the items; - reads stdin')
+      .option(
+        '--input <name=value>',
+        'field of a single item; repeat it for each field; name:=value takes JSON',
+        collected,
+      )
+      .option('--job-id <id>', 'job id, so that the command can be repeated (default: a new id)')
       .option('--name <name>', 'a name for people')
-      .option('--policy <file>', 'JSON with the execution policy')
-      .option('--concurrency <n>', 'items at the same time (policy: throttling.max_concurrent_workers)', wholeNumber)
-      .option('--label <key=value>', 'a label; may be repeated', collected)
-      .option('--hold', 'do not start it')
-      .option('--watch', 'show its progress until it is over'),
+      .option('--policy <file>', 'JSON file with the execution policy')
+      .option(
+        '--concurrency <n>',
+        'items to process at a time (throttling.max_concurrent_workers of the policy)',
+        wholeNumber,
+      )
+      .option('--label <key=value>', 'label for the job; may be repeated', collected)
+      .option('--hold', 'do not start the job')
+      .option('--watch', 'show progress until the job is over'),
   )
     .addHelpText('after', HELP)
     .action(create);
 }
 
 const HELP = `
-The list is sent as it is read, whatever its length, and the job starts when all of it has arrived. If that breaks off,
-the same command with the same --job-id goes on: the job waits, and items that it has already are not added again. Lines
-that cannot be used are named, and the others kept; a job whose list was cut off is not started.
+A list of any length is streamed to the server, and the job starts once all of it has arrived. If the upload is
+interrupted, run the same command with the same --job-id again: the job waits for it, and items that it already has are
+not added twice. Lines that cannot be used are reported, and all others are kept. A job whose list was truncated is not
+started.
 
 Exit codes: 0 done, 1 some lines or items are bad, 2 bad usage or no server, 3 the job failed, 130 interrupted.
 
@@ -78,7 +90,7 @@ async function create(scraperId: string, options: CreateOptions): Promise<void> 
     if (refused !== null) {
       if (options.json) await client.out.json({ ...refused.job, items: added });
       else client.note(addedText(added));
-      throw new ApiError(refused.why);
+      throw new CommandFailed(refused.why);
     }
     const job = await begin(client, jobId, options);
     if (options.watch && options.hold !== true) return await showEnd(client, job.job_id, added, options);
@@ -88,16 +100,13 @@ async function create(scraperId: string, options: CreateOptions): Promise<void> 
   });
 }
 
-interface NewJobBody {
+/** A policy file is sent as it is: the server checks it. */
+type NewJobBody = Omit<NewJobRequest, 'execution_policy'> & {
   readonly job_id: string;
-  readonly scraper_id: string;
-  readonly hold: true;
-  readonly job_name?: string;
   readonly execution_policy?: object;
-  readonly labels?: Readonly<Record<string, string>>;
-}
+};
 
-/** A job of that id that still waits is the one of an earlier try: it goes on with that. */
+/** A held job with this id is that of an earlier, interrupted command, and is continued. */
 async function makeHeld({ api, note }: Client, body: NewJobBody): Promise<void> {
   const { job_id: jobId, scraper_id: scraperId } = body;
   try {
@@ -107,17 +116,17 @@ async function makeHeld({ api, note }: Client, body: NewJobBody): Promise<void> 
     const job = await api.get<JobAnswer>(jobPath(jobId));
     const id = printable(jobId);
     if (job.scraper_id !== scraperId) {
-      throw new ApiError(
-        `there is a job ${id} already, of the scraper ${printable(job.scraper_id)}: use another --job-id`,
+      throw new CommandFailed(
+        `job ${id} already exists, with the scraper ${printable(job.scraper_id)}: use another --job-id`,
       );
     }
     if (!job.held) {
-      throw new ApiError(
-        `there is a job ${id} already, and it was started (${formatItems(job.summary.total)}): use another --job-id\n` +
+      throw new CommandFailed(
+        `job ${id} already exists and was started (${formatItems(job.summary.total)}): use another --job-id\n` +
           `  ${command(['jobs', 'status', jobId])}`,
       );
     }
-    if (job.summary.total > 0) note(`Going on with the job ${id}, which has ${formatItems(job.summary.total)}.`);
+    if (job.summary.total > 0) note(`Continuing job ${id}, which already has ${formatItems(job.summary.total)}.`);
   }
 }
 
@@ -127,25 +136,20 @@ async function sendItems(client: Client, jobId: string, list: ItemBytes): Promis
   } catch (error) {
     if (!(error instanceof Unreachable || error instanceof Interrupted || error instanceof Refused)) throw error;
     const isBroken = !(error instanceof Refused) || error.status >= 500;
-    const what = isBroken ? 'The list was not sent whole' : 'The list was not taken';
-    throw new ApiError(
-      `${error.message}\n${what}. The job waits with what has arrived; the same command goes on with it${
-        list.name === 'stdin' ? ' (give it the same input again)' : ''
-      }:\n  ${again(jobId)}`,
-      error.exitCode,
-      error.problem,
+    const what = isBroken ? 'The list was not sent completely' : 'The list was not accepted';
+    const input = list.name === 'stdin' ? ' with the same input' : '';
+    throw CommandFailed.of(
+      error,
+      `${what}. The job is held with what has arrived. To continue, run the command again${input}:\n  ${again(jobId)}`,
     );
   }
 }
 
-/** Of what the server says of a list that goes on behind the last line that could be read. */
-const CUT_OFF = /(?:nothing from there on was read|are lost in it)$/;
-
-/** Why it must not be started with what the server took of the list; null if it may. */
+/** Why the job must not be started with what the server accepted of the list; null if it may. */
 async function refusalOf(
   { api }: Client,
   jobId: string,
-  { bad, bad_lines: lines }: AddedAnswer,
+  { bad, incomplete }: AddedAnswer,
   { hold }: CreateOptions,
 ): Promise<{ readonly job: JobStatusAnswer; readonly why: string } | null> {
   if (bad === 0) return null;
@@ -155,32 +159,32 @@ async function refusalOf(
   if (total === 0) {
     return {
       job,
-      why: `no line of the list can be used, and job ${id} stays held without items: correct the list, and send it with --job-id ${id}`,
+      why: `no line of the list can be used, and job ${id} stays held without items: correct the list and send it with --job-id ${id}`,
     };
   }
-  if (hold || !lines.some(({ problem }) => CUT_OFF.test(problem))) return null;
+  if (hold || !incomplete) return null;
   return {
     job,
     why:
-      `the list was cut off, or is damaged: a part of it was not read. Job ${id} stays held with ${formatItems(total)}.\n` +
-      `Once the list is whole, send it again:\n  ${again(jobId)}\n` +
-      `Or start it with what it has:\n  ${command(['jobs', 'start', jobId])}`,
+      `the list is truncated or damaged: part of it was not read. Job ${id} stays held with ${formatItems(total)}.\n` +
+      `Repair the list and send it again:\n  ${again(jobId)}\n` +
+      `Or start the job with what it has:\n  ${command(['jobs', 'start', jobId])}`,
   };
 }
 
-/** Starts it, unless it is to be held, and answers how it stands. */
+/** Starts the job unless it is to be held, and returns its status. */
 async function begin({ api }: Client, jobId: string, { hold }: CreateOptions): Promise<JobStatusAnswer> {
   const path = jobPath(jobId);
   const status = await api.get<JobStatusAnswer>(`${path}/status`);
   if (hold) return status;
   if (status.summary.total === 0) {
-    throw new ApiError(`there are no items, and a job of none is not started. It waits for them:\n  ${again(jobId)}`);
+    throw new CommandFailed(`the list has no items, so the job was not started. To send some:\n  ${again(jobId)}`);
   }
   try {
     return await api.post<JobStatusAnswer>(`${path}/start`, undefined, { isRepeatable: true });
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 409) throw error;
-    // The answer to the first try may have been lost.
+    // The answer to an earlier try may have been lost.
     const job = await api.get<JobAnswer>(path);
     if (job.held) throw error;
     return job;
@@ -198,13 +202,13 @@ async function showEnd(client: Client, jobId: string, added: AddedAnswer, option
 
 function createdText(job: JobStatusAnswer, added: AddedAnswer, { hold }: CreateOptions): string {
   const id = printable(job.job_id);
-  const stands = hold ? `Job ${id} is held until it is started:` : `Job ${id} is started. To watch it:`;
-  return `${addedText(added)}\n${stands}\n  ${command(['jobs', hold ? 'start' : 'watch', job.job_id])}\n`;
+  const next = hold ? `Job ${id} is held. To start it:` : `Job ${id} is started. To watch it:`;
+  return `${addedText(added)}\n${next}\n  ${command(['jobs', hold ? 'start' : 'watch', job.job_id])}\n`;
 }
 
-/** `2,000 items added, 3 were there already` */
+/** `2,000 items added, 3 duplicates left unchanged.` */
 function addedText({ added, duplicates, conflicts, conflicting_ids: ids, bad, bad_lines: first }: AddedAnswer): string {
-  const there = duplicates > 0 ? `, ${formatCount(duplicates)} had an id that was there already` : '';
+  const there = duplicates > 0 ? `, ${formatItems(duplicates, 'duplicate')} left unchanged` : '';
   const other = conflicts > 0 ? [conflictsText(conflicts, ids)] : [];
   const lines = badLines({ badLines: { count: bad, first: first.slice(0, 10) } });
   return [`${formatItems(added)} added${there}.`, ...other, ...lines].join('\n');
@@ -215,7 +219,7 @@ const IDS_SHOWN = 10;
 function conflictsText(conflicts: number, ids: readonly string[]): string {
   const shown = ids.slice(0, IDS_SHOWN).map(printable).join(', ');
   const rest = conflicts > IDS_SHOWN ? ' …' : '';
-  return `${formatCount(conflicts)} of these came with another input than the job has, which was kept: ${shown}${rest}`;
+  return `${formatItems(conflicts, 'duplicate')} came with a different input; the job keeps the one it has: ${shown}${rest}`;
 }
 
 function policyOf({ policy: file, concurrency }: CreateOptions): Record<string, unknown> | null {
@@ -226,18 +230,18 @@ function policyOf({ policy: file, concurrency }: CreateOptions): Record<string, 
   return { ...given, throttling: { ...throttling, max_concurrent_workers: concurrency } };
 }
 
-/** What is in it, the API checks: it knows what it can do. */
+/** Its content is checked by the API. */
 function readObject(option: string, file: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    const code = codeOf(error);
+    const code = errorCode(error);
     const message = error instanceof Error ? error.message : String(error);
-    if (error instanceof SyntaxError) throw new ConfigError(`${option} ${file}: it is no JSON (${message})`);
-    if (code === 'ENOENT') throw new ConfigError(`${option}: there is no file ${file}`);
-    throw new ConfigError(`${option} ${file}: ${code === 'EISDIR' ? 'it is a folder' : message}`);
+    if (error instanceof SyntaxError) throw new ConfigError(`${option} ${file}: not valid JSON (${message})`);
+    if (code === 'ENOENT') throw new ConfigError(`${option} ${file}: no such file`);
+    throw new ConfigError(`${option} ${file}: ${code === 'EISDIR' ? 'is a folder' : message}`);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new ConfigError(`${option} ${file}: it must hold a JSON object`);
+  throw new ConfigError(`${option} ${file}: must contain a JSON object`);
 }

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
+import { itemPath } from '../../contract/client/api-paths.ts';
+import { receiveFile } from '../../contract/client/receive-file.ts';
 import { ARTIFACT_KINDS, ARTIFACTS } from '../../domain/artifact.ts';
-import { itemPath } from '../client/api-paths.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { fileTarget, stdoutTarget } from '../client/file-target.ts';
-import { receiveFile } from '../client/receive-file.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatBytes } from '../format.ts';
 import { RateWindow, type Transfer } from '../progress.ts';
@@ -19,17 +20,17 @@ export function addDownloadCommand(jobs: Command): void {
   withClientOptions(
     jobs
       .command('download')
-      .description('what was kept of one item: its page, its data …')
-      .argument('<job>', 'the id of the job')
-      .argument('<item>', 'the id of the item')
+      .description('download what was stored for an item: its page, its data …')
+      .argument('<job>', 'job id')
+      .argument('<item>', 'item id')
       .requiredOption('--artifact <kind>', ARTIFACT_KINDS.join(', '))
-      .option('--out <file>', 'where to write it; stdout otherwise'),
+      .option('--out <file>', 'file to write (default: stdout)'),
   )
     .addHelpText(
       'after',
       `
-The file appears when it is complete and its SHA-256 is right. What breaks off goes on where it was, also by the same
-command again. With --out, --json prints its size and its SHA-256.
+The file appears once it is complete and its SHA-256 has been checked. An interrupted download resumes where it stopped,
+even if the command is run again. With --out, --json prints the size and the SHA-256.
 
 Examples:
   $ trawl jobs download parcels-2026 200-14-030 --artifact data
@@ -43,12 +44,13 @@ async function download(jobId: string, itemId: string, options: DownloadOptions)
   const isTerminal = out === undefined && process.stdout.isTTY === true;
   const kind = ARTIFACT_KINDS.find((each) => each === artifact);
   if (kind === undefined) {
-    throw new ConfigError(`--artifact ${artifact}: there are ${ARTIFACT_KINDS.join(', ')}`);
+    throw new ConfigError(`--artifact must be one of ${ARTIFACT_KINDS.join(', ')}`);
   }
   if (isTerminal && !ARTIFACTS[kind].isText) {
-    throw new ConfigError(`a ${artifact} is nothing for a terminal: give --out FILE, or send it into a pipe`);
+    throw new ConfigError(`refusing to write a ${artifact} to a terminal; use --out FILE or a pipe`);
   }
-  if (options.json && out === undefined) throw new ConfigError('--json is for --out FILE: stdout is for the bytes');
+  if (options.json && out === undefined)
+    throw new ConfigError('--json needs --out FILE: otherwise stdout carries the artifact');
   await talkToApi(options, async (client) => {
     const { api, screen, note } = client;
     const target =
@@ -59,15 +61,16 @@ async function download(jobId: string, itemId: string, options: DownloadOptions)
       rate.add(api.clock.elapsed(), shown.bytes);
       return { ...shown, bytesPerSecond: rate.perSecond(), lines: null };
     };
-    // A small page is there before anybody could look, and text on a terminal is not to be mixed up with a bar.
+    // A progress bar would be mixed up with the text on a terminal.
     const display = out === undefined ? null : new ProgressDisplay({ screen, clock: api.clock, look });
     const request = { path: `${itemPath(jobId, itemId)}/download`, query: { artifact } };
     let file: Awaited<ReturnType<typeof receiveFile>>;
     try {
-      file = await receiveFile(api, request, target, (bytes, totalBytes) => {
+      const onBytes = (bytes: number, totalBytes: number | null) => {
         shown = { bytes, totalBytes };
         display?.poke();
-      });
+      };
+      file = await receiveFile({ api, target, startHash: () => createHash('sha256'), onBytes }, request);
       await target.finish();
     } finally {
       await display?.stop();

@@ -1,9 +1,10 @@
 import { extname } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
-import { ApiError, Unreachable } from '../client/api-error.ts';
-import { jobPath } from '../client/api-paths.ts';
+import { Unreachable } from '../../contract/client/api-error.ts';
+import { jobPath } from '../../contract/client/api-paths.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
+import { CommandFailed, errorText } from '../client/command-failure.ts';
 import { fileTarget, stdoutTarget, type Target } from '../client/file-target.ts';
 import { Meter } from '../client/meter.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -22,17 +23,17 @@ export function addExportCommand(jobs: Command): void {
   withClientOptions(
     jobs
       .command('export')
-      .description('the results of a job as one file: a row per item with input, status, error and data')
-      .argument('<job>', 'the id of the job')
-      .option('--format <format>', 'jsonl, csv or parquet (by the name of the file; jsonl)')
-      .option('--filter <filter>', 'all, success or errors (all)')
-      .option('--out <file>', 'where to write it; stdout otherwise'),
+      .description('export the results of a job to one file: a row per item with input, status, error and data')
+      .argument('<job>', 'job id')
+      .option('--format <format>', 'jsonl, csv or parquet (default: from the file name, or jsonl)')
+      .option('--filter <filter>', 'all, success or errors (default: all)')
+      .option('--out <file>', 'file to write (default: stdout)'),
     { hasJson: false },
   )
     .addHelpText(
       'after',
       `
-The file appears when it is complete. In CSV, cells that a spreadsheet would take for a formula begin with an
+The file appears once it is complete. In CSV, cells that a spreadsheet would interpret as a formula begin with an
 apostrophe.
 
 Examples:
@@ -48,10 +49,10 @@ async function exportResults(
   options: Omit<ExportOptions, 'format'> & { format?: string },
 ): Promise<void> {
   const format = options.format ?? formatOf(options.out);
-  if (!FORMATS.includes(format)) throw new ConfigError(`--format ${format}: there are ${FORMATS.join(', ')}`);
+  if (!FORMATS.includes(format)) throw new ConfigError(`--format must be one of ${FORMATS.join(', ')}`);
   const isTerminal = options.out === undefined && process.stdout.isTTY === true;
   if (format === 'parquet' && isTerminal) {
-    throw new ConfigError('parquet is nothing for a terminal: give --out FILE, or send it into a pipe');
+    throw new ConfigError('refusing to write Parquet to a terminal; use --out FILE or a pipe');
   }
   await talkToApi(options, async (client) => {
     const { out } = options;
@@ -70,12 +71,12 @@ async function exportResults(
   });
 }
 
-/** As the name of the file says. Something else under a name that promises a spreadsheet would only be found out later. */
+/** From the file name. An unknown extension is an error: a JSONL file named .xlsx would only be noticed much later. */
 function formatOf(out = ''): string {
   const extension = extname(out).slice(1).toLowerCase();
   if (extension === '') return 'jsonl';
   if (FORMATS.includes(extension)) return extension;
-  throw new ConfigError(`--out ${out}: there is no format .${extension}: give --format ${FORMATS.join(', ')}`);
+  throw new ConfigError(`--out ${out}: unknown format .${extension}; set --format to one of ${FORMATS.join(', ')}`);
 }
 
 async function receive(
@@ -92,16 +93,16 @@ async function receive(
     headers: { accept: '*/*' },
     silenceMs: SILENCE_MS,
   });
-  // Only lines of JSON are rows: a cell of CSV may have line breaks, and Parquet has no lines.
+  // Only in JSONL is every line a row: CSV cells may contain line breaks, and Parquet has no lines.
   const meter = new Meter({ clock: api.clock, totalBytes: null, lineName: format === 'jsonl' ? 'row' : null });
   const look = async () => meter.transfer();
-  // Rows on a terminal are progress enough, and would be mixed up with it.
+  // A progress bar would be mixed up with the rows on a terminal.
   const display = isTerminal ? null : new ProgressDisplay({ screen, clock: api.clock, look });
   try {
     for await (const piece of meter.count(answer.bytes(), () => display?.poke())) await target.write(piece);
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    throw new ApiError(`${error.message}\nThe export broke off: it has to be made again.`, EXIT.failed);
+    throw new CommandFailed(`${errorText(error)}\nThe export is incomplete: run the command again.`, EXIT.failed);
   } finally {
     answer.close();
     await display?.stop();
@@ -110,5 +111,5 @@ async function receive(
   return { bytes, rows: lines?.count ?? null };
 }
 
-/** Items that the filter leaves out are passed over in silence. */
+/** Nothing is sent while the filter skips items. */
 const SILENCE_MS = 5 * 60_000;

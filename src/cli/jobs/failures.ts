@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { FailuresAnswer } from '../../contract/answers.ts';
-import { jobPath } from '../client/api-paths.ts';
+import { jobPath } from '../../contract/client/api-paths.ts';
+import type { FailuresAnswer } from '../../contract/failure-answers.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { type Column, tableText } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -11,14 +11,14 @@ export function addFailuresCommand(jobs: Command): void {
   withClientOptions(
     jobs
       .command('failures')
-      .description('what failed in a job, grouped by what went wrong')
-      .argument('<job>', 'the id of the job')
-      .option('--limit <n>', 'groups at the most (50)', wholeNumber),
+      .description('show the failures of a job, grouped by cause')
+      .argument('<job>', 'job id')
+      .option('--limit <n>', 'maximum number of groups (default: 50)', wholeNumber),
   )
     .addHelpText(
       'after',
       `
-Failures are one group if they have the same type, the same message but for its particulars, and the same make of page.
+Failures form a group if they have the same type, the same message apart from ids and numbers, and the same page layout.
 
 Examples:
   $ trawl jobs failures parcels-2026
@@ -45,12 +45,13 @@ const COLUMNS: readonly Column[] = [
 ];
 
 function failuresText({ failed, groups }: FailuresAnswer): string {
-  if (failed === 0) return 'Nothing failed.\n';
+  if (failed === 0) return 'No items failed.\n';
   const rows = groups.map(({ count, type, retryable, pattern, examples }) => [
     ...[formatCount(count), type, retryable ? 'may help' : 'no use', pattern],
     examples.map(({ item_id }) => item_id).join(' '),
   ]);
   const shown = groups.reduce((sum, { count }) => sum + count, 0);
-  const rest = failed - shown > 0 ? `${formatItems(failed - shown)} failed in other ways: --limit shows more.\n` : '';
+  const rest =
+    failed - shown > 0 ? `${formatItems(failed - shown)} failed in other ways: use --limit to see more groups.\n` : '';
   return `${formatItems(failed)} failed.\n\n${tableText(COLUMNS, rows)}${rest}`;
 }

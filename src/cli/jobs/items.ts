@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { ItemAnswer, ItemDetailAnswer, ItemPageAnswer } from '../../contract/answers.ts';
-import { itemPath, jobPath } from '../client/api-paths.ts';
+import { itemPath, jobPath } from '../../contract/client/api-paths.ts';
+import type { ItemAnswer, ItemDetailAnswer, ItemPageAnswer } from '../../contract/item-answers.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { type ListOptions, showList, withListOptions } from '../client/show-list.ts';
 import { type Column, coloured, statusStyle, tableText } from '../client/table.ts';
@@ -18,11 +18,14 @@ export function addItemsCommand(jobs: Command): void {
     withClientOptions(
       jobs
         .command('items')
-        .description('the items of a job, or one of them with every attempt')
-        .argument('<job>', 'the id of the job')
-        .argument('[item]', 'the id of an item')
-        .option('--status <status>', 'only pending, queued, in_progress, success, failed, skipped or cancelled ones')
-        .option('--error-type <type>', 'only those that failed as this: blocked, timeout …'),
+        .description('list the items of a job, or show one item with its attempts')
+        .argument('<job>', 'job id')
+        .argument('[item]', 'item id')
+        .option(
+          '--status <status>',
+          'only items that are pending, queued, in_progress, success, failed, skipped or cancelled',
+        )
+        .option('--error-type <type>', 'only items that failed with this type: blocked, timeout …'),
     ),
   )
     .addHelpText(
@@ -46,7 +49,7 @@ async function items(jobId: string, itemId: string | undefined, options: ItemsOp
       pageSize: 1000,
       columns: COLUMNS,
       row: rowOf,
-      nothing: 'There are no such items.',
+      nothing: 'No matching items.',
     });
   });
 }
@@ -80,7 +83,7 @@ function itemText(item: ItemDetailAnswer): string {
     `Item ${printable(item.item_id)} of ${printable(item.job_id)}: ${status}`,
     `  input     ${printable(JSON.stringify(item.input), 2000)}`,
     `  scraper   ${printable(item.scraper_id)} ${printable(item.scraper_version)}`,
-    `  given out ${formatItems(item.deliveries, 'time')}, tries in all: ${formatCount(item.tries)}`,
+    `  delivered ${formatItems(item.deliveries, 'time')}; tries in the last attempt: ${formatCount(item.tries)}`,
   ];
   if (error !== null) {
     lines.push(`  error     ${printable(error.type)}: ${printable(error.message, 1000)}`);

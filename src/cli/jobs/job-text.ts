@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import type { FailureGroupAnswer, JobAnswer, SummaryAnswer } from '../../contract/answers.ts';
+import type { FailureGroupAnswer } from '../../contract/failure-answers.ts';
+import type { JobAnswer, SummaryAnswer } from '../../contract/job-answers.ts';
 import type { Counts } from '../../domain/counts.ts';
 import type { FailureGroup } from '../../domain/failure-group.ts';
 import { coloured, statusStyle } from '../client/table.ts';
@@ -15,7 +16,7 @@ import {
 } from '../format.ts';
 import { failureGroupLines } from '../summary.ts';
 
-/** What a job came to, for a shell (SPEC §5). */
+/** The exit code for the outcome of a job. */
 export function exitCodeOfJob({ status, summary }: Pick<JobAnswer, 'status' | 'summary'>): number {
   if (status !== 'completed') return EXIT.failed;
   return summary.failed === 0 ? EXIT.done : EXIT.someItemsFailed;
@@ -31,7 +32,7 @@ export function groupsOf(groups: readonly FailureGroupAnswer[]): FailureGroup[] 
   });
 }
 
-/** All about one job, for people. */
+/** Everything about one job, for people. */
 export function jobText(job: JobAnswer): string {
   const name = job.job_name === null ? '' : ` (${printable(job.job_name, 100)})`;
   const facts = Object.entries(factsOf(job)).filter(([, text]) => text !== null);
@@ -43,7 +44,7 @@ export function jobText(job: JobAnswer): string {
   ].join('\n');
 }
 
-/** How it ended, or why it stands still. */
+/** How the job ended, or why it stopped. */
 export function jobEndText(job: JobAnswer): string {
   const took = job.elapsed_seconds > 0 ? ` in ${formatDuration(job.elapsed_seconds * 1000)}` : '';
   const why = job.reason === null ? '' : `: ${printable(job.reason.message)}`;
@@ -55,20 +56,20 @@ export function jobEndText(job: JobAnswer): string {
   ].join('\n');
 }
 
-/** What became of a job that was to be deleted. */
+/** The outcome of a deletion. */
 export function deletedText(jobId: string, isUnderWay: boolean): string {
   if (!isUnderWay) return `Job ${printable(jobId)} and its results are deleted.`;
-  return `Job ${printable(jobId)} is being deleted. Its id can be used again when its last result is gone.`;
+  return `Job ${printable(jobId)} is being deleted. Its id can be reused once all results are gone.`;
 }
 
 export function statusText({ status, held }: Pick<JobAnswer, 'status' | 'held'>): string {
   const text = status === 'pending' && held ? 'held' : status;
   const style = statusStyle(text);
-  const words = text === 'held' ? 'held until it is started' : printable(text.replaceAll('_', ' '));
+  const words = text === 'held' ? 'held' : printable(text.replaceAll('_', ' '));
   return style === null ? words : coloured(style, words);
 }
 
-/** What was run, as far as it is known; a worker may have a newer file than the controller had when the job was made. */
+/** The versions that ran, if known; a worker may have a newer file than the controller had when the job was created. */
 function versionsText({ scraper_version, results }: JobAnswer): string {
   const ran = results.scraper_versions ?? [];
   return (ran.length === 0 ? [scraper_version] : ran).map((version) => printable(version)).join(', ');
@@ -81,9 +82,9 @@ function factsOf(job: JobAnswer): Record<string, string | null> {
     scraper: `${printable(job.scraper_id)} ${versionsText(job)}`,
     extracts: input.extracts === null ? null : printable(input.extracts),
     items: itemsText(job),
-    pace: paceText(job),
-    workers: `${formatCount(workers.in_flight)} in flight, ${formatCount(workers.limit)} at the most`,
-    breaker: `${printable(breaker.state)}, ${formatCount(breaker.failed)} of ${formatCount(breaker.finished)} failed, ${formatCount(breaker.consecutive_failures)} in a row${breaker.probe_at === null ? '' : `, tries again at ${printable(breaker.probe_at)}`}`,
+    rate: rateText(job),
+    workers: `${formatCount(workers.in_flight)} in flight, limit ${formatCount(workers.limit)}`,
+    breaker: `${printable(breaker.state)}, ${formatCount(breaker.failed)} of ${formatCount(breaker.finished)} failed, ${formatCount(breaker.consecutive_failures)} in a row${breaker.probe_at === null ? '' : `, probes at ${printable(breaker.probe_at)}`}`,
     reason: reason === null ? null : printable(reason.message),
     created: timesText(job),
     labels: pairs.length === 0 ? null : pairs.join(' '),
@@ -92,7 +93,7 @@ function factsOf(job: JobAnswer): Record<string, string | null> {
     replaced:
       replaced_by === null
         ? null
-        : `its data are those of ${printable(replaced_by)}${recovering ? '; failed items are being recovered' : ''}`,
+        : `by the data of ${printable(replaced_by)}${recovering ? '; failed items are being recovered' : ''}`,
   };
 }
 
@@ -109,11 +110,11 @@ export function itemsText({ summary, progress }: Pick<JobAnswer, 'summary' | 'pr
   return `${done}: ${kinds.join(', ')}`;
 }
 
-function paceText({ items_per_second, eta_seconds, elapsed_seconds, finished_at }: JobAnswer): string {
+function rateText({ items_per_second, eta_seconds, elapsed_seconds, finished_at }: JobAnswer): string {
   return [
     ...(items_per_second === null ? [] : [formatRate(items_per_second)]),
     ...(eta_seconds === null ? [] : [`ETA ${formatDuration(eta_seconds * 1000)}`]),
-    `${formatDuration(elapsed_seconds * 1000)} ${finished_at === null ? 'so far' : 'in all'}`,
+    `${formatDuration(elapsed_seconds * 1000)} ${finished_at === null ? 'so far' : 'in total'}`,
   ].join(', ');
 }
 
@@ -127,14 +128,14 @@ function nextSteps({ job_id, status, held, summary, reason }: JobAnswer): string
   const steps: [string, readonly string[]][] = [];
   if (held) steps.push(['Start it', ['start', job_id]]);
   if (status === 'failed' || status === 'paused') {
-    steps.push([reason?.code === 'user' ? 'Go on' : 'Go on, once that is repaired', ['resume', job_id]]);
+    steps.push([reason?.code === 'user' ? 'Resume it' : 'Resume it once the cause is fixed', ['resume', job_id]]);
   }
-  if (summary.failed > 0 && status !== 'cancelled') steps.push(['Try the failed items again', ['retry', job_id]]);
+  if (summary.failed > 0 && status !== 'cancelled') steps.push(['Retry the failed items', ['retry', job_id]]);
   if (status === 'completed') steps.push(['Get the results', ['export', job_id, '--out', 'results.jsonl']]);
   return steps.flatMap(([what, words]) => ['', `${what}:`, `  ${command(['jobs', ...words])}`]);
 }
 
-/** As it can be typed: of the same server, if that was named. */
+/** A command to type, for the same server if one was given. */
 export function command(words: readonly string[], typed: readonly string[] = process.argv.slice(2)): string {
   const { url } = parseArgs({ args: [...typed], options: { url: { type: 'string' } }, strict: false }).values;
   return commandLine(typeof url === 'string' ? [...words, '--url', url] : words);
@@ -144,7 +145,7 @@ function commandLine(words: readonly string[]): string {
   return formatCommand(['trawl', ...words.map((word) => printable(word, 1000))]);
 }
 
-/** The command as it was typed, with the id that was made up for it, and with `more`. */
+/** The command as it was typed, with the generated job id and `more`. */
 export function again(jobId: string, ...more: readonly string[]): string {
   const words = process.argv.slice(2);
   const hasId = words.some((word) => word === '--job-id' || word.startsWith('--job-id='));

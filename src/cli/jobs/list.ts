@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { JobPageAnswer, JobSummaryAnswer } from '../../contract/answers.ts';
+import type { JobPageAnswer, JobSummaryAnswer } from '../../contract/job-answers.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { type ListOptions, showList, withListOptions } from '../client/show-list.ts';
 import { type Column, statusStyle } from '../client/table.ts';
@@ -14,8 +14,8 @@ export function addListCommand(jobs: Command): void {
     withClientOptions(
       jobs
         .command('list')
-        .description('jobs, the newest first')
-        .option('--status <status>', 'only pending, in_progress, paused, completed, failed or cancelled ones'),
+        .description('list jobs, newest first')
+        .option('--status <status>', 'only jobs that are pending, in_progress, paused, completed, failed or cancelled'),
     ),
   )
     .addHelpText(
@@ -37,13 +37,13 @@ async function list(options: JobsListOptions): Promise<void> {
       pageSize: 500,
       columns: COLUMNS,
       row: rowOf,
-      nothing: 'There are no such jobs.',
+      nothing: 'No matching jobs.',
     }),
   );
 }
 
 const COLUMNS: readonly Column[] = [
-  // Whole: it is what one types next.
+  // Never shortened: it is what the user types next.
   { name: 'JOB', max: 60 },
   { name: 'STATUS', style: statusStyle },
   { name: 'SCRAPER', isFlexible: true, max: 40 },

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { ResultPartAnswer, ResultsAnswer } from '../../contract/answers.ts';
-import { jobPath } from '../client/api-paths.ts';
+import { jobPath } from '../../contract/client/api-paths.ts';
+import type { ResultPartAnswer, ResultsAnswer } from '../../contract/result-answers.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { type Column, statusStyle, tableText } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -17,15 +17,15 @@ export function addResultsCommand(jobs: Command): void {
   withClientOptions(
     jobs
       .command('results')
-      .description('the index of the results of a job, in parts of a thousand items')
-      .argument('<job>', 'the id of the job')
-      .option('--filter <filter>', 'all, success or errors (all)')
-      .option('--part <n>', 'the items of one part, from 0', partNumber),
+      .description('show the result index of a job, in parts of a thousand items')
+      .argument('<job>', 'job id')
+      .option('--filter <filter>', 'all, success or errors (default: all)')
+      .option('--part <n>', 'list the items of one part, counted from 0', partNumber),
   )
     .addHelpText(
       'after',
       `
-It also answers while the job goes on, with what is final so far. The data themselves come by trawl jobs export.
+While the job runs, it shows what is final so far. To get the data themselves, use trawl jobs export.
 
 Examples:
   $ trawl jobs results parcels-2026
@@ -58,17 +58,17 @@ const PART_COLUMNS: readonly Column[] = [
   { name: 'PATH', isFlexible: true },
 ];
 
-const STANDS: Readonly<Record<ResultsAnswer['status'], string>> = {
-  pending: 'the job has not begun',
-  in_progress: 'the job goes on',
+const STATES: Readonly<Record<ResultsAnswer['status'], string>> = {
+  pending: 'the job has not started',
+  in_progress: 'the job is running',
   paused: 'the job is paused',
-  failed: 'the job failed, and can be resumed',
-  completed: 'the job is over, and its index is being made',
-  cancelled: 'the job was cancelled, and its index is being made',
+  failed: 'the job failed and can be resumed',
+  completed: 'the job is over and its index is being written',
+  cancelled: 'the job was cancelled and its index is being written',
 };
 
 export function resultsText({ job_id, status, final, filter, summary, parts }: ResultsAnswer): string {
-  const state = final ? 'final' : `what is final so far: ${STANDS[status] ?? 'the job is not over'}`;
+  const state = final ? 'final' : `what is final so far: ${STATES[status] ?? 'the job is not over'}`;
   const rows = parts.map(({ part, items, sha256, href }) => {
     return [String(part), items === null ? '' : formatCount(items), sha256 ?? '', href];
   });
@@ -78,7 +78,7 @@ export function resultsText({ job_id, status, final, filter, summary, parts }: R
     '',
     parts.length === 0 ? 'There are no parts yet.' : tableText(PART_COLUMNS, rows).trimEnd(),
     '',
-    'The data of all:',
+    'To get the data:',
     `  ${command(['jobs', 'export', job_id, '--out', 'results.jsonl'])}`,
     '',
   ].join('\n');

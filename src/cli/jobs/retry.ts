@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { RetriedAnswer } from '../../contract/answers.ts';
-import { jobPath } from '../client/api-paths.ts';
+import { jobPath } from '../../contract/client/api-paths.ts';
+import type { RetriedAnswer } from '../../contract/job-answers.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatCount, formatItems } from '../format.ts';
@@ -17,18 +17,21 @@ export function addRetryCommand(jobs: Command): void {
   withClientOptions(
     jobs
       .command('retry')
-      .description('open failed items again')
-      .argument('<job>', 'the id of the job')
-      .option('--error-type <type>', 'only those that failed as this: blocked, timeout … (trawl jobs failures)')
-      .option('--item <id>', 'only this one; may be repeated', collected)
-      .option('--preview', 'only count them'),
+      .description('reopen failed items')
+      .argument('<job>', 'job id')
+      .option(
+        '--error-type <type>',
+        'only items that failed with this type: blocked, timeout … (see trawl jobs failures)',
+      )
+      .option('--item <id>', 'only this item; may be repeated', collected)
+      .option('--preview', 'only count the items'),
   )
     .addHelpText(
       'after',
       `
-A job that is over goes on with them, and its results are made anew when it is done.
+A job that is over continues with the reopened items, and its result index is written again when they are done.
 
-Exit codes: 0 done, 1 none of those that --item names was opened, 2 bad usage or no server.
+Exit codes: 0 done, 1 no item given by --item was reopened, 2 bad usage or no server.
 
 Examples:
   $ trawl jobs retry parcels-2026 --error-type blocked --preview
@@ -49,7 +52,7 @@ async function retry(jobId: string, options: RetryOptions): Promise<void> {
         ...(item === undefined ? {} : { item_ids: item }),
         preview: preview === true,
       },
-      // What is open already is not opened again.
+      // Items that are already open are not reopened.
       { isRepeatable: true },
     );
     if (options.json) await out.json(answer);
@@ -58,17 +61,18 @@ async function retry(jobId: string, options: RetryOptions): Promise<void> {
   });
 }
 
-/** `named`: how many the user gave by their ids. */
+/** `named`: how many items the user gave by their ids. */
 export function retriedText({ job_id, status, preview, items }: RetriedAnswer, named: number): string {
-  const others = named - items;
-  const rest = named > 0 && others > 0 ? ` ${othersText(others)}` : '';
-  if (preview) return `${formatItems(items)} would be opened again.${rest}`;
-  if (items === 0)
-    return rest === '' ? 'No failed item is such: nothing was opened again.' : `None was opened again.${rest}`;
-  const next = status === 'paused' ? ['The job is paused. To make it go on:', 'resume'] : ['To watch it:', 'watch'];
-  return `${formatItems(items)} opened again.${rest} ${next[0]}\n  ${command(['jobs', next[1] ?? '', job_id])}`;
+  const others = named > items ? othersText(named - items) : '';
+  if (items === 0 && !preview) {
+    return others === '' ? 'No items reopened: no failed item matches.' : `No items reopened: ${others}`;
+  }
+  const rest = others === '' ? '' : ` ${others}`;
+  if (preview) return `${formatItems(items)} would be reopened.${rest}`;
+  const next = status === 'paused' ? ['The job is paused. To resume it:', 'resume'] : ['To watch it:', 'watch'];
+  return `${formatItems(items)} reopened.${rest} ${next[0]}\n  ${command(['jobs', next[1] ?? '', job_id])}`;
 }
 
 function othersText(count: number): string {
-  return `${formatCount(count)} of those named ${count === 1 ? 'is no such failed item' : 'are no such failed items'} of the job.`;
+  return `${formatCount(count)} of the given ids ${count === 1 ? 'is not a failed item' : 'are not failed items'} of this job.`;
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { JobAnswer } from '../../contract/answers.ts';
-import { jobPath } from '../client/api-paths.ts';
+import { jobPath } from '../../contract/client/api-paths.ts';
+import type { JobAnswer } from '../../contract/job-answers.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { exitCodeOfJob, jobEndText, jobText } from './job-text.ts';
@@ -10,8 +10,8 @@ export function addStatusCommand(jobs: Command): void {
   withClientOptions(
     jobs
       .command('status')
-      .description('how a job stands: its items, its pace, what fails, and what to do next')
-      .argument('<job>', 'the id of the job'),
+      .description('show the status of a job: items, rate, failures, and what to do next')
+      .argument('<job>', 'job id'),
   )
     .addHelpText('after', '\nExamples:\n  $ trawl jobs status parcels-2026\n  $ trawl jobs status parcels-2026 --json')
     .action(status);
@@ -19,16 +19,13 @@ export function addStatusCommand(jobs: Command): void {
 
 export function addWatchCommand(jobs: Command): void {
   withClientOptions(
-    jobs
-      .command('watch')
-      .description('show the progress of a job until it is over')
-      .argument('<job>', 'the id of the job'),
+    jobs.command('watch').description('show the progress of a job until it is over').argument('<job>', 'job id'),
   )
     .addHelpText(
       'after',
       `
-It is told what happens, and goes on by itself if the server restarts. Ctrl-C ends the watching, not the job. A job
-that is paused is waited for, unless its breaker paused it and will not try again by itself.
+It receives events from the server and reconnects if the server restarts. Ctrl-C ends the watching, not the job. It waits
+for a paused job to continue, unless the breaker paused it and will not probe automatically.
 
 Exit codes: 0 done, 1 some items failed, 2 no such job or no server, 3 the job failed, was cancelled or its breaker
 tripped, 130 interrupted.

@@ -1,44 +1,44 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
-import type { JobStatusAnswer } from '../../contract/answers.ts';
-import { jobPath } from '../client/api-paths.ts';
+import { jobPath } from '../../contract/client/api-paths.ts';
+import type { JobStatusAnswer } from '../../contract/job-answers.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatCount, formatItems, printable } from '../format.ts';
 import { deletedText } from './job-text.ts';
 
 const STEPS = {
-  start: { does: 'start a job that was held', isRepeatable: false, help: '' },
+  start: { does: 'start a held job', isRepeatable: false, help: '' },
   pause: {
-    does: 'let a job rest: what is under way ends by itself, and nothing new begins',
+    does: 'pause a job: items in flight finish, and no others are dispatched',
     isRepeatable: true,
     help: '',
   },
   resume: {
-    does: 'make a job go on that was paused, or whose breaker tripped',
+    does: 'resume a job that is paused or whose breaker tripped',
     isRepeatable: false,
-    help: '\nThe circuit is closed again. Failed items stay failed: trawl jobs retry opens them.\n',
+    help: '\nIt closes the circuit breaker. Failed items stay failed: use trawl jobs retry to reopen them.\n',
   },
   cancel: {
-    does: 'end a job for good',
+    does: 'cancel a job for good',
     isRepeatable: false,
-    help: '\nItems that are not under way are cancelled. What it has done so far stays; a cancelled job cannot go on.\n',
+    help: '\nItems that are not in flight are cancelled. Results so far are kept; a cancelled job cannot be resumed.\n',
   },
 } as const;
 
 /** `start`, `pause`, `resume`, `cancel` and `delete`. */
 export function addSteerCommands(jobs: Command): void {
   for (const [name, { does, isRepeatable, help }] of Object.entries(STEPS)) {
-    withClientOptions(jobs.command(name).description(does).argument('<job>', 'the id of the job'))
+    withClientOptions(jobs.command(name).description(does).argument('<job>', 'job id'))
       .addHelpText('after', `${help}\nExample:\n  $ trawl jobs ${name} parcels-2026`)
       .action((jobId: string, options: ClientOptions) => steer(name, jobId, options, isRepeatable));
   }
   withClientOptions(
     jobs
       .command('delete')
-      .description('delete a job with everything that was kept of it')
-      .argument('<job>', 'the id of the job')
-      .option('--yes', 'yes, really'),
+      .description('delete a job and its results')
+      .argument('<job>', 'job id')
+      .option('--yes', 'confirm the deletion'),
   )
     .addHelpText('after', '\nIt cannot be undone.\n\nExample:\n  $ trawl jobs delete parcels-2026 --yes')
     .action(remove);
@@ -48,12 +48,12 @@ async function steer(step: string, jobId: string, options: ClientOptions, isRepe
   await talkToApi(options, async ({ api, out }) => {
     const answer = await api.post<JobStatusAnswer>(`${jobPath(jobId)}/${step}`, undefined, { isRepeatable });
     if (options.json) await out.json(answer);
-    else await out.write(`${standText(answer)}\n`);
+    else await out.write(`${statusLine(answer)}\n`);
     return EXIT.done;
   });
 }
 
-function standText({ job_id, status, summary }: JobStatusAnswer): string {
+function statusLine({ job_id, status, summary }: JobStatusAnswer): string {
   const { total, success, failed, queued, in_progress } = summary;
   const flying = queued + in_progress > 0 ? `, ${formatCount(queued + in_progress)} in flight` : '';
   const counts = `${formatCount(success)} ok, ${formatCount(failed)} failed${flying}`;
@@ -62,7 +62,7 @@ function standText({ job_id, status, summary }: JobStatusAnswer): string {
 
 async function remove(jobId: string, options: ClientOptions & { readonly yes?: true }): Promise<void> {
   if (!options.yes)
-    throw new ConfigError(`this deletes the job ${jobId} and its results for good: add --yes if you mean it`);
+    throw new ConfigError(`this permanently deletes job ${jobId} and its results: add --yes to confirm`);
   await talkToApi(options, async ({ api, out }) => {
     const { removing = false } = await api.json<Partial<JobStatusAnswer>>({ method: 'DELETE', path: jobPath(jobId) });
     if (options.json) await out.json({ job_id: jobId, deleted: !removing });

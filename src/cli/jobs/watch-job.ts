@@ -1,23 +1,26 @@
-import type { JobAnswer } from '../../contract/answers.ts';
-import { Interrupted, Refused } from '../client/api-error.ts';
-import { jobPath } from '../client/api-paths.ts';
+import { Interrupted, Refused } from '../../contract/client/api-error.ts';
+import { jobPath } from '../../contract/client/api-paths.ts';
+import { jobEvents, type WatchEvent } from '../../contract/client/job-events.ts';
+import type { JobEvent } from '../../contract/events.ts';
+import type { JobAnswer } from '../../contract/job-answers.ts';
 import type { Client } from '../client/command.ts';
-import { type JobEvent, jobEvents } from '../client/job-events.ts';
+import { CommandFailed, errorText } from '../client/command-failure.ts';
+import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
 import type { Progress } from '../progress.ts';
 import { ProgressDisplay } from '../progress-display.ts';
 import { command, countsOf } from './job-text.ts';
 
 /**
- * Shows a job until it is over, by what the API tells of it, and answers how it stands then. Over is also a job that its
- * breaker has paused for good: only its user can make it go on.
+ * Shows the progress of a job until it is over, from the events of the API, and returns the job. A job that its breaker
+ * paused for good is over, too: only a user can resume it.
  */
 export async function watchJob({ api, screen, note }: Client, jobId: string): Promise<JobAnswer> {
   const first = await api.get<JobAnswer>(jobPath(jobId));
   if (isOver(first)) return first;
   let shown = progressOf(first);
-  let stand = standOf(first);
-  if (stand !== 'running') note(waitingText(stand, first));
+  let state = stateOf(first);
+  if (state !== 'running') note(waitingText(state, first));
   const failures = new Map<string, number>();
   const look = async () => ({ ...shown, failures });
   const last = async () => {
@@ -28,15 +31,25 @@ export async function watchJob({ api, screen, note }: Client, jobId: string): Pr
   const display = new ProgressDisplay({ screen, clock: api.clock, look });
   try {
     for await (const event of jobEvents(api, jobId)) {
-      if (event.kind === 'lost') display.note(`${event.message}. Trying again; the job ${STANDS[stand]} meanwhile.`);
-      if (event.kind === 'found') display.note('Connected again.');
-      if (event.kind === 'gone')
-        throw new Refused({ status: 404, code: 'gone', detail: `the job ${jobId} was deleted` });
-      if (event.kind === 'reset') failures.clear();
-      if (event.kind === 'items') countFailures(failures, event);
-      if (event.kind === 'progress' || event.kind === 'status') {
-        shown = progressOf(event, shown);
-        stand = standOf({ ...event, held: stand === 'held' });
+      switch (event.event) {
+        case 'lost':
+          display.note(`${lostText(event)}. Reconnecting; the job ${CONTINUES[state]} meanwhile.`);
+          break;
+        case 'reconnected':
+          display.note('Reconnected.');
+          break;
+        case 'gone':
+          throw new Refused({ ...GONE, detail: `job ${jobId} was deleted` });
+        case 'reset':
+          failures.clear();
+          break;
+        case 'items':
+          countFailures(failures, event.data.outcomes);
+          break;
+        case 'progress':
+        case 'status':
+          shown = progressOf(event.data, shown);
+          state = stateOf({ ...event.data, held: state === 'held' });
       }
       display.poke();
       if (!mayBeOver(event)) continue;
@@ -46,52 +59,59 @@ export async function watchJob({ api, screen, note }: Client, jobId: string): Pr
     return await last();
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
-    throw new Interrupted(
-      `watching is interrupted, and the job ${STANDS[stand]}. To watch it again:\n  ${command(['jobs', 'watch', jobId])}`,
+    throw new CommandFailed(
+      `interrupted; the job ${CONTINUES[state]}. To watch it again:\n  ${command(['jobs', 'watch', jobId])}`,
+      EXIT.interrupted,
     );
   } finally {
     await display.stop();
   }
 }
 
-const STANDS = { held: 'stays held', paused: 'stays paused', running: 'goes on' } as const;
+const GONE = { type: 'about:blank', title: 'The job was deleted', status: 404, code: 'gone' } as const;
 
-/** Events do not tell what is held; whatever is no longer pending was started. */
-function standOf({ status, held }: Pick<JobAnswer, 'status' | 'held'>): keyof typeof STANDS {
+const CONTINUES = { held: 'stays held', paused: 'stays paused', running: 'continues' } as const;
+
+/** Events do not say whether a job is held; one that is no longer pending was started. */
+function stateOf({ status, held }: Pick<JobAnswer, 'status' | 'held'>): keyof typeof CONTINUES {
   if (status === 'paused') return 'paused';
   return status === 'pending' && held ? 'held' : 'running';
 }
 
-/** Nothing may happen for days: whoever watches is told why, and what would change it. */
-function waitingText(stand: 'held' | 'paused', { job_id: jobId, reason }: JobAnswer): string {
-  const id = printable(jobId);
-  if (stand === 'held') {
-    return `Job ${id} is held, and this waits until it is started:\n  ${command(['jobs', 'start', jobId])}`;
-  }
-  const why = reason ? ` (${printable(reason.message)})` : '';
-  return `Job ${id} is paused${why}, and this waits until it goes on:\n  ${command(['jobs', 'resume', jobId])}`;
+function lostText({ error }: Extract<WatchEvent, { event: 'lost' }>): string {
+  return error === null ? 'the server closed the connection' : errorText(error);
 }
 
-/** A pause of its user may end any moment, one for storage ends by itself, and a breaker that will probe goes on. */
+/** Nothing may happen for days, so the user learns why and how to change that. */
+function waitingText(state: 'held' | 'paused', { job_id: jobId, reason }: JobAnswer): string {
+  const id = printable(jobId);
+  if (state === 'held') {
+    return `Job ${id} is held; waiting for it to be started. To start it:\n  ${command(['jobs', 'start', jobId])}`;
+  }
+  const why = reason ? ` (${printable(reason.message)})` : '';
+  return `Job ${id} is paused${why}; waiting for it to be resumed. To resume it:\n  ${command(['jobs', 'resume', jobId])}`;
+}
+
+/** A user's pause may end at any moment, one for storage ends by itself, and so does a breaker that will probe. */
 function isOver({ status, reason, breaker }: JobAnswer): boolean {
   if (status === 'paused') return reason?.code === 'breaker' && breaker.probe_at === null;
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
-/** The API ends what is over when its results are there; a pause is no end to it. */
-function mayBeOver(event: JobEvent): boolean {
-  return event.kind === 'status' && event.status === 'paused' && event.reason?.code === 'breaker';
+/** The API ends the stream of a job that is over; for the API, a paused job never is. */
+function mayBeOver(event: WatchEvent): boolean {
+  return event.event === 'status' && event.data.status === 'paused' && event.data.reason?.code === 'breaker';
 }
 
-type Stand = Pick<JobAnswer, 'status' | 'summary'> & Partial<Pick<JobAnswer, 'reason' | 'held' | 'items_per_second'>>;
+type State = Pick<JobAnswer, 'status' | 'summary'> & Partial<Pick<JobAnswer, 'reason' | 'held' | 'items_per_second'>>;
 
-function progressOf(stand: Stand, before: Progress | null = null): Progress {
-  const { status, summary, reason, items_per_second: rate } = stand;
+function progressOf(state: State, before: Progress | null = null): Progress {
+  const { status, summary, reason, items_per_second: rate } = state;
   const isPaused = status === 'paused';
-  // Only changes of the status tell the reason.
+  // Only status events contain the reason.
   const known = reason === undefined && isPaused ? (before?.note ?? null) : null;
   const paused = reason ? `paused: ${printable(reason.message, 80)}` : 'paused';
-  const held = stand.held === true ? 'held until it is started' : null;
+  const held = state.held === true ? 'held' : null;
   return {
     counts: countsOf(summary),
     failures: before?.failures ?? new Map(),
@@ -100,7 +120,9 @@ function progressOf(stand: Stand, before: Progress | null = null): Progress {
   };
 }
 
-function countFailures(failures: Map<string, number>, { outcomes }: Extract<JobEvent, { kind: 'items' }>): void {
+type Outcomes = Extract<JobEvent, { event: 'items' }>['data']['outcomes'];
+
+function countFailures(failures: Map<string, number>, outcomes: Outcomes): void {
   for (const { error_type: type } of outcomes) {
     if (type !== null) failures.set(printable(type, 40), (failures.get(printable(type, 40)) ?? 0) + 1);
   }

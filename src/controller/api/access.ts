@@ -4,16 +4,16 @@ import { Problem } from '../../contract/problem.ts';
 
 export type Access = 'read' | 'full';
 
-/** Who may use the API. Keys are known by their hashes only; without any, whoever reaches the server may do everything. */
+/** Who may use the API. Only hashes of keys are kept; without any key, every client has full access. */
 export interface Keys {
-  /** Null when the key is none of ours. */
+  /** Null if the key is unknown. */
   accessOf(key: string): Access | null;
   readonly isEmpty: boolean;
 }
 
 const HASHED = /^sha256:([0-9a-f]{64})$/i;
 
-/** Lists of keys, separated by commas: each as it is, or `sha256:` and its hash in hex. */
+/** Comma-separated lists of keys, each in plain text or as `sha256:` followed by its hash in hex. */
 export function parseKeys(full: string | null, read: string | null): Keys {
   const known = [
     ...hashesIn(full).map((hash) => ({ hash, access: 'full' as const })),
@@ -24,7 +24,7 @@ export function parseKeys(full: string | null, read: string | null): Keys {
     accessOf(key) {
       const hash = createHash('sha256').update(key).digest();
       let access: Access | null = null;
-      // All of them, whichever fits: how long it takes tells nothing.
+      // Compares with all of them, so that the duration reveals nothing.
       for (const each of known) if (timingSafeEqual(each.hash, hash)) access = access === 'full' ? access : each.access;
       return access;
     },
@@ -52,21 +52,21 @@ export function mayPass(keys: Keys, needed: Access | 'open', key: string | null)
   if (needed === 'open' || keys.isEmpty) return;
   const access = key === null ? null : keys.accessOf(key);
   if (access === null) {
-    const what = key === null ? 'Send a key' : 'The key is not known: send one that is';
-    throw new Problem('unauthorized', `${what}, as X-API-Key or as Authorization: Bearer.`);
+    const what = key === null ? 'No API key was sent' : 'The API key is not valid';
+    throw new Problem('unauthorized', `${what}: send one as X-API-Key or as Authorization: Bearer.`);
   }
-  if (needed === 'full' && access === 'read') throw new Problem('forbidden', 'This needs a key that may also write.');
+  if (needed === 'full' && access === 'read')
+    throw new Problem('forbidden', 'This operation needs a key with write access.');
 }
 
 /**
- * A page of any web site can make a browser on this machine send requests here, and by a name that resolves to us it
- * could even read the answers. So the host must be one of ours, and a request that says it comes from a page must come
- * from one of ours.
+ * Any web page can make a browser on this machine send requests here, and with a name that resolves to us it could even
+ * read the answers. So the Host header must name one of our hosts, and a request from a page must come from our own.
  */
 export function checkHost(host: string | null, allowed: AllowedHosts): void {
   const name = hostName(host);
   if (name !== null && allowed.has(name)) return;
-  throw new Problem('forbidden_host', 'The Host header names none of the hosts of this server (TRAWL_ALLOWED_HOSTS).');
+  throw new Problem('forbidden_host', 'The Host header does not name this server: see TRAWL_ALLOWED_HOSTS.');
 }
 
 export function checkOrigin(origin: string | null, host: string | null, fetchSite: string | null): void {
@@ -82,7 +82,7 @@ export interface AllowedHosts {
   has(name: string): boolean;
 }
 
-/** Loopback, the address it listens on, and what is named; with a key and nothing named, any host will do. */
+/** Loopback, the listening address and the configured names; any host if there is a key and no name is configured. */
 export function allowedHosts(settings: {
   readonly host: string;
   readonly names: readonly string[];
@@ -95,13 +95,13 @@ export function allowedHosts(settings: {
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '::1'];
 
-/** Whether only programs of this machine reach a server that listens there. */
+/** Whether a server that listens there can only be reached from this machine. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost' || host === '::1') return true;
   return isIP(host) === 4 && host.startsWith('127.');
 }
 
-/** Without the port, in small letters; null for what is no host. */
+/** Without the port, in lower case; null if it is not a host. */
 function hostName(host: string | null): string | null {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i.exec(host ?? '');
   return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '') ?? null;

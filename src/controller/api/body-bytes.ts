@@ -3,13 +3,13 @@ import { createGunzip } from 'node:zlib';
 import { Problem } from '../../contract/problem.ts';
 
 export interface BodyLimits {
-  /** Of the body as it is sent; null for any number. */
+  /** Limit of the body as sent; null for none. */
   readonly sentBytes: number | null;
-  /** Of what a packed body becomes: a thousandth of it may be sent. */
+  /** Limit of the uncompressed body, which may be a thousand times larger than what was sent. */
   readonly unpackedBytes: number;
 }
 
-/** The bytes of a body that an operation reads as it comes, unpacked if they are packed, within limits. */
+/** The uncompressed bytes of a streamed body, within limits. */
 export function bodyBytes(
   stream: AsyncIterable<Uint8Array>,
   header: (name: string) => string | null,
@@ -17,25 +17,23 @@ export function bodyBytes(
 ): AsyncIterable<Uint8Array> {
   const encoding = header('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === 'gzip' || encoding === 'x-gzip') {
-    return limited(gunzipped(limited(stream, sentBytes, 'The body')), unpackedBytes, 'The unpacked body');
+    return limited(gunzipped(limited(stream, sentBytes, 'The body')), unpackedBytes, 'The uncompressed body');
   }
   if (encoding !== '' && encoding !== 'identity') throw unknownEncoding(encoding, true);
   if (sentBytes !== null && Number(header('content-length') ?? 0) > sentBytes) throw tooLarge('The body', sentBytes);
   return limited(stream, sentBytes, 'The body');
 }
 
-/** What is wrong with the encoding of a body that is parsed as a whole; null if there is none. */
+/** What is wrong with the encoding of a body that is parsed as a whole; null if nothing is. */
 export function packedProblem(contentEncoding: string | undefined): Problem | null {
   const encoding = contentEncoding?.trim().toLowerCase() ?? '';
   return encoding === '' || encoding === 'identity' ? null : unknownEncoding(encoding, false);
 }
 
 function unknownEncoding(encoding: string, takesGzip: boolean): Problem {
-  const what = takesGzip
-    ? 'send the body as it is, or packed with gzip (Content-Encoding: gzip)'
-    : 'send the body as it is';
+  const what = takesGzip ? 'send the body uncompressed, or with Content-Encoding: gzip' : 'send the body uncompressed';
   const accepted = { 'accept-encoding': takesGzip ? 'gzip, identity' : 'identity' };
-  const detail = `A body with Content-Encoding: ${encoding} is not accepted here: ${what}.`;
+  const detail = `Content-Encoding: ${encoding} is not supported here: ${what}.`;
   return new Problem('unsupported_media_type', detail, [], accepted);
 }
 
@@ -53,14 +51,14 @@ async function* limited(
 }
 
 function tooLarge(what: string, most: number): Problem {
-  const advice = 'send fewer items with the job, and the others to POST /jobs/{job_id}/items';
+  const advice = 'create the job with fewer items and send the others to POST /jobs/{job_id}/items';
   return new Problem('too_large', `${what} is larger than ${most} bytes (TRAWL_MAX_BODY_BYTES): ${advice}.`);
 }
 
 async function* gunzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const packed = Readable.from(bytes, { objectMode: false });
   const unpacked = createGunzip();
-  // What goes wrong with either is thrown by the loop below.
+  // Errors of either stream are thrown by the loop below.
   pipeline(packed, unpacked, () => {});
   try {
     for await (const piece of unpacked) yield piece as Uint8Array;
@@ -77,6 +75,9 @@ function isOfZlib(error: unknown): error is Error {
 }
 
 function damaged(error: Error): Problem {
-  const detail = `The body is not whole gzip, as Content-Encoding says it is (${error.message}).`;
-  return new Problem('malformed_request', `${detail} Send it again; items that were added before are not added twice.`);
+  const detail = `The body is not complete gzip data (${error.message}).`;
+  return new Problem(
+    'malformed_request',
+    `${detail} Send it again; items that were already added are not added twice.`,
+  );
 }

@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from './openapi.ts';
 
-/** The API for people: one page, made from the OpenAPI document, without a script and without anything from elsewhere. */
+/** The API documentation: one page made from the OpenAPI document, without scripts or external resources. */
 export function docsPage(document: OpenApiDocument): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, each]) => ({ path, method, ...(each as DescribedOperation) })),
@@ -72,8 +72,8 @@ ${requestBody === undefined ? '' : `<h4>Body</h4>${mediaHtml(requestBody.content
 }
 
 function parameterRow({ name, in: place, required, description, schema }: Parameter): string {
-  const told = [place, ...(required ? ['required'] : [])].join(', ');
-  return `<tr><td><code>${text(name)}</code></td><td>${told}</td><td>${marked(description ?? '')} ${schemaHtml(schema)}</td></tr>`;
+  const notes = [place, ...(required ? ['required'] : [])].join(', ');
+  return `<tr><td><code>${text(name)}</code></td><td>${notes}</td><td>${marked(description ?? '')} ${schemaHtml(schema)}</td></tr>`;
 }
 
 function headersHtml(headers: NonNullable<DescribedAnswer['headers']>): string {
@@ -97,7 +97,7 @@ function exampleHtml(example: unknown): string {
   return `<pre>${text(shown)}</pre>`;
 }
 
-/** A reference as a link, all else as it is. */
+/** References become links; everything else is shown as it is. */
 function schemaHtml(schema: object): string {
   const json = text(JSON.stringify(schema, null, 2));
   const linked = json.replaceAll(

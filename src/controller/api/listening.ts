@@ -1,6 +1,6 @@
 import { isLoopback } from './access.ts';
 
-/** The API cannot be where it is told to be. */
+/** The API cannot listen on the configured address. */
 export class RefusedToListen extends Error {
   constructor(message: string) {
     super(message);
@@ -8,10 +8,10 @@ export class RefusedToListen extends Error {
   }
 }
 
-/** Refused before anything is opened: without a key, only programs of this machine may reach the server. */
+/** Checked before anything is opened: without a key, the server may only be reachable from this machine. */
 export function checkListening({ host, apiKey }: { readonly host: string; readonly apiKey: string | null }): void {
   if (apiKey !== null || isLoopback(host)) return;
   throw new RefusedToListen(
-    `without a key the API is for this machine only: set TRAWL_API_KEY to listen on ${host}, or leave the host at 127.0.0.1`,
+    `without an API key the server only listens on this machine: set TRAWL_API_KEY to listen on ${host}, or use 127.0.0.1`,
   );
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { problemSchema } from '../../contract/answers.ts';
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode } from '../../contract/problem.ts';
-import type { AnswerSpec, Operation } from './operation.ts';
+import { problemSchema } from '../../contract/problem-answer.ts';
+import type { AnswerSpec, EventStreamSpec, Operation } from './operation.ts';
 
-/** The OpenAPI 3.1 document of the operations. Schemas are those that requests are checked with, as JSON Schema. */
+/** The OpenAPI 3.1 document of the operations. Its schemas are those that requests are parsed with. */
 export function openApiDocument(operations: readonly Operation[], version: string): OpenApiDocument {
   const schemas: Record<string, object> = {};
   const paths: Record<string, Record<string, object>> = {};
@@ -15,7 +15,7 @@ export function openApiDocument(operations: readonly Operation[], version: strin
     info: {
       title: 'Trawl',
       version,
-      summary: 'Bulk web scraping: jobs of millions of items, every one accounted for.',
+      summary: 'Bulk web scraping: jobs of millions of items, every one of them accounted for.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -48,15 +48,15 @@ export interface OpenApiDocument {
 }
 
 const TAGS = [
-  { name: 'jobs', description: 'Make jobs, follow them, steer them.' },
-  { name: 'items', description: 'What a job works on, and what became of it.' },
-  { name: 'results', description: 'What was collected.' },
-  { name: 'scrapers', description: 'What can be run.' },
-  { name: 'hosts', description: 'Sites that asked to be left alone.' },
+  { name: 'jobs', description: 'Create, watch and control jobs.' },
+  { name: 'items', description: 'The items of a job and their outcomes.' },
+  { name: 'results', description: 'The collected data.' },
+  { name: 'scrapers', description: 'The available scrapers.' },
+  { name: 'hosts', description: 'Hosts that asked for a pause.' },
   { name: 'service', description: 'The service itself.' },
 ];
 
-/** What any operation can answer. */
+/** What every operation can answer. */
 const COMMON: readonly ProblemCode[] = ['malformed_request', 'forbidden_host', 'forbidden_origin', 'stopping'];
 
 function describe(operation: Operation, schemas: Record<string, object>): object {
@@ -65,7 +65,7 @@ function describe(operation: Operation, schemas: Record<string, object>): object
     ...COMMON,
     ...(access === 'open' ? [] : (['unauthorized'] as const)),
     ...(access === 'full' ? (['forbidden'] as const) : []),
-    // A body is looked at also where none is wanted.
+    // A body is checked even where none is expected.
     ...(operation.method === 'GET' ? [] : (['too_large', 'unsupported_media_type'] as const)),
     'invalid_request',
     'storage_trouble',
@@ -141,15 +141,19 @@ function answerOf({ description, content, headers = {} }: AnswerSpec, schemas: R
       ? {}
       : {
           content: Object.fromEntries(
-            Object.entries(content).map(([type, schema]) => [
-              type,
-              typeof schema === 'string'
-                ? { schema: { type: 'string', description: schema } }
-                : { schema: jsonSchemaOf(schema, 'output', schemas) },
-            ]),
+            Object.entries(content).map(([type, schema]) => [type, mediaOf(schema, schemas)]),
           ),
         }),
   };
+}
+
+function mediaOf(spec: z.ZodType | string | EventStreamSpec, schemas: Record<string, object>): object {
+  if (typeof spec === 'string') return { schema: { type: 'string', description: spec } };
+  if (!('events' in spec)) return { schema: jsonSchemaOf(spec, 'output', schemas) };
+  const { description, events } = spec;
+  // OpenAPI 3.1 has no other way to describe the events of a stream; 3.2 has `itemSchema`.
+  const contentSchema = { type: 'array', items: jsonSchemaOf(events, 'output', schemas) };
+  return { schema: { type: 'string', description, contentMediaType: 'text/event-stream', contentSchema } };
 }
 
 function headersOf(headers: Readonly<Record<string, string>>): { readonly headers?: object } {
@@ -160,19 +164,19 @@ function headersOf(headers: Readonly<Record<string, string>>): { readonly header
   return described.length === 0 ? {} : { headers: Object.fromEntries(described) };
 }
 
-/** What comes along with the problems of a status. */
+/** Headers that accompany the problems of a status. */
 const PROBLEM_HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'WWW-Authenticate': 'How to send a key.' },
-  415: { 'Accept-Encoding': 'Where the encoding of the body is not accepted: which ones are.' },
+  415: { 'Accept-Encoding': 'If the encoding of the body is not accepted: the accepted ones.' },
   416: {
-    'Content-Range': 'How many bytes there are.',
-    ETag: 'The SHA-256 of the whole of it, in quotes.',
-    'Accept-Ranges': 'bytes, always.',
+    'Content-Range': 'The size of the artifact.',
+    ETag: 'SHA-256 of the complete artifact, in quotes.',
+    'Accept-Ranges': 'Always `bytes`.',
   },
-  503: { 'Retry-After': 'Seconds after which to try again.' },
+  503: { 'Retry-After': 'Seconds to wait before trying again.' },
 };
 
-/** One answer per status, which names the codes that it can have. */
+/** One answer per status, listing the codes it can have. */
 function problemsOf(codes: readonly ProblemCode[], operation: Operation, schemas: Record<string, object>) {
   const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status);
   const schema = jsonSchemaOf(problemSchema, 'output', schemas);
@@ -194,7 +198,7 @@ function problemsOf(codes: readonly ProblemCode[], operation: Operation, schemas
   );
 }
 
-/** Named schemas go to the components, and are referred to. */
+/** Named schemas become components and are referred to. */
 function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, object>): object {
   const made = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' });
   const {

@@ -3,11 +3,11 @@ import { Problem, type ProblemCode } from '../../contract/problem.ts';
 import { schemaProblems } from '../../domain/schema-problems.ts';
 
 /**
- * An operation of the API: what it takes, what it answers and what it does, in one place. The server, the OpenAPI document
- * and the page for people are all made from the list of operations, so that they cannot tell different stories.
+ * An operation of the API: what it accepts, what it answers and what it does, in one place. The server, the OpenAPI
+ * document and the documentation page are all made from the list of operations, so that they cannot differ.
  */
 export interface Operation<Params = unknown, Query = unknown, Body = unknown> {
-  /** Names it in the OpenAPI document, in metrics and in logs. */
+  /** Its name in the OpenAPI document, in metrics and in logs. */
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With parameters in braces: `/jobs/{job_id}`. */
@@ -15,16 +15,16 @@ export interface Operation<Params = unknown, Query = unknown, Body = unknown> {
   readonly tag: 'jobs' | 'items' | 'results' | 'scrapers' | 'hosts' | 'service';
   readonly summary: string;
   readonly description?: string;
-  /** `open`: for anybody who reaches the server. */
+  /** `open`: no key is needed. */
   readonly access: 'open' | 'read' | 'full';
   readonly params: z.ZodType<Params>;
   readonly query: z.ZodType<Query>;
-  /** Headers that mean something to it, and what; none if left out. */
+  /** Headers that it uses, with their descriptions. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: BodySpec<Body>;
   /** By HTTP status. */
   readonly answers: Readonly<Record<number, AnswerSpec>>;
-  /** Beside those that any operation can have. */
+  /** Besides those that every operation can have. */
   readonly problems: readonly ProblemCode[];
   handle(request: ApiRequest<Params, Query, Body>): Promise<ApiReply>;
 }
@@ -35,34 +35,40 @@ export type BodySpec<Body> =
       readonly kind: 'json';
       readonly schema: z.ZodType<Body>;
       readonly limitBytes: number;
-      /** Where nothing at all stands for `{}`. */
+      /** Whether a missing body means `{}`. */
       readonly isOptional: boolean;
       readonly example: unknown;
     }
-  /** Of any length: the operation reads it as it comes. */
+  /** Of any length: the operation reads it as it arrives. */
   | { readonly kind: 'stream'; readonly contentTypes: Readonly<Record<string, StreamSpec>> };
 
 export interface StreamSpec {
-  /** Of the whole of it; nothing is checked against it here. */
+  /** Of the complete body. The operation checks it; it is here for the OpenAPI document. */
   readonly schema: z.ZodType;
   readonly example: unknown;
 }
 
 export interface AnswerSpec {
   readonly description: string;
-  /** By content type; a schema of its JSON, or what the bytes are. */
-  readonly content?: Readonly<Record<string, z.ZodType | string>>;
+  /** By content type: the schema of its JSON, a description of its bytes, or its server-sent events. */
+  readonly content?: Readonly<Record<string, z.ZodType | string | EventStreamSpec>>;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface EventStreamSpec {
+  readonly description: string;
+  /** Of an object with the name of an event and its data. */
+  readonly events: z.ZodType;
 }
 
 export interface ApiRequest<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
-  /** Of a `stream`; empty otherwise. */
+  /** The body of a `stream`; empty otherwise. */
   readonly stream: AsyncIterable<Uint8Array>;
   header(name: string): string | null;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client has closed the connection. */
   readonly signal: AbortSignal;
 }
 
@@ -76,7 +82,7 @@ export type ApiReply =
     }
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly empty: true };
 
-/** Keeps the types of an operation's parts together while it is written; in a list they are all alike. */
+/** Checks that the types within an operation agree; in a list they are erased. */
 export function operation<Params, Query, Body>(definition: Operation<Params, Query, Body>): Operation {
   return definition as unknown as Operation;
 }
@@ -101,14 +107,14 @@ export function jsonAnswer(
   return { description, content: { 'application/json': schema }, headers };
 }
 
-/** What is wrong with many fields is cut short: nobody reads the thousandth. */
+/** More would not help the reader. */
 const MAX_ERRORS = 100;
 
-/** Values of a request through their schema, or a problem that names each bad field. */
+/** Parses a part of a request; throws a problem that names each bad field. */
 export function checked<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const problems = schemaProblems(parsed.error);
   const rest = problems.length > MAX_ERRORS ? ` The first ${MAX_ERRORS} of ${problems.length} are listed.` : '';
-  throw new Problem('invalid_request', `${where} cannot be used: see errors.${rest}`, problems.slice(0, MAX_ERRORS));
+  throw new Problem('invalid_request', `Invalid ${where}: see errors.${rest}`, problems.slice(0, MAX_ERRORS));
 }

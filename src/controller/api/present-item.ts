@@ -1,4 +1,4 @@
-import type { ItemAnswer, ItemDetailAnswer } from '../../contract/answers.ts';
+import type { ItemAnswer, ItemDetailAnswer } from '../../contract/item-answers.ts';
 import type { StoredArtifact } from '../../domain/artifact.ts';
 import { type Failure, isRetryable } from '../../domain/failure.ts';
 import { countAttempts, type ItemRecord, unlistedAttempts } from '../../domain/item.ts';

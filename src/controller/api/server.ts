@@ -12,13 +12,13 @@ import { packedProblem } from './body-bytes.ts';
 import { type ApiReply, checked, type Operation } from './operation.ts';
 import { UnderWay } from './under-way.ts';
 
-export interface ServerParts {
+export interface ServerDeps {
   readonly operations: readonly Operation[];
   readonly keys: Keys;
   readonly hosts: AllowedHosts;
   readonly clock: Clock;
   readonly log: ServerLog;
-  /** A write of ours found no room: the engine has to know. */
+  /** The storage refused a write: the engine must know. */
   readonly onStorageTrouble: (message: string) => void;
   readonly observe: (operation: string, method: string, status: number, seconds: number) => void;
 }
@@ -30,36 +30,36 @@ export interface ServerLog {
 }
 
 const DEFAULT_LIMIT_BYTES = 1 << 20;
-/** A job's and an item's id, each character as three. */
+/** A job id and an item id, percent-encoded. */
 const MAX_PARAM_LENGTH = 4000;
 const MAX_HEADER_BYTES = 32 * 1024;
-/** Of silence: longer than any pause of a sender that still sends. Watchers hear something every few seconds. */
+/** Longer than any pause of a live sender. Event streams send something every few seconds. */
 const SILENCE_MS = 120_000;
 
-/** The HTTP server of a list of operations: access, limits, parsing and problems are the same for all of them. */
-export function buildServer(parts: ServerParts): BuiltServer {
+/** The HTTP server for a list of operations; access, limits, parsing and problems are the same for all of them. */
+export function buildServer(deps: ServerDeps): BuiltServer {
   const app = Fastify({
     logger: false,
     bodyLimit: DEFAULT_LIMIT_BYTES,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     connectionTimeout: SILENCE_MS,
-    // An upload may take hours; silence ends it sooner.
+    // An upload may take hours; `connectionTimeout` ends a silent one.
     requestTimeout: 0,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // A request without a Host is turned away by us, in words.
+    // We answer a request without a Host header ourselves, with a problem.
     http: { maxHeaderSize: MAX_HEADER_BYTES, requireHostHeader: false },
     frameworkErrors: (error, _request, reply) => void sendProblem(reply, problemOf(error)),
     clientErrorHandler: answerBrokenRequest,
   });
   let isStopping = false;
   const underWay = new UnderWay();
-  // What a scraper's page could do in our origin, if all else failed.
+  // The last defence against a scraped page that would run in our origin.
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store');
     const header = headerOf(request);
-    checkHost(header('host'), parts.hosts);
+    checkHost(header('host'), deps.hosts);
     checkOrigin(header('origin'), header('host'), header('sec-fetch-site'));
     if (isStopping) {
       reply.header('connection', 'close');
@@ -67,27 +67,27 @@ export function buildServer(parts: ServerParts): BuiltServer {
     }
     underWay.begin(request.raw.socket, reply.raw);
   });
-  app.addHook('onResponse', async (request, reply) => report(parts, request, reply));
+  app.addHook('onResponse', async (request, reply) => report(deps, request, reply));
   app.setErrorHandler((error, request, reply) => {
     if (!request.raw.complete) reply.header('connection', 'close');
-    // Nobody is left to hear of it, and it was nobody's fault here.
+    // The client is gone, and nothing went wrong here.
     const hasHungUp = reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
     if (hasHungUp && !(error instanceof Problem)) {
-      parts.log.debug({ method: request.method, path: request.routeOptions.url }, 'the sender hung up');
+      deps.log.debug({ method: request.method, path: request.routeOptions.url }, 'the client disconnected');
       return sendProblem(reply, new Problem('malformed_request', 'The request was cut off.'));
     }
-    if (error instanceof StorageTrouble) parts.onStorageTrouble(error.message);
+    if (error instanceof StorageTrouble) deps.onStorageTrouble(error.message);
     const problem = problemOf(error);
     if (problem.code === 'internal_error') {
       const about = { method: request.method, path: request.routeOptions.url };
-      parts.log.error({ ...about, error: describeError(error) }, 'a request went wrong');
+      deps.log.error({ ...about, error: describeError(error) }, 'a request failed');
     }
     return sendProblem(reply, problem);
   });
   app.setNotFoundHandler((request, reply) => {
-    const allowed = methodsOf(parts.operations, request.url);
-    if (allowed.length === 0) return sendProblem(reply, new Problem('not_found', 'There is no such path: see /docs.'));
-    const detail = `This path is for ${allowed.join(' and ')}: see /docs.`;
+    const allowed = methodsOf(deps.operations, request.url);
+    if (allowed.length === 0) return sendProblem(reply, new Problem('not_found', 'No such path: see /docs.'));
+    const detail = `This path supports ${allowed.join(' and ')}: see /docs.`;
     return sendProblem(reply, new Problem('method_not_allowed', detail, [], { allow: allowed.join(', ') }));
   });
   app.removeAllContentTypeParsers();
@@ -97,17 +97,17 @@ export function buildServer(parts: ServerParts): BuiltServer {
     if (packed !== null) done(packed, undefined);
     else if (text === null) done(new Problem('malformed_request', 'The body is not UTF-8.'), undefined);
     else if (text.trim() === '') done(null, undefined);
-    // Before it is parsed: what is very deep takes seconds, in which nobody else is served.
+    // Before it is parsed: very deep JSON takes seconds, during which no other request is served.
     else if (typeof body !== 'string' && isNestedTooDeep(body)) {
       done(new Problem('malformed_request', `The body is nested more than ${MAX_DEPTH} levels deep.`), undefined);
     } else app.getDefaultJsonParser('error', 'error')(request, text, done);
   });
-  for (const operation of parts.operations) if (operation.body.kind !== 'stream') addRoute(app, operation, parts);
-  // Bodies that the operation reads itself, as they come.
+  for (const operation of deps.operations) if (operation.body.kind !== 'stream') addRoute(app, operation, deps);
+  // Bodies that the operation reads itself, as they arrive.
   app.register(async (streams) => {
     streams.removeAllContentTypeParsers();
     streams.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
-    for (const operation of parts.operations) if (operation.body.kind === 'stream') addRoute(streams, operation, parts);
+    for (const operation of deps.operations) if (operation.body.kind === 'stream') addRoute(streams, operation, deps);
   });
   return {
     app,
@@ -121,13 +121,13 @@ export function buildServer(parts: ServerParts): BuiltServer {
 
 export interface BuiltServer {
   readonly app: FastifyInstance;
-  /** From now on, requests are answered with 503 `stopping`. Resolves when those that came before are answered. */
+  /** Answers new requests with 503 `stopping` from now on. Resolves when all earlier ones are answered. */
   stopTaking(): Promise<void>;
-  /** Ends the connections of requests that are not answered yet. */
+  /** Closes the connections of requests that are not answered yet. */
   cutOff(): void;
 }
 
-function addRoute(app: FastifyInstance, operation: Operation, { keys, clock }: ServerParts): void {
+function addRoute(app: FastifyInstance, operation: Operation, { keys, clock }: ServerDeps): void {
   const { body } = operation;
   app.route({
     method: operation.method,
@@ -149,7 +149,7 @@ function methodsOf(operations: readonly Operation[], url: string): string[] {
   return operations.filter((each) => isMeant(each.path)).map(({ method }) => method);
 }
 
-/** What a route carries along for hooks; the framework's type of it is for everybody's. */
+/** What a route hands to hooks; the framework has no type for it. */
 interface RouteConfig {
   readonly operation?: Operation;
 }
@@ -160,8 +160,8 @@ async function handle(operation: Operation, request: FastifyRequest, reply: Fast
     if (!reply.raw.writableFinished) gone.abort();
   });
   return operation.handle({
-    params: checked(operation.params, request.params, 'The path'),
-    query: checked(operation.query, { ...(request.query as object) }, 'The query'),
+    params: checked(operation.params, request.params, 'path'),
+    query: checked(operation.query, { ...(request.query as object) }, 'query'),
     body: bodyOf(operation, request),
     stream: operation.body.kind === 'stream' ? bytesOf(request) : NOTHING,
     header: headerOf(request),
@@ -170,16 +170,16 @@ async function handle(operation: Operation, request: FastifyRequest, reply: Fast
 }
 
 /**
- * Whoever stops reading early still answers, on a connection that the rest of the body would be in the way of: so the
- * request is not destroyed, and the connection ends with the answer.
+ * An operation that stops reading early must still be able to answer, so the request is not destroyed. The rest of its
+ * body would be in the way of the next request, so the connection is closed after the answer.
  */
 function bytesOf({ raw }: FastifyRequest): AsyncIterable<Uint8Array> {
   return { [Symbol.asyncIterator]: () => raw.iterator({ destroyOnReturn: false }) };
 }
 
 /**
- * The body of a GET means nothing, but it is taken off the connection: one that is closed with bytes unread is reset, and
- * the end of a long answer is lost with it. A sender that announces a body and sends none is not waited for long.
+ * The body of a GET is ignored but must be read: closing a connection with unread bytes resets it, and the end of a long
+ * answer is lost. A client that announces a body and does not send it gets little time.
  */
 async function passOverBody(request: FastifyRequest, clock: Clock): Promise<void> {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
@@ -196,10 +196,10 @@ const NOTHING: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: () => Reada
 function bodyOf({ body }: Operation, request: FastifyRequest): unknown {
   if (body.kind !== 'json') return undefined;
   if (request.body === undefined) {
-    if (body.isOptional) return checked(body.schema, {}, 'The body');
-    throw new Problem('malformed_request', 'The request has no body: send JSON, with Content-Type: application/json.');
+    if (body.isOptional) return checked(body.schema, {}, 'body');
+    throw new Problem('malformed_request', 'The request has no body: send JSON with Content-Type: application/json.');
   }
-  return checked(body.schema, request.body, 'The body');
+  return checked(body.schema, request.body, 'body');
 }
 
 function send(reply: FastifyReply, answer: ApiReply): FastifyReply {
@@ -226,31 +226,31 @@ function asItIs(text: unknown): string {
   return String(text);
 }
 
-/** Errors of the framework say what the sender did wrong; all others are ours. */
+/** The framework's 4xx errors are the client's fault; all others are ours. */
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof JobGone) return new Problem('job_not_found', 'The job was deleted meanwhile.');
+  if (error instanceof JobGone) return new Problem('job_not_found', 'The job was deleted in the meantime.');
   if (error instanceof StorageTrouble) {
     if (error.kind === 'broken') return new Problem('storage_trouble', `${error.message}.`);
-    // Written, perhaps, but not known to be safe: that must not be called done, nor undone.
-    const advice = 'Ask for the same again in a moment; a job with an Idempotency-Key is not made twice.';
+    // It may or may not be stored safely, so the answer must not claim either.
+    const advice = 'Repeat the request in a moment; with an Idempotency-Key, a job is not created twice.';
     return new Problem('storage_trouble', `${error.message}. ${advice}`);
   }
   const { statusCode, message } = error as { statusCode?: number; message?: string };
   switch (statusCode) {
     case 413:
-      return new Problem('too_large', 'The body is larger than this may be: send items to POST /jobs/{job_id}/items.');
+      return new Problem('too_large', 'The body is too large: send items to POST /jobs/{job_id}/items.');
     case 415:
-      return new Problem('unsupported_media_type', 'Send JSON, with Content-Type: application/json.');
+      return new Problem('unsupported_media_type', 'Send JSON with Content-Type: application/json.');
     default:
       if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-        return new Problem('malformed_request', message ?? 'The request cannot be read.');
+        return new Problem('malformed_request', message ?? 'The request cannot be parsed.');
       }
-      return new Problem('internal_error', 'It is in the log of the server.');
+      return new Problem('internal_error', 'Internal error; details are in the server log.');
   }
 }
 
-/** What is no HTTP, or too much of it, never comes to a route. */
+/** A request that is not HTTP, or exceeds its limits, never reaches a route. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: import('node:net').Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -258,10 +258,10 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: import('n
   }
   const problem =
     error.code === 'HPE_HEADER_OVERFLOW'
-      ? new Problem('headers_too_large', `They may have ${MAX_HEADER_BYTES} bytes.`)
+      ? new Problem('headers_too_large', `The headers may have at most ${MAX_HEADER_BYTES} bytes.`)
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new Problem('request_timeout', 'Send the headers of a request at once.')
-        : new Problem('malformed_request', 'This is no HTTP request.');
+        ? new Problem('request_timeout', 'The headers took too long to arrive.')
+        : new Problem('malformed_request', 'This is not an HTTP request.');
   const body = renderProblem(problem);
   const { status } = PROBLEMS[problem.code];
   socket.end(
@@ -270,7 +270,7 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: import('n
   );
 }
 
-function report({ log, observe }: ServerParts, request: FastifyRequest, reply: FastifyReply): void {
+function report({ log, observe }: ServerDeps, request: FastifyRequest, reply: FastifyReply): void {
   const operation = (request.routeOptions.config as RouteConfig).operation?.id ?? 'none';
   const { method } = request;
   const { statusCode: status, elapsedTime } = reply;

@@ -4,16 +4,19 @@ import { JobFeeds, type JobFeedsSettings } from '../feed/job-feeds.ts';
 import { RateBook } from '../feed/rate-book.ts';
 import { openMetrics } from '../metrics/open-metrics.ts';
 import { allowedHosts, parseKeys } from './access.ts';
+import type { ApiDeps, ReadyCheck } from './api-deps.ts';
 import { checkListening, RefusedToListen } from './listening.ts';
 import type { Operation } from './operation.ts';
-import type { ApiParts, ReadyCheck } from './parts.ts';
+import { createJobOperation } from './routes/create-job.ts';
 import { documentOperations } from './routes/documents.ts';
+import { eventOperations } from './routes/events.ts';
 import { extractionOperations } from './routes/extraction.ts';
 import { hostOperations } from './routes/hosts.ts';
 import { itemOperations } from './routes/items.ts';
 import { jobOperations } from './routes/jobs.ts';
 import { resultOperations } from './routes/results.ts';
 import { serviceOperations } from './routes/service.ts';
+import { steerJobOperations } from './routes/steer-job.ts';
 import { buildServer, type ServerLog } from './server.ts';
 
 export interface ApiSettings {
@@ -26,21 +29,24 @@ export interface ApiSettings {
   readonly maxBodyBytes: number;
 }
 
-export function allOperations(parts: ApiParts): readonly Operation[] {
+export function allOperations(deps: ApiDeps): readonly Operation[] {
   const own = [
-    ...jobOperations(parts),
-    ...itemOperations(parts),
-    ...resultOperations(parts),
-    ...extractionOperations(parts),
-    ...hostOperations(parts),
-    ...serviceOperations(parts),
+    createJobOperation(deps),
+    ...jobOperations(deps),
+    ...steerJobOperations(deps),
+    ...eventOperations(deps),
+    ...itemOperations(deps),
+    ...resultOperations(deps),
+    ...extractionOperations(deps),
+    ...hostOperations(deps),
+    ...serviceOperations(deps),
   ];
-  return [...own, ...documentOperations(own, parts.version)];
+  return [...own, ...documentOperations(own, deps.version)];
 }
 
-/** Listens until it is closed. It is told to stop before, and answers 503 until the rest of the process has stopped. */
+/** Listens until it is closed. Between `drain` and `close` it answers 503. */
 async function serveApi(
-  parts: ApiParts,
+  deps: ApiDeps,
   settings: ApiSettings,
   log: ServerLog,
   onStorageTrouble: (message: string) => void,
@@ -48,13 +54,13 @@ async function serveApi(
   checkListening(settings);
   const keys = parseKeys(settings.apiKey, settings.readApiKey);
   const { app, stopTaking, cutOff } = buildServer({
-    operations: allOperations(parts),
+    operations: allOperations(deps),
     keys,
     hosts: allowedHosts({ host: settings.host, names: settings.allowedHosts, hasKeys: !keys.isEmpty }),
-    clock: parts.clock,
+    clock: deps.clock,
     log,
     onStorageTrouble,
-    observe: (...request) => parts.metrics.observeRequest(...request),
+    observe: (...request) => deps.metrics.observeRequest(...request),
   });
   await app.listen({ host: settings.host, port: settings.port }).catch((error: unknown) => {
     throw listenTrouble(error, settings);
@@ -64,12 +70,12 @@ async function serveApi(
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   return {
     url: `http://${host}:${port}`,
-    /** Streams of events are ended, what is being answered gets `graceMs`, and what is new is answered with 503. */
+    /** Ends event streams, gives running requests `graceMs`, and answers new ones with 503. */
     async drain(graceMs: number): Promise<void> {
       const ended = new AbortController();
       const ending = stopTaking().finally(() => ended.abort());
-      await parts.feeds.close();
-      await Promise.race([ending, parts.clock.sleep(graceMs, ended.signal)]);
+      await deps.feeds.close();
+      await Promise.race([ending, deps.clock.sleep(graceMs, ended.signal)]);
       if (!ended.signal.aborted) cutOff();
       await ending;
     },
@@ -81,17 +87,17 @@ async function serveApi(
   };
 }
 
-export interface StartApiParts
-  extends Omit<ApiParts, 'feeds' | 'rates' | 'metrics' | 'changes' | 'checks' | 'log' | 'maxBodyBytes'> {
+export interface StartApiDeps
+  extends Omit<ApiDeps, 'feeds' | 'rates' | 'metrics' | 'changes' | 'checks' | 'log' | 'maxBodyBytes'> {
   readonly events: EventStream;
-  /** What is other than usual for those who watch a job. */
+  /** Overrides of the default feed settings. */
   readonly feedSettings?: Partial<JobFeedsSettings>;
   readonly onStorageTrouble: (message: string) => void;
   readonly standing: () => { readonly isLeading: boolean; readonly storageProblem: string | null };
 }
 
-/** The API on an engine: with what only the API needs of it. */
-export async function startApi(engine: StartApiParts, settings: ApiSettings, log: ServerLog) {
+/** Starts the API and everything that only the API needs. */
+export async function startApi(engine: StartApiDeps, settings: ApiSettings, log: ServerLog) {
   const { events, ledger, queue, clock, version } = engine;
   const rates = new RateBook({ events, clock });
   const feeds = new JobFeeds({ events, ledger, rates, clock, settings: engine.feedSettings ?? {} });
@@ -118,9 +124,9 @@ export async function startApi(engine: StartApiParts, settings: ApiSettings, log
   };
 }
 
-function checksOf({ isLeading, storageProblem }: ReturnType<StartApiParts['standing']>): readonly ReadyCheck[] {
+function checksOf({ isLeading, storageProblem }: ReturnType<StartApiDeps['standing']>): readonly ReadyCheck[] {
   return [
-    { name: 'leading', ok: isLeading, message: isLeading ? null : 'another controller leads, or none does yet' },
+    { name: 'leading', ok: isLeading, message: isLeading ? null : 'another controller is the leader, or none is yet' },
     { name: 'storage', ok: storageProblem === null, message: storageProblem },
   ];
 }
@@ -130,8 +136,8 @@ function listenTrouble(error: unknown, { host, port }: ApiSettings): Error {
   if (code === 'EADDRINUSE')
     return new RefusedToListen(`port ${port} of ${host} is in use: choose another with --port`);
   if (code === 'EACCES')
-    return new RefusedToListen(`port ${port} of ${host} is not for this user: choose one above 1023`);
+    return new RefusedToListen(`no permission to listen on port ${port} of ${host}: choose one above 1023`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new RefusedToListen(`this machine has no address ${host}`);
+    return new RefusedToListen(`${host} is not an address of this machine`);
   return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,6 +1,6 @@
 /**
- * Lets so many in at a time. Each export holds a page of the job in memory for as long as its reader takes, and a reader
- * that does not read takes for ever.
+ * Limits how many exports run at a time. Each holds a page of the job in memory for as long as its reader takes, and a
+ * reader that does not read takes forever.
  */
 export class Turnstile {
   readonly #most: number;
@@ -10,7 +10,7 @@ export class Turnstile {
     this.#most = most;
   }
 
-  /** Null when it is full. What is let in must be let out, once or more often. */
+  /** Null if it is full. The returned function leaves; calling it again does nothing. */
   enter(): (() => void) | null {
     if (this.#inside >= this.#most) return null;
     this.#inside += 1;
@@ -23,7 +23,7 @@ export class Turnstile {
   }
 }
 
-/** The same chunks; `leave` is called at their end, whichever it is. */
+/** The same chunks; `leave` is called when they end, in whatever way. */
 export function leaving<T>(chunks: AsyncIterable<T>, leave: () => void): AsyncIterable<T> {
   return {
     [Symbol.asyncIterator]() {

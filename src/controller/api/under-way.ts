@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests that were taken and are not answered to the end yet. */
+/** Requests that are not fully answered yet. */
 export class UnderWay {
   readonly #sockets = new Map<ServerResponse, Socket>();
   #waiting: (() => void)[] = [];

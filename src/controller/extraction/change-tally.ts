@@ -1,41 +1,21 @@
-import { z } from 'zod';
+import type { ChangeTallyAnswer } from '../../contract/extraction-answers.ts';
 import { type FieldDifference, OTHER_FIELDS } from './field-differences.ts';
 
-const count = z.int().min(0);
-
-/** As it is answered and kept. */
-export const tallySchema = z.object({
-  compared: count,
-  changed: count,
-  // Not in what was kept before there were such items.
-  recovered: count.default(0),
-  fields: z.array(
-    z.object({
-      field: z.string(),
-      items: count,
-      added: count,
-      removed: count,
-      examples: z.array(z.object({ item_id: z.string(), before: z.unknown(), after: z.unknown() })),
-    }),
-  ),
-});
-
-export type Tally = z.infer<typeof tallySchema>;
-type Field = Tally['fields'][number];
+type Field = ChangeTallyAnswer['fields'][number];
 
 const MAX_FIELDS = 500;
 const MAX_EXAMPLES = 3;
-/** Of a value in an example, as JSON. */
+/** Longest value in an example, as JSON. */
 const MAX_VALUE_LENGTH = 300;
 
-/** Which fields are different in how many items: as large as there are fields, whatever the number of items. */
+/** Which fields differ in how many items. Its size depends on the number of fields, not on that of items. */
 export class ChangeTally {
   readonly #fields = new Map<string, Field>();
   #compared = 0;
   #changed = 0;
   #recovered = 0;
 
-  /** One item that was compared, and what of it is different. `isRecovered`: it had failed, and has no older data. */
+  /** One compared item and its differences. `isRecovered`: it had failed, so it has no older data. */
   add(itemId: string, differences: readonly FieldDifference[], isRecovered = false): void {
     this.#compared += 1;
     if (isRecovered) this.#recovered += 1;
@@ -43,7 +23,7 @@ export class ChangeTally {
     const counted = new Set<string>();
     for (const difference of differences) {
       const field = this.#fieldOf(difference.field);
-      // Several of an item may be among the others.
+      // Several fields of an item may be counted under the same name.
       if (counted.has(field.field)) continue;
       counted.add(field.field);
       field.items += 1;
@@ -59,8 +39,8 @@ export class ChangeTally {
     }
   }
 
-  /** The field that is different in most items first. */
-  result(): Tally {
+  /** The field that differs in most items first. */
+  result(): ChangeTallyAnswer {
     const fields = [...this.#fields.values()].sort((a, b) => b.items - a.items || (a.field < b.field ? -1 : 1));
     return { compared: this.#compared, changed: this.#changed, recovered: this.#recovered, fields };
   }
@@ -75,7 +55,7 @@ export class ChangeTally {
   }
 }
 
-/** The value itself while it is short, and the beginning of its JSON otherwise. */
+/** The value itself if it is short, and the beginning of its JSON otherwise. */
 function clipped(value: unknown): unknown {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null');
   return text.length <= MAX_VALUE_LENGTH ? value : `${text.slice(0, MAX_VALUE_LENGTH - 1)}…`.toWellFormed();

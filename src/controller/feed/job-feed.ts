@@ -1,3 +1,4 @@
+import type { ResetReason } from '../../contract/events.ts';
 import { endedOf } from '../../domain/counts.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { JobStatus } from '../../domain/job-steps.ts';
@@ -11,7 +12,6 @@ import {
   isOver,
   itemsEvent,
   progressEvent,
-  type ResetReason,
   resetEvent,
   statusEvent,
 } from './feed-event.ts';

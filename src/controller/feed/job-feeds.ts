@@ -1,7 +1,8 @@
+import type { ResetReason } from '../../contract/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 import type { EngineEvent, EventStream } from '../engine/events.ts';
-import { KEEP_ALIVE, OPENING, type ResetReason } from './feed-event.ts';
+import { KEEP_ALIVE, OPENING } from './feed-event.ts';
 import { JobFeed, type JobFeedSettings, type Watcher } from './job-feed.ts';
 import type { RateBook } from './rate-book.ts';
 

@@ -1,3 +1,5 @@
+import type { AddedAnswer } from '../../contract/item-answers.ts';
+import type { ItemFormat } from '../../contract/item-formats.ts';
 import type { NewItem } from '../../domain/item.ts';
 import { type JobRecord, OPEN_MS } from '../../domain/job.ts';
 import type { JobStatus } from '../../domain/job-steps.ts';
@@ -5,7 +7,7 @@ import type { FieldProblem } from '../../domain/schema-problems.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { AddAnswer, ItemBook, JobBook } from '../../ports/ledger.ts';
-import { type BadLine, type ItemFormat, type ReadItem, readItems, UnreadableItems } from './read-items.ts';
+import { type BadLine, type ReadItem, readItems, UnreadableItems } from './read-items.ts';
 import type { CatalogScraper, ScraperCatalog } from './scraper-catalog.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -32,8 +34,12 @@ export interface IntakeCounts {
   readonly differingIds: readonly string[];
   readonly bad: number;
   /** The first of them. */
-  readonly badLines: readonly BadLine[];
+  readonly badLines: readonly AnsweredLine[];
+  /** Part of the list could not be read at all, so that the job lacks items. */
+  readonly isIncomplete: boolean;
 }
+
+type AnsweredLine = AddedAnswer['bad_lines'][number];
 
 export type IntakeAnswer =
   | ({ readonly kind: 'taken' } & IntakeCounts)
@@ -159,13 +165,15 @@ class Sum {
   readonly #differingIds: string[] = [];
   #bad = 0;
   #received = 0;
-  readonly #badLines: BadLine[] = [];
+  readonly #badLines: AnsweredLine[] = [];
+  #isIncomplete = false;
 
   receive(items: number, bad: readonly BadLine[]): void {
     this.#received += items + bad.length;
     this.#bad += bad.length;
-    for (const { line, problem } of bad.slice(0, MAX_BAD_LINES - this.#badLines.length)) {
-      this.#badLines.push({ line, problem: shortened(problem) });
+    for (const { line, code = 'unreadable', problem } of bad) {
+      if (code === 'lines_lost' || code === 'rest_unread') this.#isIncomplete = true;
+      if (this.#badLines.length < MAX_BAD_LINES) this.#badLines.push({ line, code, problem: shortened(problem) });
     }
   }
 
@@ -183,6 +191,7 @@ class Sum {
       differingIds: this.#differingIds,
       bad: this.#bad,
       badLines: this.#badLines,
+      isIncomplete: this.#isIncomplete,
     };
   }
 
@@ -217,7 +226,7 @@ function judged({ items, bad }: { items: readonly ReadItem[]; bad: readonly BadL
   for (const { item, line } of items) {
     const problems = scraper.problemsOf(item.input);
     if (problems.length === 0) good.push(item);
-    else refused.push({ line, problem: inWords(problems) });
+    else refused.push({ line, code: 'invalid_input', problem: inWords(problems) });
   }
   if (refused.length === 0) return { items: good, bad };
   return { items: good, bad: [...bad, ...refused].sort((one, other) => one.line - other.line) };

@@ -1,3 +1,5 @@
+import type { BadLineCode } from '../../contract/item-answers.ts';
+import { formatOfBytes, type ItemFormat } from '../../contract/item-formats.ts';
 import type { NewItem } from '../../domain/item.ts';
 import { delimiterOf, fieldsOf } from './csv-records.ts';
 import { itemOfEntry } from './item-entry.ts';
@@ -9,13 +11,7 @@ import { MAX_RECORD_BYTES, type RawRecord, RecordSplitter } from './split-record
  * Items out of a file or the body of a request, whatever their number, in memory for one chunk. A line that cannot be
  * read is named and passed over; only what makes the whole of it senseless (no header, not UTF-8 …) is thrown, as
  * UnreadableItems.
- *
- *   csv    a header row; columns become the input, as texts; the column `item_id` is the id
- *   jsonl  an object per line: `{"item_id": "a", "input": {…}}`, or the input itself
- *   json   an array of such objects
  */
-export const ITEM_FORMATS = ['csv', 'jsonl', 'json'] as const;
-export type ItemFormat = (typeof ITEM_FORMATS)[number];
 
 export interface ItemChunk {
   readonly items: readonly ReadItem[];
@@ -30,6 +26,8 @@ export interface ReadItem {
 
 export interface BadLine {
   readonly line: number;
+  /** `unreadable` where it is left out: only this line is affected. */
+  readonly code?: BadLineCode;
   readonly problem: string;
 }
 
@@ -48,23 +46,6 @@ const BYTES_PER_CHUNK = 2 ** 20;
 const HEAD_BYTES = 64 * 1024;
 /** What is read at a stretch, while the process does nothing else. */
 const PIECE_BYTES = 16 * 1024;
-
-/** By the end of a file's name; null if that says nothing. */
-export function formatOfName(name: string): ItemFormat | null {
-  const extension = name.toLowerCase().split('.').at(-1);
-  switch (extension) {
-    case 'csv':
-    case 'tsv':
-      return 'csv';
-    case 'jsonl':
-    case 'ndjson':
-      return 'jsonl';
-    case 'json':
-      return 'json';
-    default:
-      return null;
-  }
-}
 
 /**
  * Chunks of at most a thousand items and a megabyte or two. Without a format, the first bytes tell it. A slow sender's
@@ -192,7 +173,11 @@ function readEntry(entry: RawEntry): Read {
     case 'too-long':
       return { line: number, problem: TOO_LONG };
     case 'broken':
-      return { line: number, problem: `${entry.problem} (byte ${entry.at}): nothing from there on was read` };
+      return {
+        line: number,
+        code: 'rest_unread',
+        problem: `${entry.problem} (byte ${entry.at}): nothing from there on was read`,
+      };
   }
 }
 
@@ -221,9 +206,12 @@ const TOO_LONG = `it is longer than ${MAX_RECORD_BYTES / 2 ** 20} MiB`;
 
 function badRecord(record: Exclude<RawRecord, { kind: 'record' }> | RawRecord): BadLine {
   const { line } = record;
-  return record.kind === 'open-quote'
-    ? { line, problem: `a quote is opened and not closed: lines ${line} to ${record.lastLine} are lost in it` }
-    : { line, problem: `${TOO_LONG}${lostIn(record)}` };
+  const lost = lostIn(record);
+  if (record.kind === 'open-quote') {
+    const problem = `a quote is opened and not closed: lines ${line} to ${record.lastLine} are lost in it`;
+    return { line, code: 'lines_lost', problem };
+  }
+  return { line, ...(lost === '' ? {} : { code: 'lines_lost' }), problem: `${TOO_LONG}${lost}` };
 }
 
 /** A quote that is not closed takes lines along until the record is too long. */
@@ -234,11 +222,6 @@ function lostIn(record: RawRecord): string {
 
 /** What a decoder puts in the place of bytes that are no UTF-8. */
 const REPLACED = '\uFFFD';
-function formatOfBytes(head: Uint8Array): ItemFormat {
-  const first = head.find((byte) => byte > 0x20);
-  if (first === 0x5b) return 'json';
-  return first === 0x7b ? 'jsonl' : 'csv';
-}
 
 interface Head {
   readonly bytes: Uint8Array;

@@ -1,49 +1,56 @@
-import { type JobRecord, OTHER_REVISION } from '../../domain/job.ts';
-import { notYetAvailable, type Policy, policySchema } from '../../domain/policy.ts';
-import { type FieldProblem, schemaProblems } from '../../domain/schema-problems.ts';
+import type { PolicyChange } from '../../contract/policy-change.ts';
+import type { FieldError } from '../../contract/problem.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import { notYetAvailable, type Policy } from '../../domain/policy.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 
 export type PolicyAnswer =
   | { readonly kind: 'changed'; readonly job: JobRecord }
   | { readonly kind: 'missing' }
-  | { readonly kind: 'bad'; readonly problems: readonly FieldProblem[] }
+  | { readonly kind: 'bad'; readonly problems: readonly FieldError[] }
   | { readonly kind: 'refused'; readonly because: string };
 
-/** Lays the given fields over the job's policy, section by section. Unknown ones are refused by name. */
+export interface ChangePolicyDeps {
+  readonly ledger: Pick<JobBook, 'job' | 'changeJob'>;
+  readonly clock: Clock;
+}
+
+/** Merges the given fields into the job's policy, section by section. */
 export async function changePolicy(
-  { ledger, clock }: { readonly ledger: Pick<JobBook, 'job' | 'changeJob'>; readonly clock: Clock },
+  { ledger, clock }: ChangePolicyDeps,
   jobId: string,
-  change: Readonly<Record<string, unknown>>,
+  change: PolicyChange,
 ): Promise<PolicyAnswer> {
   for (;;) {
     const job = await ledger.job(jobId);
     if (job === null) return { kind: 'missing' };
-    const parsed = policySchema.safeParse(laidOver(job.policy, change));
-    const problems = parsed.success ? notYetAvailable(parsed.data) : schemaProblems(parsed.error);
-    if (!parsed.success || problems.length > 0) {
-      return { kind: 'bad', problems: problems.map((each) => ({ ...each, path: `execution_policy.${each.path}` })) };
-    }
-    const event = { kind: 'policy', policy: parsed.data, ifRevision: job.policyRevision } as const;
-    const answer = await ledger.changeJob(jobId, event, clock.now());
+    const policy = mergePolicy(job.policy, change);
+    const problems = notYetAvailable(policy).map(({ path, message }) => {
+      return { path: `execution_policy.${path}`, code: 'not_available', message } as const;
+    });
+    if (problems.length > 0) return { kind: 'bad', problems };
+    const answer = await ledger.changeJob(
+      jobId,
+      { kind: 'policy', policy, ifRevision: job.policyRevision },
+      clock.now(),
+    );
     if (answer === 'missing') return { kind: 'missing' };
     if (!('refused' in answer)) return { kind: 'changed', job: answer };
-    if (answer.refused !== OTHER_REVISION.refused) return { kind: 'refused', because: answer.refused };
-    // Somebody else changed another field: theirs must not be undone by what we read before.
+    if (answer.code !== 'other_revision') return { kind: 'refused', because: answer.refused };
+    // Another request changed the policy in between, and its change must not be undone by what we read before.
   }
 }
 
-function laidOver(policy: Policy, change: Readonly<Record<string, unknown>>): object {
-  const sections = new Map(Object.entries<unknown>(policy));
-  return Object.fromEntries([
-    ...sections,
-    ...Object.entries(change).map(([name, value]): [string, unknown] => {
-      const current = sections.get(name);
-      return [name, isRecord(current) && isRecord(value) ? { ...current, ...value } : value];
-    }),
-  ]);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Each field was checked when the request was parsed. */
+function mergePolicy(policy: Policy, change: PolicyChange): Policy {
+  return {
+    throttling: { ...policy.throttling, ...change.throttling },
+    proxy: { ...policy.proxy, ...change.proxy },
+    retries: { ...policy.retries, ...change.retries },
+    timeouts: { ...policy.timeouts, ...change.timeouts },
+    circuit_breaker: { ...policy.circuit_breaker, ...change.circuit_breaker },
+    results: { ...policy.results, ...change.results },
+    robots: change.robots ?? policy.robots,
+  };
 }

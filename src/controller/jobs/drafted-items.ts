@@ -1,30 +1,23 @@
+import type { FieldError } from '../../contract/problem.ts';
 import type { Digest } from '../../domain/artifact.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { NewItem } from '../../domain/item.ts';
 import type { NewJob } from '../../domain/job.ts';
-import { schemaProblems } from '../../domain/schema-problems.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { JobBook, JobDraft } from '../../ports/ledger.ts';
 import type { CatalogScraper } from '../intake/scraper-catalog.ts';
 import { MAX_RECORD_BYTES } from '../intake/split-records.ts';
-import {
-  inputGiven,
-  itemOf,
-  itemSchema,
-  MAX_PROBLEMS,
-  problemsOfInput,
-  repeatedProblem,
-  type SubmitProblem,
-} from './submit.ts';
+import { parseNewItem } from './parse-new-job.ts';
+import { inputProblems, MAX_PROBLEMS, repeatedProblem } from './submit.ts';
 
 const ITEMS_PER_CHUNK = 1000;
 const BYTES_PER_CHUNK = 2 ** 20;
-/** A slow sender's items go into the draft this soon: a draft to which nothing is added is taken for a dead process's. */
+/** A slow sender's items are written this soon: a draft without writes is taken for that of a dead process. */
 const HAND_OVER_AFTER_MS = 30_000;
-const LOOKED_AT_ONCE = 500;
+const CHECKED_AT_ONCE = 500;
 
-export interface DraftedItemsParts {
+export interface DraftedItemsDeps {
   readonly ledger: Pick<JobBook, 'draftJob'>;
   readonly clock: Clock;
   readonly faults: Faults;
@@ -33,8 +26,8 @@ export interface DraftedItemsParts {
 
 /**
  * The items of a large request on their way into a draft of the ledger, chunk by chunk; the next chunk is read while one
- * is being written. Each is checked as far as that is possible when it comes, and problems are kept by the index in the
- * request. From a hundred problems on nothing is written any more: the request is only read, and its problems counted.
+ * is being written. Each item is checked as far as possible when it arrives, and problems are kept with their index in the
+ * request. After a hundred problems nothing more is written: the rest of the request is only read, and its problems counted.
  */
 export class DraftedItems {
   readonly #itemsPerChunk: number;
@@ -42,9 +35,9 @@ export class DraftedItems {
   readonly #clock: Clock;
   readonly #faults: Faults;
   readonly #digest: Digest;
-  /** Items that are not what an item is. */
+  /** Entries that are not valid items. */
   readonly shape = new ProblemList();
-  /** Inputs that the scraper does not take, and ids that are given twice. */
+  /** Inputs that the scraper rejects, and repeated ids. */
   readonly inputs = new ProblemList();
   #scraper: CatalogScraper | null = null;
   #isOnlyRead = false;
@@ -57,25 +50,25 @@ export class DraftedItems {
   #total = 0;
   /** Indexes of items that are not in the draft. */
   readonly #leftOut: number[] = [];
-  /** Of all entries so far, in order. */
+  /** Digest of all entries so far, in order. */
   #chain = '';
 
-  constructor(parts: DraftedItemsParts, itemsPerChunk = ITEMS_PER_CHUNK) {
+  constructor(deps: DraftedItemsDeps, itemsPerChunk = ITEMS_PER_CHUNK) {
     this.#itemsPerChunk = itemsPerChunk;
-    this.#ledger = parts.ledger;
-    this.#clock = parts.clock;
-    this.#faults = parts.faults;
-    this.#digest = parts.digest;
-    this.#handedOverAt = parts.clock.elapsed();
+    this.#ledger = deps.ledger;
+    this.#clock = deps.clock;
+    this.#faults = deps.faults;
+    this.#digest = deps.digest;
+    this.#handedOverAt = deps.clock.elapsed();
   }
 
-  /** Nothing is to be made of them; the rest of the request is still read and counted. */
+  /** No job will be created; the rest of the request is still read and counted. */
   onlyRead(): void {
     this.#isOnlyRead = true;
   }
 
-  /** From now on, inputs are checked as they come. */
-  lookWith(scraper: CatalogScraper): void {
+  /** From now on, inputs are checked as they arrive. */
+  checkWith(scraper: CatalogScraper): void {
     this.#scraper = scraper;
   }
 
@@ -92,7 +85,7 @@ export class DraftedItems {
     if (this.#chunk.length >= this.#itemsPerChunk || this.#chunkBytes >= BYTES_PER_CHUNK) await this.handOver();
   }
 
-  /** An entry that is too long to be read. */
+  /** An entry that is too long. */
   refuse(index: number): void {
     this.shape.add([{ path: `items.${index}`, message: `is longer than ${MAX_RECORD_BYTES / 2 ** 20} MiB` }]);
     this.#leaveOut(index);
@@ -102,7 +95,7 @@ export class DraftedItems {
     if (this.#clock.elapsed() - this.#handedOverAt >= HAND_OVER_AFTER_MS) await this.handOver();
   }
 
-  /** Resolves when the chunk before is written, and others have had their turn. */
+  /** Resolves when the previous chunk is written and other tasks have run. */
   async handOver(): Promise<void> {
     const chunk = this.#chunk;
     this.#chunk = [];
@@ -111,31 +104,31 @@ export class DraftedItems {
     await this.#writing;
     if (this.#isOnlyRead) return;
     this.#writing = this.#write(chunk);
-    // A caller that waits for it hears of its failure; the end of the bytes may come first.
+    // Its failure is thrown where it is awaited; the bytes may end first.
     this.#writing.catch(() => {});
     await this.#clock.turn();
   }
 
-  /** The last chunk is written: from now on, all problems that the draft can have are known. */
+  /** Writes the last chunk: afterwards, all problems of the draft are known. */
   async finish(): Promise<void> {
     await this.handOver();
     await this.#writing;
   }
 
-  /** Looks at what is in the draft: the scraper was not known when the items came. */
-  async lookAgain(scraper: CatalogScraper): Promise<void> {
+  /** Checks everything in the draft: the scraper was not known when the items arrived. */
+  async checkAll(scraper: CatalogScraper): Promise<void> {
     for (let first = 0; first < this.#total; ) {
-      const items = (await this.#draft?.items(first, LOOKED_AT_ONCE)) ?? [];
+      const items = (await this.#draft?.items(first, CHECKED_AT_ONCE)) ?? [];
       if (items.length === 0) throw new Error(`the draft has ${first} items, and not ${this.#total}`);
       for (const [at, { input }] of items.entries()) {
-        this.inputs.add(problemsOfInput(scraper, input, this.#indexOf(first + at)));
+        this.inputs.add(inputProblems(scraper, input, this.#indexOf(first + at)));
       }
       first += items.length;
       await this.#clock.turn();
     }
   }
 
-  /** One text for the same request, however it is written: its fields, and its items one after the other. */
+  /** The same text for the same request, however it is formatted. */
   submission(fields: Readonly<Record<string, unknown>>): string {
     return this.#digest(canonicalJson({ ...fields, items: this.#chain }));
   }
@@ -146,29 +139,20 @@ export class DraftedItems {
     return await this.#draft.commit(job, now);
   }
 
-  /** Nothing of the draft is left, unless it was committed. What cannot be removed now, the ledger removes later. */
+  /** Drops the draft unless it was committed. If that fails, the ledger removes it later. */
   async end(): Promise<void> {
     await this.#writing.catch(() => {});
     await this.#draft?.drop().catch(() => {});
   }
 
-  /** Null where there is something wrong with it. */
+  /** Null if it is not valid. */
   #checked(index: number, value: unknown): NewItem | null {
-    const parsed = itemSchema.safeParse(value);
-    if (!parsed.success) {
-      this.shape.add(
-        schemaProblems(parsed.error).map(({ path, message }) => {
-          return { path: path === '' ? `items.${index}` : `items.${index}.${path}`, message };
-        }),
-      );
+    const made = parseNewItem(value, index);
+    if ('problems' in made) {
+      this.shape.add(made.problems);
       return null;
     }
-    const made = itemOf(parsed.data.item_id, inputGiven(value) ?? parsed.data.input, index);
-    if ('problem' in made) {
-      this.shape.add([made.problem]);
-      return null;
-    }
-    const problems = this.#scraper === null ? [] : problemsOfInput(this.#scraper, made.item.input, index);
+    const problems = this.#scraper === null ? [] : inputProblems(this.#scraper, made.item.input, index);
     this.inputs.add(problems);
     return problems.length === 0 ? made.item : null;
   }
@@ -190,15 +174,15 @@ export class DraftedItems {
     await this.#faults.at('between-draft-chunks');
   }
 
-  /** Kept only while places in the draft are of use: with many problems no item is looked up any more. */
+  /** Kept only while positions in the draft matter: with many problems, no item is looked up any more. */
   #leaveOut(index: number): void {
     if (this.shape.count + this.inputs.count > MAX_PROBLEMS) this.onlyRead();
     if (!this.#isOnlyRead) this.#leftOut.push(index);
   }
 
-  /** The index in the request of the item that has this place in the draft. */
-  #indexOf(place: number): number {
-    let index = place;
+  /** The index in the request of the item at this position in the draft. */
+  #indexOf(position: number): number {
+    let index = position;
     for (const leftOut of this.#leftOut.sort((one, other) => one - other)) {
       if (leftOut > index) break;
       index += 1;
@@ -207,24 +191,24 @@ export class DraftedItems {
   }
 }
 
-/** The first problems that were found, and how many there are. */
+/** The first problems, and how many there are in all. */
 class ProblemList {
-  readonly #first: SubmitProblem[] = [];
+  readonly #first: FieldError[] = [];
   count = 0;
 
-  /** By their index in the request: repeated ids are found a chunk later than other problems. */
-  get first(): readonly SubmitProblem[] {
+  /** Sorted by index: repeated ids are found a chunk later than other problems. */
+  get first(): readonly FieldError[] {
     return this.#first.toSorted((one, other) => indexIn(one) - indexIn(other));
   }
 
-  add(problems: readonly SubmitProblem[]): void {
+  add(problems: readonly FieldError[]): void {
     this.count += problems.length;
     this.#first.push(...problems.slice(0, MAX_PROBLEMS - this.#first.length));
   }
 }
 
 /** `items.3.input.apn`: 3. */
-function indexIn({ path }: SubmitProblem): number {
+function indexIn({ path }: FieldError): number {
   return Number(path.split('.')[1]);
 }
 

@@ -1,11 +1,11 @@
+import type { FailureGroupAnswer } from '../../contract/failure-answers.ts';
 import type {
   CreatedAnswer,
-  FailureGroupAnswer,
   JobAnswer,
   JobStatusAnswer,
   JobSummaryAnswer,
   SummaryAnswer,
-} from '../../contract/answers.ts';
+} from '../../contract/job-answers.ts';
 import { type Counts, finishedOf, inFlightOf, pendingOf } from '../../domain/counts.ts';
 import { isRetryable } from '../../domain/failure.ts';
 import type { FailureGroup } from '../../domain/failure-group.ts';
@@ -65,7 +65,7 @@ export function presentJob(
   };
 }
 
-/** A limit that follows from another one is shown as the number that counts. */
+/** A limit that is derived from another one is shown as the resulting number. */
 function inForce(policy: Policy): Policy {
   const { circuit_breaker } = policy;
   return {
@@ -137,7 +137,7 @@ export function presentFailureGroup(group: FailureGroup): FailureGroupAnswer {
   return {
     type,
     pattern,
-    // Evidence that was written by an older version has none.
+    // Evidence written by an older version has none.
     page: group.page ?? null,
     count,
     retryable: isRetryable(type),
@@ -149,13 +149,13 @@ export function iso(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** One decimal, and 100 only when all is done. */
+/** One decimal, and 100 only when every item is final. */
 function progressPercent(counts: Counts): number {
   if (counts.total === 0) return 0;
   return Math.floor((finishedOf(counts) / counts.total) * 1000) / 10;
 }
 
-/** Cancelled items never went out, or came back. */
+/** Cancelled items were never dispatched, or were returned. */
 function endedOf(counts: Counts): number {
   return counts.success + counts.failed + counts.skipped;
 }
@@ -173,7 +173,7 @@ function averageRate(job: JobRecord, now: number): number | null {
   return job.status !== 'in_progress' || seconds < 1 ? null : endedOf(job.counts) / seconds;
 }
 
-/** Nobody can tell while the job stands still. */
+/** Unknown while the job is not running. */
 function etaSeconds({ status, counts }: JobRecord, perSecond: number | null): number | null {
   const left = counts.total - finishedOf(counts);
   if (status !== 'in_progress' || perSecond === null || perSecond <= 0) return null;

@@ -1,28 +1,27 @@
 import type { JobRecord } from '../../domain/job.ts';
-import { OTHER_INCARNATION } from '../../domain/job-removal.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 import { whyInUse } from '../results/job-in-use.ts';
 
 export type RemoveAnswer =
   | { readonly kind: 'removed' }
-  /** It takes longer than a caller waits for. Its id is taken until it is done, whatever becomes of this process. */
+  /** It takes longer than a caller waits. The id stays taken until it is done, even if this process dies. */
   | { readonly kind: 'removing'; readonly job: JobRecord }
   | { readonly kind: 'missing' }
   | { readonly kind: 'refused'; readonly because: string };
 
-export interface RemoveParts {
+export interface RemoveDeps {
   readonly ledger: Pick<JobBook, 'job' | 'jobs' | 'activeJobs' | 'changeJob'>;
   readonly clock: Clock;
 }
 
 /**
- * Asks for a job to be deleted with its results, and waits a little for it. All that is done here is a mark, written only
- * while no worker is at the job; the leader's `Remover` does the rest. So a second caller joins the first, wherever the
- * two are, and a process that dies leaves nothing half done. The mark names the job that was there when the request came:
- * a caller that was overtaken never deletes the next job of that id.
+ * Requests the deletion of a job and its results, and waits a little for it. It only writes a mark, and only while no
+ * worker is processing the job; the leader's `Remover` does the rest. So a second caller joins the first, in whatever
+ * process, and a process that dies leaves nothing half done. The mark names the job that existed when the request came: a
+ * caller that was overtaken never deletes the next job with that id.
  */
-export async function removeJob({ ledger, clock }: RemoveParts, jobId: string): Promise<RemoveAnswer> {
+export async function removeJob({ ledger, clock }: RemoveDeps, jobId: string): Promise<RemoveAnswer> {
   const job = await ledger.job(jobId);
   if (job === null) return { kind: 'missing' };
   const inUse = job.removing ? null : await whyInUse(ledger, job);
@@ -31,20 +30,19 @@ export async function removeJob({ ledger, clock }: RemoveParts, jobId: string): 
   const marked = await ledger.changeJob(jobId, { kind: 'remove', incarnation }, clock.now());
   if (marked === 'missing') return { kind: 'removed' };
   if ('refused' in marked) {
-    const isGone = marked.refused === OTHER_INCARNATION.refused;
-    return isGone ? { kind: 'removed' } : { kind: 'refused', because: marked.refused };
+    return marked.code === 'other_incarnation' ? { kind: 'removed' } : { kind: 'refused', because: marked.refused };
   }
   return await untilGone({ ledger, clock }, marked);
 }
 
-async function untilGone({ ledger, clock }: RemoveParts, marked: JobRecord): Promise<RemoveAnswer> {
+async function untilGone({ ledger, clock }: RemoveDeps, marked: JobRecord): Promise<RemoveAnswer> {
   const { jobId, incarnation } = marked;
   const until = clock.elapsed() + PATIENCE_MS;
   for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     await clock.sleep(pauseMs);
     const job = await ledger.job(jobId);
     if (job?.incarnation !== incarnation) return { kind: 'removed' };
-    // Between our look and our mark another job came to need it.
+    // Between our check and our mark, another job came to need it.
     if (!job.removing) return { kind: 'refused', because: (await whyInUse(ledger, job)) ?? KEPT };
     if (clock.elapsed() >= until) return { kind: 'removing', job };
   }

@@ -9,7 +9,7 @@ export type RetryAnswer =
 
 const PAGE = 1000;
 
-/** Opens failed items again, page by page, whatever their number; the job is not completed between two pages. */
+/** Reopens failed items page by page, any number of them; the job is not completed between two pages. */
 export async function retryItems(
   { ledger, clock }: { readonly ledger: Pick<ItemBook, 'reopen' | 'addItems'>; readonly clock: Clock },
   jobId: string,
@@ -18,7 +18,7 @@ export async function retryItems(
   let items = 0;
   let after: string | null = null;
   do {
-    // A process that dies between two pages leaves a job that goes on with what was reopened.
+    // If the process dies between two pages, the job continues with what was reopened.
     const openUntil = clock.now() + OPEN_MS;
     const answer = await ledger.reopen(jobId, filter, { after, limit: PAGE }, openUntil, clock.now());
     if (!('kind' in answer)) return { kind: 'refused', because: answer.refused };
@@ -26,7 +26,7 @@ export async function retryItems(
     items += answer.items;
     after = answer.next;
   } while (after !== null);
-  // Nothing more is on its way.
+  // No more items are to come.
   if (!filter.preview) await ledger.addItems(jobId, [], clock.now(), clock.now());
   return { kind: 'reopened', items };
 }

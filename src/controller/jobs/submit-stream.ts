@@ -6,51 +6,49 @@ import { parseJsonBytes } from '../intake/parse-json-bytes.ts';
 import { JobRequestSplitter, type RequestPart } from '../intake/split-job-request.ts';
 import { untilAborted } from '../intake/until-aborted.ts';
 import { DraftedItems } from './drafted-items.ts';
+import { MAX_INLINE_ITEMS, parseNewJob } from './parse-new-job.ts';
 import {
-  bad,
+  answerExisting,
   findScraper,
   idFromKey,
-  keyProblem,
-  MAX_INLINE_ITEMS,
-  madeBefore,
   newJobOf,
-  parse,
+  reject,
   type SubmitAnswer,
-  type SubmitParts,
+  type SubmitDeps,
   scraperFor,
   submitJob,
   warningsAbout,
 } from './submit.ts';
 
-export interface StreamParts extends Omit<SubmitParts, 'ledger'> {
+export interface SubmitStreamDeps extends Omit<SubmitDeps, 'ledger'> {
   readonly ledger: Pick<JobBook, 'createJob' | 'draftJob' | 'job'>;
   readonly faults: Faults;
 }
 
 export type StreamAnswer =
   | SubmitAnswer
-  /** It is not the JSON of a request at all. */
+  /** The body is not the JSON of a request at all. */
   | { readonly kind: 'malformed'; readonly message: string };
 
-/** What is no larger than this, and has no more than MAX_INLINE_ITEMS, is parsed as a whole and made in one step. */
+/** A body up to this size, with up to MAX_INLINE_ITEMS items, is parsed as a whole and created in one step. */
 export const MAX_INLINE_BYTES = 8 * 2 ** 20;
 
 export interface StreamOptions {
   readonly idempotencyKey: string | null;
   readonly signal: AbortSignal;
-  /** For tests: how much is parsed as a whole, and how many items are written at a time. */
+  /** For tests: the size up to which a body is parsed as a whole, and how many items are written at a time. */
   readonly inlineBytes?: number;
   readonly itemsPerChunk?: number;
 }
 
 /**
- * Makes the job of a request whose body is read as it comes, with any number of items in constant memory; all of it or
- * nothing. A small request goes the way of `submitJob`. Of a large one the items are put into a draft of the ledger, which
- * nothing sees; the job comes into being by one write after the last of them, if all that was asked for is in order. If the
- * bytes end with an error, or `signal` aborts, it is thrown on and the draft is dropped.
+ * Creates the job of a request whose body is read as it arrives, with any number of items in constant memory; all of it or
+ * nothing. A small request takes the path of `submitJob`. The items of a large one go into a draft of the ledger, which is
+ * invisible; one write after the last item creates the job, if the whole request is valid. If the bytes end with an error,
+ * or `signal` aborts, the error is rethrown and the draft is dropped.
  */
 export async function submitJobStream(
-  parts: StreamParts,
+  deps: SubmitStreamDeps,
   bytes: AsyncIterable<Uint8Array>,
   { idempotencyKey, signal, inlineBytes = MAX_INLINE_BYTES, itemsPerChunk }: StreamOptions,
 ): Promise<StreamAnswer> {
@@ -61,30 +59,30 @@ export async function submitJobStream(
       const parsed = parseJsonBytes(head.bytes);
       if (head.bytes.length === 0) return { kind: 'malformed', message: 'the request has no body' };
       if ('problem' in parsed) return { kind: 'malformed', message: parsed.problem };
-      if (!hasManyItems(parsed.value)) return await submitJob(parts, parsed.value, idempotencyKey);
+      if (!hasManyItems(parsed.value)) return await submitJob(deps, parsed.value, idempotencyKey);
     }
-    return await new LargeRequest(parts, idempotencyKey, itemsPerChunk).take(continued(head.bytes, source));
+    return await new LargeRequest(deps, idempotencyKey, itemsPerChunk).take(continued(head.bytes, source));
   } finally {
     await source.return(undefined);
   }
 }
 
-/** The name of a field to its value, and the items on their way into a draft. */
+/** Fields by name, and the items on their way into a draft. */
 class LargeRequest {
-  readonly #parts: StreamParts;
+  readonly #deps: SubmitStreamDeps;
   readonly #key: string | null;
   readonly #fields = new Map<string, unknown>();
   readonly #items: DraftedItems;
-  /** Whether the items that came so far were looked at by the scraper that the job is for. */
-  #isLookedAt = false;
+  /** Whether the scraper of the job has checked the items so far. */
+  #isChecked = false;
   #hasBegun = false;
-  /** A job of that id, which was there when the first item came. */
+  /** A job with this id that existed when the first item arrived. */
   #present: JobRecord | null = null;
 
-  constructor(parts: StreamParts, key: string | null, itemsPerChunk: number | undefined) {
-    this.#parts = parts;
+  constructor(deps: SubmitStreamDeps, key: string | null, itemsPerChunk: number | undefined) {
+    this.#deps = deps;
     this.#key = key;
-    this.#items = new DraftedItems(parts, itemsPerChunk);
+    this.#items = new DraftedItems(deps, itemsPerChunk);
   }
 
   async take(pieces: AsyncIterable<Uint8Array>): Promise<StreamAnswer> {
@@ -97,7 +95,7 @@ class LargeRequest {
     }
   }
 
-  /** What is wrong with the bytes, if they are not those of a request. */
+  /** What is wrong with the bytes, if they are not a request; null otherwise. */
   async #read(pieces: AsyncIterable<Uint8Array>): Promise<string | null> {
     const splitter = new JobRequestSplitter();
     for await (const piece of pieces) {
@@ -136,46 +134,44 @@ class LargeRequest {
     }
   }
 
-  /** With what is known when the first item comes: fields may as well come after the items. */
+  /** With what is known when the first item arrives: fields may follow the items. */
   async #begin(): Promise<void> {
     this.#hasBegun = true;
     const jobId = this.#fields.get('job_id');
-    if (typeof jobId === 'string') this.#present = await this.#parts.ledger.job(jobId);
-    // Nothing will come of them: the request is read to its end, and answered then.
+    if (typeof jobId === 'string') this.#present = await this.#deps.ledger.job(jobId);
+    // The items will not be created, but the request must be read to its end before it is answered.
     if (this.#present !== null) this.#items.onlyRead();
     const scraperId = this.#fields.get('scraper_id');
     if (typeof scraperId !== 'string') return;
-    const found = await findScraper(this.#parts, scraperId);
+    const found = await findScraper(this.#deps, scraperId);
     if (!('scraper' in found)) return;
-    this.#isLookedAt = true;
-    this.#items.lookWith(found.scraper);
+    this.#isChecked = true;
+    this.#items.checkWith(found.scraper);
   }
 
   async #make(): Promise<StreamAnswer> {
-    const { ledger, clock, faults } = this.#parts;
+    const { ledger, clock, faults } = this.#deps;
     const fields = Object.fromEntries(this.#fields);
-    const parsed = parse(fields);
+    const parsed = parseNewJob(fields);
     const { shape } = this.#items;
-    if ('problems' in parsed) return bad([...parsed.problems, ...shape.first], parsed.problems.length + shape.count);
-    if (shape.count > 0) return bad(shape.first, shape.count);
-    const badKey = keyProblem(this.#key);
-    if (badKey !== null) return bad([badKey]);
+    if ('problems' in parsed) return reject([...parsed.problems, ...shape.first], parsed.problems.length + shape.count);
+    if (shape.count > 0) return reject(shape.first, shape.count);
     const { wanted } = parsed;
     const submission = this.#items.submission(fields);
-    const jobId = wanted.job_id ?? idFromKey(this.#parts, this.#key);
-    // As in `submitJob`: the scraper may have changed since a first request made the job.
+    const jobId = wanted.job_id ?? idFromKey(this.#deps, this.#key);
+    // As in `submitJob`: the scraper may have changed since an earlier request created the job.
     const present = this.#present ?? (await ledger.job(jobId));
-    if (present !== null) return madeBefore(present, wanted, submission, this.#key);
+    if (present !== null) return answerExisting(present, wanted, submission, this.#key);
 
-    const found = await scraperFor(this.#parts, wanted);
-    if ('problem' in found) return bad([found.problem]);
+    const found = await scraperFor(this.#deps, wanted);
+    if ('problem' in found) return reject([found.problem]);
     const { scraper } = found;
-    if (!this.#isLookedAt) await this.#items.lookAgain(scraper);
+    if (!this.#isChecked) await this.#items.checkAll(scraper);
     const { inputs } = this.#items;
-    if (inputs.count > 0) return bad(inputs.first, inputs.count);
+    if (inputs.count > 0) return reject(inputs.first, inputs.count);
     await faults.at('after-draft-before-commit');
     const answer = await this.#items.commit(newJobOf(wanted, jobId, scraper, submission), clock.now());
-    if (answer.kind === 'exists') return madeBefore(answer.job, wanted, submission, this.#key);
+    if (answer.kind === 'exists') return answerExisting(answer.job, wanted, submission, this.#key);
     return { ...answer, warnings: warningsAbout(wanted, answer.job) };
   }
 }
@@ -193,7 +189,7 @@ interface Head {
   readonly isEnd: boolean;
 }
 
-/** As much as may be parsed as a whole, without a byte order mark; all there is, if it is no more than that. */
+/** As much as may be parsed as a whole, without a byte order mark; the whole body if it is no larger than that. */
 async function readHead(source: AsyncIterator<Uint8Array>, maxBytes: number): Promise<Head> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -210,7 +206,7 @@ function withoutMark(bytes: Uint8Array): Uint8Array {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
-/** What is read at a stretch, while the process does nothing else. */
+/** Parsed in one go, while the process does nothing else. */
 const PIECE_BYTES = 16 * 1024;
 
 async function* continued(head: Uint8Array, source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { test } from 'node:test';
-import type { ProblemAnswer } from '../../../src/contract/answers.ts';
+import type { ProblemAnswer } from '../../../src/contract/problem-answer.ts';
 import { Client, type Start } from './client.ts';
 
 const FULL = 'full-key-1234';
@@ -90,7 +90,7 @@ export async function accessCases(client: Client, start: Start): Promise<void> {
 
   test('without a key the service refuses to listen where others could reach it', async () => {
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.com']) {
-      await assert.rejects(start({ workers: 0, host }), /without a key.*TRAWL_API_KEY/);
+      await assert.rejects(start({ workers: 0, host }), /without an API key.*TRAWL_API_KEY/);
     }
     // One that may only read guards nothing that writes.
     await assert.rejects(start({ workers: 0, host: '0.0.0.0', readApiKey: READ }), /TRAWL_API_KEY/);

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { CreatedAnswer, JobStatusAnswer, JobSummaryAnswer, ProblemAnswer } from '../../../src/contract/answers.ts';
-import type { SubmitRequest } from '../../../src/controller/jobs/submit.ts';
+import type { JobEvent } from '../../../src/contract/events.ts';
+import type { CreatedAnswer, JobStatusAnswer } from '../../../src/contract/job-answers.ts';
+import type { NewJobRequest } from '../../../src/contract/new-job.ts';
+import type { ProblemAnswer } from '../../../src/contract/problem-answer.ts';
 import { type OpenApi, openApiChecker } from '../../support/openapi.ts';
 import type { Answer, Asked } from '../service.ts';
 
@@ -84,7 +86,7 @@ export class Client {
     return problem as ProblemAnswer;
   }
 
-  async create(job: SubmitRequest): Promise<CreatedAnswer> {
+  async create(job: NewJobRequest): Promise<CreatedAnswer> {
     const answer = await this.ask('POST', '/jobs', { json: job });
     assert.equal(answer.status, 201, answer.text);
     return answer.json as CreatedAnswer;
@@ -100,7 +102,7 @@ export class Client {
   }
 
   /** Makes a job and waits for its end; answers how it stands then. */
-  async run(job: SubmitRequest): Promise<JobStatusAnswer> {
+  async run(job: NewJobRequest): Promise<JobStatusAnswer> {
     return this.ended((await this.create(job)).job_id);
   }
 
@@ -133,10 +135,9 @@ export class Client {
   }
 
   #heard({ event, id, data }: EventSourceMessage): Heard {
-    const heard = JSON.parse(data) as Heard['data'];
-    if (heard.summary !== undefined) this.#checker.checkSchema('Summary', heard.summary);
-    if (event === 'status' && heard.reason) this.#checker.checkSchema('Reason', heard.reason);
-    return { event: event ?? '', id: id ?? null, data: heard };
+    const heard = { event, data: JSON.parse(data) };
+    this.#checker.checkSchema('JobEvent', heard);
+    return { ...heard, id: id ?? null } as Heard;
   }
 
   #good<T>({ status, text, json }: Answer): T {
@@ -145,14 +146,13 @@ export class Client {
   }
 }
 
+type DataOf<Name extends JobEvent['event']> = Extract<JobEvent, { event: Name }>['data'];
+
+/** An event, with the fields of all kinds as optional ones: a case knows which it is looking at. */
 export interface Heard {
-  readonly event: string;
+  readonly event: JobEvent['event'];
   readonly id: string | null;
-  readonly data: Partial<JobStatusAnswer> & {
-    readonly reason?: JobSummaryAnswer['reason'];
-    readonly results_ready?: boolean;
-    readonly outcomes?: readonly { readonly item_id: string; readonly status: string }[];
-  };
+  readonly data: Partial<DataOf<'status'> & DataOf<'items'> & DataOf<'end'>>;
 }
 
 /** Ids that no other case uses: all cases of a file share one service. */

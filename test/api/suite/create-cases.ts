@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CreatedAnswer, JobAnswer, ProblemAnswer } from '../../../src/contract/answers.ts';
+import type { CreatedAnswer, JobAnswer } from '../../../src/contract/job-answers.ts';
+import type { ProblemAnswer } from '../../../src/contract/problem-answer.ts';
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 
 /** POST /jobs: all of a job, or nothing of it. */
@@ -99,7 +100,7 @@ export function createCases(client: Client): void {
     assert.match(await said({ scraper_id: 'no-such-scraper' }), /no-such-scraper/);
     assert.match(await said({ execution_policy: { throttling: { max_workers: 3 } } }), /max_workers/);
     assert.match(await said({ priority: 3 }), /priority/);
-    assert.equal(await said({ labels: labelsOf(51) }), 'at most 50 labels, and there are 51');
+    assert.equal(await said({ labels: labelsOf(51) }), 'at most 50 labels are allowed, not 51');
     assert.match(await said({ items: [...noopItems(1), ...noopItems(1)] }), /i-0/);
   });
 

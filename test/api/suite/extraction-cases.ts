@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type {
-  ChangesAnswer,
-  ExtractedAnswer,
-  ItemDetailAnswer,
-  JobAnswer,
-  JobStatusAnswer,
-  ResultPartAnswer,
-} from '../../../src/contract/answers.ts';
+import type { ChangesAnswer, ExtractedAnswer } from '../../../src/contract/extraction-answers.ts';
+import type { ItemDetailAnswer } from '../../../src/contract/item-answers.ts';
+import type { JobAnswer, JobStatusAnswer } from '../../../src/contract/job-answers.ts';
+import type { ResultPartAnswer } from '../../../src/contract/result-answers.ts';
 import { type Client, uniqueId } from './client.ts';
 import { completedWithFailures, PATIENT } from './made-jobs.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import type { ItemPageAnswer } from '../../../src/contract/answers.ts';
+import type { ItemPageAnswer } from '../../../src/contract/item-answers.ts';
 import type { HostAnswer, HostsAnswer, LiftedAnswer } from '../../../src/contract/service-answers.ts';
 import { Client, type Start, uniqueId } from './client.ts';
 import { PATIENT } from './made-jobs.ts';

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type {
-  AddedAnswer,
-  FailuresAnswer,
-  ItemAnswer,
-  ItemDetailAnswer,
-  ItemPageAnswer,
-  JobAnswer,
-} from '../../../src/contract/answers.ts';
+import type { FailuresAnswer } from '../../../src/contract/failure-answers.ts';
+import type { AddedAnswer, ItemAnswer, ItemDetailAnswer, ItemPageAnswer } from '../../../src/contract/item-answers.ts';
+import type { JobAnswer } from '../../../src/contract/job-answers.ts';
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 import { completedWithFailures } from './made-jobs.ts';
 
@@ -268,7 +263,7 @@ export function itemCases(client: Client): void {
 
 function taken(jobId: string, counts: Partial<AddedAnswer>): AddedAnswer {
   const none = { received: 0, added: 0, duplicates: 0, conflicts: 0, conflicting_ids: [], bad: 0, bad_lines: [] };
-  return { job_id: jobId, ...none, ...counts };
+  return { job_id: jobId, ...none, incomplete: false, ...counts };
 }
 
 async function heldJob(client: Client, scraper = 'example-noop'): Promise<string> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JobAnswer, JobPageAnswer, JobSummaryAnswer } from '../../../src/contract/answers.ts';
+import type { JobAnswer, JobPageAnswer, JobSummaryAnswer } from '../../../src/contract/job-answers.ts';
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 import { completedWithFailures, tripped } from './made-jobs.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import type { AddedAnswer, CreatedAnswer, ItemAnswer, JobAnswer } from '../../../src/contract/answers.ts';
+import type { AddedAnswer, ItemAnswer } from '../../../src/contract/item-answers.ts';
+import type { CreatedAnswer, JobAnswer } from '../../../src/contract/job-answers.ts';
 import { allPages, Client, noopItems, type Start, uniqueId } from './client.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -43,8 +44,8 @@ export async function largeCases(start: Start): Promise<void> {
         errors.map(({ path }) => path),
         ['items.10200.item_id', 'items.10300.item_id', 'items.10400.input.apn'],
       );
-      assert.equal(errors[0]?.message, 'i-3 was given before, with a different input: see items.3');
-      assert.equal(errors[1]?.message, 'i-4 was given before, with the same input: see items.4');
+      assert.equal(errors[0]?.message, 'i-3 is already the id of items.3, with a different input');
+      assert.equal(errors[1]?.message, 'i-4 is already the id of items.4, with the same input');
       await client.refused(404, 'job_not_found', 'GET', `/jobs/${job_id}`);
     }
     assert.equal((await client.create({ job_id, scraper_id: 'example-noop', hold: true })).seeded_count, 0);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import type { ItemDetailAnswer } from '../../../src/contract/answers.ts';
+import type { ItemDetailAnswer } from '../../../src/contract/item-answers.ts';
 import { type Client, uniqueId } from './client.ts';
 
 /** A page is kept packed if it is long, and the id of its item is in it. */

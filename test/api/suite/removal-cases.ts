@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JobAnswer } from '../../../src/contract/answers.ts';
+import type { JobAnswer } from '../../../src/contract/job-answers.ts';
 import { type Client, noopItems, uniqueId } from './client.ts';
 
 /** Jobs that are deleted, and others that get their id. */

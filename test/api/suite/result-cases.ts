@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { parquetReadObjects } from 'hyparquet';
-import type { ItemDetailAnswer, ResultPartAnswer, ResultsAnswer } from '../../../src/contract/answers.ts';
+import type { ItemDetailAnswer } from '../../../src/contract/item-answers.ts';
+import type { ResultPartAnswer, ResultsAnswer } from '../../../src/contract/result-answers.ts';
 import { Client, noopItems, type Start, uniqueId } from './client.ts';
 import { completedWithFailures } from './made-jobs.ts';
 

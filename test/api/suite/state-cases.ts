@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JobAnswer, JobStatusAnswer, RetriedAnswer } from '../../../src/contract/answers.ts';
+import type { JobAnswer, JobStatusAnswer, RetriedAnswer } from '../../../src/contract/job-answers.ts';
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import { allPages, Client, noopItems, type Start, uniqueId } from './client.ts';
 import { completedWithFailures, tripped } from './made-jobs.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import type { ProblemAnswer } from '../../../src/contract/answers.ts';
+import type { ProblemAnswer } from '../../../src/contract/problem-answer.ts';
 import { Client, type Start, uniqueId } from './client.ts';
 
 /** How a service ends. */

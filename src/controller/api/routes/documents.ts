@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { noQuery } from '../../../contract/requests.ts';
+import { noParams, noQuery } from '../../../contract/requests.ts';
 import { DOCS_POLICY, docsPage } from '../docs-page.ts';
 import { openApiDocument } from '../openapi.ts';
 import { NO_BODY, type Operation, operation } from '../operation.ts';
 
-/** The API about itself: these two are part of the list that they are made from. */
+/** The API's own documentation; these operations are part of the list it is made from. */
 export function documentOperations(others: readonly Operation[], version: string): Operation[] {
   const own: Operation[] = [];
   let made: { readonly json: string; readonly page: string } | null = null;
@@ -19,7 +19,7 @@ export function documentOperations(others: readonly Operation[], version: string
     method: 'GET',
     tag: 'service',
     access: 'open',
-    params: z.strictObject({}),
+    params: noParams,
     query: noQuery,
     body: NO_BODY,
     problems: [],
@@ -29,7 +29,7 @@ export function documentOperations(others: readonly Operation[], version: string
       ...shared,
       id: 'getOpenApi',
       path: '/openapi.json',
-      summary: 'This API as an OpenAPI 3.1 document',
+      summary: 'Get the OpenAPI 3.1 document of this API',
       answers: { 200: { description: 'The document.', content: { 'application/json': z.looseObject({}) } } },
       async handle() {
         return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, text: documents().json };
@@ -39,7 +39,7 @@ export function documentOperations(others: readonly Operation[], version: string
       ...shared,
       id: 'getDocs',
       path: '/docs',
-      summary: 'This API as a page to read',
+      summary: 'Get the documentation page of this API',
       answers: { 200: { description: 'The page.', content: { 'text/html': 'HTML.' } } },
       async handle() {
         const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': DOCS_POLICY };

@@ -1,33 +1,38 @@
+import { jobEventSchema } from '../../../contract/events.ts';
 import { Problem } from '../../../contract/problem.ts';
 import { jobPath, noQuery } from '../../../contract/requests.ts';
+import { type ApiDeps, noJob } from '../api-deps.ts';
 import { NO_BODY, type Operation, operation } from '../operation.ts';
-import { type ApiParts, noJob } from '../parts.ts';
 
-export function eventOperations(parts: ApiParts): Operation[] {
+export function eventOperations(deps: ApiDeps): Operation[] {
   return [
     operation({
       id: 'watchJob',
       method: 'GET',
       path: '/jobs/{job_id}/events',
       tag: 'jobs',
-      summary: 'Server-sent events: progress, outcomes of items, changes of status',
+      summary: 'Watch a job by server-sent events: progress, item outcomes, status changes',
       description:
-        'Events are `status`, `progress`, `items`, `reset` (events were missed: list again), `end` and `gone`. A client ' +
-        'that comes back with `Last-Event-ID` goes on where it was.',
+        'Events are `status`, `progress`, `items`, `reset` (events were missed: list again), `end` and `gone`. The schema ' +
+        '`JobEvent` has the data of each. A client that reconnects with `Last-Event-ID` resumes where it left off.',
       access: 'read',
       params: jobPath,
       query: noQuery,
-      headers: { 'Last-Event-ID': 'The id of the last event that was seen.' },
+      headers: { 'Last-Event-ID': 'Id of the last event received.' },
       body: NO_BODY,
       answers: {
-        200: { description: 'The stream.', content: { 'text/event-stream': 'Events, until the job is over.' } },
-        204: { description: 'This client has seen the end of the job: nothing more will come.' },
+        200: {
+          description: 'The event stream.',
+          content: { 'text/event-stream': { description: 'Events until the job is over.', events: jobEventSchema } },
+        },
+        204: { description: 'The client has already seen the end of the job: there will be no more events.' },
       },
       problems: ['job_not_found', 'too_many_watchers'],
       async handle({ params: { job_id: jobId }, header, signal }) {
-        const frames = await parts.feeds.watch(jobId, header('last-event-id'), signal);
+        const frames = await deps.feeds.watch(jobId, header('last-event-id'), signal);
         if (frames === 'missing') return noJob(jobId);
-        if (frames === 'full') throw new Problem('too_many_watchers', 'Too many are watching: try again later.');
+        if (frames === 'full')
+          throw new Problem('too_many_watchers', 'Too many event streams are open: try again later.');
         if (frames === 'over') return { status: 204, empty: true };
         return {
           status: 200,

@@ -1,25 +1,23 @@
-import { z } from 'zod';
-import { hostPath, noQuery } from '../../../contract/requests.ts';
+import { hostPath, noParams, noQuery } from '../../../contract/requests.ts';
 import { hostSchema, hostsSchema, liftedSchema } from '../../../contract/service-answers.ts';
-import { type HostPause, parseHost } from '../../../domain/host-pause.ts';
+import type { HostPause } from '../../../domain/host-pause.ts';
+import type { ApiDeps } from '../api-deps.ts';
 import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
-import type { ApiParts } from '../parts.ts';
 
-const nothing = z.strictObject({});
-
-/** Hosts that asked to be left alone. */
-export function hostOperations({ hostPauses, clock }: ApiParts): Operation[] {
+/** Hosts that asked for a pause. */
+export function hostOperations({ hostPauses, clock }: ApiDeps): Operation[] {
   return [
     operation({
       id: 'listHosts',
       method: 'GET',
       path: '/hosts',
       tag: 'hosts',
-      summary: 'Hosts that are left alone for now',
+      summary: 'List paused hosts',
       description:
-        'A host that answers with Retry-After is not visited until then, by any job: see `retries.max_retry_after_seconds` of a policy. Pauses shorter than 10 s are not listed; a pause is listed a few seconds after it began.',
+        'When a host answers with Retry-After, no job contacts it before that time: see `retries.max_retry_after_seconds` of ' +
+        'the policy. Pauses shorter than 10 s are not listed; a pause appears a few seconds after it began.',
       access: 'read',
-      params: nothing,
+      params: noParams,
       query: noQuery,
       body: NO_BODY,
       answers: { 200: jsonAnswer('Paused hosts, by name.', hostsSchema) },
@@ -34,15 +32,14 @@ export function hostOperations({ hostPauses, clock }: ApiParts): Operation[] {
       method: 'GET',
       path: '/hosts/{host}',
       tag: 'hosts',
-      summary: 'Whether a host is left alone, until when and why',
+      summary: 'Get whether a host is paused, until when and why',
       access: 'read',
       params: hostPath,
       query: noQuery,
       body: NO_BODY,
-      answers: { 200: jsonAnswer('The host. Any host can be asked about.', hostSchema) },
+      answers: { 200: jsonAnswer('The host. Any host name is accepted.', hostSchema) },
       problems: [],
-      async handle({ params }) {
-        const host = nameOf(params.host);
+      async handle({ params: { host } }) {
         const pauses = await hostPauses.inForce(clock.now());
         return { status: 200, json: presentHost(host, pauses.find((pause) => pause.host === host) ?? null) };
       },
@@ -52,26 +49,19 @@ export function hostOperations({ hostPauses, clock }: ApiParts): Operation[] {
       method: 'DELETE',
       path: '/hosts/{host}/pause',
       tag: 'hosts',
-      summary: 'Lifts the pause of a host',
-      description:
-        'Workers hear of it within a few seconds. A host that still wants to be left alone says so again, and is paused again.',
+      summary: 'Lift the pause of a host',
+      description: 'It takes effect within a few seconds. If the host asks for a pause again, it is paused again.',
       access: 'full',
       params: hostPath,
       query: noQuery,
       body: NO_BODY,
-      answers: { 200: jsonAnswer('Whether there was a pause to lift.', liftedSchema) },
+      answers: { 200: jsonAnswer('Whether the host was paused.', liftedSchema) },
       problems: [],
-      async handle({ params }) {
-        const host = nameOf(params.host);
+      async handle({ params: { host } }) {
         return { status: 200, json: { host, lifted: await hostPauses.lift(host, clock.now()) } };
       },
     }),
   ];
-}
-
-/** The path was checked: it is the host of some address. */
-function nameOf(given: string): string {
-  return parseHost(given) ?? given;
 }
 
 function presentHost(host: string, pause: HostPause | null) {

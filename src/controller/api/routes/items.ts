@@ -1,48 +1,49 @@
 import { z } from 'zod';
-import { addedSchema, itemDetailSchema, itemPageSchema } from '../../../contract/answers.ts';
+import { addedSchema, itemDetailSchema, itemPageSchema } from '../../../contract/item-answers.ts';
+import { formatOfMediaType } from '../../../contract/item-formats.ts';
 import { Problem } from '../../../contract/problem.ts';
 import { downloadQuery, itemPath, itemsQuery, jobPath, noQuery } from '../../../contract/requests.ts';
 import { takeInItems } from '../../intake/intake.ts';
 import { currentItems } from '../../results/current-items.ts';
 import { download } from '../../results/download.ts';
 import { downloadLink } from '../../results/download-link.ts';
+import { type ApiDeps, jobOf, noJob } from '../api-deps.ts';
 import { bodyBytes } from '../body-bytes.ts';
 import { decodeCursor, encodeCursor } from '../cursor.ts';
-import { formatOfContentType } from '../item-format.ts';
+import { mediaTypeOf } from '../media-type.ts';
 import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
-import { type ApiParts, jobOf, noJob } from '../parts.ts';
 import { presentItem, presentItemDetail } from '../present-item.ts';
 
-const KNOWN_BY = { ETag: 'The SHA-256 of the whole of it, in quotes.', 'Accept-Ranges': 'bytes, always.' };
-const AS_A_FILE = { 'Content-Disposition': 'A file to keep, and its name.' };
+const KNOWN_BY = { ETag: 'SHA-256 of the complete artifact, in quotes.', 'Accept-Ranges': 'Always `bytes`.' };
+const AS_A_FILE = { 'Content-Disposition': 'Attachment with a file name.' };
 
-export function itemOperations(parts: ApiParts): Operation[] {
-  const { ledger, store, links } = parts;
+export function itemOperations(deps: ApiDeps): Operation[] {
+  const { ledger, store, links } = deps;
   return [
     operation({
       id: 'addItems',
       method: 'POST',
       path: '/jobs/{job_id}/items',
       tag: 'items',
-      summary: 'Add items, any number of them',
+      summary: 'Add any number of items to a job',
       description:
-        'The body is read as it comes, at constant memory. A line that cannot be used is reported by its number, and the ' +
-        'others are kept. Items whose id the job has already are left alone, so that an upload that broke off is simply ' +
-        'sent again; one that comes with another input than the job has is named in the answer, and the job keeps its own. ' +
-        'A completed job begins a new round with the first item. The body may be packed (`Content-Encoding: gzip`).',
+        'The body is streamed in constant memory. A line that cannot be used is reported by its number, and all others are ' +
+        'kept. Items whose id the job already has are left unchanged, so an interrupted upload can simply be repeated; if ' +
+        'such an item has a different input, the answer names it, and the job keeps the input it has. A completed job ' +
+        'begins a new round with the first new item. The body may be compressed (`Content-Encoding: gzip`).',
       access: 'full',
       params: jobPath,
       query: noQuery,
-      headers: { 'Content-Encoding': 'gzip, if the body is packed with it.' },
+      headers: { 'Content-Encoding': '`gzip` if the body is compressed.' },
       body: {
         kind: 'stream',
         contentTypes: {
           'application/x-ndjson': {
-            schema: z.string().meta({ description: 'An object per line: an item with its id, or the input itself.' }),
+            schema: z.string().meta({ description: 'One object per line: an item with its id, or the input itself.' }),
             example: '{"item_id":"p-1","input":{"apn":"200-14-030"}}\n{"apn":"200-14-031"}\n',
           },
           'text/csv': {
-            schema: z.string().meta({ description: 'A header row. Columns become the input; `item_id` is the id.' }),
+            schema: z.string().meta({ description: 'A header row; columns become the input, and `item_id` the id.' }),
             example: 'item_id,apn\np-1,200-14-030\n',
           },
           'application/json': {
@@ -56,32 +57,36 @@ export function itemOperations(parts: ApiParts): Operation[] {
       answers: { 200: jsonAnswer('What became of the lines.', addedSchema) },
       problems: ['job_not_found', 'state_conflict', 'unsupported_media_type', 'too_large'],
       async handle({ params: { job_id: jobId }, stream, header, signal }) {
-        const format = formatOfContentType(header('content-type'));
+        const format = formatOfMediaType(mediaTypeOf(header('content-type')));
         if (format === null) {
           const types = 'application/x-ndjson, text/csv or application/json';
-          throw new Problem('unsupported_media_type', `Send items as ${types}, and say which in Content-Type.`);
+          throw new Problem('unsupported_media_type', `Send items as ${types} and set Content-Type accordingly.`);
         }
-        const limits = { sentBytes: null, unpackedBytes: parts.maxBodyBytes };
-        const answer = await takeInItems(parts, jobId, bodyBytes(stream, header, limits), format, signal);
+        const limits = { sentBytes: null, unpackedBytes: deps.maxBodyBytes };
+        const answer = await takeInItems(deps, jobId, bodyBytes(stream, header, limits), format, signal);
         switch (answer.kind) {
           case 'missing':
             return noJob(jobId);
           case 'refused':
-            throw new Problem('state_conflict', `The job takes no items: ${answer.because}.`);
+            throw new Problem('state_conflict', `The job does not accept items: ${answer.because}.`);
           case 'closed':
             throw new Problem(
               'state_conflict',
-              `The job is ${answer.status} and takes no more items. ${answer.added} of this request were added before.`,
+              `The job is ${answer.status} and accepts no more items. ${answer.added} of this request were added before that.`,
             );
           case 'unreadable':
             throw new Problem('invalid_request', `The items cannot be read: ${answer.message}.`, [
-              { path: '', message: `${answer.added} items were added before` },
+              { path: '', code: 'items_added', message: `${answer.added} items were added before that` },
             ]);
           case 'taken': {
             const { received, added, duplicates, differing: conflicts, bad } = answer;
             const counts = { job_id: jobId, received, added, duplicates, conflicts, bad };
-            parts.log.info(counts, 'items were added');
-            const lists = { conflicting_ids: answer.differingIds, bad_lines: answer.badLines };
+            deps.log.info(counts, 'items added');
+            const lists = {
+              conflicting_ids: answer.differingIds,
+              bad_lines: answer.badLines,
+              incomplete: answer.isIncomplete,
+            };
             return { status: 200, json: { ...counts, ...lists } };
           }
         }
@@ -92,8 +97,8 @@ export function itemOperations(parts: ApiParts): Operation[] {
       method: 'GET',
       path: '/jobs/{job_id}/items',
       tag: 'items',
-      summary: 'List items, by status and error type, in the order in which they were added',
-      description: 'A page may be short, or even empty, and still have a next one: go on until `next_cursor` is null.',
+      summary: 'List items in the order in which they were added, filtered by status and error type',
+      description: 'A page may be short or even empty and still not be the last: continue until `next_cursor` is null.',
       access: 'read',
       params: jobPath,
       query: itemsQuery,
@@ -101,7 +106,7 @@ export function itemOperations(parts: ApiParts): Operation[] {
       answers: { 200: jsonAnswer('A page of items.', itemPageSchema) },
       problems: ['job_not_found'],
       async handle({ params: { job_id: jobId }, query: { limit, cursor, status, error_type: errorType } }) {
-        const job = await jobOf(parts, jobId);
+        const job = await jobOf(deps, jobId);
         const list = `items ${jobId} ${status ?? ''} ${errorType ?? ''}`;
         const filter = { status: status ?? null, errorType: errorType ?? null };
         const page = { after: decodeCursor(list, cursor), limit };
@@ -114,9 +119,9 @@ export function itemOperations(parts: ApiParts): Operation[] {
       method: 'GET',
       path: '/jobs/{job_id}/items/{item_id}',
       tag: 'items',
-      summary: 'An item with every attempt',
+      summary: 'Get an item with its attempts',
       description:
-        'Where a re-extraction replaced its data, they are the new ones; its page and its history are its own.',
+        'If a re-extraction replaced its data, these are the new ones; its page and its history are its own.',
       access: 'read',
       params: itemPath,
       query: noQuery,
@@ -124,7 +129,7 @@ export function itemOperations(parts: ApiParts): Operation[] {
       answers: { 200: jsonAnswer('The item.', itemDetailSchema) },
       problems: ['job_not_found', 'item_not_found'],
       async handle({ params }) {
-        const { job, item } = await itemOf(parts, params);
+        const { job, item } = await itemOf(deps, params);
         return { status: 200, json: presentItemDetail(item, job) };
       },
     }),
@@ -133,44 +138,44 @@ export function itemOperations(parts: ApiParts): Operation[] {
       method: 'GET',
       path: '/jobs/{job_id}/items/{item_id}/download',
       tag: 'items',
-      summary: 'Download what was kept of an item',
+      summary: 'Download an artifact of an item',
       description:
-        'With range requests. What comes from a site is handed out as a file, and never runs here. With `redirect=true`, ' +
-        'and where results have addresses of their own, the answer is such an address, for whoever can use the bytes as ' +
-        'they lie there.',
+        'Supports range requests. Content from a site is always served as an attachment, so that a browser does not run it. ' +
+        'With `redirect=true`, and if the store can serve the object directly, the answer redirects to it; the bytes are ' +
+        'then as they are stored, possibly compressed.',
       access: 'read',
       params: itemPath,
       query: downloadQuery,
       headers: {
-        Range: 'One range of bytes.',
-        'If-None-Match': 'The ETag of what is there already: it is not sent again.',
-        'Accept-Encoding': 'Without gzip, nobody is sent to bytes that are kept packed.',
-        'If-Range': 'The ETag of what the range belongs to: if it is another by now, all of it is sent.',
+        Range: 'A single byte range.',
+        'If-None-Match': 'ETag of the copy you have: it is not sent again.',
+        'Accept-Encoding': 'Without `gzip`, there is no redirect to an object that is stored compressed.',
+        'If-Range': 'ETag that the range refers to: if the artifact has changed, all of it is sent.',
       },
       body: NO_BODY,
       answers: {
         200: {
           description: 'The artifact.',
-          content: { '*/*': 'The bytes as the scraper kept them.' },
+          content: { '*/*': 'The bytes as the scraper stored them.' },
           headers: { ...KNOWN_BY, ...AS_A_FILE },
         },
         206: {
-          description: 'The range that was asked for.',
-          content: { '*/*': 'Bytes of the range.' },
-          headers: { ...KNOWN_BY, ...AS_A_FILE, 'Content-Range': 'Which bytes they are, and of how many.' },
+          description: 'The requested range.',
+          content: { '*/*': 'The bytes of the range.' },
+          headers: { ...KNOWN_BY, ...AS_A_FILE, 'Content-Range': 'The range and the total size.' },
         },
-        304: { description: 'It is what If-None-Match says.', headers: KNOWN_BY },
+        304: { description: 'The artifact matches If-None-Match.', headers: KNOWN_BY },
         307: {
-          description: 'The artifact is elsewhere, for five minutes. Only with `redirect=true`.',
-          headers: { Location: 'Where it is. Whoever has this needs no key.' },
+          description: 'A temporary link, valid for five minutes. Only with `redirect=true`.',
+          headers: { Location: 'The link. It works without an API key.' },
         },
       },
       problems: ['job_not_found', 'item_not_found', 'artifact_not_found', 'range_not_satisfiable'],
       async handle({ params, query: { artifact: kind, redirect }, header }) {
-        const { item } = await itemOf(parts, params);
+        const { item } = await itemOf(deps, params);
         const artifact = item.artifacts.find((each) => each.kind === kind);
         if (artifact === undefined) {
-          throw new Problem('artifact_not_found', `The item ${item.itemId} is ${item.status} and has no ${kind}.`);
+          throw new Problem('artifact_not_found', `Item ${item.itemId} is ${item.status} and has no ${kind}.`);
         }
         const asked = {
           range: header('range') ?? undefined,
@@ -183,10 +188,11 @@ export function itemOperations(parts: ApiParts): Operation[] {
         if (link !== null)
           return { status: 307, headers: { Location: link, 'Cache-Control': 'no-store' }, empty: true };
         const answer = await download({ ...about, store });
-        if (answer === null) throw new Problem('artifact_not_found', `The bytes of ${artifact.key} are gone.`);
+        if (answer === null)
+          throw new Problem('artifact_not_found', `The stored bytes of ${artifact.key} are missing.`);
         const { status, headers, body } = answer;
         if (status === 416) {
-          throw new Problem('range_not_satisfiable', `It has ${artifact.size} bytes.`, [], headers);
+          throw new Problem('range_not_satisfiable', `The artifact has ${artifact.size} bytes.`, [], headers);
         }
         return body === null ? { status, headers, empty: true } : { status, headers, stream: body };
       },
@@ -194,9 +200,9 @@ export function itemOperations(parts: ApiParts): Operation[] {
   ];
 }
 
-async function itemOf(parts: ApiParts, { job_id: jobId, item_id: itemId }: { job_id: string; item_id: string }) {
-  const job = await jobOf(parts, jobId);
-  const item = await currentItems(parts.ledger, job).item(jobId, itemId);
-  if (item === null) throw new Problem('item_not_found', `The job ${jobId} has no item ${itemId}.`);
+async function itemOf(deps: ApiDeps, { job_id: jobId, item_id: itemId }: { job_id: string; item_id: string }) {
+  const job = await jobOf(deps, jobId);
+  const item = await currentItems(deps.ledger, job).item(jobId, itemId);
+  if (item === null) throw new Problem('item_not_found', `Job ${jobId} has no item ${itemId}.`);
   return { job, item };
 }

@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import { resultPartSchema, resultsSchema } from '../../../contract/answers.ts';
 import { Problem } from '../../../contract/problem.ts';
 import { exportQuery, jobPath, resultsQuery } from '../../../contract/requests.ts';
+import { resultPartSchema, resultsSchema } from '../../../contract/result-answers.ts';
 import { presentSummary } from '../../jobs/present-job.ts';
 import { currentItems } from '../../results/current-items.ts';
 import { exportJob } from '../../results/export/export-job.ts';
 import { partOf, resultsOf } from '../../results/results.ts';
+import { type ApiDeps, jobOf } from '../api-deps.ts';
 import { NO_BODY, type Operation, operation } from '../operation.ts';
-import { type ApiParts, jobOf } from '../parts.ts';
 import { leaving, Turnstile } from '../turnstile.ts';
 
-/** At a time: each holds some megabytes. */
+/** Each export holds a few megabytes. */
 const MAX_EXPORTS = 16;
 
-export function resultOperations(parts: ApiParts): Operation[] {
-  const { ledger, store } = parts;
+export function resultOperations(deps: ApiDeps): Operation[] {
+  const { ledger, store } = deps;
   const exports = new Turnstile(MAX_EXPORTS);
   return [
     operation({
@@ -22,27 +22,27 @@ export function resultOperations(parts: ApiParts): Operation[] {
       method: 'GET',
       path: '/jobs/{job_id}/results',
       tag: 'results',
-      summary: 'The index of the results, in parts of a thousand items',
+      summary: 'Get the result index, in parts of a thousand items',
       description:
-        'Without `part`: what there is, with links. Also while the job runs: then part N holds those of the Nth thousand ' +
-        'items that are final so far.',
+        'Without `part`, it lists the parts with links. While the job runs, part N contains those of the Nth thousand items ' +
+        'that are final so far.',
       access: 'read',
       params: jobPath,
       query: resultsQuery,
       body: NO_BODY,
       answers: {
         200: {
-          description: 'The parts, or one of them.',
+          description: 'The list of parts, or one part.',
           content: { 'application/json': z.union([resultsSchema, resultPartSchema]) },
         },
       },
       problems: ['job_not_found', 'part_not_found'],
       async handle({ params: { job_id: jobId }, query: { filter, part } }) {
-        const job = await jobOf(parts, jobId);
-        const from = { ledger: currentItems(ledger, job), store, digest: parts.digest, clock: parts.clock };
+        const job = await jobOf(deps, jobId);
+        const from = { ledger: currentItems(ledger, job), store, digest: deps.digest, clock: deps.clock };
         if (part !== undefined) {
           const text = await partOf(from, job, filter, part);
-          if (text === null) throw new Problem('part_not_found', `The results of ${jobId} have no part ${part}.`);
+          if (text === null) throw new Problem('part_not_found', `The results of job ${jobId} have no part ${part}.`);
           return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, text };
         }
         const { final, parts: listed } = await resultsOf(from, job, filter);
@@ -65,9 +65,9 @@ export function resultOperations(parts: ApiParts): Operation[] {
       method: 'GET',
       path: '/jobs/{job_id}/export',
       tag: 'results',
-      summary: 'One row per item: input, status, error, data fields',
+      summary: 'Export one row per item: input, status, error, data fields',
       description:
-        'Streamed at constant memory. In CSV, cells that a spreadsheet would run as a formula begin with an apostrophe.',
+        'Streamed in constant memory. In CSV, cells that a spreadsheet would interpret as a formula begin with an apostrophe.',
       access: 'read',
       params: jobPath,
       query: exportQuery,
@@ -76,21 +76,21 @@ export function resultOperations(parts: ApiParts): Operation[] {
         200: {
           description: 'The rows.',
           content: {
-            'application/x-ndjson': 'An object per line.',
-            'text/csv': 'A header and a row per item.',
+            'application/x-ndjson': 'One object per line.',
+            'text/csv': 'A header row and one row per item.',
             'application/vnd.apache.parquet': 'A Parquet file.',
           },
-          headers: { 'Content-Disposition': 'A file to keep, and its name.' },
+          headers: { 'Content-Disposition': 'Attachment with a file name.' },
         },
       },
       problems: ['job_not_found', 'too_many_exports'],
       async handle({ params: { job_id: jobId }, query: { format, filter }, signal }) {
-        const job = await jobOf(parts, jobId);
-        const scraper = await parts.catalog.find(job.scraperId).catch(() => null);
+        const job = await jobOf(deps, jobId);
+        const scraper = await deps.catalog.find(job.scraperId).catch(() => null);
         const isStillThere = async () => (await ledger.job(jobId))?.createdAt === job.createdAt;
-        const from = { ledger: currentItems(ledger, job), store, clock: parts.clock, isStillThere };
+        const from = { ledger: currentItems(ledger, job), store, clock: deps.clock, isStillThere };
         const leave = exports.enter();
-        if (leave === null) throw new Problem('too_many_exports', 'Too many exports are under way: try again later.');
+        if (leave === null) throw new Problem('too_many_exports', 'Too many exports are running: try again later.');
         signal.addEventListener('abort', leave, { once: true });
         const { contentType, fileName, body } = exportJob(from, job, { format, filter, scraper });
         return {

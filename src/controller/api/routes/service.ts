@@ -1,15 +1,12 @@
-import { z } from 'zod';
 import { Problem } from '../../../contract/problem.ts';
-import { noQuery, scraperPath } from '../../../contract/requests.ts';
+import { noParams, noQuery, scraperPath } from '../../../contract/requests.ts';
 import { scraperSchema, scrapersSchema } from '../../../contract/scraper-answers.ts';
 import { healthSchema, queueSchema, readySchema } from '../../../contract/service-answers.ts';
+import type { ApiDeps } from '../api-deps.ts';
 import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
-import type { ApiParts } from '../parts.ts';
 
-const nothing = z.strictObject({});
-
-export function serviceOperations(parts: ApiParts): Operation[] {
-  const { catalog, queue, metrics, clock, version } = parts;
+export function serviceOperations(deps: ApiDeps): Operation[] {
+  const { catalog, queue, metrics, clock, version } = deps;
   const startedAt = clock.elapsed();
   return [
     operation({
@@ -17,13 +14,13 @@ export function serviceOperations(parts: ApiParts): Operation[] {
       method: 'GET',
       path: '/scrapers',
       tag: 'scrapers',
-      summary: 'The scrapers that there are',
-      description: 'Those that cannot be used are told apart, with what is wrong with them.',
+      summary: 'List scrapers',
+      description: 'Scrapers that cannot be used are listed separately, with the reason.',
       access: 'read',
-      params: nothing,
+      params: noParams,
       query: noQuery,
       body: NO_BODY,
-      answers: { 200: jsonAnswer('By id, and those that cannot be used.', scrapersSchema) },
+      answers: { 200: jsonAnswer('Usable and broken scrapers.', scrapersSchema) },
       problems: [],
       async handle() {
         const entries = await catalog.list();
@@ -43,7 +40,7 @@ export function serviceOperations(parts: ApiParts): Operation[] {
       method: 'GET',
       path: '/scrapers/{scraper_id}',
       tag: 'scrapers',
-      summary: 'A scraper, with the JSON schemas of its input and its data',
+      summary: 'Get a scraper with the JSON Schemas of its input and its data',
       access: 'read',
       params: scraperPath,
       query: noQuery,
@@ -72,12 +69,12 @@ export function serviceOperations(parts: ApiParts): Operation[] {
       method: 'GET',
       path: '/queue',
       tag: 'service',
-      summary: 'How many batches wait and are in flight, per lane',
+      summary: 'Get how many batches are waiting and in flight, per lane',
       access: 'read',
-      params: nothing,
+      params: noParams,
       query: noQuery,
       body: NO_BODY,
-      answers: { 200: jsonAnswer('Depths.', queueSchema) },
+      answers: { 200: jsonAnswer('Queue depths.', queueSchema) },
       problems: [],
       async handle() {
         const lanes = await queue.depth();
@@ -92,12 +89,12 @@ export function serviceOperations(parts: ApiParts): Operation[] {
       method: 'GET',
       path: '/health',
       tag: 'service',
-      summary: 'Whether the process is alive',
+      summary: 'Check whether the process is alive',
       access: 'open',
-      params: nothing,
+      params: noParams,
       query: noQuery,
       body: NO_BODY,
-      answers: { 200: jsonAnswer('It is.', healthSchema) },
+      answers: { 200: jsonAnswer('The process is alive.', healthSchema) },
       problems: [],
       async handle() {
         const uptime = Math.round((clock.elapsed() - startedAt) / 1000);
@@ -109,19 +106,19 @@ export function serviceOperations(parts: ApiParts): Operation[] {
       method: 'GET',
       path: '/ready',
       tag: 'service',
-      summary: 'Whether it can do its work',
-      description: 'For whoever sends it requests. A process that is alive and not ready needs no restart.',
+      summary: 'Check whether the service can work',
+      description: 'For load balancers. A process that is alive but not ready does not need a restart.',
       access: 'open',
-      params: nothing,
+      params: noParams,
       query: noQuery,
       body: NO_BODY,
       answers: {
-        200: jsonAnswer('It can.', readySchema),
-        503: jsonAnswer('It cannot: the checks say why.', readySchema),
+        200: jsonAnswer('The service is ready.', readySchema),
+        503: jsonAnswer('The service is not ready: the checks say why.', readySchema),
       },
       problems: [],
       async handle() {
-        const checks = await parts.checks();
+        const checks = await deps.checks();
         const ready = checks.every(({ ok }) => ok);
         return { status: ready ? 200 : 503, json: { ready, checks } };
       },
@@ -131,12 +128,14 @@ export function serviceOperations(parts: ApiParts): Operation[] {
       method: 'GET',
       path: '/metrics',
       tag: 'service',
-      summary: 'Metrics in the text format of Prometheus',
+      summary: 'Get metrics in the Prometheus text format',
       access: 'read',
-      params: nothing,
+      params: noParams,
       query: noQuery,
       body: NO_BODY,
-      answers: { 200: { description: 'The metrics.', content: { 'text/plain': 'Text exposition format 0.0.4.' } } },
+      answers: {
+        200: { description: 'The metrics.', content: { 'text/plain': 'Prometheus text exposition format 0.0.4.' } },
+      },
       problems: [],
       async handle() {
         return { status: 200, headers: { 'content-type': metrics.contentType }, text: await metrics.render() };

@@ -1,65 +1,76 @@
-import { createHash, type Hash } from 'node:crypto';
-import { EXIT } from '../exit-codes.ts';
 import type { ApiClient, OpenAnswer, Query } from './api-client.ts';
-import { ApiError, Refused, Unreachable } from './api-error.ts';
-import type { Target } from './file-target.ts';
+import { Damaged, Refused, Unreachable } from './api-error.ts';
 
 export interface FileRequest {
   readonly path: string;
   readonly query: Query;
 }
 
-/** Tries in a row that bring nothing; the client has had patience with each of them already. */
+/** Where received bytes go. */
+export interface FileTarget {
+  /** Bytes that an earlier try left there. */
+  readonly size: number;
+  /** Those bytes. */
+  there(): AsyncIterable<Uint8Array>;
+  write(bytes: Uint8Array): Promise<void>;
+  /** Discards everything written so far. False where that is impossible. */
+  clear(): Promise<boolean>;
+}
+
+/** A SHA-256 that is computed piece by piece, as `createHash('sha256')` of node:crypto is. */
+export interface RunningHash {
+  update(bytes: Uint8Array): unknown;
+  digest(encoding: 'hex'): string;
+}
+
+export interface ReceiveDeps {
+  readonly api: ApiClient;
+  readonly target: FileTarget;
+  readonly startHash: () => RunningHash;
+  readonly onBytes: (bytes: number, total: number | null) => void;
+}
+
+/** Consecutive tries without a byte; the client was patient with each of them already. */
 const MAX_IDLE_TRIES = 3;
 const PAUSE_MS = 500;
 
 /**
- * Receives a file of which the ETag is the SHA-256. A connection that breaks off is made again and goes on behind what
- * has arrived, also that of an earlier command; what is complete is checked, and is begun again, once, if it is not what
- * it should be: then the beginning was of something else.
+ * Receives a file whose ETag is its SHA-256. After a broken connection it resumes where the bytes ended, even those of an
+ * earlier command. The complete file is checked; if it does not match, the beginning belonged to another version, and it
+ * starts over, once.
  */
 export async function receiveFile(
-  api: ApiClient,
+  deps: ReceiveDeps,
   request: FileRequest,
-  target: Target,
-  onBytes: (bytes: number, total: number | null) => void,
 ): Promise<{ readonly size: number; readonly sha256: string }> {
+  const { target } = deps;
   let isFresh = target.size === 0;
   for (;;) {
-    const file = new Arrival(api, request, target, onBytes);
-    const ended = await file.receive(isFresh ? 0 : target.size);
-    if (ended !== 'wrong') return ended;
+    const received = await new Arrival(deps, request).receive(isFresh ? 0 : target.size);
+    if (received !== 'wrong') return received;
     if (isFresh || !(await target.clear())) {
-      throw new ApiError('what arrived is not what the server has: its SHA-256 is another', EXIT.failed);
+      throw new Damaged('the file arrived damaged: its SHA-256 does not match. Try again');
     }
     isFresh = true;
   }
 }
 
 class Arrival {
-  readonly #api: ApiClient;
+  readonly #deps: ReceiveDeps;
   readonly #request: FileRequest;
-  readonly #target: Target;
-  readonly #onBytes: (bytes: number, total: number | null) => void;
-  readonly #hash: Hash = createHash('sha256');
+  readonly #hash: RunningHash;
   #size = 0;
   #etag: string | null = null;
 
-  constructor(
-    api: ApiClient,
-    request: FileRequest,
-    target: Target,
-    onBytes: (bytes: number, total: number | null) => void,
-  ) {
-    this.#api = api;
+  constructor(deps: ReceiveDeps, request: FileRequest) {
+    this.#deps = deps;
     this.#request = request;
-    this.#target = target;
-    this.#onBytes = onBytes;
+    this.#hash = deps.startHash();
   }
 
-  /** `wrong`: what was there, or what came, is of something else. */
+  /** `wrong`: the bytes that were there, or that came, are not those of the file. */
   async receive(from: number): Promise<{ size: number; sha256: string } | 'wrong'> {
-    if (from > 0) for await (const piece of this.#target.there()) this.#take(piece);
+    if (from > 0) for await (const piece of this.#deps.target.there()) this.#take(piece);
     for (let idle = 0; ; idle += 1) {
       const before = this.#size;
       try {
@@ -68,7 +79,7 @@ class Arrival {
       } catch (error) {
         if (this.#size > before) idle = 0;
         if (!(error instanceof Unreachable) || idle >= MAX_IDLE_TRIES) throw error;
-        await this.#api.clock.sleep(PAUSE_MS, this.#api.signal);
+        await this.#deps.api.clock.sleep(PAUSE_MS, this.#deps.api.signal);
       }
     }
     const sha256 = this.#hash.digest('hex');
@@ -89,9 +100,9 @@ class Arrival {
       const length = Number(response.headers.get('content-length') ?? Number.NaN);
       const total = Number.isFinite(length) ? from + length : null;
       for await (const piece of answer.bytes()) {
-        await this.#target.write(piece);
+        await this.#deps.target.write(piece);
         this.#take(piece);
-        this.#onBytes(this.#size, total);
+        this.#deps.onBytes(this.#size, total);
       }
       return 'ended';
     } finally {
@@ -102,14 +113,14 @@ class Arrival {
   async #open(from: number): Promise<OpenAnswer | 'wrong'> {
     const range = { range: `bytes=${from}-`, ...(this.#etag === null ? {} : { 'if-range': this.#etag }) };
     try {
-      return await this.#api.open({
+      return await this.#deps.api.open({
         method: 'GET',
         ...this.#request,
-        // Ranges count the bytes that were kept, and so does the hash.
+        // Ranges and the hash refer to the uncompressed bytes.
         headers: { accept: '*/*', 'accept-encoding': 'identity', ...(from > 0 ? range : {}) },
       });
     } catch (error) {
-      // What is there is longer than the file.
+      // More bytes are there than the file has.
       if (error instanceof Refused && error.status === 416 && from > 0) return 'wrong';
       throw error;
     }

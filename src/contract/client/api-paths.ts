@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts';
 
-/** Ids are the user's own, and may hold anything. */
+/** Ids are chosen by users and may contain any character. */
 export function jobPath(jobId: string): string {
   return `/jobs/${segment(jobId)}`;
 }
@@ -13,8 +13,8 @@ export function hostPath(host: string): string {
   return `/hosts/${segment(host)}`;
 }
 
-/** Whatever reads an address takes `.` and `..` away, however they are written. */
+/** URL parsers remove `.` and `..`, however they are encoded. */
 function segment(id: string): string {
-  if (id === '.' || id === '..') throw new ApiError(`no address can name ${id}: give it another id`);
+  if (id === '.' || id === '..') throw new ApiError(`${id} cannot be part of a URL: use another id`);
   return encodeURIComponent(id);
 }

@@ -1,6 +1,6 @@
-import type { Clock } from '../../main/client.ts';
+import type { ClientClock } from './client-clock.ts';
 
-/** Nothing was heard for as long as one waits. */
+/** The other side was silent for too long. */
 export class TimedOut extends Error {
   constructor(ms: number) {
     super(`no answer within ${Math.round(ms / 1000)} s`);
@@ -11,15 +11,15 @@ export class TimedOut extends Error {
 export interface Deadline {
   /** Aborts with the parent, or with TimedOut. */
   readonly signal: AbortSignal;
-  /** Something was heard: the time begins again. */
+  /** Something arrived: the time starts again. */
   touch(): void;
-  /** It is not the other side that is waited for: there is no limit until the next touch. */
+  /** We are not waiting for the other side: there is no limit until the next touch. */
   hold(): void;
   close(): void;
 }
 
-/** Aborts when nothing has happened for `ms`. Touching it is cheap: one timer runs at most, whatever is touched. */
-export function openDeadline(clock: Pick<Clock, 'elapsed' | 'sleep'>, ms: number, parent: AbortSignal): Deadline {
+/** Aborts when nothing has arrived for `ms`. Touching it is cheap: there is never more than one timer. */
+export function openDeadline(clock: Pick<ClientClock, 'elapsed' | 'sleep'>, ms: number, parent: AbortSignal): Deadline {
   const expired = new AbortController();
   const closed = new AbortController();
   let touchedAt = clock.elapsed();

@@ -1,16 +1,16 @@
-import type { Clock } from '../../main/client.ts';
-import { printable } from '../format.ts';
-import { ApiError, codeOf, Interrupted, type Problem, Refused, Unreachable } from './api-error.ts';
+import type { ProblemAnswer } from '../problem-answer.ts';
+import { ApiError, errorCode, Interrupted, NotTrawl, Refused, Unreachable } from './api-error.ts';
+import type { ClientClock } from './client-clock.ts';
 import { type Deadline, openDeadline, TimedOut } from './deadline.ts';
 
 export interface ApiSettings {
   readonly url: string;
   readonly apiKey: string | null;
-  readonly clock: Clock;
-  /** Aborts when the user wants it to stop. */
+  readonly clock: ClientClock;
+  /** Aborts every call. */
   readonly signal: AbortSignal;
-  /** Told when a request is tried again, so that nobody wonders why nothing happens. */
-  readonly onRetry?: (message: string) => void;
+  /** Called before a request is sent again for the first time, so that the wait can be explained. */
+  readonly onRetry?: (error: ApiError) => void;
 }
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
@@ -22,35 +22,35 @@ export interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it comes; such a request is not tried again. */
+  /** Sent as it is read; such a request is never repeated. */
   readonly stream?: AsyncIterable<Uint8Array>;
-  /** Whether sending it twice comes to the same. What is only asked for always does. */
+  /** Whether sending it twice has the same effect as sending it once. A GET always does. */
   readonly isRepeatable?: boolean;
-  /** The caller has a patience of its own. */
+  /** The caller does its own retries. */
   readonly isTriedOnce?: boolean;
-  /** Longest silence. */
+  /** How long the server may stay silent. */
   readonly silenceMs?: number;
 }
 
-/** An answer that is still coming. It must be closed. */
+/** An answer whose body is still arriving. It must be closed. */
 export interface OpenAnswer {
   readonly response: Response;
-  /** The bytes of the answer; rejects as Interrupted or Unreachable. */
+  /** The body; rejects with Interrupted or Unreachable. */
   bytes(): AsyncGenerator<Uint8Array>;
   close(): void;
 }
 
-/** A controller that restarts is back within seconds; one that is not there is told soon enough. */
+/** Long enough for a controller to restart, short enough to notice one that is not running. */
 const RETRY_DELAYS_MS = [200, 500, 1000, 2000, 4000];
 const LONGEST_RETRY_AFTER_MS = 30_000;
 const SILENCE_MS = 60_000;
-/** Of an answer that is read whole: a page of items, each with an input and artifacts. */
+/** Limit of an answer that is read as a whole, such as a page of items with their inputs and artifacts. */
 const MAX_ANSWER_BYTES = 256 * 2 ** 20;
 const MAX_PROBLEM_BYTES = 2 ** 20;
 
-/** The REST API for the commands: deadlines, retries, and errors in words. */
+/** The REST API with deadlines, retries and typed errors. */
 export class ApiClient {
-  readonly clock: Clock;
+  readonly clock: ClientClock;
   readonly signal: AbortSignal;
   readonly url: string;
   readonly #settings: ApiSettings;
@@ -70,7 +70,7 @@ export class ApiClient {
     return await this.json<T>({ method: 'POST', path, body, isRepeatable });
   }
 
-  /** Sends, and reads the answer whole. */
+  /** Sends a request and parses the JSON of its answer. */
   async json<T>(request: Request): Promise<T> {
     return await this.#withRetries(request, async () => {
       const answer = await this.#send(request);
@@ -82,7 +82,7 @@ export class ApiClient {
     });
   }
 
-  /** Sends, and hands out the answer while it comes. */
+  /** Sends a request and returns its answer as soon as the headers are there. */
   async open(request: Request): Promise<OpenAnswer> {
     return await this.#withRetries(request, () => this.#send(request));
   }
@@ -94,7 +94,7 @@ export class ApiClient {
       } catch (error) {
         const waitMs = retryDelay(request, error, delayMs * (0.5 + this.clock.chance()));
         if (waitMs === null) throw error;
-        if (tries === 0) this.#settings.onRetry?.(`${firstLine(error)}. Trying again for a while …`);
+        if (tries === 0 && error instanceof ApiError) this.#settings.onRetry?.(error);
         await this.clock.sleep(waitMs, this.signal);
         if (this.signal.aborted) throw new Interrupted();
       }
@@ -109,9 +109,9 @@ export class ApiClient {
         method: request.method,
         headers: this.#headers(request),
         signal: deadline.signal,
-        // A key is for the host that it was given for.
+        // The key must not reach another host.
         redirect: 'manual',
-        ...bodyOf(request, deadline),
+        ...bodyInit(request, deadline),
       });
       deadline.touch();
       const answer = this.#answer(response, deadline);
@@ -130,7 +130,7 @@ export class ApiClient {
       async *bytes() {
         try {
           for await (const piece of response.body ?? []) {
-            // Whoever reads may take their time.
+            // A slow reader is not the server's fault.
             deadline.hold();
             yield piece;
             deadline.touch();
@@ -164,14 +164,14 @@ export class ApiClient {
     };
   }
 
-  /** What is no JSON does not come from the API: a proxy, or another server. */
+  /** An answer that is not JSON comes from a proxy or from another server. */
   async #parsed<T>(answer: OpenAnswer): Promise<T> {
     if (answer.response.status === 204) return {} as T;
-    const text = await textOf(answer, MAX_ANSWER_BYTES);
+    const text = await readText(answer, MAX_ANSWER_BYTES);
     try {
       return JSON.parse(text) as T;
     } catch {
-      throw new ApiError(`${this.url} answers, but not as Trawl does (no JSON): TRAWL_URL says where the API is`);
+      throw new NotTrawl(this.url);
     }
   }
 
@@ -179,22 +179,22 @@ export class ApiClient {
     if (this.signal.aborted) return new Interrupted();
     if (error instanceof ApiError) return error;
     if (deadline.signal.reason instanceof TimedOut) return new Unreachable(this.url, deadline.signal.reason);
-    return isOfNetwork(error) ? new Unreachable(this.url, error) : error;
+    return isNetworkError(error) ? new Unreachable(this.url, error) : error;
   }
 }
 
-/** fetch says TypeError for whatever happens to a connection, and has the cause in it. */
-function isOfNetwork(error: unknown): boolean {
-  return codeOf(error) !== null || (error instanceof TypeError && error.cause instanceof Error);
+/** fetch throws a TypeError for every connection failure, with the actual one as its cause. */
+function isNetworkError(error: unknown): boolean {
+  return errorCode(error) !== null || (error instanceof TypeError && error.cause instanceof Error);
 }
 
-function bodyOf({ body, stream }: Request, deadline: Deadline): RequestInit {
+function bodyInit({ body, stream }: Request, deadline: Deadline): RequestInit {
   if (stream !== undefined) return { body: touching(stream, deadline), duplex: 'half' };
   return body === undefined ? {} : { body: JSON.stringify(body) };
 }
 
 async function* touching(stream: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncGenerator<Uint8Array> {
-  // What is sent may come slowly, from a pipe; taking it may not last.
+  // The source may be slow, such as a pipe; the server may not.
   deadline.hold();
   for await (const piece of stream) {
     deadline.touch();
@@ -209,16 +209,16 @@ function retryDelay(request: Request, error: unknown, delayMs: number): number |
   if (request.stream !== undefined || request.isTriedOnce === true) return null;
   const isRepeatable = request.method === 'GET' || request.isRepeatable === true;
   if (error instanceof Unavailable) return isRepeatable ? (error.retryAfterMs ?? delayMs) : null;
-  if (!(error instanceof Unreachable) || !error.isPassing) return null;
-  // What was refused never arrived, whatever it is.
+  if (!(error instanceof Unreachable) || !error.isTransient) return null;
+  // A refused request never arrived, so that sending any of them again is safe.
   return isRepeatable || error.isRefused ? delayMs : null;
 }
 
-/** 503: the controller is there, and cannot serve now. */
+/** 503: the controller is running but cannot serve the request now. */
 class Unavailable extends Refused {
   readonly retryAfterMs: number | null;
 
-  constructor(problem: Problem, retryAfter: string | null) {
+  constructor(problem: ProblemAnswer, retryAfter: string | null) {
     super(problem);
     const seconds = Number(retryAfter ?? Number.NaN);
     this.retryAfterMs = Number.isFinite(seconds) ? Math.min(Math.max(0, seconds) * 1000, LONGEST_RETRY_AFTER_MS) : null;
@@ -227,14 +227,19 @@ class Unavailable extends Refused {
 
 async function refusal(answer: OpenAnswer): Promise<Refused> {
   const { status, statusText, headers } = answer.response;
-  const text = await textOf(answer, MAX_PROBLEM_BYTES);
-  const problem = { status, code: 'unknown', detail: `the server answers ${status} ${printable(statusText)}` };
-  const told = problemIn(text);
-  const whole = told === null ? problem : { ...problem, ...told };
-  return status === 503 ? new Unavailable(whole, headers.get('retry-after')) : new Refused(whole);
+  const problem = readProblem(await readText(answer, MAX_PROBLEM_BYTES), status) ?? {
+    ...UNKNOWN,
+    status,
+    detail: `the server answered ${status} ${statusText}`,
+  };
+  return status === 503 ? new Unavailable(problem, headers.get('retry-after')) : new Refused(problem);
 }
 
-function problemIn(text: string): Omit<Problem, 'status'> | null {
+/** What a server that is not ours, or a proxy, says. */
+const UNKNOWN = { type: 'about:blank', title: '', code: 'unknown' } as const;
+
+/** Null for what is not a problem of the API. A newer server may have codes that we do not know. */
+function readProblem(text: string, status: number): ProblemAnswer | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -245,31 +250,31 @@ function problemIn(text: string): Omit<Problem, 'status'> | null {
   const { type, title, code, detail, errors } = value as Record<string, unknown>;
   if (typeof detail !== 'string') return null;
   return {
-    ...(typeof type === 'string' ? { type } : {}),
-    ...(typeof title === 'string' ? { title } : {}),
-    code: String(code ?? 'unknown'),
+    type: typeof type === 'string' ? type : UNKNOWN.type,
+    title: typeof title === 'string' ? title : UNKNOWN.title,
+    status,
+    code: String(code ?? UNKNOWN.code),
     detail,
-    ...(Array.isArray(errors) ? { errors: errors.map(fieldProblem) } : {}),
+    ...(Array.isArray(errors) ? { errors: errors.map(readFieldError) } : {}),
   };
 }
 
-function fieldProblem(field: Record<string, unknown> | null): { path: string; message: string } {
-  return { path: String(field?.['path'] ?? ''), message: String(field?.['message'] ?? '') };
+function readFieldError(field: Record<string, unknown> | null) {
+  const text = (name: string) => String(field?.[name] ?? '');
+  const code = field?.['code'] === undefined ? {} : { code: text('code') };
+  return { path: text('path'), ...code, message: text('message') };
 }
 
-async function textOf(answer: OpenAnswer, limit: number): Promise<string> {
-  const pieces: Uint8Array[] = [];
+async function readText(answer: OpenAnswer, limit: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
   let size = 0;
   for await (const piece of answer.bytes()) {
     size += piece.length;
     if (size > limit) throw new ApiError(`the answer is larger than ${limit / 2 ** 20} MiB`);
-    pieces.push(piece);
+    text += decoder.decode(piece, { stream: true });
   }
-  return Buffer.concat(pieces).toString('utf8');
-}
-
-function firstLine(error: unknown): string {
-  return error instanceof Error ? (error.message.split('\n')[0] ?? '').replace(/\.$/, '') : '';
+  return text + decoder.decode();
 }
 
 function ignore(): void {}

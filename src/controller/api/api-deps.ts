@@ -15,11 +15,11 @@ import type { ScraperCatalog } from '../intake/scraper-catalog.ts';
 import type { Metrics } from '../metrics/open-metrics.ts';
 import type { ServerLog } from './server.ts';
 
-/** What the operations of the API stand on. */
-export interface ApiParts {
+/** What the operations of the API need. */
+export interface ApiDeps {
   readonly ledger: Ledger;
   readonly store: ResultStore;
-  /** Null where the bytes have no address but ours. */
+  /** Null if the store cannot serve bytes itself. */
   readonly links: ResultLinks | null;
   readonly queue: Pick<WorkQueue, 'depth'>;
   readonly hostPauses: HostPauses;
@@ -27,7 +27,7 @@ export interface ApiParts {
   readonly faults: Faults;
   readonly digest: Digest;
   readonly catalog: ScraperCatalog;
-  /** Runs jobs that name no scraper. */
+  /** For jobs that do not name a scraper. */
   readonly defaultScraper: string;
   /** Lanes that have workers; null where that is not known. */
   readonly servedLanes: () => ReadonlySet<Lane> | null;
@@ -36,10 +36,10 @@ export interface ApiParts {
   readonly metrics: Metrics;
   readonly changes: ChangeBook;
   readonly version: string;
-  /** The most that the body of a new job, or what a packed upload is unpacked to, may have. */
+  /** Limit of the body of a new job, and of an uncompressed upload. */
   readonly maxBodyBytes: number;
   readonly log: Pick<ServerLog, 'info'>;
-  /** What must be well for the service to do its work. */
+  /** Everything the service needs in order to work. */
   readonly checks: () => Promise<readonly ReadyCheck[]>;
 }
 
@@ -49,23 +49,23 @@ export interface ReadyCheck {
   readonly message: string | null;
 }
 
-/** For the answer to a request that made a job. */
-export function laneWarnings({ servedLanes }: Pick<ApiParts, 'servedLanes'>, { lane }: JobRecord) {
+/** For the answer to a request that created a job. */
+export function laneWarnings({ servedLanes }: Pick<ApiDeps, 'servedLanes'>, { lane }: JobRecord) {
   const message = laneWarning(lane, servedLanes());
-  return message === null ? [] : [{ path: 'scraper_id', message }];
+  return message === null ? [] : [{ path: 'scraper_id', code: 'no_workers' as const, message }];
 }
 
-/** The job, or the problem that there is none. */
-export async function jobOf({ ledger }: Pick<ApiParts, 'ledger'>, jobId: string): Promise<JobRecord> {
+/** The job; throws the problem if there is none. */
+export async function jobOf({ ledger }: Pick<ApiDeps, 'ledger'>, jobId: string): Promise<JobRecord> {
   return (await ledger.job(jobId)) ?? noJob(jobId);
 }
 
-/** The id of a new job is that of one whose results are not gone yet. */
+/** The id of a new job belongs to one whose results are not gone yet. */
 export function stillBeingRemoved(jobId: string): never {
   throw new Problem(
     'job_being_removed',
-    `The earlier job ${jobId} and its results are still being removed. ` +
-      `Try again when GET /jobs/${encodeURIComponent(jobId)} answers 404.`,
+    `An earlier job ${jobId} and its results are still being deleted. ` +
+      `Try again once GET /jobs/${encodeURIComponent(jobId)} answers 404.`,
   );
 }
 

@@ -1,7 +1,7 @@
 import type { ApiClient, Query } from './api-client.ts';
 
-/** A list of the API, page by page, until `limit` entries were seen; all of them without one. A page may be empty. */
-export async function* pagesOf<Page extends { readonly next_cursor: string | null }>(
+/** Pages of a list, until `limit` entries were seen; all of them if it is null. A page may be empty. */
+export async function* readPages<Page extends { readonly next_cursor: string | null }>(
   api: ApiClient,
   path: string,
   query: Query,

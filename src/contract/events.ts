@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { amountOrNull, count, flag, itemId, jobId, list } from './answer-fields.ts';
+import { jobSummarySchema, reasonSchema, summarySchema } from './job-answers.ts';
+import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
+
+/**
+ * The events of `GET /jobs/{job_id}/events`, once for the feed that writes them, the clients that read them and the
+ * OpenAPI document. `event` is the name of the server-sent event, `data` its JSON.
+ */
+const NAME = 'Name of the event.';
+const DATA = 'Its data, as JSON.';
+
+const status = z
+  .object({
+    event: z.literal('status').meta({ description: NAME }),
+    data: z
+      .object({
+        job_id: jobId,
+        status: jobStatusSchema,
+        reason: reasonSchema.nullable().meta({ description: 'Why the job is paused or failed; null otherwise.' }),
+        summary: summarySchema,
+      })
+      .meta({ description: DATA }),
+  })
+  .meta({ id: 'StatusEvent', description: 'The status of the job: the first event, and one for every change.' });
+
+const progress = z
+  .object({
+    event: z.literal('progress').meta({ description: NAME }),
+    data: z
+      .object({
+        job_id: jobId,
+        status: jobStatusSchema,
+        progress_pct: jobSummarySchema.shape.progress_pct,
+        items_per_second: amountOrNull('Items finished per second; null until there is enough data.'),
+        eta_seconds: amountOrNull('Time left at the current rate; null until there is enough data.'),
+        summary: summarySchema,
+      })
+      .meta({ description: DATA }),
+  })
+  .meta({ id: 'ProgressEvent', description: 'Counts, rate and time left; at most twice a second.' });
+
+const outcome = z.object({
+  item_id: itemId,
+  status: z.enum(['success', 'failed', 'skipped']).meta({ description: 'How the item ended.' }),
+  error_type: failureTypeSchema.nullable().meta({ description: 'Type of failure; null if the item did not fail.' }),
+  duration_ms: z.number().min(0).meta({ description: 'Duration of the attempt.' }),
+});
+
+const items = z
+  .object({
+    event: z.literal('items').meta({ description: NAME }),
+    data: z
+      .object({
+        job_id: jobId,
+        outcomes: list(outcome, 'Failures first; at most a hundred.'),
+        omitted: count('Outcomes that are not listed.'),
+      })
+      .meta({ description: DATA }),
+  })
+  .meta({ id: 'ItemsEvent', description: 'Outcomes since the previous event of this kind.' });
+
+const end = z
+  .object({
+    event: z.literal('end').meta({ description: NAME }),
+    data: z
+      .object({
+        job_id: jobId,
+        status: jobStatusSchema,
+        results_ready: flag('Whether the result index is written.'),
+        summary: summarySchema,
+      })
+      .meta({ description: DATA }),
+  })
+  .meta({ id: 'EndEvent', description: 'The job is over. The stream ends.' });
+
+const gone = z
+  .object({
+    event: z.literal('gone').meta({ description: NAME }),
+    data: z.object({ job_id: jobId }).meta({ description: DATA }),
+  })
+  .meta({ id: 'GoneEvent', description: 'The job was deleted. The stream ends.' });
+
+const reset = z
+  .object({
+    event: z.literal('reset').meta({ description: NAME }),
+    data: z
+      .object({
+        job_id: jobId,
+        reason: z.enum(['unknown_id', 'too_old', 'too_slow']).meta({
+          description:
+            '`unknown_id`: the last event id is from before a restart, or of another stream. `too_old`: the events after ' +
+            'it are no longer kept. `too_slow`: the client did not read fast enough.',
+        }),
+      })
+      .meta({ description: DATA }),
+  })
+  .meta({
+    id: 'ResetEvent',
+    description: 'Events were missed: list again whatever you need. The current state follows.',
+  });
+
+export const jobEventSchema = z
+  .discriminatedUnion('event', [status, progress, items, end, gone, reset])
+  .meta({ id: 'JobEvent', description: 'A server-sent event of a job: its name and its data.' });
+
+export type JobEvent = z.infer<typeof jobEventSchema>;
+export type ResetReason = z.infer<typeof reset>['data']['reason'];
+
+type EventName = JobEvent['event'];
+
+const EVENT_NAMES: ReadonlySet<string> = new Set<EventName>(
+  jobEventSchema.options.map(({ shape }) => shape.event.value),
+);
+
+/**
+ * An event as a client received it; null for one that it does not know or cannot read. Only the name decides: a newer
+ * server may send a status or a failure type that this client does not know, and that must not cost it the `end`.
+ */
+export function readJobEvent(event: string, data: string): JobEvent | null {
+  if (!EVENT_NAMES.has(event)) return null;
+  try {
+    return { event, data: JSON.parse(data || '{}') } as JobEvent;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { count, flag, itemId, list, text } from './answer-fields.ts';
+import { createdSchema } from './job-answers.ts';
+
+/** What the API says about re-extractions. */
+const fieldChangeSchema = z.object({
+  field: text('Such as `owner`, or `bills[].amount` for a field of a list.'),
+  items: count('Items in which the field differs.'),
+  added: count('How many of those did not have the field before.'),
+  removed: count('How many of those no longer have the field.'),
+  examples: list(
+    z.object({
+      item_id: itemId,
+      before: z.unknown().meta({ description: 'The old value.' }),
+      after: z.unknown().meta({ description: 'The new value.' }),
+    }),
+    'A few of the items.',
+  ),
+});
+
+/** The part of the answer that is counted while data are compared, and kept with the results of the job. */
+export const changeTallySchema = z.object({
+  compared: count('Items compared so far.'),
+  changed: count('Items in which at least one field differs.'),
+  recovered: count('Items that had failed and can now be read. They become successes when the results are replaced.'),
+  fields: list(fieldChangeSchema, 'Fields that differ in at least one item.'),
+});
+
+export const changesSchema = z
+  .object({
+    job_id: text('The re-extraction.'),
+    extracts: text('The job whose stored pages it read.'),
+    state: z
+      .enum(['waiting', 'comparing', 'complete'])
+      .meta({ description: 'waiting: the job is not over. comparing: ask again later.' }),
+    ...changeTallySchema.shape,
+    total: count('Items to compare.'),
+    failed: count('Items that the new parse could not read. They keep their old data.'),
+    replaced: flag('Whether its data have replaced those of the older job.'),
+  })
+  .meta({ id: 'Changes', description: 'What a re-extraction found different, field by field.' });
+
+export const extractedSchema = createdSchema
+  .extend({
+    extracts: text('The job whose stored pages it reads.'),
+    without_page: count('Items that succeeded or failed but have no stored page. They stay as they are.'),
+  })
+  .meta({ id: 'CreatedExtraction', description: 'A re-extraction that was created.' });
+
+export type ChangeTallyAnswer = z.infer<typeof changeTallySchema>;
+export type ChangesAnswer = z.infer<typeof changesSchema>;
+export type ExtractedAnswer = z.infer<typeof extractedSchema>;

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { count, flag, itemId, jobId, list, text, textOrNull } from './answer-fields.ts';
+import { failureTypeSchema } from './statuses.ts';
+
+/** What the API says about failures: of one attempt, and grouped for a whole job. */
+const retryable = flag('Whether failures of this type are retried automatically.');
+
+export const errorSchema = z
+  .object({
+    type: failureTypeSchema,
+    message: text('What went wrong.'),
+    retryable,
+    cause: textOrNull('The underlying cause, if one was reported.'),
+  })
+  .meta({ id: 'ItemError', description: 'Why an attempt failed.' });
+
+export const failureGroupSchema = z
+  .object({
+    type: failureTypeSchema,
+    pattern: text('The failure message with ids, numbers and addresses removed.'),
+    page: textOrNull('Fingerprint of the page the failure was seen on.'),
+    count: count('Failures in the group.'),
+    retryable,
+    examples: list(z.object({ item_id: itemId, message: text('The full message.') }), 'A few items of the group.'),
+  })
+  .meta({ id: 'FailureGroup', description: 'Similar failures, regardless of how many items they affected.' });
+
+export const failuresSchema = z.object({
+  job_id: jobId,
+  failed: count('Failed items in the job.'),
+  groups: list(failureGroupSchema, 'Most frequent first.'),
+});
+
+export type FailureGroupAnswer = z.infer<typeof failureGroupSchema>;
+export type FailuresAnswer = z.infer<typeof failuresSchema>;

@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import { policySchema } from '../domain/policy.ts';
+import {
+  amount,
+  amountOrNull,
+  count,
+  flag,
+  jobId,
+  list,
+  nextCursor,
+  onlyIf,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+} from './answer-fields.ts';
+import { failureGroupSchema } from './failure-answers.ts';
+import { warningSchema } from './problem-answer.ts';
+import { jobStatusSchema } from './statuses.ts';
+
+/**
+ * What the API says about jobs. These schemas type the presenters, describe the API in the OpenAPI document, and are what
+ * tests check every answer against. Times are ISO 8601 in UTC; durations are in the unit given by the field's name.
+ */
+const jobName = textOrNull('A name for people; null if none was given.');
+const scraperId = text('The scraper that runs.');
+const scraperVersion = text('Version of the scraper when the job was created.');
+const held = flag('Whether the job accepts items but waits for `start`.');
+const removing = onlyIf('Present while the job is being deleted. Its id can be reused once the job is gone.');
+
+export const summarySchema = z
+  .object({
+    pending: count('Not yet dispatched.'),
+    queued: count('Dispatched, waiting for a worker.'),
+    in_progress: count('Being processed by a worker.'),
+    success: count('Scraped.'),
+    failed: count('Failed for good; a retry reopens them.'),
+    skipped: count('Skipped: there was no need to scrape them.'),
+    cancelled: count('Not processed because the job was cancelled.'),
+    total: count('All items of the job.'),
+  })
+  .meta({ id: 'Summary', description: 'Items by status. The seven counts add up to the total at every read.' });
+
+export const reasonSchema = z
+  .object({
+    code: z
+      .enum(['user', 'breaker', 'storage'])
+      .meta({ description: 'What stopped the job: a user, too many failures, or the storage.' }),
+    message: text('The same for people.'),
+    evidence: list(failureGroupSchema, 'The most frequent failures at that moment.'),
+  })
+  .meta({ id: 'Reason', description: 'Why the job is paused or failed.' });
+
+export const jobSummarySchema = z
+  .object({
+    job_id: jobId,
+    job_name: jobName,
+    status: jobStatusSchema,
+    held,
+    scraper_id: scraperId,
+    scraper_version: scraperVersion,
+    labels: z.record(z.string(), z.string()).meta({ description: 'The labels given when the job was created.' }),
+    created_at: time('When the job was created.'),
+    started_at: timeOrNull('When the first item was dispatched.'),
+    finished_at: timeOrNull('When the job completed, failed or was cancelled; null before that.'),
+    progress_pct: z.number().min(0).max(100).meta({ description: 'Percentage of items that are final.' }),
+    summary: summarySchema,
+    reason: reasonSchema.nullable().meta({ description: 'Why the job is paused or failed; null otherwise.' }),
+    removing,
+  })
+  .meta({ id: 'JobSummary', description: 'A job as listed.' });
+
+export const breakerSchema = z
+  .object({
+    state: z.enum(['closed', 'open', 'probing']).meta({
+      description: 'closed: items are dispatched. open: none are. probing: a single item is, and its outcome decides.',
+    }),
+    since: timeOrNull('When the breaker opened; null while it is closed.'),
+    probe_at: timeOrNull('When it will probe automatically; null if it will not.'),
+    finished: count('Items that count towards the failure rate.'),
+    failed: count('How many of those failed in a way that is held against the site.'),
+    consecutive_failures: count('Current run of such failures.'),
+  })
+  .meta({ id: 'Breaker', description: 'Circuit breaker state and what it has counted since it last closed.' });
+
+export const jobSchema = jobSummarySchema
+  .extend({
+    round: z.int().min(1).meta({ description: 'Starts at 1; each retry of a completed job begins another round.' }),
+    elapsed_seconds: amount('From the start until the end of the job, or until now.'),
+    eta_seconds: amountOrNull('Time left at the current rate; null until there is enough data.'),
+    items_per_second: amountOrNull('Items finished per second; null until there is enough data.'),
+    input: z
+      .object({
+        scraper_id: scraperId,
+        scraper_version: scraperVersion,
+        items: count('Items of the job.'),
+        extracts: textOrNull('For a re-extraction, the job whose stored pages it reads; null otherwise.'),
+      })
+      .meta({ description: 'What the job works on.' }),
+    progress: z
+      .object({
+        completed: count('Items that are final, whatever their outcome.'),
+        success: count('Scraped.'),
+        skipped: count('Skipped.'),
+        failed: count('Failed.'),
+        cancelled: count('Cancelled.'),
+      })
+      .meta({ description: 'Final items by outcome.' }),
+    workers: z
+      .object({
+        total: count('Items dispatched so far.'),
+        completed: count('Dispatched items that are final.'),
+        in_flight: count('Items that are queued or in progress.'),
+        limit: z.int().min(1).meta({ description: 'How many items may be in flight right now.' }),
+      })
+      .meta({ description: 'Items dispatched to workers, and the current limit.' }),
+    errors: z.array(failureGroupSchema).max(10).meta({ description: 'The most frequent failures.' }),
+    policy: policySchema.meta({ id: 'Policy', description: 'The execution policy in force, with every setting.' }),
+    breaker: breakerSchema,
+    fenced: count('Late writes rejected because the worker had lost its lease.'),
+    results: z
+      .object({
+        ready: flag('Whether the result index is written.'),
+        scraper_versions: z.array(z.string()).nullable().meta({
+          description: 'Scraper versions that produced the results; null until the index is written, or if unknown.',
+        }),
+        parts: count('Parts of the index.')
+          .nullable()
+          .meta({ description: 'Parts of the index; null until it is written.' }),
+      })
+      .meta({ description: 'State of the result index.' }),
+    replaced_by: textOrNull('The re-extraction whose data replaced this job’s own; null if none did.'),
+    recovering: flag(
+      'Whether failed items that a re-extraction could read are still being turned into successes. Counts change until then.',
+    ),
+  })
+  .meta({ id: 'Job', description: 'A job: its progress, its failures and its policy.' });
+
+export const jobPageSchema = z.object({ jobs: list(jobSummarySchema, 'Newest first.'), next_cursor: nextCursor });
+
+export const createdSchema = z
+  .object({
+    job_id: jobId,
+    job_name: jobName,
+    status: jobStatusSchema,
+    held,
+    scraper_id: scraperId,
+    scraper_version: scraperVersion,
+    seeded_count: count('Items the job has now.'),
+    created_at: time('When the job was created.'),
+    warnings: list(warningSchema, 'What the server did without being asked, such as using its default scraper.'),
+  })
+  .meta({ id: 'CreatedJob', description: 'A job that was created.' });
+
+export const jobStatusAnswerSchema = z.object({
+  job_id: jobId,
+  status: jobStatusSchema,
+  summary: summarySchema,
+  removing,
+});
+
+export const retriedSchema = z.object({
+  job_id: jobId,
+  status: jobStatusSchema,
+  preview: flag('Whether items were only counted.'),
+  items: count('Items that were reopened, or would be.'),
+});
+
+export type JobAnswer = z.infer<typeof jobSchema>;
+export type JobSummaryAnswer = z.infer<typeof jobSummarySchema>;
+export type JobPageAnswer = z.infer<typeof jobPageSchema>;
+export type CreatedAnswer = z.infer<typeof createdSchema>;
+export type JobStatusAnswer = z.infer<typeof jobStatusAnswerSchema>;
+export type SummaryAnswer = z.infer<typeof summarySchema>;
+export type RetriedAnswer = z.infer<typeof retriedSchema>;

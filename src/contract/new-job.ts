@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { policySchema } from '../domain/policy.ts';
+import { itemIdSchema, jobIdSchema, jobNameSchema, labelsSchema, scraperIdSchema } from './job-fields.ts';
+
+/** The body of `POST /jobs`. Unknown fields are rejected by name, and a job is created completely or not at all. */
+export const newItemSchema = z.strictObject({
+  item_id: itemIdSchema
+    .optional()
+    .meta({ description: 'Unique within the job. If omitted, it is derived from the input.' }),
+  input: z.record(z.string(), z.unknown()).meta({ description: 'Input for the scraper: see its `input_schema`.' }),
+});
+
+export const newJobSchema = z
+  .strictObject({
+    job_id: jobIdSchema.optional().meta({ description: 'If omitted, the server generates one.' }),
+    job_name: jobNameSchema.optional().meta({ description: 'A name for people.' }),
+    scraper_id: scraperIdSchema.optional().meta({
+      description: 'The scraper to run. If omitted, the server uses its default scraper and says so in `warnings`.',
+    }),
+    items: z
+      .array(newItemSchema)
+      .meta({ description: 'Items to process, any number of them. More can be added at any time.' })
+      .default([]),
+    execution_policy: policySchema
+      .meta({ id: 'NewPolicy', description: 'The execution policy. Omitted settings take their defaults.' })
+      .prefault({}),
+    labels: labelsSchema.meta({ description: 'Your own labels; they are returned with the job.' }).default({}),
+    hold: z.boolean().meta({ description: 'Accept items, but wait for `start`.' }).default(false),
+  })
+  .meta({ id: 'NewJob', description: 'A job to create.' });
+
+/** As a client writes it. */
+export type NewJobRequest = z.input<typeof newJobSchema>;
+/** As it is after parsing: every field that has a default is present. */
+export type ParsedNewJob = z.output<typeof newJobSchema>;
+
+const MAX_KEY_LENGTH = 255;
+
+/** The `Idempotency-Key` header of `POST /jobs`. */
+const idempotencyKeySchema = z
+  .string()
+  .min(1, { error: `must have 1 to ${MAX_KEY_LENGTH} characters` })
+  .max(MAX_KEY_LENGTH, { error: `must have 1 to ${MAX_KEY_LENGTH} characters` });
+
+export const newJobHeaders = z.strictObject({ 'Idempotency-Key': idempotencyKeySchema.optional() });

@@ -1,0 +1,76 @@
+import { newItemSchema, newJobSchema, type ParsedNewJob } from '../../contract/new-job.ts';
+import type { FieldError } from '../../contract/problem.ts';
+import { MAX_ITEM_ID_LENGTH, type NewItem } from '../../domain/item.ts';
+import { notYetAvailable } from '../../domain/policy.ts';
+import { schemaProblems } from '../../domain/schema-problems.ts';
+import { inputProblem, textProblem } from '../../domain/storable-input.ts';
+import { derivedItemId, isRecord } from '../intake/item-entry.ts';
+
+/** Created in one step, during which nothing else happens. A request with more is read as it arrives (`submit-stream.ts`). */
+export const MAX_INLINE_ITEMS = 10_000;
+const TOO_MANY_ITEMS = `at most ${MAX_INLINE_ITEMS} items can be created in one step`;
+
+/** A request that passed every check that needs nothing but the request itself. */
+export interface ParsedSubmission {
+  readonly wanted: ParsedNewJob;
+  readonly items: readonly NewItem[];
+  /** As it was sent: its digest tells whether a later request is the same. */
+  readonly request: unknown;
+}
+
+/** The only place where the body of a new job is checked against its schema; all problems are found at once. */
+export function parseNewJob(request: unknown): ParsedSubmission | { readonly problems: readonly FieldError[] } {
+  const given = isRecord(request) && Array.isArray(request['items']) ? request['items'] : [];
+  // Before each item is checked.
+  if (given.length > MAX_INLINE_ITEMS) return { problems: [{ path: 'items', message: TOO_MANY_ITEMS }] };
+  const parsed = newJobSchema.safeParse(request);
+  if (!parsed.success) return { problems: schemaProblems(parsed.error) };
+  const wanted = parsed.data;
+  const problems: FieldError[] = notYetAvailable(wanted.execution_policy).map(({ path, message }) => {
+    return { path: `execution_policy.${path}`, code: 'not_available', message };
+  });
+  if (isRecord(request) && isRecord(request['labels']) && Object.hasOwn(request['labels'], '__proto__')) {
+    problems.push({ path: 'labels.__proto__', message: 'cannot be used as the name of a label' });
+  }
+  const items = wanted.items.map(({ item_id, input: copy }, index) => {
+    // As it was sent: a parsed record has lost a field called __proto__.
+    const made = makeItem(item_id, inputGiven(given[index]) ?? copy, index);
+    if ('item' in made) return made.item;
+    problems.push(...made.problems);
+    return { itemId: '', input: {} };
+  });
+  return problems.length > 0 ? { problems } : { wanted, items, request };
+}
+
+/** One item of a request that is read item by item. */
+export function parseNewItem(value: unknown, index: number): MadeItem {
+  const parsed = newItemSchema.safeParse(value);
+  if (parsed.success) return makeItem(parsed.data.item_id, inputGiven(value) ?? parsed.data.input, index);
+  const problems = schemaProblems(parsed.error).map((problem) => {
+    return { ...problem, path: problem.path === '' ? `items.${index}` : `items.${index}.${problem.path}` };
+  });
+  return { problems };
+}
+
+type MadeItem = { readonly item: NewItem } | { readonly problems: readonly FieldError[] };
+
+/** `given` passed the schema of ids; one that is derived from the input has not been checked yet. */
+function makeItem(given: string | undefined, input: NewItem['input'], index: number): MadeItem {
+  const unsound = inputProblem(input);
+  if (unsound !== null) return { problems: [{ path: inputPath(index, unsound.path), message: unsound.message }] };
+  if (given !== undefined) return { item: { itemId: given, input } };
+  const itemId = derivedItemId(input);
+  const isUsable = itemId !== '' && itemId.length <= MAX_ITEM_ID_LENGTH && textProblem(itemId) === null;
+  if (isUsable) return { item: { itemId, input } };
+  const message = `is required: no id of 1 to ${MAX_ITEM_ID_LENGTH} characters can be derived from the input`;
+  return { problems: [{ path: `items.${index}.item_id`, message }] };
+}
+
+function inputGiven(item: unknown): Record<string, unknown> | null {
+  const input = isRecord(item) ? item['input'] : null;
+  return isRecord(input) ? input : null;
+}
+
+export function inputPath(index: number, field: string): string {
+  return field === '' ? `items.${index}.input` : `items.${index}.input.${field}`;
+}
