@@ -15,17 +15,22 @@ export function checkedResult(value: unknown): ScrapeResult {
         ? noResult(artifacts)
         : { kind: 'scraped', artifacts, ...checkedFacts(value['facts']) };
     }
-    case 'skipped': {
-      const { reason } = value;
-      return reason === 'cached' || reason === 'known-bad'
-        ? { kind: 'skipped', reason }
-        : noResult(`skipped the item for an unknown reason, ${describe(reason)}`);
-    }
+    case 'skipped':
+      return checkedSkip(value);
     case 'failed':
       return checkedFailure(value);
     default:
       return noResult(`returned an object of kind ${describe(value['kind'])}`);
   }
+}
+
+function checkedSkip({ reason, artifacts = [], facts }: Readonly<Record<string, unknown>>): ScrapeResult {
+  if (reason !== 'cached' && reason !== 'known-bad') {
+    return noResult(`skipped the item for an unknown reason, ${describe(reason)}`);
+  }
+  const kept = checkedArtifacts(artifacts);
+  if (typeof kept === 'string') return noResult(kept);
+  return { kind: 'skipped', reason, ...(kept.length === 0 ? {} : { artifacts: kept, ...checkedFacts(facts) }) };
 }
 
 /** The artifacts, or what is wrong with them. */

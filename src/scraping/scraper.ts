@@ -91,7 +91,13 @@ export type ScrapeFacts = Readonly<Record<string, unknown>>;
 
 export type ScrapeResult =
   | { readonly kind: 'scraped'; readonly artifacts: readonly ProducedArtifact[]; readonly facts?: ScrapeFacts }
-  | { readonly kind: 'skipped'; readonly reason: 'cached' | 'known-bad' }
+  /** `artifacts`: what there is of the item although nothing was fetched, such as the page in a cache. */
+  | {
+      readonly kind: 'skipped';
+      readonly reason: 'cached' | 'known-bad';
+      readonly artifacts?: readonly ProducedArtifact[];
+      readonly facts?: ScrapeFacts;
+    }
   /** `artifacts`: what was fetched before it failed, to be kept with the failed item. */
   | {
       readonly kind: 'failed';

@@ -63,7 +63,7 @@ function toldOf(
   result: ScrapeResult,
   times: Pick<AttemptFacts, 'tries' | 'startedAt' | 'endedAt'>,
 ): ScrapeResult {
-  if (result.kind === 'skipped' || source !== undefined || 'unusable' in scraper || !scraper.metadata) return result;
+  if (source !== undefined || 'unusable' in scraper || !scraper.metadata) return result;
   return withMetadata(result, { jobId, itemId, scraper, input, attempt, ...times });
 }
 
@@ -196,17 +196,22 @@ async function workSafely(work: () => Promise<unknown>): Promise<ScrapeResult> {
 }
 
 async function keepBytes(parts: AttemptParts, jobId: string, item: LeasedItem, result: ScrapeResult): Promise<Outcome> {
-  if (result.kind === 'skipped') return result;
   const { artifacts: produced = [] } = result;
   if (produced.length === 0) return outcomeOf(result, []);
   const at = { jobId, itemId: item.itemId, attempt: item.attempt };
   return outcomeOf(result, await keepArtifacts(parts, at, produced));
 }
 
-function outcomeOf(result: Exclude<ScrapeResult, { kind: 'skipped' }>, artifacts: readonly StoredArtifact[]): Outcome {
-  if (result.kind === 'scraped') return { kind: 'scraped', artifacts };
-  const { failure: why } = result;
-  return artifacts.length === 0 ? { kind: 'failed', failure: why } : { kind: 'failed', failure: why, artifacts };
+function outcomeOf(result: ScrapeResult, artifacts: readonly StoredArtifact[]): Outcome {
+  const kept = artifacts.length === 0 ? {} : { artifacts };
+  switch (result.kind) {
+    case 'scraped':
+      return { kind: 'scraped', artifacts };
+    case 'skipped':
+      return { kind: 'skipped', reason: result.reason, ...kept };
+    case 'failed':
+      return { kind: 'failed', failure: result.failure, ...kept };
+  }
 }
 
 /**

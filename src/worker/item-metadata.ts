@@ -19,11 +19,10 @@ export interface AttemptFacts {
  * The result with a `metadata.json` that tells how it came about: what the engine knows, and what the scraper told of
  * its requests. A scraper that made metadata of its own keeps them as they are.
  */
-export function withMetadata<Result extends Exclude<ScrapeResult, { kind: 'skipped' }>>(
-  result: Result,
-  facts: AttemptFacts,
-): Result {
+export function withMetadata(result: ScrapeResult, facts: AttemptFacts): ScrapeResult {
   const { artifacts = [] } = result;
+  // An item that was passed over and of which nothing is kept has no story to tell.
+  if (result.kind === 'skipped' && artifacts.length === 0) return result;
   if (artifacts.some(({ kind }) => kind === 'metadata')) return result;
   const metadata = {
     job_id: facts.jobId,

@@ -166,6 +166,7 @@ withOwner('every kind of settlement that the engine makes passes', async (owner)
     items: [
       { ...item, outcome: { kind: 'scraped', artifacts: [artifact, { ...artifact, offset: 0, length: 5 }] } },
       { ...item, outcome: { kind: 'skipped', reason: 'cached' } },
+      { ...item, outcome: { kind: 'skipped', reason: 'cached', artifacts: [artifact] } },
       { ...item, scraperVersion: 'x'.repeat(100) },
       { ...item, outcome: { kind: 'failed', failure } },
       { ...item, outcome: { kind: 'failed', failure, artifacts: [artifact] } },

@@ -1,4 +1,5 @@
 import type { Ledger } from '../../src/ports/ledger.ts';
+import { artifactCases } from './ledger/artifact-cases.ts';
 import { cancelCases } from './ledger/cancel-cases.ts';
 import { changeCases } from './ledger/change-cases.ts';
 import { clampCases } from './ledger/clamp-cases.ts';
@@ -33,6 +34,7 @@ export function ledgerContract(
     leaseCases(add);
     clampCases(add);
     settleCases(add);
+    artifactCases(add);
     poisonCases(add);
     cancelCases(add);
     retryCases(add);

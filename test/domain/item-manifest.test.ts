@@ -35,6 +35,16 @@ test('it tells how the item ended, when, and where its files are', () => {
   assert.partialDeepStrictEqual(JSON.parse(other?.text ?? ''), { status: 'error', storage_keys: {} });
 });
 
+test('a file that is a slice has its offset, length and encoding beside its key', () => {
+  const about = { key: 'j/segments/1', size: 2, sha256: 'x', encoding: 'gzip', contentType: 'x' } as const;
+  const artifacts = [{ kind: 'html', ...about, offset: 7, length: 30 } as const, { kind: 'data', ...about } as const];
+  const made = itemManifest(itemOf({ status: 'success', attempts: [ENDED], artifacts }));
+  assert.partialDeepStrictEqual(JSON.parse(made?.text ?? ''), {
+    storage_keys: { html: 'j/segments/1', data: 'j/segments/1' },
+    storage_slices: { html: { offset: 7, length: 30, encoding: 'gzip' } },
+  });
+});
+
 test('an item without an end of its own has none', () => {
   for (const status of ['pending', 'queued', 'in_progress', 'skipped', 'cancelled'] as const) {
     assert.equal(itemManifest(itemOf({ status, attempts: [ENDED] })), null, status);

@@ -125,6 +125,19 @@ test('an entry tells how the item ended, when, after how many tries, and where i
   });
 });
 
+test('an entry lists what was kept of a skipped item, and of a slice where it begins and ends', () => {
+  const slice = { ...storedArtifact('job-1/items/a/html.html'), offset: 5, length: 9 };
+  const items = [
+    itemOf({ status: 'skipped', artifacts: [slice] }),
+    itemOf({ artifacts: [storedArtifact('job-1/items/a/html.html')] }),
+  ];
+  const [full] = partsOf(fold([items]).parts, 'full');
+  const [skipped, whole] = (full?.entries ?? []).map((entry) => JSON.parse(entry).artifacts[0]);
+  const { kind, key, size, sha256, encoding } = slice;
+  assert.deepEqual(skipped, { kind, key, offset: 5, length: 9, size, sha256, encoding });
+  assert.deepEqual(Object.keys(whole), ['kind', 'key', 'size', 'sha256', 'encoding']);
+});
+
 test('an item that succeeded after failures, and one that was never tried, have no error', () => {
   const failed = { attempt: 1, tries: 1, startedAt: NOW, durationMs: 1, end: 'failed' } as const;
   const good = { ...failed, attempt: 2, end: 'success', failure: null } as const;

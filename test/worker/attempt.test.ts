@@ -152,6 +152,22 @@ test('a failure keeps its own words when what comes with it cannot be kept', asy
   assert.deepEqual([result.outcome.failure.type, result.outcome.artifacts], ['structure_changed', undefined]);
 });
 
+test('an item that was passed over keeps what there is of it, and one with nothing leaves nothing', async () => {
+  const cached = { kind: 'skipped', reason: 'cached', artifacts: [PAGE], facts: { url: 'x:/1' } };
+  const { result, store } = await attempt(async () => cached, { metadata: true });
+  assert.ok(result !== 'aborted' && result.outcome.kind === 'skipped');
+  assert.deepEqual(
+    [result.outcome.reason, result.outcome.artifacts?.map(({ key }) => key)],
+    ['cached', ['job/items/item/html.html', 'job/items/item/metadata.json']],
+  );
+  assert.equal(Buffer.from((await store.get('job/items/item/html.html')) ?? []).toString(), '<p>');
+  const metadata = JSON.parse(Buffer.from((await store.get('job/items/item/metadata.json')) ?? []).toString());
+  assert.partialDeepStrictEqual(metadata, { url: 'x:/1', tries: 1, error: null });
+  const empty = await attempt(async () => ({ kind: 'skipped', reason: 'known-bad' }), { metadata: true });
+  assert.ok(empty.result !== 'aborted');
+  assert.deepEqual(empty.result.outcome, { kind: 'skipped', reason: 'known-bad' });
+});
+
 test('every attempt leaves metadata: the item, the times and the tries, what the scraper tells, and why it failed', async () => {
   const metadataOf = async (scrape: (context: ScrapeContext) => Promise<unknown>) => {
     const { result, store } = await attempt(scrape, { metadata: true, version: '1.2.3' });
@@ -193,6 +209,7 @@ for (const [what, returned] of Object.entries({
   'a failure of its own invention': { kind: 'failed', failure: { type: 'toString', message: 'no' } },
   'a failure without a message': { kind: 'failed', failure: { type: 'timeout' } },
   'a skip without a reason': { kind: 'skipped' },
+  'a skip with artifacts that are none': { kind: 'skipped', reason: 'cached', artifacts: [{ kind: 'html' }] },
 })) {
   test(`a scraper that returns ${what} has a bug, and the item says so`, async () => {
     const { failure: seen } = await failed(async () => returned, { retries: { max_retries: 0 } });

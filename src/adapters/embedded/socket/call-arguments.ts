@@ -127,13 +127,16 @@ function isSettlement(value: unknown): boolean {
 
 function isOutcome(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  const hasKept = 'artifacts' in value && 'failure' in value;
+  const hasKept = 'artifacts' in value && ('failure' in value || 'reason' in value);
   if (!isRecord(value, hasKept ? 3 : 2)) return false;
   switch (value['kind']) {
     case 'scraped':
       return isListOf(value['artifacts'], isArtifact);
     case 'skipped':
-      return value['reason'] === 'cached' || value['reason'] === 'known-bad';
+      return (
+        (value['reason'] === 'cached' || value['reason'] === 'known-bad') &&
+        (!hasKept || isListOf(value['artifacts'], isArtifact))
+      );
     case 'failed':
       return isFailure(value['failure']) && (!hasKept || isListOf(value['artifacts'], isArtifact));
     default:
