@@ -1,4 +1,5 @@
 import type { ByteRange, ContentEncoding, ResultAddress } from '../domain/result-address.ts';
+import { type DraftPlace, SpillingDraft } from '../domain/spilling-draft.ts';
 
 /**
  * Keeps bytes under keys. A key is a path of safe segments (see `domain/artifact.ts`); an adapter refuses any other.
@@ -63,7 +64,7 @@ export interface Put extends PutOptions {
  * One whose process died is swept up.
  */
 export interface Draft {
-  /** Bytes so far. */
+  /** Bytes so far; none once it is discarded. */
   readonly size: number;
   /** Throws StorageTrouble when there is no room. The next piece waits for this one. */
   write(chunk: Uint8Array): Promise<void>;
@@ -115,5 +116,26 @@ export class KeyTaken extends Error {
   constructor(key: string) {
     super(`other bytes lie under ${key} already`);
     this.name = 'KeyTaken';
+  }
+}
+
+/** For adapters. Drafts are gone when their put is over, unless its key was taken: then they are the caller's again. */
+export async function endingDrafts<T>(
+  puts: readonly Pick<Put, 'body'>[],
+  place: DraftPlace<unknown>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const drafts = puts.flatMap(({ body }) => (SpillingDraft.isIn(body, place) ? [body] : []));
+  let isTaken = false;
+  try {
+    return await work();
+  } catch (error) {
+    isTaken = error instanceof KeyTaken;
+    throw error;
+  } finally {
+    for (const draft of drafts) {
+      if (isTaken) draft.giveBack();
+      else await draft.remove();
+    }
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, open, readdir, rm, stat, symlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { OpenDraftFile } from '../../src/adapters/embedded/results/file-draft.ts';
+import type { OpenDraftFile } from '../../src/adapters/embedded/results/draft-files.ts';
 import { type Draft, KeyTaken, type PutOptions } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { failing, inRoom, type Room, unfinished } from './files-room.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Disk, type FileResultStore, openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
-import type { OpenDraftFile } from '../../src/adapters/embedded/results/file-draft.ts';
+import type { OpenDraftFile } from '../../src/adapters/embedded/results/draft-files.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 export interface Room {

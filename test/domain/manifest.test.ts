@@ -126,10 +126,10 @@ test('an entry tells how the item ended, when, after how many tries, and where i
 });
 
 test('an entry lists what was kept of a skipped item, and of a slice where it begins and ends', () => {
-  const slice = { ...storedArtifact('job-1/items/item-1/html.html'), offset: 5, length: 9 };
+  const slice = { ...storedArtifact('job-1/items/a/html.html'), offset: 5, length: 9 };
   const items = [
     itemOf({ status: 'skipped', artifacts: [slice] }),
-    itemOf({ artifacts: [storedArtifact('job-1/items/item-1/html.html')] }),
+    itemOf({ artifacts: [storedArtifact('job-1/items/a/html.html')] }),
   ];
   const [full] = partsOf(fold([items]).parts, 'full');
   const [skipped, whole] = (full?.entries ?? []).map((entry) => JSON.parse(entry).artifacts[0]);

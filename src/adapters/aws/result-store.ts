@@ -1,11 +1,14 @@
 import { createHash, hash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { isSafeKey } from '../../domain/artifact.ts';
 import { type ByteRange, cutRange, parseAddress, type ResultAddress } from '../../domain/result-address.ts';
+import { type DraftPlace, SpillingDraft } from '../../domain/spilling-draft.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
   type Draft,
+  endingDrafts,
   KeyTaken,
   type LinkOptions,
   type Put,
@@ -19,7 +22,7 @@ import {
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { Bodies, pack, type SeenObject } from './results/body.ts';
 import { BucketCalls } from './results/calls.ts';
-import { contentOf, S3Draft } from './results/draft.ts';
+import { contentOf, contentOfDraft, draftFiles } from './results/draft-files.ts';
 import { presignedUrl } from './results/link.ts';
 import { abortUploads, removeKeys } from './results/removal.ts';
 import { type Upload, Uploads } from './results/upload.ts';
@@ -60,7 +63,7 @@ export function openS3ResultStore(parts: {
  */
 export class S3ResultStore implements ResultStore, ResultLinks {
   readonly #clock: Clock;
-  readonly #tempDir: string;
+  readonly #drafts: DraftPlace<FileHandle>;
   readonly #calls: BucketCalls;
   readonly #uploads: Uploads;
   readonly #bodies: Bodies;
@@ -72,7 +75,7 @@ export class S3ResultStore implements ResultStore, ResultLinks {
     readonly clock: Clock;
   }) {
     this.#clock = parts.clock;
-    this.#tempDir = parts.tempDir;
+    this.#drafts = draftFiles(parts.tempDir, () => parts.clock.id());
     this.#calls = new BucketCalls(parts);
     this.#uploads = new Uploads(this.#calls);
     this.#bodies = new Bodies(this.#calls);
@@ -84,7 +87,7 @@ export class S3ResultStore implements ResultStore, ResultLinks {
     { contentType, encoding, ifTaken }: PutOptions,
   ): Promise<StoredBytes> {
     const put: Put = { key, body, contentType, encoding, ifTaken };
-    return await endingDrafts([put], async () => (await this.#place(await prepared(put))).stored);
+    return await endingDrafts([put], this.#drafts, async () => (await this.#place(await this.#prepared(put))).stored);
   }
 
   /**
@@ -93,9 +96,9 @@ export class S3ResultStore implements ResultStore, ResultLinks {
    * order decides; likewise for a key that is there twice.
    */
   async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
-    return await endingDrafts(puts, async () => {
+    return await endingDrafts(puts, this.#drafts, async () => {
       for (const { key } of puts) mustBeSafe(key);
-      const [first, ...others] = await Promise.all(puts.map(prepared));
+      const [first, ...others] = await Promise.all(puts.map((put) => this.#prepared(put)));
       if (first === undefined) return [];
       const { stored, isNew } = await this.#place(first);
       const isTogether = isNew && new Set(puts.map(({ key }) => key)).size === puts.length;
@@ -104,7 +107,7 @@ export class S3ResultStore implements ResultStore, ResultLinks {
   }
 
   draft(): Draft {
-    return new S3Draft(this.#tempDir, () => this.#clock.id());
+    return new SpillingDraft(this.#drafts);
   }
 
   async get(at: string | ResultAddress): Promise<Uint8Array | null> {
@@ -154,6 +157,18 @@ export class S3ResultStore implements ResultStore, ResultLinks {
     return (await this.#uploads.put({ ...PROBE, ifTaken: 'keep' })) !== 'stored';
   }
 
+  async #prepared({ key, body, contentType, encoding, ifTaken }: Put): Promise<Upload> {
+    mustBeSafe(key);
+    if (body instanceof Uint8Array) {
+      const stored = { key, size: body.byteLength, sha256: hash('sha256', body), encoding };
+      return { stored, content: contentOf(encoding === 'gzip' ? await pack(body) : body), contentType, ifTaken };
+    }
+    if (!SpillingDraft.isIn(body, this.#drafts)) throw new Error(`the draft for ${key} is not one of this store`);
+    const taken = await body.take();
+    const stored = { key, size: taken.size, sha256: taken.sha256, encoding: 'identity' } as const;
+    return { stored, content: contentOfDraft(taken), contentType, ifTaken };
+  }
+
   async #placeInOrder(uploads: readonly Upload[]): Promise<readonly StoredBytes[]> {
     const answers: StoredBytes[] = [];
     for (const upload of uploads) answers.push((await this.#place(upload)).stored);
@@ -192,34 +207,6 @@ export class S3ResultStore implements ResultStore, ResultLinks {
     const digest = createHash('sha256');
     for await (const piece of this.#bodies.pieces(key, object, null)) digest.update(piece);
     return digest.digest('hex');
-  }
-}
-
-async function prepared({ key, body, contentType, encoding, ifTaken }: Put): Promise<Upload> {
-  mustBeSafe(key);
-  if (body instanceof Uint8Array) {
-    const stored = { key, size: body.byteLength, sha256: hash('sha256', body), encoding };
-    return { stored, content: contentOf(encoding === 'gzip' ? await pack(body) : body), contentType, ifTaken };
-  }
-  if (!(body instanceof S3Draft)) throw new Error(`the draft for ${key} is not one of this store`);
-  const { content, sha256 } = await body.take();
-  return { stored: { key, size: content.size, sha256, encoding: 'identity' }, content, contentType, ifTaken };
-}
-
-/** Drafts are gone when their put is over, unless its key was taken: then they are the caller's again. */
-async function endingDrafts<T>(puts: readonly Put[], work: () => Promise<T>): Promise<T> {
-  const drafts = puts.flatMap(({ body }) => (body instanceof S3Draft ? [body] : []));
-  let isTaken = false;
-  try {
-    return await work();
-  } catch (error) {
-    isTaken = error instanceof KeyTaken;
-    throw error;
-  } finally {
-    for (const draft of drafts) {
-      if (isTaken) draft.giveBack();
-      else await draft.remove();
-    }
   }
 }
 

@@ -2,9 +2,11 @@ import { hash } from 'node:crypto';
 import * as nodeDisk from 'node:fs';
 import type { StoredArtifact } from '../../domain/artifact.ts';
 import type { ByteRange, ResultAddress } from '../../domain/result-address.ts';
+import { type DraftPlace, SpillingDraft } from '../../domain/spilling-draft.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
   type Draft,
+  endingDrafts,
   KeyTaken,
   type Put,
   type PutOptions,
@@ -16,7 +18,7 @@ import {
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { asStorageTrouble } from './disk-trouble.ts';
 import { pack } from './ledger/packing.ts';
-import { FileDraft, type OpenDraftFile } from './results/file-draft.ts';
+import { type DraftFile, draftFiles, type OpenDraftFile } from './results/draft-files.ts';
 import { removeFolder } from './results/remove-folder.ts';
 import { ResultFolders } from './results/result-folders.ts';
 import { findHome, type Opening } from './results/result-home.ts';
@@ -64,7 +66,7 @@ export class FileResultStore implements ResultStore {
   readonly #unfinished: UnfinishedResults;
   readonly #placing: ResultPlacing;
   readonly #reading: ResultReading;
-  readonly #openDraftFile: OpenDraftFile | undefined;
+  readonly #drafts: DraftPlace<DraftFile>;
 
   constructor(
     root: ResultRoot,
@@ -76,7 +78,7 @@ export class FileResultStore implements ResultStore {
     this.#unfinished = new UnfinishedResults(root, parts.clock, parts.disk, this.#folders);
     this.#placing = new ResultPlacing(parts.disk, this.#folders, this.#unfinished);
     this.#reading = new ResultReading({ root, folders: this.#folders, disk: parts.disk });
-    this.#openDraftFile = parts.openDraftFile;
+    this.#drafts = draftFiles(this.#unfinished, parts.openDraftFile);
   }
 
   async put(
@@ -85,13 +87,13 @@ export class FileResultStore implements ResultStore {
     { contentType, encoding, ifTaken }: PutOptions,
   ): Promise<StoredBytes> {
     const put: Put = { key, body, contentType, encoding, ifTaken };
-    return await endingDrafts([put], async () => this.#placeOne(await prepared(put)));
+    return await endingDrafts([put], this.#drafts, async () => this.#placeOne(await this.#prepared(put)));
   }
 
   async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
-    return await endingDrafts(puts, async () => {
+    return await endingDrafts(puts, this.#drafts, async () => {
       const files: Prepared[] = [];
-      for (const put of puts) files.push(await prepared(put));
+      for (const put of puts) files.push(await this.#prepared(put));
       if (areInOneFolder(files) && this.#placeFolder(files)) return files.map(({ stored }) => stored);
       const answers: StoredBytes[] = [];
       for (const file of files) answers.push(await this.#placeOne(file));
@@ -100,7 +102,7 @@ export class FileResultStore implements ResultStore {
   }
 
   draft(): Draft {
-    return new FileDraft(this.#unfinished, this.#openDraftFile);
+    return new SpillingDraft(this.#drafts);
   }
 
   get(at: string | ResultAddress): Promise<Uint8Array | null> {
@@ -174,6 +176,18 @@ export class FileResultStore implements ResultStore {
     }
   }
 
+  async #prepared({ key, body, encoding, ifTaken }: Put): Promise<Prepared> {
+    const path = resultPath(key);
+    if (body instanceof Uint8Array) {
+      const stored = { key, size: body.byteLength, sha256: hash('sha256', body), encoding };
+      return { path, content: encoding === 'gzip' ? await pack(body) : body, encoding, ifTaken, stored };
+    }
+    if (!SpillingDraft.isIn(body, this.#drafts)) throw new Error(`the draft for ${key} is not one of this store`);
+    const { content: taken, size, sha256 } = await body.take();
+    const content = 'bytes' in taken ? taken.bytes : { file: taken.spilled.path };
+    return { path, content, encoding: 'identity', ifTaken, stored: { key, size, sha256, encoding: 'identity' } };
+  }
+
   async #placeOne(file: Prepared): Promise<StoredBytes> {
     const { path, stored } = file;
     for (let round = 1; round <= MAX_ROUNDS; round += 1) {
@@ -207,37 +221,9 @@ export class FileResultStore implements ResultStore {
   }
 }
 
-/** Drafts are gone when their put is over, unless its key was taken: then they are the caller's again. */
-async function endingDrafts<T>(puts: readonly Put[], work: () => Promise<T>): Promise<T> {
-  const drafts = puts.flatMap(({ body }) => (body instanceof FileDraft ? [body] : []));
-  let isTaken = false;
-  try {
-    return await work();
-  } catch (error) {
-    isTaken = error instanceof KeyTaken;
-    throw error;
-  } finally {
-    for (const draft of drafts) {
-      if (isTaken) draft.giveBack();
-      else await draft.remove();
-    }
-  }
-}
-
 /** A put that only needs its place: hashed, packed, its draft taken. */
 interface Prepared extends Placed {
   readonly stored: StoredBytes;
-}
-
-async function prepared({ key, body, encoding, ifTaken }: Put): Promise<Prepared> {
-  const path = resultPath(key);
-  if (body instanceof Uint8Array) {
-    const stored = { key, size: body.byteLength, sha256: hash('sha256', body), encoding };
-    return { path, content: encoding === 'gzip' ? await pack(body) : body, encoding, ifTaken, stored };
-  }
-  if (!(body instanceof FileDraft)) throw new Error(`the draft for ${key} is not one of this store`);
-  const { content, size, sha256 } = await body.take();
-  return { path, content, encoding: 'identity', ifTaken, stored: { key, size, sha256, encoding: 'identity' } };
 }
 
 /** The same key twice is not for one folder: the second put has to meet the first. */

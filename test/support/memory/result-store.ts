@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { isSafeKey } from '../../../src/domain/artifact.ts';
@@ -8,8 +9,10 @@ import {
   parseAddress,
   type ResultAddress,
 } from '../../../src/domain/result-address.ts';
+import { heldDrafts, SpillingDraft } from '../../../src/domain/spilling-draft.ts';
 import {
   type Draft,
+  endingDrafts,
   KeyTaken,
   type Put,
   type PutOptions,
@@ -21,28 +24,31 @@ import {
 
 /** Bytes in a map, copied on the way in and out, so that nobody changes them by keeping the array. */
 export class MemoryResultStore implements ResultStore {
+  readonly #drafts = heldDrafts(() => createHash('sha256'));
   readonly #kept = new Map<string, { readonly body: Uint8Array; readonly stored: StoredBytes }>();
 
   async put(key: string, body: Uint8Array | Draft, how: PutOptions): Promise<StoredBytes> {
-    return this.#giveBackIfTaken([body], () => this.#putOne(key, body, how));
+    const [stored] = await this.putAll([{ key, body, ...how }]);
+    if (stored === undefined) throw new Error('one put has one answer');
+    return stored;
   }
 
-  #putOne(key: string, given: Uint8Array | Draft, how: PutOptions): StoredBytes {
-    const body = given instanceof MemoryDraft ? given.take() : given;
-    if (!(body instanceof Uint8Array)) throw new Error(`the draft for ${key} is not one of this store`);
-    return this.#keep(key, body, given instanceof MemoryDraft ? { ...how, encoding: 'identity' } : how);
+  /** All of them in one step, once their drafts are taken. */
+  async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
+    return endingDrafts(puts, this.#drafts, async () => {
+      const bodies: Uint8Array[] = [];
+      for (const { key, body } of puts) bodies.push(body instanceof Uint8Array ? body : await this.#take(key, body));
+      return puts.map(({ key, body, ...how }, index) => {
+        const encoding = body instanceof Uint8Array ? how.encoding : 'identity';
+        return this.#keep(key, bodies[index] ?? new Uint8Array(), { ...how, encoding });
+      });
+    });
   }
 
-  #giveBackIfTaken<T>(bodies: readonly (Uint8Array | Draft)[], work: () => T): T {
-    let isTaken = false;
-    try {
-      return work();
-    } catch (error) {
-      isTaken = error instanceof KeyTaken;
-      throw error;
-    } finally {
-      for (const body of bodies) if (body instanceof MemoryDraft) body.end(isTaken);
-    }
+  async #take(key: string, draft: Draft): Promise<Uint8Array> {
+    if (!SpillingDraft.isIn(draft, this.#drafts)) throw new Error(`the draft for ${key} is not one of this store`);
+    const { content } = await draft.take();
+    return 'bytes' in content ? content.bytes : assert.fail('it is held in memory');
   }
 
   #keep(key: string, body: Uint8Array, { encoding, ifTaken }: PutOptions): StoredBytes {
@@ -58,13 +64,8 @@ export class MemoryResultStore implements ResultStore {
     return stored;
   }
 
-  async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
-    const bodies = puts.map(({ body }) => body);
-    return this.#giveBackIfTaken(bodies, () => puts.map(({ key, body, ...how }) => this.#putOne(key, body, how)));
-  }
-
   draft(): Draft {
-    return new MemoryDraft();
+    return new SpillingDraft(this.#drafts);
   }
 
   async get(at: string | ResultAddress): Promise<Uint8Array | null> {
@@ -115,43 +116,6 @@ const PIECE_BYTES = 64 * 1024;
 
 async function* piecesOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.slice(at, at + PIECE_BYTES);
-}
-
-class MemoryDraft implements Draft {
-  #state: 'open' | 'put' | 'returned' | 'discarded' = 'open';
-  #chunks: Uint8Array[] = [];
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    this.#mustBeOpen();
-    this.#chunks.push(new Uint8Array(chunk));
-    this.#size += chunk.length;
-  }
-
-  async discard(): Promise<void> {
-    if (this.#state !== 'put') this.#state = 'discarded';
-    this.#chunks = [];
-  }
-
-  take(): Uint8Array {
-    if (this.#state !== 'returned') this.#mustBeOpen();
-    this.#state = 'put';
-    return Buffer.concat(this.#chunks);
-  }
-
-  /** After a put: the bytes are forgotten, or the key was taken and they may be put again. */
-  end(isTaken: boolean): void {
-    if (!isTaken) this.#chunks = [];
-    else if (this.#state === 'put') this.#state = 'returned';
-  }
-
-  #mustBeOpen(): void {
-    if (this.#state !== 'open') throw new Error(`this draft was ${this.#state} already`);
-  }
 }
 
 export function openMemoryResultStore(): MemoryResultStore {

@@ -9,7 +9,7 @@ import {
 import type { ByteRange } from '../../../domain/result-address.ts';
 import type { PutOptions, StoredBytes } from '../../../ports/result-store.ts';
 import { type BucketCalls, type SendOptions, SHARED_CALL_MS } from './calls.ts';
-import type { Content } from './draft.ts';
+import type { Content } from './draft-files.ts';
 import { instead } from './errors.ts';
 import { Slots } from './slots.ts';
 

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { ChangingRoom } from '../../../domain/changing-room.ts';
 import type { Lane } from '../../../domain/lane.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
@@ -31,7 +32,6 @@ import {
   type Role,
   sendableError,
 } from './protocol.ts';
-import { RemoteRoom } from './remote-room.ts';
 
 /** Nobody has this many calls open at once; beyond it we do not read on, and the worker has to wait. */
 const MAX_OPEN_CALLS = 20_000;
@@ -64,7 +64,7 @@ export class WorkerConnection {
   readonly #parts: ConnectionParts;
   readonly #reader = new FrameReader();
   readonly #outbox: Outbox;
-  readonly #receives = new Map<unknown, { readonly cancel: AbortController; readonly room: RemoteRoom }>();
+  readonly #receives = new Map<unknown, { readonly cancel: AbortController; readonly room: ChangingRoom }>();
   readonly #receipts = new Set<string>();
   readonly #closed = new AbortController();
   #who: { readonly worker: string; readonly role: Role } | null = null;
@@ -247,7 +247,7 @@ export class WorkerConnection {
   async #receive(id: number, [where, what, hideMs]: readonly unknown[]): Promise<readonly Delivery[]> {
     const cancel = new AbortController();
     if (this.#closed.signal.aborted) cancel.abort();
-    const theirs = new RemoteRoom(room(what));
+    const theirs = new ChangingRoom(room(what));
     this.#lane = lane(where);
     this.#receives.set(id, { cancel, room: theirs });
     try {

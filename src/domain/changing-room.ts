@@ -1,8 +1,7 @@
-import type { Room } from '../../../domain/slot-share.ts';
-import type { ReceiverRoom } from '../../../ports/work-queue.ts';
+import type { Room } from './slot-share.ts';
 
-/** What a worker in another process has room for, as of the last time it said so. */
-export class RemoteRoom implements ReceiverRoom {
+/** What a receiver has room for, as of the last time it said so. */
+export class ChangingRoom {
   readonly #listeners = new Set<() => void>();
   #now: Room;
 
