@@ -99,7 +99,8 @@ export class MemoryLedger extends MemoryLeaseBook implements Ledger {
     item.artifacts = keptOf(outcome);
     if (failed !== null) batch.job.groups.add(item.itemId, failed);
     this.write(batch.job, whenSettled(batch.job.record, outcome, batch.unsettled.size === 0));
-    return { seq: item.seq, itemId: item.itemId, durationMs, status: end, errorType: failed?.type ?? null };
+    const artifacts = item.artifacts.length;
+    return { seq: item.seq, itemId: item.itemId, durationMs, status: end, errorType: failed?.type ?? null, artifacts };
   }
 
   /** Ends a batch early: what is left of it is pending again, or cancelled if that is what became of the job. */
