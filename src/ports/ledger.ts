@@ -56,6 +56,8 @@ export interface SettledItem {
   readonly durationMs: number;
   readonly status: 'success' | 'failed' | 'skipped';
   readonly errorType: FailureType | null;
+  /** How many files it kept: a listener that only cares for files need not read the item. */
+  readonly artifacts: number;
 }
 
 /** Jobs: made whole, changed by events, read at a cost that does not depend on their size. */

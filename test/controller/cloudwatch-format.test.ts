@@ -32,7 +32,7 @@ function setUp(more: Partial<EmfParts> = {}) {
 }
 
 function settled(item: Partial<SettledItem> = {}): SettledItem {
-  return { seq: 0, itemId: 'p-0', durationMs: 40, status: 'success', errorType: null, ...item };
+  return { seq: 0, itemId: 'p-0', durationMs: 40, status: 'success', errorType: null, artifacts: 0, ...item };
 }
 
 /** Without what CloudWatch needs of it. */

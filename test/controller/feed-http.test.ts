@@ -84,7 +84,14 @@ test('a client that stops reading costs the server no memory, and learns what it
   const { clock, events, answers, connect } = await serve(t);
   const response = await connect();
   response.pause();
-  const item: SettledItem = { seq: 0, itemId: 'x'.repeat(1000), durationMs: 1, status: 'success', errorType: null };
+  const item: SettledItem = {
+    seq: 0,
+    itemId: 'x'.repeat(1000),
+    durationMs: 1,
+    status: 'success',
+    errorType: null,
+    artifacts: 0,
+  };
   const items = Array.from({ length: 100 }, () => item);
   const [answer = assert.fail()] = answers;
   // Far more than the sockets of both sides hold.

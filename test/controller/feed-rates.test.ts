@@ -11,7 +11,14 @@ function setUp({ maxJobs = 1000 } = {}) {
   const events = new EventStream();
   const rates = new RateBook({ events, clock, maxJobs });
   const settle = (count: number, jobId = 'job-1') => {
-    const item: SettledItem = { seq: 0, itemId: 'p-0', durationMs: 1, status: 'success', errorType: null };
+    const item: SettledItem = {
+      seq: 0,
+      itemId: 'p-0',
+      durationMs: 1,
+      status: 'success',
+      errorType: null,
+      artifacts: 0,
+    };
     events.publish({ kind: 'settled', jobId, items: Array.from({ length: count }, () => item) });
   };
   const run = async (seconds: number, perTenth: number) => {

@@ -85,7 +85,7 @@ async function setUp({ items = 10, settings = {} as JobFeedsParts['settings'] } 
 }
 
 function settledItem(item: Partial<SettledItem> = {}, seq = 0): SettledItem {
-  return { seq, itemId: `p-${seq}`, durationMs: 10, status: 'success', errorType: null, ...item };
+  return { seq, itemId: `p-${seq}`, durationMs: 10, status: 'success', errorType: null, artifacts: 0, ...item };
 }
 
 interface Heard {

@@ -143,6 +143,31 @@ test('the policy decides, and without a word the place where results are kept', 
   }
 });
 
+test('an item that kept nothing is not read again only to find that it needs no file', async () => {
+  const { ledger, manifests } = open();
+  let reads = 0;
+  const itemsAt = ledger.itemsAt.bind(ledger);
+  ledger.itemsAt = (...args) => {
+    reads += 1;
+    return itemsAt(...args);
+  };
+  await runAll(ledger, await givenJob(ledger, { jobId: 'empty', items: 100 }), SCRAPED);
+  await manifests.stop();
+  assert.equal(reads, 0);
+  await runAll(ledger, await givenJob(ledger, { jobId: 'kept' }), scrapedWith('x/html.html'));
+  await manifests.stop();
+  assert.equal(reads, 1);
+});
+
+test('a ledger that cannot be read is asked once, and not without end', async () => {
+  const { ledger, manifests, errors } = open();
+  const jobId = await givenJob(ledger, { items: 3 });
+  ledger.job = () => Promise.reject(new Error('no ledger'));
+  await runAll(ledger, jobId, scrapedWith('x/html.html'));
+  await manifests.stop();
+  assert.ok(errors.length >= 1 && errors.length <= 3, `${errors.length} errors`);
+});
+
 test('nothing is written for a job that is gone or being deleted, nor by a controller that does not lead', async () => {
   let leads = true;
   const { ledger, store, manifests, read } = open({ isDeaf: true, mayWork: () => leads });
@@ -152,6 +177,7 @@ test('nothing is written for a job that is gone or being deleted, nor by a contr
     durationMs: 1,
     status: 'success',
     errorType: null,
+    artifacts: 1,
   });
   const jobId = await givenJob(ledger, { items: 2 });
   await runAll(ledger, jobId, scrapedWith('x/html.html'));

@@ -31,7 +31,7 @@ function jobChange(because: Extract<LedgerChange, { kind: 'job' }>['because'], c
 
 function items(count: number, errorType: SettledItem['errorType'] = null): LedgerChange {
   const status = errorType === null ? 'success' : 'failed';
-  const item: SettledItem = { seq: 0, itemId: 'p-0', durationMs: 1, status, errorType };
+  const item: SettledItem = { seq: 0, itemId: 'p-0', durationMs: 1, status, errorType, artifacts: 0 };
   return { kind: 'settled', jobId: 'job-1', items: Array.from({ length: count }, () => item) };
 }
 

@@ -26,7 +26,7 @@ function setUp(parts: Partial<MetricsParts> = {}) {
 }
 
 function settled(item: Partial<SettledItem> = {}): SettledItem {
-  return { seq: 0, itemId: 'p-0', durationMs: 40, status: 'success', errorType: null, ...item };
+  return { seq: 0, itemId: 'p-0', durationMs: 40, status: 'success', errorType: null, artifacts: 0, ...item };
 }
 
 /** Its value, or null where there is no such line. */

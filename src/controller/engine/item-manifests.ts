@@ -1,9 +1,9 @@
 import { type Digest, jobPrefix } from '../../domain/artifact.ts';
-import type { ItemRecord } from '../../domain/item.ts';
+import type { ItemRecord, ItemStatus } from '../../domain/item.ts';
 import { isManifestOf, itemManifest, itemManifestNames } from '../../domain/item-manifest.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Ledger, LedgerChange } from '../../ports/ledger.ts';
+import type { Ledger, LedgerChange, SettledItem } from '../../ports/ledger.ts';
 import { KeyTaken, type ResultStore } from '../../ports/result-store.ts';
 import { currentItems } from '../results/current-items.ts';
 import { WrittenAttempts } from './written-attempts.ts';
@@ -18,8 +18,8 @@ import { WrittenAttempts } from './written-attempts.ts';
 export class ItemManifests {
   readonly #parts: ItemManifestsParts;
   readonly #written = new WrittenAttempts();
-  /** Places of items that were settled and are not written yet, by job. */
-  readonly #hints = new Map<string, Set<number>>();
+  /** Items that were settled and are not written yet, by job: their places, and what they ended with. */
+  readonly #hints = new Map<string, Map<number, SettledItem>>();
   #draining: Promise<void> | null = null;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -30,9 +30,9 @@ export class ItemManifests {
   /** Items were settled: they are written soon. */
   heard({ jobId, items }: Extract<LedgerChange, { kind: 'settled' }>): void {
     if (!this.#parts.mayWork()) return;
-    const hints = this.#hints.get(jobId) ?? new Set();
+    const hints = this.#hints.get(jobId) ?? new Map<number, SettledItem>();
     this.#hints.set(jobId, hints);
-    for (const { seq } of items) if (hints.size < MAX_HINTS) hints.add(seq);
+    for (const item of items) if (hints.size < MAX_HINTS) hints.set(item.seq, item);
     this.#draining ??= this.#drain().finally(() => {
       this.#draining = null;
     });
@@ -65,28 +65,32 @@ export class ItemManifests {
       const [first] = this.#hints;
       if (first === undefined) return;
       const [jobId, hints] = first;
+      // To the end of the line: every job has its turn.
       this.#hints.delete(jobId);
+      this.#hints.set(jobId, hints);
       try {
         if (mayWork()) await this.#next(() => this.#writeHinted(jobId, hints));
       } catch (error) {
         onError('item manifests', error);
       }
-      // Every job has its turn, and whatever else waits for this process.
-      if (hints.size > 0 && mayWork()) this.#hints.set(jobId, hints.union(this.#hints.get(jobId) ?? new Set()));
+      if (hints.size === 0 || !mayWork()) this.#hints.delete(jobId);
       await clock.turn();
     }
   }
 
   /** A batch of them, which is taken out of `hints` whatever becomes of it. */
-  async #writeHinted(jobId: string, hints: Set<number>): Promise<void> {
+  async #writeHinted(jobId: string, hints: Map<number, SettledItem>): Promise<void> {
     const { ledger } = this.#parts;
-    const seqs = [...hints].sort((one, other) => one - other).slice(0, BATCH);
-    for (const seq of seqs) hints.delete(seq);
-    const job = await ledger.job(jobId);
+    const job = await ledger.job(jobId).catch((error: unknown) => {
+      // A ledger in trouble would be asked without end; the finisher writes them.
+      hints.clear();
+      throw error;
+    });
     if (job === null || job.removing || !this.#areWanted(job)) {
       hints.clear();
       return;
     }
+    const seqs = this.#takeWanted(job, hints);
     const items: ItemRecord[] = [];
     for (const { first, length } of runsOf(seqs)) {
       const found = await currentItems(ledger, job).itemsAt(jobId, first, length);
@@ -95,20 +99,31 @@ export class ItemManifests {
     await this.#write(job, items);
   }
 
+  /** The places of a batch, in order. Items without files are passed over: reading one costs half as much as settling it. */
+  #takeWanted(job: JobRecord, hints: Map<number, SettledItem>): readonly number[] {
+    const seqs: number[] = [];
+    for (const [seq, { status, artifacts }] of hints) {
+      if (seqs.length >= BATCH) break;
+      hints.delete(seq);
+      if (this.#isWanted(job, status, artifacts)) seqs.push(seq);
+    }
+    return seqs.sort((one, other) => one - other);
+  }
+
   /** By policy; unless it says, as is usual where the results are kept. */
   #areWanted({ policy }: JobRecord): boolean {
     return policy.results.item_manifests ?? this.#parts.byDefault;
   }
 
   /** Unless it is asked for, no file tells that there are no files: a new one costs more than all else of such an item. */
-  #isWanted({ policy }: JobRecord, { status, artifacts }: ItemRecord): boolean {
-    return policy.results.item_manifests === true || status !== 'success' || artifacts.length > 0;
+  #isWanted({ policy }: JobRecord, status: ItemStatus, artifacts: number): boolean {
+    return policy.results.item_manifests === true || status !== 'success' || artifacts > 0;
   }
 
   async #write(job: JobRecord, items: readonly ItemRecord[]): Promise<boolean> {
     const written = this.#written.of(job);
     const due = items.flatMap((item) => {
-      const manifest = this.#isWanted(job, item) ? itemManifest(item) : null;
+      const manifest = this.#isWanted(job, item.status, item.artifacts.length) ? itemManifest(item) : null;
       return manifest === null || written.has(item.seq, manifest.attempt) ? [] : [{ item, ...manifest }];
     });
     // Asked last: a file that is written after the others are removed would stay for the next job of that id.

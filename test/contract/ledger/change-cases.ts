@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { MAX_STRIKES } from '../../../src/domain/strikes.ts';
 import type { LedgerChange } from '../../../src/ports/ledger.ts';
-import { failedWith, NOW, newItems, partOf, SCRAPED, SKIPPED, settlement } from '../../support/builders.ts';
+import {
+  failedWith,
+  NOW,
+  newItems,
+  partOf,
+  SCRAPED,
+  SKIPPED,
+  scrapedWith,
+  settlement,
+} from '../../support/builders.ts';
 import { deleteJob } from '../../support/delete-job.ts';
 import { dueBy } from '../../support/due-by.ts';
 import type { AddCase } from '../suite.ts';
@@ -50,7 +59,7 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     hears();
     await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
     const [{ seq, itemId } = { seq: -1, itemId: '' }] = lease.items;
-    const ended = { seq, itemId, durationMs: 10, status: 'failed', errorType: 'timeout' } as const;
+    const ended = { seq, itemId, durationMs: 10, status: 'failed', errorType: 'timeout', artifacts: 0 } as const;
     hears({ kind: 'settled', jobId, items: [ended] });
     await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
     hears();
@@ -67,12 +76,13 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     hears({ kind: 'job', because: 'pause' });
   });
 
-  add('whoever listens hears which item ended, and how long its attempt took', async ({ ledger }) => {
+  add('a listener hears which item ended, how long it took and what it kept', async ({ ledger }) => {
     const heard: LedgerChange[] = [];
     const jobId = await givenJob(ledger, { items: 6, policy: { throttling: { max_concurrent_workers: 1 } } });
     const lease = await takeOne(ledger, jobId, { perBatch: 6 });
     ledger.subscribe((one) => heard.push(one));
-    const outcomes = [SCRAPED, SKIPPED, failedWith('timeout'), failedWith('timeout'), failedWith('timeout'), SCRAPED];
+    const kept = scrapedWith('a/html.html', 'a/data.json');
+    const outcomes = [SCRAPED, SKIPPED, failedWith('timeout'), failedWith('timeout'), failedWith('timeout'), kept];
     const items = lease.items.map((item, index) => ({ ...settlement(item, outcomes[index]), durationMs: index + 0.5 }));
     await ledger.settle([{ token: lease.token, jobId, items: items.slice(0, 2) }], NOW);
     await ledger.settle([{ token: lease.token, jobId, items: items.slice(2) }], NOW);
@@ -85,6 +95,7 @@ export function changeCases(add: AddCase<LedgerParts>): void {
         durationMs: seq + 0.5,
         status,
         errorType: status === 'failed' ? 'timeout' : null,
+        artifacts: seq === 5 ? 2 : 0,
       })),
     );
   });
@@ -99,7 +110,8 @@ export function changeCases(add: AddCase<LedgerParts>): void {
       await ledger.expire(dueBy(NOW + LEASE_MS + 7, NEVER_QUEUED_TOO_LONG), 10);
     }
     const settled = heard.filter((one) => one.kind === 'settled');
-    const end = { seq: 0, itemId: 'deadly-0', durationMs: LEASE_MS + 7, status: 'failed', errorType: 'poison' };
+    const ended = { seq: 0, itemId: 'deadly-0', durationMs: LEASE_MS + 7, artifacts: 0 };
+    const end = { ...ended, status: 'failed', errorType: 'poison' };
     assert.deepEqual(settled, [{ kind: 'settled', jobId, items: [end] }]);
   });
 

@@ -103,7 +103,8 @@ export class MemoryReturns implements Pick<LeaseBook, 'settle' | 'release' | 're
     item.artifacts = keptOf(outcome);
     if (failure !== null) batch.job.groups.add(item.itemId, failure);
     this.core.write(batch.job, whenSettled(batch.job.record, outcome, batch.unsettled.size === 0));
-    return { seq: item.seq, itemId: item.itemId, durationMs, status: end, errorType: failure?.type ?? null };
+    const artifacts = item.artifacts.length;
+    return { seq: item.seq, itemId: item.itemId, durationMs, status: end, errorType: failure?.type ?? null, artifacts };
   }
 
   /** Ends a batch early: what is left of it is pending again, or cancelled if that is what became of the job. */

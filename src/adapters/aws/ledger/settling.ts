@@ -1,5 +1,6 @@
 import { isRecorded } from '../../../domain/attempts.ts';
 import { finalStatusOf, type Progress, whenSettled } from '../../../domain/job-progress.ts';
+import { keptOf } from '../../../domain/outcome.ts';
 import type { SettleAnswer, SettledItem, Settlement, SettlePart } from '../../../ports/ledger.ts';
 import { atOnce } from '../at-once.ts';
 import { num } from '../dynamo/attributes.ts';
@@ -190,7 +191,8 @@ export async function outcomeActions(books: Books, groups: FailureGroups, ends: 
       if (outcome.kind === 'failed') counted.push({ itemId, failure: outcome.failure, isOther: other });
       entries.push(outcomeEntry(settlement, item, batch, other));
       const errorType = outcome.kind === 'failed' ? outcome.failure.type : null;
-      changes.push({ seq, itemId, durationMs, status: finalStatusOf(outcome), errorType });
+      const artifacts = keptOf(outcome).length;
+      changes.push({ seq, itemId, durationMs, status: finalStatusOf(outcome), errorType, artifacts });
     }
     if (entries.length === 0) continue;
     await writeMarks(books.table, inc, batch.name.chunk, entries);

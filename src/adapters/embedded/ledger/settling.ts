@@ -30,9 +30,10 @@ export function settleItem(
   const itemId = item.itemId ?? String(tables.sql.itemId.get(key)?.['item_id']);
   const isOther = failed !== null && tables.failureGroups.add(entry.num, failed, itemId).isOther;
   insertOutcome(tables.sql, key, entry.record, item, settlement, isOther);
-  if (keptOf(outcome).length > 0) tables.fresh.add(key);
+  const artifacts = keptOf(outcome).length;
+  if (artifacts > 0) tables.fresh.add(key);
   tables.jobs.write(entry, whenSettled(entry.record, outcome, batch.items.length === 0));
-  return { seq, itemId, durationMs, status: finalStatusOf(outcome), errorType: failed?.type ?? null };
+  return { seq, itemId, durationMs, status: finalStatusOf(outcome), errorType: failed?.type ?? null, artifacts };
 }
 
 /** The lease of these items ran out. Those that now have too many strikes end as poison; they are the answer. */
