@@ -17,7 +17,7 @@ test('importing all of domain and ports writes nothing, starts nothing and leave
   const code = pure.map(({ path }) => `await import(${JSON.stringify(new URL(path, root).href)});`).join('\n');
   // Without permission to write, to start processes or to open connections; a timer or a handle would keep it alive.
   const limits = ['--permission', '--allow-fs-read=*', '--no-warnings', '--input-type=module'];
-  const child = spawnSync(process.execPath, [...limits, '--eval', code], { encoding: 'utf8', timeout: 20_000 });
+  const child = spawnSync(process.execPath, [...limits, '--eval', code], { encoding: 'utf8', timeout: 120_000 });
   assert.deepEqual([child.status, child.stdout, child.stderr], [0, '', '']);
 });
 

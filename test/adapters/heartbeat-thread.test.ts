@@ -140,7 +140,7 @@ withOwner('a thread that is stopped says goodbye and asks no more', async (owner
   );
 });
 
-test('a thread that dies is told of and replaced', { timeout: 20_000 }, async () => {
+test('a thread that dies is told of and replaced', { timeout: 120_000 }, async () => {
   const troubles: string[] = [];
   const twice = Promise.withResolvers<void>();
   const heartbeat = startHeartbeatThread({

@@ -183,7 +183,7 @@ test('what does not fit into a slot is refused and changes nothing', () => {
   assert.equal(table.read()[0]?.receipt.length, 1024, 'the longest receipts there are');
 });
 
-test('a thread that reads while another writes never sees a mixture', { timeout: 20_000 }, async () => {
+test('a thread that reads while another writes never sees a mixture', { timeout: 120_000 }, async () => {
   const table = LeaseTable.of(2);
   const reader = new Worker(new URL('heartbeat-reader.ts', import.meta.url), { workerData: table.buffer });
   const read = new Promise<{ reads: number; mixtures: number }>((resolve, reject) => {

@@ -26,7 +26,7 @@ function withPool(
   { count, args, ...parts }: { count: number; command?: string; args: readonly string[] },
   body: (started: Started) => Promise<void>,
 ): void {
-  test(name, { timeout: 30_000 }, async (context) => {
+  test(name, { timeout: 120_000 }, async (context) => {
     const clock = new FakeClock();
     const folder = mkdtempSync(join(tmpdir(), 'trawl-pool-'));
     const env = { ...process.env, POOL_TEST_FOLDER: folder };
@@ -207,7 +207,7 @@ withPool(
   },
 );
 
-test('no worker outlives a parent that was killed', { timeout: 30_000 }, async () => {
+test('no worker outlives a parent that was killed', { timeout: 120_000 }, async () => {
   const parent = spawn(process.execPath, [join(import.meta.dirname, 'pool-parent.ts'), CHILD], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

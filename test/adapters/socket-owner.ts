@@ -171,7 +171,7 @@ export function withOwner(
   body: (owner: TestOwner) => Promise<void>,
   ledger: Partial<ServeParts['ledger']> = {},
 ): void {
-  test(name, { timeout: 20_000 }, async (context) => {
+  test(name, { timeout: 120_000 }, async (context) => {
     const owner = new TestOwner(await mkdtemp(join(tmpdir(), 'trawl-socket-')));
     // Also when the time is over, and the body still waits.
     context.after(async () => {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import type { JobPageAnswer } from '../../src/contract/job-answers.ts';
 import { tempFolder } from '../cli/trawl.ts';
+import { sized } from '../support/sized.ts';
 import { itemIdsOf, logBytes, sendBytes, startVictim, whenLogHas } from './kill-support.ts';
 
 /** More than are made in one step, so that they go into a draft chunk by chunk. */
@@ -27,12 +28,12 @@ function requestOf(jobId: string, index: number): Buffer {
 test('a controller that is killed while a large job is read leaves all of it or nothing', async () => {
   const dataDir = join(tempFolder(), 'data');
   const moments: readonly Moment[] = [
-    ...[0.3, 0.999].map((share) => ({ share, kill: 'after-ms' as const, at: 50 })),
+    ...sized({ quick: [0.999], slow: [0.3, 0.999] }).map((share) => ({ share, kill: 'after-ms' as const, at: 50 })),
     { kill: 'at-fault', faults: 'between-draft-chunks' },
     { kill: 'at-fault', faults: 'between-draft-chunks:0.2' },
     { kill: 'at-fault', faults: 'after-draft-before-commit' },
-    { kill: 'at-fault', faults: 'after-draft-before-commit' },
-    ...[1_000, 300_000, 900_000].map((at) => ({ kill: 'log-grown' as const, at })),
+    ...sized<readonly Moment[]>({ quick: [], slow: [{ kill: 'at-fault', faults: 'after-draft-before-commit' }] }),
+    ...sized({ quick: [300_000], slow: [1_000, 300_000, 900_000] }).map((at) => ({ kill: 'log-grown' as const, at })),
     { kill: 'answered' },
   ];
   const ends: string[] = [];

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import type { JobPageAnswer } from '../../src/contract/job-answers.ts';
 import { tempFolder } from '../cli/trawl.ts';
+import { sized } from '../support/sized.ts';
 import { itemIdsOf, logBytes, sendBytes, startVictim, whenLogHas } from './kill-support.ts';
 
 const ITEMS = Array.from({ length: 5000 }, (_, n) => ({ item_id: `i-${n}`, input: { n } }));
@@ -31,10 +32,22 @@ test('a controller that is killed while a job is made leaves all of the job or n
   const wholeMs = performance.now() - startedAt;
   const wholeLog = logBytes(dataDir) - emptyLog;
   const moments: readonly Moment[] = [
-    ...[0, 0.3, 0.7, 0.999].map((share) => ({ share, kill: 'after-ms' as const, at: 0 })),
-    ...[0.2, 0.5, 0.8, 1, 1.2].map((part) => ({ share: 1, kill: 'after-ms' as const, at: wholeMs * part })),
+    ...sized({ quick: [0.3, 0.999], slow: [0, 0.3, 0.7, 0.999] }).map((share) => ({
+      share,
+      kill: 'after-ms' as const,
+      at: 0,
+    })),
+    ...sized({ quick: [0.5, 1], slow: [0.2, 0.5, 0.8, 1, 1.2] }).map((part) => ({
+      share: 1,
+      kill: 'after-ms' as const,
+      at: wholeMs * part,
+    })),
     // In the middle of the write itself.
-    ...[0.01, 0.3, 0.6, 0.9, 1].map((part) => ({ share: 1, kill: 'log-grown' as const, at: wholeLog * part })),
+    ...sized({ quick: [0.3, 0.9], slow: [0.01, 0.3, 0.6, 0.9, 1] }).map((part) => ({
+      share: 1,
+      kill: 'log-grown' as const,
+      at: wholeLog * part,
+    })),
     { share: 1, kill: 'answered', at: 0 },
   ];
 

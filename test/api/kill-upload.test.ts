@@ -5,6 +5,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import type { AddedAnswer } from '../../src/contract/item-answers.ts';
 import type { JobPageAnswer, JobStatusAnswer } from '../../src/contract/job-answers.ts';
 import { tempFolder } from '../cli/trawl.ts';
+import { sized } from '../support/sized.ts';
 import { itemIdsOf, logBytes, sendBytes, startVictim, whenLogHas } from './kill-support.ts';
 
 const NDJSON = 'application/x-ndjson';
@@ -38,13 +39,12 @@ test('an upload that a kill cut off has added its first lines, and sent again it
   const cuts: readonly { faults?: string; share?: number; afterMs?: number; grown?: number }[] = [
     // Where a chunk was just committed: always, and as chance has it.
     { faults: 'between-import-chunks' },
-    { faults: 'between-import-chunks:0.5' },
-    { faults: 'between-import-chunks:0.3' },
+    ...sized({ quick: [0.5], slow: [0.5, 0.3] }).map((chance) => ({ faults: `between-import-chunks:${chance}` })),
     // While lines are on their way, and soon after the last of them.
-    ...[0.1, 0.9].map((share) => ({ share, afterMs: 5 })),
-    ...[0, 80].map((afterMs) => ({ afterMs })),
+    ...sized({ quick: [0.9], slow: [0.1, 0.9] }).map((share) => ({ share, afterMs: 5 })),
+    ...sized({ quick: [80], slow: [0, 80] }).map((afterMs) => ({ afterMs })),
     // While chunks are being written.
-    ...[10_000, 200_000, 500_000].map((grown) => ({ grown })),
+    ...sized({ quick: [200_000], slow: [10_000, 200_000, 500_000] }).map((grown) => ({ grown })),
   ];
   const file = fileOf(IDS);
   const kept: number[] = [];

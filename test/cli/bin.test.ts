@@ -109,7 +109,7 @@ for (const node of [process.execPath, ...nodesOfTheSystem()]) {
       await joined.promise;
       serve.kill('SIGKILL');
       // Every process that it started has the same standard output, which closes with the last of them.
-      await once(serve, 'close', { signal: AbortSignal.timeout(20_000) });
+      await once(serve, 'close', { signal: AbortSignal.timeout(120_000) });
     } finally {
       const owner = Number(readFileSync(join(dir, 'owner.pid'), 'utf8'));
       if (isAlive(owner)) process.kill(owner, 'SIGKILL');

@@ -4,9 +4,10 @@ import { startCounty } from '../../demo/county.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
 import { startService } from '../api/service.ts';
 import { folderWith } from '../scraping/scraper-folder.ts';
+import { sized } from '../support/sized.ts';
 import { tempFolder, trawl, writeLines } from './trawl.ts';
 
-const ITEMS = 1000;
+const ITEMS = sized({ quick: 200, slow: 1000 });
 const BROKEN_EVERY = 10;
 const BROKEN_OF_THEM = 3;
 const BROKEN = (ITEMS / BROKEN_EVERY) * BROKEN_OF_THEM;

@@ -24,7 +24,7 @@ interface Ended {
 function trawl(folder: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
   const { promise, resolve } = Promise.withResolvers<Ended>();
   const ours = { TRAWL_SCRAPERS: folder, NODE_COMPILE_CACHE: CACHE };
-  const options = { cwd: folder, env: { ...process.env, ...ours, ...env }, timeout: 60_000 };
+  const options = { cwd: folder, env: { ...process.env, ...ours, ...env }, timeout: 300_000 };
   execFile(process.execPath, [MAIN, 'scrapers', ...args], options, (error, stdout, stderr) => {
     resolve({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout, stderr });
   });

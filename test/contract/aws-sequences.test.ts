@@ -1,4 +1,5 @@
 import { after } from 'node:test';
+import { sized } from '../support/sized.ts';
 import { startDynamoLedgers } from './dynamo-ledgers.ts';
 import { modelCases } from './ledger/model-cases.ts';
 import { suite } from './suite.ts';
@@ -9,5 +10,5 @@ after(() => ledgers.stop());
 // In a file of its own, so that another processor has it: every step is compared by some fifty requests. Many long
 // sequences are `npm run sequences`.
 suite('sequences on DynamoDB', ledgers.open, {}, (add) => {
-  modelCases(add, ledgers.open, { runs: 5, commands: 40 });
+  modelCases(add, ledgers.open, sized({ quick: { runs: 3, commands: 25 }, slow: { runs: 5, commands: 40 } }));
 });

@@ -8,6 +8,7 @@ import { EmbeddedLedger } from '../../src/adapters/embedded/ledger/embedded-ledg
 import { Removal } from '../../src/adapters/embedded/ledger/removal.ts';
 import { Tables } from '../../src/adapters/embedded/ledger/tables.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { sized } from '../support/sized.ts';
 import { ledgerContract } from './ledger-contract.ts';
 
 /**
@@ -56,4 +57,6 @@ async function openWithNeighbourThatThrows() {
   };
 }
 
-ledgerContract('embedded, where every group is rolled back once', openWithNeighbourThatThrows, { runs: 20 });
+ledgerContract('embedded, where every group is rolled back once', openWithNeighbourThatThrows, {
+  runs: sized({ quick: 6, slow: 20 }),
+});

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
 import { openEmbeddedLedger } from '../../src/adapters/embedded/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
@@ -22,6 +23,6 @@ async function openTemporary() {
   };
 }
 
-ledgerContract('embedded', openTemporary, { runs: 50 });
+ledgerContract('embedded', openTemporary, { runs: sized({ quick: 15, slow: 50 }) });
 leadershipContract('embedded', openTemporary);
 hostPausesContract('embedded', async () => ({ hostPauses: new EmbeddedHostPauses(), close() {} }));

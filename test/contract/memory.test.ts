@@ -5,6 +5,7 @@ import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { openMemoryQueue } from '../support/memory/work-queue.ts';
+import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
@@ -13,7 +14,9 @@ import { workQueueContract } from './work-queue-contract.ts';
 
 const close = () => {};
 
-ledgerContract('memory', async () => ({ ledger: openMemoryLedger(), close }));
+ledgerContract('memory', async () => ({ ledger: openMemoryLedger(), close }), {
+  runs: sized({ quick: 40, slow: 100 }),
+});
 resultStoreContract('memory', async () => ({ store: openMemoryResultStore(), close }));
 resultStoreContract('a disk that folds case', async () => {
   return { store: new FoldingStore(openMemoryResultStore()), close };

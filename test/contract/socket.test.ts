@@ -9,6 +9,7 @@ import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { WorkQueue } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 import { workQueueContract } from './work-queue-contract.ts';
@@ -69,7 +70,7 @@ ledgerContract(
     const owner = await openOwner();
     return { ledger: ledgerOverSocket(owner), close: owner.close };
   },
-  { runs: 20 },
+  { runs: sized({ quick: 6, slow: 20 }) },
 );
 
 workQueueContract('embedded over a socket', async () => {

@@ -156,7 +156,7 @@ test('Trawl runs on what the image holds, and writes nothing there', async () =>
       .match(/NODE_OPTIONS=(\S+)/)?.[1];
     const env = { PATH: dirname(process.execPath), HOME: room, NODE_OPTIONS: options };
     const run = (...words: string[]) =>
-      promisify(execFile)(process.execPath, [program, ...words], { cwd: app, env, timeout: 60_000 });
+      promisify(execFile)(process.execPath, [program, ...words], { cwd: app, env, timeout: 300_000 });
     const [help, scrapers] = await Promise.all([run('--help'), run('scrapers', 'list')]);
     for (const command of ['controller', 'worker', 'demo', 'doctor'])
       assert.match(help.stdout, new RegExp(`^  ${command}`, 'm'));

@@ -12,17 +12,18 @@ const CDK = join(PROJECT, 'node_modules', 'aws-cdk', 'bin', 'cdk');
 
 /** Port 9 discards: whoever goes out through such a proxy gets nowhere. */
 const NOWHERE = 'http://127.0.0.1:9';
+const COMPILED = { NODE_COMPILE_CACHE: join(PROJECT, 'node_modules', '.cache', 'trawl') };
 
 test('cdk synth works without network, credentials, region or Docker, and has nothing to complain about', async () => {
   const room = await mkdtemp(join(tmpdir(), 'trawl-synth-'));
   try {
     const output = join(room, 'out');
     // Nothing of the environment but Node itself: no AWS_…, no home with credentials, no docker on the path.
-    const env = { PATH: dirname(process.execPath), HOME: room, HTTP_PROXY: NOWHERE, HTTPS_PROXY: NOWHERE };
+    const env = { PATH: dirname(process.execPath), HOME: room, HTTP_PROXY: NOWHERE, HTTPS_PROXY: NOWHERE, ...COMPILED };
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       [CDK, 'synth', '--quiet', '--no-color', '--output', output],
-      { cwd: join(PROJECT, 'deploy', 'aws'), env, timeout: 120_000 },
+      { cwd: join(PROJECT, 'deploy', 'aws'), env, timeout: 300_000 },
     );
     assert.equal(`${stdout}${stderr}`.trim(), '');
     const { Resources } = JSON.parse(readFileSync(join(output, 'Trawl.template.json'), 'utf8'));

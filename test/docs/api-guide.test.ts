@@ -10,7 +10,7 @@ import { blocksOf, isShown, openGuide } from './guide.ts';
 
 const GUIDE = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
 
-test('every command of the API guide does what the guide shows', { timeout: 180_000 }, async (t) => {
+test('every command of the API guide does what the guide shows', { timeout: 600_000 }, async (t) => {
   const blocks = blocksOf(GUIDE);
   const steps = blocks.flatMap((block) => (block.kind === 'console' ? block.steps : []));
   assert.ok(steps.length >= 50, 'the blocks were not found');

@@ -12,7 +12,7 @@ import { blocksOf, isShown, openGuide } from './guide.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = readFileSync(new URL('../../docs/aws.md', import.meta.url), 'utf8');
 
-test('whoever has no account can try it as the page says', { timeout: 120_000 }, async () => {
+test('whoever has no account can try it as the page says', { timeout: 600_000 }, async () => {
   const [emulators, ...others] = blocksOf(PAGE);
   assert.ok(emulators?.kind === 'terminal' && others.length >= 3, 'the blocks were not found');
   const guide = openGuide();
@@ -37,7 +37,19 @@ test('whoever has no account can try it as the page says', { timeout: 120_000 },
 
 /** Resolves when they have said all that is to be set. */
 async function startEmulators(command: string, folder: string): Promise<void> {
-  const child = spawn('bash', ['-c', command], { cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  // Those of the whole run are not what the page starts.
+  const {
+    AWS_ENDPOINT_URL_DYNAMODB: _dynamo,
+    AWS_ENDPOINT_URL_SQS: _sqs,
+    AWS_ENDPOINT_URL_S3: _s3,
+    ...env
+  } = process.env;
+  const child = spawn('bash', ['-c', command], {
+    cwd: folder,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const { pid } = child;
   after(() => {
     if (pid !== undefined && child.exitCode === null) process.kill(-pid, 'SIGKILL');

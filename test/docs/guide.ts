@@ -114,7 +114,7 @@ export function openGuide() {
     run(command: string): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
       const own = withPorts(command);
       return new Promise((resolve) => {
-        execFile('bash', ['-c', own], { cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) =>
+        execFile('bash', ['-c', own], { cwd: folder, env, timeout: 300_000 }, (error, stdout, stderr) =>
           resolve({ code: error === null ? 0 : 1, stdout, stderr }),
         );
       });

@@ -10,7 +10,7 @@ export async function runInNamespace(script: URL): Promise<string> {
   const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
   const child = spawn('unshare', [...asUser, '--net', '--', process.execPath, fileURLToPath(script)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 60_000,
+    timeout: 300_000,
     killSignal: 'SIGKILL',
   });
   const ended = new Promise<number | string | null>((resolve, reject) => {

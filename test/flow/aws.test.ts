@@ -7,8 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { startTrawl, tempFolder, trawl } from '../cli/trawl.ts';
 import { startEmulators } from '../support/aws/emulators.ts';
 import { awsEnvironment, awsNames } from '../support/aws/names.ts';
+import { sized } from '../support/sized.ts';
 
-const ITEMS = 600;
+const ITEMS = sized({ quick: 300, slow: 600 });
 const JOB = 'parcels';
 
 const emulators = await startEmulators();

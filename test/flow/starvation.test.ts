@@ -6,7 +6,7 @@ import { type HostileServer, openHostileServer } from '../egress/hostile-server.
 import { submit, tempDataDir, untilFinished, untilJob, withEngine } from './engine.ts';
 
 /** Far less than the hanging items are given: a job that waits for them fails by this. */
-const PATIENCE = { timeout: 60_000 };
+const PATIENCE = { timeout: 240_000 };
 
 const LOOPBACK = { allowAddresses: 'loopback', drainGraceMs: 0 };
 

@@ -43,7 +43,7 @@ let buckets = 0;
 
 /** A test in an empty bucket of its own. */
 export function inRoom(name: string, body: (room: Room) => Promise<void>): void {
-  test(name, { timeout: 60_000 }, async () => {
+  test(name, { timeout: 300_000 }, async () => {
     buckets += 1;
     const bucket = `room-${process.pid}-${buckets}`;
     const { s3, close } = openAwsClients({ ...NOBODY, endpoints: { s3: emulator.url } });

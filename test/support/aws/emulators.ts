@@ -143,10 +143,10 @@ async function freePort(): Promise<number> {
 
 /** Null, or what is wrong. */
 async function answers(url: string): Promise<string | null> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     try {
-      await fetch(url, { signal: AbortSignal.timeout(1000) });
+      await fetch(url, { signal: AbortSignal.timeout(10_000) });
       return null;
     } catch (error) {
       if (Date.now() > deadline) return `the DynamoDB emulator does not answer at ${url}: ${error}`;

@@ -7,7 +7,7 @@ import { type Emulators, startEmulators } from './emulators.ts';
 import { awsEnvironment, awsNames } from './names.ts';
 
 /** What is done is told twelve times in a lease, and the cases wait for it. */
-const LEASE_MS = 8000;
+const LEASE_MS = 4000;
 
 let emulators: Promise<Emulators> | null = null;
 const services: Service[] = [];
