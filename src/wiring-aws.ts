@@ -8,6 +8,7 @@ import { inspectAws, provisionAws } from './adapters/aws/provisioning.ts';
 import { openSqsQueue } from './adapters/aws/work-queue.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import type { AwsBackendConfig, Config } from './config.ts';
+import { errorMessage } from './domain/error-message.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Faults } from './ports/faults.ts';
 import type { LeaseBook } from './ports/ledger.ts';
@@ -109,7 +110,7 @@ async function mustBeThere({ dynamo }: AwsClients, look: () => Promise<unknown>)
     await look();
   } catch (error) {
     if (error instanceof StorageTrouble) return;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     throw new Error(`${message}\ntrawl doctor says what is missing on AWS, and trawl doctor --create makes it`, {
       cause: error,
     });
@@ -150,7 +151,7 @@ function followChildren(
       onWorker({ kind: 'worker-left', worker, reason, abandoned });
     } catch (error) {
       onWorker({ kind: 'worker-left', worker, reason, abandoned: 0 });
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       onWorker({ kind: 'connection-trouble', worker, reason: `its leases run out by themselves: ${why}` });
     }
   }

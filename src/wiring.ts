@@ -18,6 +18,7 @@ import { submitJob } from './controller/jobs/submit.ts';
 import { type EmfParts, emfReporter, type StandingSource } from './controller/metrics/cloudwatch-format.ts';
 import { resultRows } from './controller/results/result-rows.ts';
 import { verifyJob } from './controller/results/verify.ts';
+import { errorMessage } from './domain/error-message.ts';
 import type { NewItem } from './domain/item.ts';
 import { LANES, type Lane } from './domain/lane.ts';
 import { parseAddressRanges } from './egress/address-range.ts';
@@ -214,7 +215,7 @@ function setting<T>(name: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    throw new ConfigError(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConfigError(`${name}: ${errorMessage(error)}`);
   }
 }
 
@@ -287,7 +288,7 @@ export function inspect(config: Config) {
         egressSettings(config);
         return null;
       } catch (error) {
-        return error instanceof Error ? error.message : String(error);
+        return errorMessage(error);
       }
     },
   };

@@ -3,6 +3,7 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Config, countWorkers, laneConfig, type SettingInForce } from '../config.ts';
+import { errorMessage } from '../domain/error-message.ts';
 import { LANES } from '../domain/lane.ts';
 import type { inspect } from '../wiring.ts';
 import { formatBytes, formatCount, formatItems, printable } from './format.ts';
@@ -52,7 +53,7 @@ export async function checkDataDir(dataDir: string): Promise<Check> {
     if (!(await stat(folder)).isDirectory()) return problem(name, `${folder} is no folder`, advice);
     await access(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
-    return problem(name, `${folder} cannot be written (${messageOf(error)})`, advice);
+    return problem(name, `${folder} cannot be written (${errorMessage(error)})`, advice);
   }
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
@@ -90,7 +91,7 @@ export async function checkResults(dataDir: string): Promise<Check> {
   } catch (error) {
     return problem(
       name,
-      `${folder} cannot be used (${messageOf(error)})`,
+      `${folder} cannot be used (${errorMessage(error)})`,
       'give this user the right to read and write it',
     );
   }
@@ -105,7 +106,7 @@ export async function checkScrapers(parts: Parts): Promise<Check[]> {
     const found = ok(name, `${formatItems(entries.length - broken.length, 'scraper')} that can be used`);
     return [found, ...broken.map((entry) => problem(name, printable(entry.problem, 500), advice))];
   } catch (error) {
-    return [problem(name, printable(messageOf(error), 500), 'look at TRAWL_SCRAPERS')];
+    return [problem(name, printable(errorMessage(error), 500), 'look at TRAWL_SCRAPERS')];
   }
 }
 
@@ -145,7 +146,7 @@ export async function checkDns({ clock, resolve, deadlineMs }: DnsParts): Promis
   const late = clock.sleep(deadlineMs, done.signal).then(() => 'late' as const);
   const answer = resolve(PUBLIC_NAME).then(
     () => 'found' as const,
-    (error: unknown) => messageOf(error),
+    (error: unknown) => errorMessage(error),
   );
   const first = await Promise.race([answer, late]);
   done.abort();
@@ -217,8 +218,4 @@ function warning(name: string, message: string, advice: string): Check {
 
 function problem(name: string, message: string, advice: string): Check {
   return { name, result: 'problem', message, advice };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

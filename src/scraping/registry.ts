@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { errorMessage } from '../domain/error-message.ts';
 import { importScraper } from './import-scraper.ts';
 import { type ScraperSummary, scanScraper } from './scan-scraper.ts';
 import type { Scraper } from './scraper.ts';
@@ -83,7 +84,7 @@ export class ScraperRegistry {
           const scraper = await this.find(id);
           return scraper === null ? entry : { kind: 'known', summary: summaryOf(scraper), file };
         } catch (error) {
-          return { kind: 'broken', id, file, problem: messageOf(error) };
+          return { kind: 'broken', id, file, problem: errorMessage(error) };
         }
       }),
     );
@@ -125,13 +126,13 @@ async function entryOf(file: string): Promise<ScraperEntry | null> {
     const scraper = await importScraper(file);
     return scraper === null ? null : { kind: 'known', summary: summaryOf(scraper), file };
   } catch (error) {
-    return { kind: 'broken', id: null, file, problem: messageOf(error) };
+    return { kind: 'broken', id: null, file, problem: errorMessage(error) };
   }
 }
 
 async function readSource(file: string): Promise<string> {
   const handle = await open(file).catch((error: unknown) => {
-    throw new Error(`${file} cannot be read: ${messageOf(error)}`);
+    throw new Error(`${file} cannot be read: ${errorMessage(error)}`);
   });
   try {
     const { size } = await handle.stat();
@@ -161,8 +162,4 @@ function twoOf(id: string, files: readonly string[]): string {
 
 function nameOf(file: string): string {
   return basename(file, '.ts');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../domain/error-message.ts';
 import { FAILURES } from '../domain/failure.ts';
 import { ownErrorFailure } from '../domain/own-error.ts';
 import type { Lease, LeasedItem, Settlement, WorkOrder } from '../ports/ledger.ts';
@@ -144,6 +145,6 @@ async function findScraper(scrapers: Pick<ScraperRegistry, 'find'>, id: string):
   try {
     return (await scrapers.find(id)) ?? { unusable: `this worker has no scraper ${id}` };
   } catch (error) {
-    return { unusable: error instanceof Error ? error.message : String(error) };
+    return { unusable: errorMessage(error) };
   }
 }

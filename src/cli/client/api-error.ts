@@ -1,3 +1,4 @@
+import { errorMessage } from '../../domain/error-message.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
 import { TimedOut } from './deadline.ts';
@@ -99,7 +100,7 @@ function reasonOf(error: unknown): string {
   const code = codeOf(error);
   if (code !== null && Object.hasOwn(WORDS, code)) return WORDS[code] ?? code;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
+  return errorMessage(cause);
 }
 
 /** Of the error or of what caused it: fetch wraps what the socket said. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
+import { errorMessage } from '../../domain/error-message.ts';
 import type { AddedAnswer, CreatedAnswer, JobAnswer, JobStatusAnswer } from '../../wiring-client.ts';
 import { ApiError, codeOf, Interrupted, Refused, Unreachable } from '../client/api-error.ts';
 import { jobPath } from '../client/api-paths.ts';
@@ -233,7 +234,7 @@ function readObject(option: string, file: string): Record<string, unknown> {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     const code = codeOf(error);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     if (error instanceof SyntaxError) throw new ConfigError(`${option} ${file}: it is no JSON (${message})`);
     if (code === 'ENOENT') throw new ConfigError(`${option}: there is no file ${file}`);
     throw new ConfigError(`${option} ${file}: ${code === 'EISDIR' ? 'it is a folder' : message}`);

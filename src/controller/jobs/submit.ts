@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { itemIdSchema, jobIdSchema, jobNameSchema, labelsSchema, scraperIdSchema } from '../../contract/job-fields.ts';
 import type { Digest } from '../../domain/artifact.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
+import { errorMessage } from '../../domain/error-message.ts';
 import { MAX_ITEM_ID_LENGTH, type NewItem } from '../../domain/item.ts';
 import type { JobRecord, NewJob } from '../../domain/job.ts';
 import { notYetAvailable, policySchema } from '../../domain/policy.ts';
@@ -235,7 +236,7 @@ export async function findScraper({ catalog }: Pick<SubmitParts, 'catalog'>, id:
     const scraper = await catalog.find(id);
     return scraper === null ? { problem: `there is no scraper ${id}` } : { scraper };
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    return { problem: errorMessage(error) };
   }
 }
 

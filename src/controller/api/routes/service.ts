@@ -3,6 +3,7 @@ import { Problem } from '../../../contract/problem.ts';
 import { noQuery, scraperPath } from '../../../contract/requests.ts';
 import { scraperSchema, scrapersSchema } from '../../../contract/scraper-answers.ts';
 import { healthSchema, queueSchema, readySchema } from '../../../contract/service-answers.ts';
+import { errorMessage } from '../../../domain/error-message.ts';
 import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
 import type { ApiParts } from '../parts.ts';
 
@@ -52,7 +53,7 @@ export function serviceOperations(parts: ApiParts): Operation[] {
       problems: ['scraper_not_found', 'scraper_unusable'],
       async handle({ params: { scraper_id: id } }) {
         const scraper = await catalog.find(id).catch((error: unknown) => {
-          throw new Problem('scraper_unusable', error instanceof Error ? error.message : String(error));
+          throw new Problem('scraper_unusable', errorMessage(error));
         });
         if (scraper === null) throw new Problem('scraper_not_found', `There is no scraper ${id}.`);
         const { name, description, kind, hosts, lane, input, output, canExtract } = scraper;
