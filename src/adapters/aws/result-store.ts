@@ -2,6 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { isSafeKey } from '../../domain/artifact.ts';
+import { backoffMs } from '../../domain/backoff.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
   type ByteRange,
@@ -177,7 +178,7 @@ export class S3ResultStore implements ResultStore, ResultLinks {
         }
         if (ifTaken === 'keep') throw new KeyTaken(stored.key);
       }
-      await this.#clock.sleep(PAUSE_MS * 2 ** round * (1 + this.#clock.chance()));
+      await this.#clock.sleep(backoffMs(round, PAUSE_MS) * (1 + this.#clock.chance()));
     }
     throw new StorageTrouble('io', `cannot store ${stored.key}: others keep writing and removing it`);
   }

@@ -1,4 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { backoffMs } from '../../domain/backoff.ts';
 import type { JobAnswer, SummaryAnswer } from '../../wiring-client.ts';
 import type { ApiClient } from './api-client.ts';
 import { Refused, Unreachable } from './api-error.ts';
@@ -75,7 +76,7 @@ export async function* jobEvents(api: ApiClient, jobId: string): AsyncGenerator<
       if (isLasting || !(error instanceof Unreachable || isUnavailable(error))) throw error;
       if (failures === 0) yield { kind: 'lost', message: error.message };
     }
-    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** failures, LONGEST_DELAY_MS);
+    const delayMs = backoffMs(failures, FIRST_DELAY_MS, LONGEST_DELAY_MS);
     failures += 1;
     await api.clock.sleep(delayMs * (0.5 + api.clock.chance()), api.signal);
   }

@@ -1,4 +1,5 @@
 import { type Digest, jobPrefix } from '../../domain/artifact.ts';
+import { backoffMs } from '../../domain/backoff.ts';
 import { isRefusal, type JobRecord } from '../../domain/job.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -116,7 +117,7 @@ export class Remover {
   #hasFailed({ jobId, incarnation }: JobRecord, error: unknown): void {
     const { clock, events } = this.#parts;
     const times = (this.#failed.get(incarnation)?.times ?? 0) + 1;
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (times - 1), LONGEST_PAUSE_MS);
+    const pauseMs = backoffMs(times - 1, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.#failed.set(incarnation, { times, nextAt: clock.elapsed() + pauseMs });
     events.publish({ kind: 'engine-error', where: `removal of the job ${jobId}`, error });
   }
