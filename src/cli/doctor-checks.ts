@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { type Config, countWorkers, laneConfig, type SettingInForce } from '../config.ts';
+import { errorMessage } from '../domain/error-message.ts';
 import { LANES } from '../domain/lane.ts';
 import { type Check, ok, problem, warning } from '../main/check.ts';
 import type { Inspection } from '../main/inspect.ts';
@@ -38,7 +39,7 @@ export async function checkScrapers(inspection: Inspection): Promise<Check[]> {
     const found = ok(name, `${formatItems(entries.length - broken.length, 'scraper')} that can be used`);
     return [found, ...broken.map((entry) => problem(name, printable(entry.problem, 500), advice))];
   } catch (error) {
-    return [problem(name, printable(messageOf(error), 500), 'look at TRAWL_SCRAPERS')];
+    return [problem(name, printable(errorMessage(error), 500), 'look at TRAWL_SCRAPERS')];
   }
 }
 
@@ -78,7 +79,7 @@ export async function checkDns({ clock, resolve, deadlineMs }: DnsParts): Promis
   const late = clock.sleep(deadlineMs, done.signal).then(() => 'late' as const);
   const answer = resolve(PUBLIC_NAME).then(
     () => 'found' as const,
-    (error: unknown) => messageOf(error),
+    (error: unknown) => errorMessage(error),
   );
   const first = await Promise.race([answer, late]);
   done.abort();
@@ -131,8 +132,4 @@ export function checkSettings(settings: readonly SettingInForce[]): Check[] {
         ...unknown,
         warning('Settings', 'TRAWL_FAULTS makes processes kill themselves', 'unset it: it is for crash tests'),
       ];
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

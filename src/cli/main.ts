@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { ConfigError } from '../config.ts';
+import { errorMessage } from '../domain/error-message.ts';
 import { EXIT } from './exit-codes.ts';
 
 const { version, description }: { version: string; description: string } = JSON.parse(
@@ -36,6 +37,6 @@ try {
   await program.parseAsync();
 } catch (error) {
   const isUsage = error instanceof ConfigError;
-  process.stderr.write(`trawl: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`trawl: ${errorMessage(error)}\n`);
   process.exitCode = isUsage ? EXIT.badUsage : EXIT.failed;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, ConfigError, EMBEDDED, LOCAL_RESULTS, loadConfig, settingsInForce } from '../config.ts';
 import { safeSegment } from '../domain/artifact.ts';
+import { errorMessage } from '../domain/error-message.ts';
 import { notYetAvailable, type Policy, policySchema } from '../domain/policy.ts';
 import { findScraper } from '../main/scrapers.ts';
 import { untilToldToStop } from '../main/stop-signal.ts';
@@ -145,7 +146,7 @@ function readPolicy(file: string): Policy {
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new ConfigError(`--policy ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConfigError(`--policy ${file}: ${errorMessage(error)}`);
   }
   return checked(value, `--policy ${file}`);
 }

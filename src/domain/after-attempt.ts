@@ -1,3 +1,4 @@
+import { backoffMs, spreadMs } from './backoff.ts';
 import { FAILURES, type Failure, isRetryable } from './failure.ts';
 import type { RetryPolicy } from './policy.ts';
 
@@ -30,10 +31,11 @@ export function afterAttempt(so: TrySoFar, failure: Failure, policy: RetryPolicy
 /** 1 s, 2 s, 4 s … (or 1, 2, 3 …) times the factor, never above the limit, then the upper half of it at random. */
 function retryDelayMs(tries: number, failure: Failure, policy: RetryPolicy, chance: number): number {
   const longest = policy.max_backoff_seconds * 1000;
-  const steps = policy.backoff_strategy === 'exponential' ? 2 ** (tries - 1) : tries;
-  const nominal = Math.min(longest, steps * policy.backoff_factor * 1000);
+  const first = policy.backoff_factor * 1000;
+  const nominal =
+    policy.backoff_strategy === 'exponential' ? backoffMs(tries - 1, first, longest) : Math.min(longest, tries * first);
   const base = FAILURES[failure.type].retry === 'late' ? longest : nominal;
-  const jittered = base * (0.5 + chance / 2);
+  const jittered = spreadMs(base, chance);
   // What the site asked for is a lower bound, and outranks our own limit: asking sooner only prolongs the refusal.
   return Math.round(Math.max(jittered, failure.retryAfterMs ?? 0));
 }

@@ -1,3 +1,4 @@
+import { backoffMs } from './backoff.ts';
 import { type Failure, failure } from './failure.ts';
 
 /**
@@ -16,7 +17,7 @@ const FIRST_DELAY_MS = 1000;
 /** `errors`: how many there were on this item, this one included. */
 export function afterOwnError(errors: number): AfterOwnError {
   if (errors >= MAX_OWN_ERRORS) return { kind: 'fail' };
-  return { kind: 'give-back', delayMs: FIRST_DELAY_MS * 2 ** (errors - 1) };
+  return { kind: 'give-back', delayMs: backoffMs(errors - 1, FIRST_DELAY_MS) };
 }
 
 /** Part of what a ledger tells about a batch that came back: a line in a log, not a stack. */

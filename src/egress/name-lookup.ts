@@ -2,6 +2,7 @@ import type { ResolverOptions } from 'node:dns';
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 import type { Clock } from '../ports/clock.ts';
+import { within } from '../ports/within.ts';
 import { HostsFile } from './hosts-file.ts';
 import { RereadFile } from './reread-file.ts';
 import type { Lookup } from './resolver.ts';
@@ -140,9 +141,7 @@ class DnsClient {
   }
 
   async #within(ms: number, answer: Promise<Answer>): Promise<Answer> {
-    const done = new AbortController();
-    const late = this.#deps.clock.sleep(ms, done.signal).then((): Answer => ({ addresses: [], error: null }));
-    return await Promise.race([answer, late]).finally(() => done.abort('answered'));
+    return await within(this.#deps.clock, ms, answer, () => ({ addresses: [], error: null }));
   }
 }
 

@@ -6,6 +6,7 @@ import { openDynamoLedger } from '../adapters/aws/ledger.ts';
 import { openSqsQueue } from '../adapters/aws/work-queue.ts';
 import { systemClock } from '../adapters/system/clock.ts';
 import type { AwsBackendConfig } from '../config.ts';
+import { errorMessage } from '../domain/error-message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LeaseBook } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
@@ -131,7 +132,7 @@ async function mustBeThere({ dynamo }: AwsClients, look: () => Promise<unknown>)
     await look();
   } catch (error) {
     if (error instanceof StorageTrouble) return;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     throw new Error(`${message}\ntrawl doctor says what is missing on AWS, and trawl doctor --create makes it`, {
       cause: error,
     });
@@ -172,7 +173,7 @@ function followChildren(
       onWorker({ kind: 'worker-left', worker, reason, abandoned });
     } catch (error) {
       onWorker({ kind: 'worker-left', worker, reason, abandoned: 0 });
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       onWorker({ kind: 'connection-trouble', worker, reason: `its leases run out by themselves: ${why}` });
     }
   }

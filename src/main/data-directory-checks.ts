@@ -3,6 +3,7 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LEDGER_FILE, RESULTS_FOLDER } from '../adapters/embedded/data-directory.ts';
 import { inspectLedger } from '../adapters/embedded/ledger/inspect-ledger.ts';
+import { errorMessage } from '../domain/error-message.ts';
 import { formatBytes } from '../domain/format-bytes.ts';
 import { type Check, ok, problem, warning } from './check.ts';
 
@@ -18,7 +19,7 @@ export async function checkDataDir(dataDir: string): Promise<Check> {
     if (!(await stat(folder)).isDirectory()) return problem(name, `${folder} is not a folder`, advice);
     await access(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
-    return problem(name, `${folder} cannot be written (${messageOf(error)})`, advice);
+    return problem(name, `${folder} cannot be written (${errorMessage(error)})`, advice);
   }
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
@@ -54,7 +55,7 @@ export async function checkResultsFolder(dataDir: string): Promise<Check> {
   } catch (error) {
     return problem(
       name,
-      `${folder} cannot be used (${messageOf(error)})`,
+      `${folder} cannot be used (${errorMessage(error)})`,
       'give this user the right to read and write it',
     );
   }
@@ -64,8 +65,4 @@ function nearestFolder(path: string): string {
   let folder = dirname(path);
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
   return folder;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 import { type Config, ConfigError } from '../config.ts';
+import { errorMessage } from '../domain/error-message.ts';
 import { parseAddressRanges } from '../egress/address-range.ts';
 import { AddressRules } from '../egress/address-rules.ts';
 import { parseDnsServers } from '../egress/dns-servers.ts';
@@ -17,6 +18,6 @@ function setting<T>(name: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    throw new ConfigError(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConfigError(`${name}: ${errorMessage(error)}`);
   }
 }

@@ -1,5 +1,6 @@
 import { systemClock } from '../adapters/system/clock.ts';
 import type { Config } from '../config.ts';
+import { errorMessage } from '../domain/error-message.ts';
 import { openNameLookup } from '../egress/name-lookup.ts';
 import { loadBackend } from './backends.ts';
 import type { Check, InspectOptions } from './check.ts';
@@ -28,7 +29,7 @@ export function inspect(config: Config) {
         egressSettings(config);
         return null;
       } catch (error) {
-        return error instanceof Error ? error.message : String(error);
+        return errorMessage(error);
       }
     },
   };

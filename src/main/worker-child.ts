@@ -1,4 +1,5 @@
 import { ConfigError, loadConfig } from '../config.ts';
+import { errorMessage } from '../domain/error-message.ts';
 import { LANES } from '../domain/lane.ts';
 import { openLog } from './log.ts';
 import { untilToldToStop } from './stop-signal.ts';
@@ -13,6 +14,6 @@ try {
   const config = loadConfig();
   await runWorkerProcess(config, lane, openLog(config), stop.signal);
 } catch (error) {
-  process.stderr.write(`trawl: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`trawl: ${errorMessage(error)}\n`);
   process.exitCode = error instanceof ConfigError ? 2 : 3;
 }

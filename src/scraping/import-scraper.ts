@@ -1,5 +1,6 @@
 import { type RegisterHooksOptions, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { errorMessage } from '../domain/error-message.ts';
 import type { Scraper } from './scraper.ts';
 
 /** The scraper that a file exports by default; null when it exports no default. Throws an Error that names the file. */
@@ -9,7 +10,7 @@ export async function importScraper(file: string): Promise<Scraper | null> {
   try {
     module = await import(pathToFileURL(file).href);
   } catch (error) {
-    throw new Error(`${placeOf(error, file)} cannot be loaded: ${messageOf(error)}`, { cause: error });
+    throw new Error(`${placeOf(error, file)} cannot be loaded: ${errorMessage(error)}`, { cause: error });
   }
   if (!('default' in module)) return null;
   if (isScraper(module['default'])) return module['default'];
@@ -58,8 +59,4 @@ function placeOf(error: unknown, file: string): string {
   const [, path, line] = /^(?:file:\/\/)?(\/.*|[A-Za-z]:.*):(\d+)$/.exec(first) ?? [];
   if (path === undefined) return file;
   return path === file ? `${file}:${line}` : `${file} (in ${path}:${line})`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

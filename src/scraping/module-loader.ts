@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { errorMessage } from '../domain/error-message.ts';
 import { importScraper } from './import-scraper.ts';
 import { scanScraper } from './scan-scraper.ts';
 import type { ScraperLoader } from './scraper-loader.ts';
@@ -14,7 +15,7 @@ const MAX_SOURCE_BYTES = 1 << 20;
 
 async function readSource(file: string): Promise<string> {
   const handle = await open(file).catch((error: unknown) => {
-    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`${file} cannot be read: ${errorMessage(error)}`);
   });
   try {
     const { size } = await handle.stat();

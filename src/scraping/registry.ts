@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { errorMessage } from '../domain/error-message.ts';
 import type { ScraperSummary } from './scan-scraper.ts';
 import type { Scraper } from './scraper.ts';
 import { findScraperFiles } from './scraper-files.ts';
@@ -89,7 +90,7 @@ export class ScraperRegistry {
           const scraper = await this.find(id);
           return scraper === null ? entry : { kind: 'known', summary: summaryOf(scraper), file };
         } catch (error) {
-          return { kind: 'broken', id, file, problem: messageOf(error) };
+          return { kind: 'broken', id, file, problem: errorMessage(error) };
         }
       }),
     );
@@ -137,7 +138,7 @@ async function readEntry(loader: ScraperLoader | null, file: string): Promise<Sc
     const scraper = await loader.load(file);
     return scraper === null ? null : { kind: 'known', summary: summaryOf(scraper), file };
   } catch (error) {
-    return { kind: 'broken', id: null, file, problem: messageOf(error) };
+    return { kind: 'broken', id: null, file, problem: errorMessage(error) };
   }
 }
 
@@ -156,8 +157,4 @@ function twoOf(id: string, files: readonly string[]): string {
   const [first, ...others] = files;
   const count = files.length === 2 ? 'two' : String(files.length);
   return `${count} scrapers have the id ${id}: ${first} and ${others.join(' and ')}; give all but one another id`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { errorMessage } from '../domain/error-message.ts';
 
 /** A folder of scrapers that the user named, and that cannot be read. */
 export class NoScraperFolder extends Error {
@@ -61,7 +62,7 @@ async function entriesOf(
   isScraperName: (name: string) => boolean,
 ): Promise<readonly Entry[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    throw new NoScraperFolder(root, `cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new NoScraperFolder(root, `cannot be read: ${errorMessage(error)}`);
   });
   const found: Entry[] = [];
   for (const entry of entries) {

@@ -1,7 +1,9 @@
+import { errorMessage } from '../domain/error-message.ts';
 import { FAILURES } from '../domain/failure.ts';
 import { ownErrorFailure } from '../domain/own-error.ts';
 import type { Lease, LeasedItem, Settlement, WorkOrder } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
+import { within } from '../ports/within.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
 import { type AttemptJob, type AttemptParts, runAttempt } from './attempt.ts';
 import { type BatchEnd, type BatchEndParts, giveBack, type OwnTrouble, settleDone } from './batch-end.ts';
@@ -116,17 +118,11 @@ async function runItem(
  */
 async function isStillOurs({ clock, leases, settings: { leaseMs } }: BatchParts, lease: Lease): Promise<boolean> {
   if (lease.until - clock.now() >= FRESH_SHARE * leaseMs) return true;
-  const answered = new AbortController();
   const deadlineMs = leaseMs / BEATS_PER_LEASE;
-  const late = clock.sleep(deadlineMs, answered.signal).then(() => null);
-  const renewed = leases.renew([lease.token], clock.now() + leaseMs);
-  const lost = await Promise.race([renewed, late]).finally(() => answered.abort(ANSWERED));
+  const lost = await within(clock, deadlineMs, leases.renew([lease.token], clock.now() + leaseMs), () => null);
   if (lost === null) throw new NotAnswered(deadlineMs);
   return lost.length === 0;
 }
-
-/** An abort without a reason makes an exception with a stack trace, which is not read here. */
-const ANSWERED = 'answered';
 
 /** With less than this a beat that fails may be the last before the end. */
 const FRESH_SHARE = 0.75;
@@ -144,6 +140,6 @@ async function findScraper(scrapers: Pick<ScraperRegistry, 'find'>, id: string):
   try {
     return (await scrapers.find(id)) ?? { unusable: `this worker has no scraper ${id}` };
   } catch (error) {
-    return { unusable: error instanceof Error ? error.message : String(error) };
+    return { unusable: errorMessage(error) };
   }
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
+import { backoffMs } from '../domain/backoff.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
 
@@ -122,5 +123,5 @@ function letOthersGoFirst(pid: number): void {
 
 /** None after the first death, then 0.1 s, 0.2 s … 5 s. */
 export function restartDelayMs(deaths: number): number {
-  return deaths <= 1 ? 0 : Math.min(5000, 100 * 2 ** (deaths - 2));
+  return deaths <= 1 ? 0 : backoffMs(deaths - 2, 100, 5000);
 }

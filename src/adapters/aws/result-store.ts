@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { isSafeKey } from '../../domain/artifact.ts';
+import { backoffMs } from '../../domain/backoff.ts';
 import { type ByteRange, cutRange, parseAddress, type ResultAddress } from '../../domain/result-address.ts';
 import { type DraftPlace, SpillingDraft } from '../../domain/spilling-draft.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -196,7 +197,7 @@ export class S3ResultStore implements ResultStore, ResultLinks {
         }
         if (ifTaken === 'keep') throw new KeyTaken(stored.key);
       }
-      await this.#clock.sleep(PAUSE_MS * 2 ** round * (1 + this.#clock.chance()));
+      await this.#clock.sleep(backoffMs(round, PAUSE_MS) * (1 + this.#clock.chance()));
     }
     throw new StorageTrouble('io', `cannot store ${stored.key}: others keep writing and removing it`);
   }

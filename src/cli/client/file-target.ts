@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ConfigError } from '../../config.ts';
 import type { FileTarget } from '../../contract/client/receive-file.ts';
+import { errorMessage } from '../../domain/error-message.ts';
 import type { Output } from './output.ts';
 import { TerminalText } from './terminal-text.ts';
 
@@ -48,7 +49,7 @@ async function openFile(path: string, flags: string): Promise<FileHandle> {
   try {
     return await open(path, flags, 0o600);
   } catch (error) {
-    throw new ConfigError(`--out: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConfigError(`--out: ${errorMessage(error)}`);
   }
 }
 

@@ -6,6 +6,7 @@ import { jobPath } from '../../contract/client/api-paths.ts';
 import type { AddedAnswer } from '../../contract/item-answers.ts';
 import type { CreatedAnswer, JobAnswer, JobStatusAnswer } from '../../contract/job-answers.ts';
 import type { NewJobRequest } from '../../contract/new-job.ts';
+import { errorMessage } from '../../domain/error-message.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { CommandFailed } from '../client/command-failure.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -237,7 +238,7 @@ function readObject(option: string, file: string): Record<string, unknown> {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     const code = errorCode(error);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     if (error instanceof SyntaxError) throw new ConfigError(`${option} ${file}: not valid JSON (${message})`);
     if (code === 'ENOENT') throw new ConfigError(`${option} ${file}: no such file`);
     throw new ConfigError(`${option} ${file}: ${code === 'EISDIR' ? 'is a folder' : message}`);

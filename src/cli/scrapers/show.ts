@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { loadConfig } from '../../config.ts';
+import { errorMessage } from '../../domain/error-message.ts';
 import { openScrapers } from '../../main/scrapers.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
@@ -10,7 +11,7 @@ import { tellUnknown } from './unknown.ts';
 export async function showScraper(id: string, options: { json?: true }): Promise<void> {
   const workshop = await openScrapers(loadConfig());
   const found = await workshop.describe(id).catch((error: unknown) => {
-    process.stderr.write(`trawl: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`trawl: ${errorMessage(error)}\n`);
     process.exitCode = EXIT.someItemsFailed;
     return 'broken' as const;
   });

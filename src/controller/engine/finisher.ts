@@ -13,6 +13,7 @@ import {
   renderPart,
   versionCounts,
 } from '../../domain/manifest.ts';
+import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { Ledger } from '../../ports/ledger.ts';
@@ -39,16 +40,13 @@ export class Finisher {
   /** Finishes every job that awaits it; answers how many manifests were written. */
   async runOnce(): Promise<number> {
     let written = 0;
-    let after: string | null = null;
-    do {
-      if (!this.#parts.mayWork()) return written;
-      const page = await this.#parts.ledger.activeJobs({ after, limit: 100 });
+    const read = (after: string | null) => this.#parts.ledger.activeJobs({ after, limit: 100 });
+    for await (const page of walkPages(read, this.#parts.mayWork)) {
       for (const job of page.entries) {
         const ready = job.recovering ? await this.#recovered(job) : job;
         if (ready !== null && needsManifest(ready) && (await this.finish(ready))) written += 1;
       }
-      after = page.next;
-    } while (after !== null);
+    }
     return written;
   }
 
@@ -81,9 +79,8 @@ export class Finisher {
     const items = currentItems(ledger, job);
     const hashes: PartHash[] = [];
     let fold = EMPTY_MANIFEST;
-    let after: string | null = null;
-    do {
-      const page = await items.items(job.jobId, { status: null, errorType: null }, { after, limit: PAGE });
+    const all = { status: null, errorType: null };
+    for await (const page of walkPages((after) => items.items(job.jobId, all, { after, limit: PAGE }))) {
       // Asked after the page was read: a job that is still over in this round was so when we read.
       if (!(await this.#isOurs(job))) return false;
       const unfinished = page.entries.find(({ status }) => !isFinal(status));
@@ -93,10 +90,9 @@ export class Finisher {
       const added = addPage(fold, page.entries);
       fold = added.fold;
       if (!(await this.#putParts(job, added.parts, hashes))) return false;
-      after = page.next;
       // Reading and writing are over at once on one machine: whoever else waits would wait for the whole manifest.
       await clock.turn();
-    } while (after !== null);
+    }
 
     if (!addsUp(job, fold)) return this.#readAmiss(job, `its items add up to ${JSON.stringify(fold.seen)}`);
     const last = lastParts(fold);

@@ -1,5 +1,7 @@
 import { type Digest, jobPrefix } from '../../domain/artifact.ts';
+import { backoffMs } from '../../domain/backoff.ts';
 import { isRefusal, type JobRecord } from '../../domain/job.ts';
+import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
@@ -37,13 +39,10 @@ export class Remover {
   /** Begins with every marked job that nobody here is at; answers how many. Small ones do not wait for large ones. */
   async runOnce(): Promise<number> {
     let begun = 0;
-    let after: string | null = null;
-    do {
-      if (this.#term() === null) return begun;
-      const page = await this.#parts.ledger.activeJobs({ after, limit: 100 });
+    const read = (after: string | null) => this.#parts.ledger.activeJobs({ after, limit: 100 });
+    for await (const page of walkPages(read, () => this.#term() !== null)) {
       for (const job of page.entries) if (job.removing && this.#begin(job)) begun += 1;
-      after = page.next;
-    } while (after !== null);
+    }
     return begun;
   }
 
@@ -118,7 +117,7 @@ export class Remover {
   #hasFailed({ jobId, incarnation }: JobRecord, error: unknown): void {
     const { clock, events } = this.#parts;
     const times = (this.#failed.get(incarnation)?.times ?? 0) + 1;
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (times - 1), LONGEST_PAUSE_MS);
+    const pauseMs = backoffMs(times - 1, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.#failed.set(incarnation, { times, nextAt: clock.elapsed() + pauseMs });
     events.publish({ kind: 'engine-error', where: `removal of the job ${jobId}`, error });
   }

@@ -1,4 +1,5 @@
 import type { DispatchPlan } from '../../domain/dispatch-plan.ts';
+import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { Ledger } from '../../ports/ledger.ts';
@@ -36,15 +37,12 @@ export class Scheduler {
   async runOnce(): Promise<number> {
     if (!this.#parts.mayWork()) return 0;
     let seen = 0;
-    let after: string | null = null;
-    do {
-      const page = await this.#parts.ledger.activeJobs({ after, limit: 100 });
+    for await (const page of walkPages((after) => this.#parts.ledger.activeJobs({ after, limit: 100 }))) {
       for (const job of page.entries) {
         this.poke(job.jobId);
         seen += 1;
       }
-      after = page.next;
-    } while (after !== null);
+    }
     return seen;
   }
 

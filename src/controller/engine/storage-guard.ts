@@ -1,4 +1,5 @@
 import type { JobRecord } from '../../domain/job.ts';
+import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
@@ -91,9 +92,8 @@ export class StorageGuard {
 
   /** A write that fails for want of room is left for the next round; then the answer is false. */
   async #forEachJob(status: 'in_progress' | 'paused', act: (job: JobRecord) => Promise<void>): Promise<boolean> {
-    let after: string | null = null;
-    do {
-      const page = await this.#parts.ledger.jobs({ status, page: { after, limit: 100 } });
+    const read = (after: string | null) => this.#parts.ledger.jobs({ status, page: { after, limit: 100 } });
+    for await (const page of walkPages(read)) {
       for (const job of page.entries) {
         try {
           await act(job);
@@ -102,8 +102,7 @@ export class StorageGuard {
           return false;
         }
       }
-      after = page.next;
-    } while (after !== null);
+    }
     return true;
   }
 }

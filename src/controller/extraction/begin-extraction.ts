@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { extractBody } from '../../contract/requests.ts';
 import type { Digest } from '../../domain/artifact.ts';
+import { errorMessage } from '../../domain/error-message.ts';
 import type { ItemRecord, NewItem } from '../../domain/item.ts';
 import type { JobRecord, NewJob } from '../../domain/job.ts';
 import type { FieldProblem } from '../../domain/schema-problems.ts';
@@ -165,7 +166,7 @@ async function findScraper(
     if (scraper.canExtract) return { scraper };
     return { problem: `${id} cannot read stored pages: it has no parse of its own` };
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    return { problem: errorMessage(error) };
   }
 }
 

@@ -2,6 +2,7 @@ import type { StoredArtifact } from '../../domain/artifact.ts';
 import type { ItemRecord } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { isSameAddress } from '../../domain/result-address.ts';
+import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ItemBook } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
@@ -32,10 +33,10 @@ export async function compareData(
 ): Promise<boolean> {
   const { ledger, store, clock } = parts;
   const reads = new ReadLimiter();
-  let after: string | null = null;
-  do {
+  const filter = { status: 'success', errorType: null } as const;
+  const read = (after: string | null) => ledger.items(job.jobId, filter, { after, limit: PAGE });
+  for await (const page of walkPages(read)) {
     if (stop.aborted) return false;
-    const page = await ledger.items(job.jobId, { status: 'success', errorType: null }, { after, limit: PAGE });
     const ids = page.entries.map(({ itemId }) => itemId);
     const older = await itemsAlike(ledger, job.extracts, ids);
     const found = new Map<string, readonly FieldDifference[]>();
@@ -53,8 +54,7 @@ export async function compareData(
     // In their order, so that the examples are the same each time.
     for (const id of ids) tally.add(id, found.get(id) ?? [], recovered.has(id));
     await clock.turn();
-    after = page.next;
-  } while (after !== null);
+  }
   return true;
 }
 

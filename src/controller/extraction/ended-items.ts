@@ -1,5 +1,6 @@
 import type { ItemRecord } from '../../domain/item.ts';
-import type { ItemBook, Page } from '../../ports/ledger.ts';
+import { walkPages } from '../../domain/walk-pages.ts';
+import type { ItemBook } from '../../ports/ledger.ts';
 
 /** Of a job's items, read together. */
 const PAGE = 1000;
@@ -35,10 +36,6 @@ async function* itemsOf(
   jobId: string,
   status: 'success' | 'failed',
 ): AsyncGenerator<ItemRecord, void> {
-  let after: string | null = null;
-  do {
-    const page: Page<ItemRecord> = await ledger.items(jobId, { status, errorType: null }, { after, limit: PAGE });
-    yield* page.entries;
-    after = page.next;
-  } while (after !== null);
+  const read = (after: string | null) => ledger.items(jobId, { status, errorType: null }, { after, limit: PAGE });
+  for await (const page of walkPages(read)) yield* page.entries;
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../domain/error-message.ts';
 import { isNestedTooDeep, NESTED_TOO_DEEP } from '../../domain/storable-input.ts';
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
@@ -16,6 +17,6 @@ export function parseJsonBytes(bytes: Uint8Array): { readonly value: unknown } |
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    return { problem: `it is not valid JSON (${error instanceof Error ? error.message : String(error)})` };
+    return { problem: `it is not valid JSON (${errorMessage(error)})` };
   }
 }

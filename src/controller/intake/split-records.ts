@@ -2,6 +2,10 @@
  * Cuts bytes into lines, or into the records of a CSV file, whose quoted fields may hold line breaks. It keeps one record
  * at a time and goes over every byte once, whatever the bytes are: one that is too long is named, and the next begins
  * after its line.
+ *
+ * The fields of a record are read by csv-parse (`csv-records.ts`). It does not find the records, too, because it does not
+ * recover: after a record over its size limit it drops the rest of the file, and a quote that is closed by mistake takes
+ * lines along without a word.
  */
 export type RawRecord =
   | { readonly kind: 'record'; readonly line: number; readonly bytes: Uint8Array }

@@ -3,6 +3,7 @@ import type { FieldError } from '../../contract/problem.ts';
 import type { WarningAnswer } from '../../contract/problem-answer.ts';
 import type { Digest } from '../../domain/artifact.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
+import { errorMessage } from '../../domain/error-message.ts';
 import type { NewItem } from '../../domain/item.ts';
 import type { JobRecord, NewJob } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -144,7 +145,7 @@ export async function findScraper({ catalog }: Pick<SubmitDeps, 'catalog'>, id: 
     const scraper = await catalog.find(id);
     return scraper === null ? { problem: `there is no scraper ${id}` } : { scraper };
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    return { problem: errorMessage(error) };
   }
 }
 

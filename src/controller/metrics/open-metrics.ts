@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
+import { within } from '../../ports/within.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';
 import type { EventStream } from '../engine/events.ts';
 import { countEvents } from './event-metrics.ts';
@@ -67,15 +68,11 @@ export function openMetrics(parts: MetricsParts) {
 
   /** A ledger in trouble is when metrics are needed most: the others are told all the same. */
   async function readInTime(): Promise<boolean> {
-    const done = new AbortController();
-    const late = parts.clock.sleep(READ_MS, done.signal).then(() => false);
     const read = standing.read(parts).then(
       () => true,
       () => false,
     );
-    const isRead = await Promise.race([read, late]);
-    done.abort();
-    return isRead;
+    return await within(parts.clock, READ_MS, read, () => false);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { JobRecord } from '../../domain/job.ts';
+import { walkPages } from '../../domain/walk-pages.ts';
 import type { JobBook, Page, PageRequest } from '../../ports/ledger.ts';
 import { readsFrom } from './reads-from.ts';
 
@@ -22,13 +23,10 @@ async function extractionIn(
   pageOf: (page: PageRequest) => Promise<Page<JobRecord>>,
   source: string,
 ): Promise<string | null> {
-  let after: string | null = null;
-  do {
-    const page = await pageOf({ after, limit: 100 });
+  for await (const page of walkPages((after) => pageOf({ after, limit: 100 }))) {
     const reader = page.entries.find(({ extracts, removing }) => extracts === source && removing !== true);
     if (reader !== undefined) return reader.jobId;
-    after = page.next;
-  } while (after !== null);
+  }
   return null;
 }
 

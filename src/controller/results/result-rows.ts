@@ -1,7 +1,9 @@
 import type { StoredArtifact } from '../../domain/artifact.ts';
+import { errorMessage } from '../../domain/error-message.ts';
 import { type FailureType, isRetryable } from '../../domain/failure.ts';
 import type { ItemInput, ItemRecord, ItemStatus } from '../../domain/item.ts';
-import type { ItemBook, ItemFilter, Page } from '../../ports/ledger.ts';
+import { walkPages } from '../../domain/walk-pages.ts';
+import type { ItemBook, ItemFilter } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 
 /** One line of an export: what was asked, how it ended, and what was found. */
@@ -77,9 +79,7 @@ async function* itemBatches(
   jobId: string,
   filter: ItemFilter,
 ): AsyncGenerator<readonly ItemRecord[]> {
-  let after: string | null = null;
-  do {
-    const page: Page<ItemRecord> = await ledger.items(jobId, filter, { after, limit: PAGE });
+  for await (const page of walkPages((after) => ledger.items(jobId, filter, { after, limit: PAGE }))) {
     let batch: ItemRecord[] = [];
     let bytes = 0;
     for (const item of page.entries) {
@@ -93,8 +93,7 @@ async function* itemBatches(
       bytes += weight;
     }
     yield batch;
-    after = page.next;
-  } while (after !== null);
+  }
 }
 
 async function readBatch(items: readonly ItemRecord[], store: RowParts['store']): Promise<RowBatch> {
@@ -142,6 +141,6 @@ async function readData(
     if (bytes === null) return { data: null, data_problem: `${key} is missing` };
     return { data: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) };
   } catch (error) {
-    return { data: null, data_problem: `${key}: ${error instanceof Error ? error.message : String(error)}` };
+    return { data: null, data_problem: `${key}: ${errorMessage(error)}` };
   }
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { ProblemList, type VerifyReport } from '../../contract/verify-report.ts';
 import { type Digest, jobPrefix } from '../../domain/artifact.ts';
+import { errorMessage } from '../../domain/error-message.ts';
 import { MANIFEST_LISTS, type ManifestList, partName } from '../../domain/manifest.ts';
 import { sliceFields } from '../../domain/result-address.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
@@ -217,7 +218,7 @@ class Verification {
     try {
       bytes = await this.#parts.store.get({ key, encoding, ...sliceFields(slice) });
     } catch (error) {
-      return messageOf(error);
+      return errorMessage(error);
     }
     if (bytes === null) return 'it is missing';
     if (bytes.byteLength !== size) return `it has ${bytes.byteLength} bytes, and the manifest says ${size}`;
@@ -269,10 +270,6 @@ async function readJson(store: Pick<ResultStore, 'get'>, key: string): Promise<J
     if (bytes === null) return { kind: 'missing' };
     return { kind: 'json', value: JSON.parse(new TextDecoder().decode(bytes)), sha256: hash('sha256', bytes) };
   } catch (error) {
-    return { kind: 'damaged', message: messageOf(error) };
+    return { kind: 'damaged', message: errorMessage(error) };
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

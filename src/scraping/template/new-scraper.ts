@@ -1,5 +1,6 @@
 import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { errorMessage } from '../../domain/error-message.ts';
 import type { ScraperRegistry } from '../registry.ts';
 import { scraperTemplate } from './scraper-template.ts';
 
@@ -37,7 +38,7 @@ export async function writeNewScraper(
     }
   } catch (error) {
     for (const file of written) await rm(file, { force: true });
-    return refused(`it cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    return refused(`it cannot be written: ${errorMessage(error)}`);
   }
   return { kind: 'written', files: written };
 }

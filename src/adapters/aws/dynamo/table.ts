@@ -12,6 +12,7 @@ import {
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
+import { backoffMs, spreadMs } from '../../../domain/backoff.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import { TABLE_SCHEMA } from '../table-schema.ts';
@@ -225,8 +226,7 @@ export class Table {
 
   async #pause(what: string, tries: number): Promise<void> {
     if (tries >= MOST_TRIES) throw new StorageTrouble('io', `${what} on ${this.name} did not come through`);
-    const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries);
-    await this.#clock.sleep(longest * (0.5 + this.#clock.chance() / 2));
+    await this.#clock.sleep(spreadMs(backoffMs(tries, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), this.#clock.chance()));
   }
 }
 

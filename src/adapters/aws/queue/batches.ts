@@ -1,4 +1,5 @@
 import type { BatchResultErrorEntry } from '@aws-sdk/client-sqs';
+import { backoffMs, spreadMs } from '../../../domain/backoff.ts';
 import type { Clock } from '../../../ports/clock.ts';
 
 /** What SQS takes in one request, and hands out in one. */
@@ -92,6 +93,5 @@ function whatFailed<T>(entries: Numbered<T>, { Successful = [], Failed = [] }: B
 
 /** Doubles with every failure up to `longestMs`, and no two wait for the same time. */
 export function pauseMs(failures: number, clock: Clock, longestMs = 20_000): number {
-  const fullMs = Math.min(longestMs, FIRST_PAUSE_MS * 2 ** (failures - 1));
-  return fullMs * (0.5 + clock.chance() / 2);
+  return spreadMs(backoffMs(failures - 1, FIRST_PAUSE_MS, longestMs), clock.chance());
 }

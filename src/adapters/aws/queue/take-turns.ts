@@ -1,3 +1,4 @@
+import { backoffMs } from '../../../domain/backoff.ts';
 import { Admission, turnsSomeAway } from '../../../domain/slot-share.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { ReceiverRoom } from '../../../ports/work-queue.ts';
@@ -44,7 +45,7 @@ export async function takeFromAnyJob(
     }
     const came = await parts.receive(turnsSomeAway(now) ? Math.min(left, MAX_ENTRIES) : left);
     const { admitted, others } = sort(came, room);
-    const passMs = Math.min(LONGEST_PASS_MS, PASS_MS * 2 ** passes);
+    const passMs = backoffMs(passes, PASS_MS, LONGEST_PASS_MS);
     const kept = await passOver(others, passMs, parts);
     if (admitted.length > 0) return admitted;
     if (others.length === 0) continue;

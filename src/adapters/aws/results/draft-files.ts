@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorMessage } from '../../../domain/error-message.ts';
 import type { DraftPlace, TakenDraft } from '../../../domain/spilling-draft.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 
@@ -77,7 +78,7 @@ function contentOfFile(file: FileHandle, size: number): Content {
 
 /** Every error here is about the temporary disk: the path is ours, and new. */
 function noRoom(error: unknown): StorageTrouble {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   return new StorageTrouble(NO_ROOM.has(codeOf(error)) ? 'full' : 'io', `cannot write a draft: ${message}`, error);
 }
 

@@ -8,6 +8,7 @@ import {
   type MultipartUpload,
   type _Error as RefusedKey,
 } from '@aws-sdk/client-s3';
+import { backoffMs } from '../../../domain/backoff.ts';
 import type { RemovalWatch } from '../../../ports/result-store.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import { type BucketCalls, SHARED_CALL_MS } from './calls.ts';
@@ -118,7 +119,7 @@ async function deleteKeys(
       throw resultError(asError(worst), { ...about, bucket: calls.bucket });
     }
     left = remaining.flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
-    await calls.clock.sleep(PAUSE_MS * 2 ** round * (1 + calls.clock.chance()));
+    await calls.clock.sleep(backoffMs(round, PAUSE_MS) * (1 + calls.clock.chance()));
   }
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { errorMessage } from '../../../domain/error-message.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import { makePrivate } from '../private-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
@@ -126,7 +127,7 @@ function mustBeSound(db: DatabaseSync, file: string): void {
 const CHECKED_BYTES = 256 * 2 ** 20;
 
 function damageOf(file: string, error: unknown): string {
-  return damageMessage(file, error instanceof Error ? error.message : String(error));
+  return damageMessage(file, errorMessage(error));
 }
 
 function damageMessage(file: string, why: string): string {

@@ -1,5 +1,6 @@
 import { close, constants, fdatasync, open } from 'node:fs';
 import { promisify } from 'node:util';
+import { errorMessage } from '../../../domain/error-message.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { Database } from './database.ts';
 
@@ -113,6 +114,6 @@ export function walSync(walFile: string): { readonly sync: Sync; readonly close:
 
 function asTrouble(error: unknown): StorageTrouble {
   if (error instanceof StorageTrouble) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = errorMessage(error);
   return new StorageTrouble('io', `the log could not be synced: ${why}`, error);
 }

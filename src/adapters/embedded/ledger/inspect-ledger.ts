@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { errorMessage } from '../../../domain/error-message.ts';
 import { takeOwnership } from '../owner-lock.ts';
 
 export type LedgerState =
@@ -21,12 +22,12 @@ export function inspectLedger(dataDir: string): LedgerState {
   try {
     lock = takeOwnership(dataDir);
   } catch (error) {
-    return { kind: 'owned', message: messageOf(error) };
+    return { kind: 'owned', message: errorMessage(error) };
   }
   try {
     return readLedger(file);
   } catch (error) {
-    return { kind: 'damaged', message: messageOf(error) };
+    return { kind: 'damaged', message: errorMessage(error) };
   } finally {
     lock.release();
   }
@@ -41,8 +42,4 @@ function readLedger(file: string): LedgerState {
   } finally {
     db.close();
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

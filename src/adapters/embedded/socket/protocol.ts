@@ -16,25 +16,8 @@ import { ProtocolError } from './frame.ts';
  */
 export const PROTOCOL_VERSION = 4;
 
-/** Whoever has not said hello, or answered it, by then is not one of us. */
+/** A peer that has not said hello, or answered it, by then is not one of us. */
 export const HELLO_MS = 10_000;
-
-/**
- * A worker has one `main` connection, and the worker lives as long as that one. The other is that of its heartbeat,
- * which goes on when the main thread is busy, and can only extend what the worker has.
- */
-export type Role = 'main' | 'heartbeat';
-
-export const METHODS = {
-  main: [
-    ...(['take', 'receive', 'extend', 'ack', 'giveBack'] as const),
-    ...(['claim', 'workOrder', 'begin', 'renew', 'settle', 'release'] as const),
-    ...(['pauseHost', 'hostPauses'] as const),
-  ],
-  heartbeat: ['extend', 'renew'],
-} as const satisfies Record<Role, readonly string[]>;
-
-export type Method = (typeof METHODS)['main'][number];
 
 export const helloSchema = z.tuple([
   z.literal('hello'),

@@ -1,23 +1,15 @@
 import { createConnection, type Socket } from 'node:net';
-import type { HostPause } from '../../../domain/host-pause.ts';
 import type { Lane } from '../../../domain/lane.ts';
 import { type Room, turnsSomeAway } from '../../../domain/slot-share.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
-import type { ClaimAnswer, SettleAnswer, WorkerLeases, WorkOrder } from '../../../ports/ledger.ts';
+import type { WorkerLeases } from '../../../ports/ledger.ts';
 import type { Delivery, ReceiverRoom, WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken, WorkSource } from '../../../ports/work-source.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
 import { Outbox } from './outbox.ts';
-import {
-  entriesOf,
-  HELLO_MS,
-  type Method,
-  PROTOCOL_VERSION,
-  type Role,
-  receivedError,
-  welcomeSchema,
-} from './protocol.ts';
+import { entriesOf, HELLO_MS, PROTOCOL_VERSION, receivedError, welcomeSchema } from './protocol.ts';
+import type { CallAnswer, CallArguments, Method, Role } from './worker-calls.ts';
 
 /** The owner cannot be reached, or no longer. Whether a call that was under way took effect is not known. */
 export class OwnerGone extends Error {
@@ -88,13 +80,13 @@ function leasesOver(line: OwnerLine, workerId: string): WorkerLeases {
     async claim(refs, worker, until, now) {
       // The owner knows us by the name we gave when we connected, and abandons what is claimed under that one.
       if (worker !== workerId) throw new Error(`this connection is that of worker ${workerId}, not of ${worker}`);
-      return (await line.call('claim', refs, until, now)) as readonly ClaimAnswer[];
+      return line.call('claim', refs, until, now);
     },
-    workOrder: async (jobId) => (await line.call('workOrder', jobId)) as WorkOrder | null,
-    begin: async (token, seq) => (await line.call('begin', token, seq)) as boolean,
-    renew: async (tokens, until) => (await line.call('renew', tokens, until)) as readonly string[],
-    settle: async (parts, now) => (await line.call('settle', parts, now)) as readonly SettleAnswer[],
-    release: async (token, because, now) => (await line.call('release', token, because, now)) as boolean,
+    workOrder: (jobId) => line.call('workOrder', jobId),
+    begin: (token, seq) => line.call('begin', token, seq),
+    renew: (tokens, until) => line.call('renew', tokens, until),
+    settle: (parts, now) => line.call('settle', parts, now),
+    release: (token, because, now) => line.call('release', token, because, now),
   };
 }
 
@@ -105,19 +97,17 @@ function sourceOver(line: OwnerLine, leases: WorkerLeases, clock: Clock): WorkSo
     await line.call('ack', receiptsOf(late.map(({ delivery }) => delivery)));
   };
   return {
-    take: (lane, room, leaseMs, signal) => line.waitFor<Taken>('take', { lane, room, ms: leaseMs }, signal, undo),
+    take: (lane, room, leaseMs, signal) => line.waitFor('take', { lane, room, ms: leaseMs }, signal, undo),
   };
 }
 
 function queueOver(line: OwnerLine): WorkerQueue {
   return {
     receive: (lane, room, hideMs, signal) =>
-      line.waitFor<Delivery>('receive', { lane, room, ms: hideMs }, signal, (late) =>
-        line.call('giveBack', receiptsOf(late)),
-      ),
-    extend: async (receipts, hideMs) => void (await line.call('extend', receipts, hideMs)),
-    ack: async (receipts) => void (await line.call('ack', receipts)),
-    giveBack: async (receipts) => void (await line.call('giveBack', receipts)),
+      line.waitFor('receive', { lane, room, ms: hideMs }, signal, (late) => line.call('giveBack', receiptsOf(late))),
+    extend: (receipts, hideMs) => line.call('extend', receipts, hideMs),
+    ack: (receipts) => line.call('ack', receipts),
+    giveBack: (receipts) => line.call('giveBack', receipts),
   };
 }
 
@@ -127,7 +117,7 @@ function pausesOver(line: OwnerLine, workerId: string): WorkerHostPauses {
       if (worker !== workerId) throw new Error(`this connection is that of worker ${workerId}, not of ${worker}`);
       await line.call('pauseHost', report, now);
     },
-    inForce: async (now) => (await line.call('hostPauses', now)) as readonly HostPause[],
+    inForce: (now) => line.call('hostPauses', now),
   };
 }
 
@@ -168,23 +158,23 @@ class OwnerLine {
     return this.#welcome.promise;
   }
 
-  call(method: Method, ...args: readonly unknown[]): Promise<unknown> {
-    return this.#call(method, args).answer;
+  call<M extends Method>(method: M, ...args: CallArguments<M>): Promise<CallAnswer<M>> {
+    return this.#call(method, args).answer as Promise<CallAnswer<M>>;
   }
 
   /** A call that may wait for ever. When `signal` aborts it has nothing, and `undo` is given what was on its way. */
-  async waitFor<T>(
-    method: 'take' | 'receive',
+  async waitFor<M extends 'take' | 'receive'>(
+    method: M,
     { lane, room, ms }: { readonly lane: Lane; readonly room: ReceiverRoom; readonly ms: number },
     signal: AbortSignal,
-    undo: (late: readonly T[]) => Promise<unknown>,
-  ): Promise<readonly T[]> {
+    undo: (late: CallAnswer<M>) => Promise<unknown>,
+  ): Promise<CallAnswer<M> | []> {
     if (signal.aborted) return [];
     const told = room.now();
     const { id, answer } = this.#call(method, [lane, told, ms]);
     const ignoreRoom = room.onMore(this.#tellingRoom(id, room, told));
-    const entries = answer as Promise<readonly T[]>;
-    const aborted = Promise.withResolvers<readonly T[]>();
+    const entries = answer as Promise<CallAnswer<M>>;
+    const aborted = Promise.withResolvers<[]>();
     const cancel = () => {
       this.#outbox.add(`[0,"cancel",${id}]`);
       // Nobody will work on it here. If that cannot be said any more, the owner sees that we are gone.

@@ -1,37 +1,18 @@
 import type { Socket } from 'node:net';
 import { ChangingRoom } from '../../../domain/changing-room.ts';
 import type { Lane } from '../../../domain/lane.ts';
+import type { Room } from '../../../domain/slot-share.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { Delivery, WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken } from '../../../ports/work-source.ts';
-import {
-  BadCall,
-  lane,
-  name,
-  names,
-  pauseReport,
-  refs,
-  releaseCause,
-  room,
-  settleParts,
-  time,
-  whole,
-} from './call-arguments.ts';
+import { BadCall, room } from './call-arguments.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
 import { Outbox } from './outbox.ts';
-import {
-  entriesOf,
-  HELLO_MS,
-  helloSchema,
-  METHODS,
-  type Method,
-  PROTOCOL_VERSION,
-  type Role,
-  sendableError,
-} from './protocol.ts';
+import { entriesOf, HELLO_MS, helloSchema, PROTOCOL_VERSION, sendableError } from './protocol.ts';
+import { type CallContext, findCall, type Role } from './worker-calls.ts';
 
 /** Nobody has this many calls open at once; beyond it we do not read on, and the worker has to wait. */
 const MAX_OPEN_CALLS = 20_000;
@@ -68,6 +49,7 @@ export class WorkerConnection {
   readonly #receipts = new Set<string>();
   readonly #closed = new AbortController();
   #who: { readonly worker: string; readonly role: Role } | null = null;
+  #context: CallContext | null = null;
   #lane: Lane | null = null;
   #saidBye = false;
   #reason: string | null = null;
@@ -165,6 +147,7 @@ export class WorkerConnection {
       return;
     }
     this.#who = { worker, role };
+    this.#context = this.#contextOf(worker);
     this.#outbox.sendNow(['welcome', { protocol: PROTOCOL_VERSION }]);
     this.#parts.onGreeted(this);
   }
@@ -196,62 +179,43 @@ export class WorkerConnection {
   }
 
   async #carryOut(id: number, method: unknown, args: readonly unknown[]): Promise<unknown> {
+    const call = this.#who && findCall(method, this.#who.role);
+    if (!call || this.#context === null) throw new BadCall(`there is no method ${String(method)}`);
+    return await call.carryOut(this.#context, args, id);
+  }
+
+  #contextOf(worker: string): CallContext {
     const { ledger, queue, hostPauses } = this.#parts;
-    const [first, second, third] = args;
-    const who = this.#who;
-    if (who === null || !isMethod(method, who.role)) throw new BadCall(`there is no method ${String(method)}`);
-    switch (method) {
-      case 'take':
-        return this.#take(id, args, who.worker);
-      case 'receive':
-        return this.#receive(id, args);
-      case 'extend':
-        return queue.extend(names(first), time(second));
-      case 'ack':
-        return queue.ack(this.#finished(names(first)));
-      case 'giveBack':
-        return queue.giveBack(this.#finished(names(first)));
-      case 'claim':
-        return ledger.claim(refs(first), who.worker, time(second), time(third));
-      case 'workOrder':
-        return ledger.workOrder(name(first));
-      case 'begin':
-        return ledger.begin(name(first), whole(second));
-      case 'renew':
-        return ledger.renew(names(first), time(second));
-      case 'settle':
-        return ledger.settle(settleParts(first), time(second));
-      case 'release':
-        return ledger.release(name(first), releaseCause(second), time(third));
-      case 'pauseHost':
-        return hostPauses.pause(pauseReport(first), who.worker, time(second));
-      case 'hostPauses':
-        return hostPauses.inForce(time(first));
-    }
+    return {
+      ...{ worker, ledger, queue, hostPauses },
+      receive: (...args) => this.#receive(...args),
+      take: (...args) => this.#take(worker, ...args),
+      finish: (receipts) => this.#finish(receipts),
+    };
   }
 
   /** Claimed even if the worker is gone by now: then it is abandoned with all else that it has. */
-  async #take(id: number, args: readonly unknown[], worker: string): Promise<readonly Taken[]> {
+  async #take(worker: string, id: number, lane: Lane, theirs: Room, leaseMs: number): Promise<readonly Taken[]> {
     const { ledger, clock } = this.#parts;
-    const deliveries = await this.#receive(id, args);
+    const deliveries = await this.#receive(id, lane, theirs, leaseMs);
     if (deliveries.length === 0) return [];
     const now = clock.now();
     const refs = deliveries.map(({ ref }) => ref);
-    const answers = await ledger.claim(refs, worker, now + time(args[2]), now);
+    const answers = await ledger.claim(refs, worker, now + leaseMs, now);
     return deliveries.flatMap((delivery, index) => {
       const answer = answers[index];
       return answer === undefined ? [] : [{ delivery, answer }];
     });
   }
 
-  async #receive(id: number, [where, what, hideMs]: readonly unknown[]): Promise<readonly Delivery[]> {
+  async #receive(id: number, lane: Lane, theirs: Room, hideMs: number): Promise<readonly Delivery[]> {
     const cancel = new AbortController();
     if (this.#closed.signal.aborted) cancel.abort();
-    const theirs = new ChangingRoom(room(what));
-    this.#lane = lane(where);
-    this.#receives.set(id, { cancel, room: theirs });
+    const remote = new ChangingRoom(theirs);
+    this.#lane = lane;
+    this.#receives.set(id, { cancel, room: remote });
     try {
-      const deliveries = await this.#parts.queue.receive(this.#lane, theirs, time(hideMs), cancel.signal);
+      const deliveries = await this.#parts.queue.receive(lane, remote, hideMs, cancel.signal);
       for (const { receipt } of deliveries) this.#receipts.add(receipt);
       return deliveries;
     } finally {
@@ -269,17 +233,8 @@ export class WorkerConnection {
     }
   }
 
-  #finished(receipts: readonly string[]): readonly string[] {
+  #finish(receipts: readonly string[]): readonly string[] {
     for (const receipt of receipts) this.#receipts.delete(receipt);
     return receipts;
   }
-}
-
-const ALLOWED: Readonly<Record<Role, ReadonlySet<unknown>>> = {
-  main: new Set(METHODS.main),
-  heartbeat: new Set(METHODS.heartbeat),
-};
-
-function isMethod(method: unknown, role: Role): method is Method {
-  return ALLOWED[role].has(method);
 }

@@ -2,6 +2,7 @@ import { Problem } from '../../../contract/problem.ts';
 import { noParams, noQuery, scraperPath } from '../../../contract/requests.ts';
 import { scraperSchema, scrapersSchema } from '../../../contract/scraper-answers.ts';
 import { healthSchema, queueSchema, readySchema } from '../../../contract/service-answers.ts';
+import { errorMessage } from '../../../domain/error-message.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
 
@@ -49,7 +50,7 @@ export function serviceOperations(deps: ApiDeps): Operation[] {
       problems: ['scraper_not_found', 'scraper_unusable'],
       async handle({ params: { scraper_id: id } }) {
         const scraper = await catalog.find(id).catch((error: unknown) => {
-          throw new Problem('scraper_unusable', error instanceof Error ? error.message : String(error));
+          throw new Problem('scraper_unusable', errorMessage(error));
         });
         if (scraper === null) throw new Problem('scraper_not_found', `There is no scraper ${id}.`);
         const { name, description, kind, hosts, lane, input, output, canExtract } = scraper;

@@ -1,0 +1,93 @@
+import type { Lane } from '../../../domain/lane.ts';
+import type { Room } from '../../../domain/slot-share.ts';
+import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerLeases } from '../../../ports/ledger.ts';
+import type { Delivery, WorkerQueue } from '../../../ports/work-queue.ts';
+import type { Taken } from '../../../ports/work-source.ts';
+import {
+  lane,
+  name,
+  names,
+  pauseReport,
+  refs,
+  releaseCause,
+  room,
+  settleParts,
+  time,
+  whole,
+} from './call-arguments.ts';
+
+/**
+ * A worker has one `main` connection, and the worker lives as long as that one. The other is that of its heartbeat,
+ * which goes on when the main thread is busy, and can only extend what the worker has.
+ */
+export type Role = 'main' | 'heartbeat';
+
+/** What calls are carried out with, at the owner's end of one worker's connection. */
+export interface CallContext {
+  /** The name that the worker gave when it connected. */
+  readonly worker: string;
+  readonly ledger: WorkerLeases;
+  readonly queue: WorkerQueue;
+  readonly hostPauses: WorkerHostPauses;
+  /** Both wait, and are known by the id of their call while they do. */
+  receive(id: number, lane: Lane, room: Room, hideMs: number): Promise<readonly Delivery[]>;
+  take(id: number, lane: Lane, room: Room, leaseMs: number): Promise<readonly Taken[]>;
+  /** The worker is done with these deliveries. */
+  finish(receipts: readonly string[]): readonly string[];
+}
+
+type Check = (value: unknown) => unknown;
+type Checked<Checks extends readonly Check[]> = { -readonly [At in keyof Checks]: ReturnType<Checks[At]> };
+
+interface Call<Args extends readonly unknown[], Answer> {
+  readonly roles: readonly Role[];
+  /** Throws BadCall unless the arguments are what its checks say. */
+  carryOut(context: CallContext, args: readonly unknown[], id: number): Promise<Answer>;
+  /** Only for the types of the client. */
+  readonly args?: Args;
+}
+
+function call<const Checks extends readonly Check[], Answer>(
+  checks: Checks,
+  handle: (context: CallContext, args: Checked<Checks>, id: number) => Promise<Answer>,
+  roles: readonly Role[] = ['main'],
+): Call<Checked<Checks>, Answer> {
+  const checked = (args: readonly unknown[]) => checks.map((check, at) => check(args[at])) as Checked<Checks>;
+  return { roles, carryOut: (context, args, id) => handle(context, checked(args), id) };
+}
+
+const BOTH: readonly Role[] = ['main', 'heartbeat'];
+
+/** Every call that there is: the checks of its arguments, what the owner does, and who may make it. */
+export const CALLS = {
+  take: call([lane, room, time], (context, args, id) => context.take(id, ...args)),
+  receive: call([lane, room, time], (context, args, id) => context.receive(id, ...args)),
+  extend: call([names, time], ({ queue }, args) => queue.extend(...args), BOTH),
+  ack: call([names], ({ queue, finish }, [receipts]) => queue.ack(finish(receipts))),
+  giveBack: call([names], ({ queue, finish }, [receipts]) => queue.giveBack(finish(receipts))),
+  claim: call([refs, time, time], ({ ledger, worker }, [batches, until, now]) =>
+    ledger.claim(batches, worker, until, now),
+  ),
+  workOrder: call([name], ({ ledger }, args) => ledger.workOrder(...args)),
+  begin: call([name, whole], ({ ledger }, args) => ledger.begin(...args)),
+  renew: call([names, time], ({ ledger }, args) => ledger.renew(...args), BOTH),
+  settle: call([settleParts, time], ({ ledger }, args) => ledger.settle(...args)),
+  release: call([name, releaseCause, time], ({ ledger }, args) => ledger.release(...args)),
+  pauseHost: call([pauseReport, time], ({ hostPauses, worker }, [report, now]) =>
+    hostPauses.pause(report, worker, now),
+  ),
+  hostPauses: call([time], ({ hostPauses }, args) => hostPauses.inForce(...args)),
+} as const;
+
+export type Method = keyof typeof CALLS;
+type CallOf<M extends Method> = (typeof CALLS)[M];
+export type CallArguments<M extends Method> = CallOf<M> extends Call<infer Args, unknown> ? Args : never;
+export type CallAnswer<M extends Method> = Awaited<ReturnType<CallOf<M>['carryOut']>>;
+
+/** The call of that name, if there is one that this role may make. */
+export function findCall(method: unknown, role: Role): Call<readonly unknown[], unknown> | null {
+  if (typeof method !== 'string' || !Object.hasOwn(CALLS, method)) return null;
+  const found = CALLS[method as Method] as Call<readonly unknown[], unknown>;
+  return found.roles.includes(role) ? found : null;
+}
