@@ -38,9 +38,9 @@ export function addExtractCommand(program: Command): void {
 }
 
 const HELP = `
-It creates a new job, shows which fields differ in how many items, and asks whether to replace the old data. Items that
-the new parse cannot read keep their data. Failed items whose stored page can now be read become successes when the data
-are replaced. Nothing is lost either way.
+It creates a new job, shows which fields differ in how many items, and asks whether to replace the old data. Items
+that the new parse cannot read keep their data. Failed items whose stored page can now be read become successes when
+the data are replaced. Nothing is lost either way.
 
 Exit codes: 0 done, 1 some items could not be read, 2 bad usage or no server, 3 the job failed, 130 interrupted.
 

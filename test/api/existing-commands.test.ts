@@ -70,7 +70,7 @@ test('a job without a scraper runs the default one, and the answer says which', 
   const made = await post<CreatedAnswer>('/jobs', { job_id: 'unnamed', items });
   assert.equal(made.scraper_id, 'example-mock');
   assert.deepEqual(made.warnings, [
-    { path: 'scraper_id', message: 'not given: the default scraper example-mock is used' },
+    { path: 'scraper_id', code: 'default_scraper', message: 'not given: the default scraper example-mock is used' },
   ]);
   assert.equal((await whenOver('unnamed')).summary.success, 1);
 });

@@ -114,6 +114,19 @@ test('every body has an example, which fits its schema', () => {
   assert.ok(examples >= 10, `${examples} examples`);
 });
 
+test('every event of a job is described, with its name and its data', () => {
+  const { content } = operation('watchJob').responses['200'] as { content: Record<string, Media> };
+  const schema = content['text/event-stream']?.schema as { contentSchema?: { items: Schema } } | undefined;
+  assert.equal(schema?.contentSchema?.items.$ref, '#/components/schemas/JobEvent');
+  const { oneOf } = named('JobEvent') as { oneOf: readonly Schema[] };
+  const names = oneOf.map(({ $ref = '' }) => {
+    const { event, data } = named($ref.replace('#/components/schemas/', '')).properties ?? {};
+    assert.ok(Object.keys(data?.properties ?? {}).includes('job_id'), $ref);
+    return (event as { const?: string } | undefined)?.const;
+  });
+  assert.deepEqual(names, ['status', 'progress', 'items', 'end', 'gone', 'reset']);
+});
+
 test('the bodies of a new job and of a change of its policy are named, and a change has no defaults', () => {
   const bodyOf = (id: string) => operation(id).requestBody?.content['application/json']?.schema.$ref;
   assert.equal(bodyOf('createJob'), '#/components/schemas/NewJob');

@@ -36,6 +36,13 @@ test('events arrive as they were sent, in pieces of any size, and what is unknow
   ]);
 });
 
+test('a value of a newer server that this client does not know costs it no event', async () => {
+  const { url } = await startApi((_, response) => {
+    begin(response).end(frame('end', { job_id: 'a', status: 'archived', results_ready: true, summary: SUMMARY }));
+  });
+  assert.deepEqual(kindsOf(await Array.fromAsync(jobEvents(clientOf(url).api, 'a'))), ['end']);
+});
+
 test('a connection that breaks off is made again behind the last event, once its server is back', async () => {
   const asked: unknown[] = [];
   const { url } = await startApi((request, response) => {

@@ -177,9 +177,9 @@ test('watching outlives a restart of the server, and Ctrl-C ends the watching on
   const watching = startTrawl(['jobs', 'watch', 's'], env);
   await watching.shows(/\/60/);
   await first.stop();
-  await watching.shows(/Trying again; the job goes on/);
+  await watching.shows(/Reconnecting; the job continues/);
   await startService({ dataDir, port: Number(new URL(url).port) });
-  await watching.shows(/Connected again/);
+  await watching.shows(/Reconnected/);
   const execution_policy = { throttling: { max_concurrent_workers: 60 } };
   const headers = { 'content-type': 'application/json' };
   const faster = await fetch(`${url}/jobs/s`, { method: 'PATCH', headers, body: JSON.stringify({ execution_policy }) });

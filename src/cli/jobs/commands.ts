@@ -19,7 +19,8 @@ export function addJobsCommands(program: Command): void {
     .addHelpText(
       'after',
       `
-These commands call the API of trawl serve. TRAWL_URL is its address (default: http://127.0.0.1:8080), TRAWL_API_KEY the key.
+These commands call the API of trawl serve. TRAWL_URL is its address (default: http://127.0.0.1:8080),
+TRAWL_API_KEY the key.
 
 Examples:
   $ trawl jobs create maricopa-az --items parcels.csv --job-id parcels-2026 --watch

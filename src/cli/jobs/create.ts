@@ -60,9 +60,9 @@ export function addCreateCommand(jobs: Command): void {
 
 const HELP = `
 A list of any length is streamed to the server, and the job starts once all of it has arrived. If the upload is
-interrupted, run the same command with the same --job-id again: the job waits for it, and items that it already has are
-not added twice. Lines that cannot be used are reported, and all others are kept. A job whose list was truncated is not
-started.
+interrupted, run the same command with the same --job-id again: the job waits for it, and items that it already has
+are not added twice. Lines that cannot be used are reported, and all others are kept. A job whose list was truncated
+is not started.
 
 Exit codes: 0 done, 1 some lines or items are bad, 2 bad usage or no server, 3 the job failed, 130 interrupted.
 

@@ -29,8 +29,8 @@ export function addDownloadCommand(jobs: Command): void {
     .addHelpText(
       'after',
       `
-The file appears once it is complete and its SHA-256 has been checked. An interrupted download resumes where it stopped,
-even if the command is run again. With --out, --json prints the size and the SHA-256.
+The file appears once it is complete and its SHA-256 has been checked. An interrupted download resumes where it
+stopped, even if the command is run again. With --out, --json prints the size and the SHA-256.
 
 Examples:
   $ trawl jobs download parcels-2026 200-14-030 --artifact data

@@ -18,7 +18,8 @@ export function addFailuresCommand(jobs: Command): void {
     .addHelpText(
       'after',
       `
-Failures form a group if they have the same type, the same message apart from ids and numbers, and the same page layout.
+Failures form a group if they have the same type, the same message apart from ids and numbers, and the same page
+layout.
 
 Examples:
   $ trawl jobs failures parcels-2026

@@ -24,8 +24,8 @@ export function addWatchCommand(jobs: Command): void {
     .addHelpText(
       'after',
       `
-It receives events from the server and reconnects if the server restarts. Ctrl-C ends the watching, not the job. It waits
-for a paused job to continue, unless the breaker paused it and will not probe automatically.
+It receives events from the server and reconnects if the server restarts. Ctrl-C ends the watching, not the job. It
+waits for a paused job to continue, unless the breaker paused it and will not probe automatically.
 
 Exit codes: 0 done, 1 some items failed, 2 no such job or no server, 3 the job failed, was cancelled or its breaker
 tripped, 130 interrupted.

@@ -103,7 +103,7 @@ export async function largeCases(start: Start): Promise<void> {
     for (const body of [Buffer.from('{}'), whole.subarray(0, whole.length >> 1)]) {
       const jobs = { body, headers: { ...JSON_TYPE, ...GZIP } };
       const { detail } = await client.refused(400, 'malformed_request', 'POST', '/jobs', jobs);
-      assert.match(detail, /not whole gzip/);
+      assert.match(detail, /not complete gzip data/);
       const items = { body, headers: { ...NDJSON, ...GZIP } };
       await client.refused(400, 'malformed_request', 'POST', `/jobs/${job_id}/items`, items);
     }
@@ -120,7 +120,10 @@ export async function largeCases(start: Start): Promise<void> {
     const stream = new Blob([text]).stream();
     await client.refused(413, 'too_large', 'POST', '/jobs', { body: stream, headers: JSON_TYPE });
     const packed = { body: gzipSync(text), headers: { ...JSON_TYPE, ...GZIP } };
-    assert.match((await client.refused(413, 'too_large', 'POST', '/jobs', packed)).detail, /unpacked body is larger/);
+    assert.match(
+      (await client.refused(413, 'too_large', 'POST', '/jobs', packed)).detail,
+      /uncompressed body is larger/,
+    );
     await client.refused(404, 'job_not_found', 'GET', `/jobs/${job_id}`);
   });
 
@@ -132,7 +135,7 @@ export async function largeCases(start: Start): Promise<void> {
       body: bomb,
       headers: { ...NDJSON, ...GZIP },
     });
-    assert.match(detail, /unpacked body is larger/);
+    assert.match(detail, /uncompressed body is larger/);
     await client.refused(413, 'too_large', 'POST', '/jobs', { body: bomb, headers: { ...JSON_TYPE, ...GZIP } });
   });
 }
