@@ -44,7 +44,7 @@ test('a worker that ends gives back the message that was on its way to it, befor
   const parts = { id: 'w', clock: systemClock(), faults: NO_FAULTS, onTrouble: () => {} };
   const worker = await openAwsWorker(config, aws, parts);
   const stop = new AbortController();
-  const receiving = worker.queue.receive('http', roomFor(1), 60_000, stop.signal);
+  const receiving = worker.source.take('http', roomFor(1), 60_000, stop.signal);
   await handedOut.promise;
   stop.abort();
   assert.deepEqual(await receiving, []);
