@@ -97,8 +97,8 @@ export interface WorkerReception {
 /** What a worker process works with. */
 export interface WorkerBackend {
   readonly store: ResultStore;
-  readonly leases: WorkerLeases;
-  readonly queue: WorkerQueue;
+  readonly leases: Omit<WorkerLeases, 'claim'>;
+  readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;
   readonly source: WorkSource;
   readonly hostPauses: WorkerHostPauses;
   /** How often a worker exchanges paused hosts with the others. */

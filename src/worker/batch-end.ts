@@ -16,7 +16,7 @@ export interface OwnTrouble {
 }
 
 export interface BatchEndParts {
-  readonly leases: WorkerLeases;
+  readonly leases: Omit<WorkerLeases, 'claim'>;
   readonly settler: Settler;
   readonly ownErrors: OwnErrors;
   readonly clock: Clock;

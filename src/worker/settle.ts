@@ -8,11 +8,11 @@ import { StorageTrouble } from '../ports/storage-trouble.ts';
  * was done is not done again.
  */
 export class Settler {
-  readonly #leases: WorkerLeases;
+  readonly #leases: Pick<WorkerLeases, 'settle'>;
   readonly #clock: Clock;
   #waiting: Waiting[] = [];
 
-  constructor(leases: WorkerLeases, clock: Clock) {
+  constructor(leases: Pick<WorkerLeases, 'settle'>, clock: Clock) {
     this.#leases = leases;
     this.#clock = clock;
   }

@@ -251,7 +251,7 @@ export interface WorkerParts extends AttemptParts {
   readonly tools: ScrapeTools & { readonly gate: WorkerGate };
   readonly source: WorkSource;
   readonly queue: Pick<WorkerQueue, 'ack'>;
-  readonly leases: WorkerLeases;
+  readonly leases: Omit<WorkerLeases, 'claim'>;
   readonly scrapers: ScraperRegistry;
   readonly heartbeat: Heartbeat;
   readonly clock: Clock;

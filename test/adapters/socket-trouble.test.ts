@@ -89,7 +89,8 @@ for (const call of [
   ['cancel', {}],
   ['ack'],
   ['ack', 'x'],
-  ['claim', [{}], 1, 1],
+  ['take', 'http', {}, 1],
+  ['settle', [{}], 1],
 ]) {
   withOwner(`a call ${JSON.stringify(call)} is answered with an error, or not at all`, async (owner) => {
     const stranger = await owner.stranger();
@@ -110,8 +111,8 @@ withOwner(
   async (owner) => {
     const words = framesOf(
       helloOf('doomed'),
-      ['calls', [1, 'receive', 'http', roomForAnyJob(10), HIDE_MS], [2, 'begin', 'a', 1]],
-      ['calls', [3, 'claim', batches('a'), 9, 1]],
+      ['calls', [1, 'take', 'http', roomForAnyJob(10), HIDE_MS], [2, 'begin', 'a', 1]],
+      ['calls', [3, 'renew', ['a'], 9]],
     );
     await owner.queue.send(batches('a', 'b'));
     const hello = framesOf(helloOf('doomed')).length;
@@ -205,7 +206,7 @@ for (const [what, words] of Object.entries(OWNER_GARBAGE)) {
         const calls = [
           worker.leases.begin('a', 1),
           worker.queue.ack([]),
-          worker.queue.receive('http', roomFor(1), 1, NEVER),
+          worker.source.take('http', roomFor(1), 1, NEVER),
         ];
         for (const call of calls) await assert.rejects(call, OwnerGone);
         await worker.closed;
@@ -252,7 +253,7 @@ test('when the owner is killed its workers know at once', { timeout: 120_000 }, 
     const parts = { socketPath, workerId: 'w', role: 'main', clock: new FakeClock() } as const;
     const worker = await connectToOwner({ ...parts, signal: NEVER });
     assert.equal(await worker.leases.begin('a', 1), true);
-    const refused = assert.rejects(worker.queue.receive('http', roomFor(1), 1, NEVER), OwnerGone);
+    const refused = assert.rejects(worker.source.take('http', roomFor(1), 1, NEVER), OwnerGone);
     child.kill('SIGKILL');
     await refused;
     await worker.closed;

@@ -73,11 +73,24 @@ withOwner('the owner knows from which lanes its workers take work, until they le
   assert.deepEqual(lanes(), []);
 });
 
-withOwner('what is claimed is claimed under the name that the worker gave when it connected', async (owner) => {
+withOwner('what is taken is claimed under the name that the worker gave when it connected', async (owner) => {
   const worker = await owner.worker('worker-7');
-  await worker.leases.claim(batches('a'), 'worker-7', 100, 50);
-  assert.deepEqual(owner.calls('claim'), [[batches('a'), 'worker-7', 100, 50]]);
-  await assert.rejects(worker.leases.claim(batches('a'), 'worker-8', 100, 50), /worker worker-7, not of worker-8/);
+  await owner.queue.send(batches('a'));
+  await worker.source.take('http', roomFor(1), HIDE_MS, NEVER);
+  const now = owner.clock.now();
+  assert.deepEqual(owner.calls('claim'), [[batches('a'), 'worker-7', now + HIDE_MS, now]]);
+  const pause = { host: 'county.gov', until: 9, at: 1, reason: 'it asked for it' };
+  await assert.rejects(worker.hostPauses.pause(pause, 'worker-8', 1), /worker worker-7, not of worker-8/);
+});
+
+withOwner('an owner knows the calls that a worker makes, and no others', async (owner) => {
+  const stranger = await owner.stranger();
+  const others = ['claim', 'receive', 'giveBack', 'abandon', 'send', 'toString', '__proto__', 'constructor', 7, null];
+  stranger.say(helloOf('worker-1'), ['calls', ...others.map((method, id) => [id, method, [], 1, 1])]);
+  const [, replies] = await stranger.hears(2);
+  for (const [id, , error] of (replies as [number, unknown, { name: string; message: string }][]).slice(1)) {
+    assert.deepEqual(error, { name: 'BadCall', message: `bad call: there is no method ${others[id]}` });
+  }
 });
 
 withOwner(
@@ -215,28 +228,28 @@ withOwner(
 
 withOwner('what a dead worker had received goes to another at once, and its leases are abandoned', async (owner) => {
   const child = spawnWorker(owner.socketPath, 'doomed');
-  await owner.until(() => owner.calls('claim').length === 1);
+  await owner.until(() => owner.calls('begin').length === 1);
   const other = await owner.worker('other');
   await owner.queue.send(batches('a', 'b'));
-  await owner.until(() => owner.calls('claim').length === 2);
-  const waiting = other.queue.receive('http', roomFor(5), HIDE_MS, NEVER);
+  await owner.until(() => owner.calls('claim').length === 1);
+  const waiting = other.source.take('http', roomFor(5), HIDE_MS, NEVER);
   child.kill('SIGKILL');
   const again = await waiting;
-  assert.deepEqual(again.map(({ ref }) => ref.batchId).sort(), ['a', 'b']);
+  assert.deepEqual(again.map(({ delivery }) => delivery.ref.batchId).sort(), ['a', 'b']);
   assert.deepEqual(owner.calls('abandon'), [['doomed', owner.clock.now()]]);
   assert.equal((await owner.left('doomed')).abandoned, 1);
 });
 
 withOwner('a worker that dies while it waits for work stands in nobody’s way', async (owner) => {
   const stranger = await owner.stranger();
-  stranger.say(helloOf('worker-1'), ['calls', [1, 'receive', 'http', roomForAnyJob(1), HIDE_MS], [2, 'begin', 'a', 1]]);
+  stranger.say(helloOf('worker-1'), ['calls', [1, 'take', 'http', roomForAnyJob(1), HIDE_MS], [2, 'begin', 'a', 1]]);
   await stranger.hears(2);
   stranger.socket.destroy();
   await owner.left();
   const other = await owner.worker('other');
   await owner.queue.send(batches('a'));
-  const [delivery] = await other.queue.receive('http', roomFor(1), HIDE_MS, NEVER);
-  assert.equal(delivery?.ref.batchId, 'a');
+  const [taken] = await other.source.take('http', roomFor(1), HIDE_MS, NEVER);
+  assert.equal(taken?.delivery.ref.batchId, 'a');
 });
 
 function spawnWorker(socketPath: string, workerId: string): ChildProcess {
@@ -247,24 +260,24 @@ function spawnWorker(socketPath: string, workerId: string): ChildProcess {
 withOwner('a worker that says goodbye is not taken for dead', async (owner) => {
   const worker = await owner.worker();
   await owner.queue.send(batches('a'));
-  await worker.queue.receive('http', roomFor(1), HIDE_MS, NEVER);
+  await worker.source.take('http', roomFor(1), HIDE_MS, NEVER);
   await worker.close();
   const left = await owner.left();
   assert.deepEqual([left.reason, left.abandoned], ['bye', 0]);
   assert.deepEqual(owner.calls('abandon'), []);
   const other = await owner.worker('other');
-  const [again] = await other.queue.receive('http', roomFor(1), HIDE_MS, NEVER);
-  assert.equal(again?.ref.batchId, 'a', 'what it forgot to give back is given back');
+  const [again] = await other.source.take('http', roomFor(1), HIDE_MS, NEVER);
+  assert.equal(again?.delivery.ref.batchId, 'a', 'what it forgot to give back is given back');
 });
 
-withOwner('what was acknowledged or given back is not given back a second time', async (owner) => {
+withOwner('what was acknowledged is not given back', async (owner) => {
   const stranger = await owner.stranger();
   await owner.queue.send(batches('a', 'b', 'c'));
-  stranger.say(helloOf('worker-1'), ['calls', [1, 'receive', 'http', roomForAnyJob(3), HIDE_MS]]);
+  stranger.say(helloOf('worker-1'), ['calls', [1, 'take', 'http', roomForAnyJob(3), HIDE_MS]]);
   const [, replies] = await stranger.hears(2);
-  const deliveries = ((replies as unknown[])[1] as [number, { receipt: string }[]])[1];
-  const receipts = deliveries.map(({ receipt }) => receipt);
-  stranger.say(['calls', [2, 'ack', receipts.slice(0, 1)], [3, 'giveBack', receipts.slice(1, 2)]]);
+  const taken = ((replies as unknown[])[1] as [number, { delivery: { receipt: string } }[]])[1];
+  const receipts = taken.map(({ delivery }) => delivery.receipt);
+  stranger.say(['calls', [2, 'ack', receipts.slice(0, 1)]]);
   await stranger.hears(3);
   stranger.socket.destroy();
   await owner.left();
@@ -277,8 +290,8 @@ withOwner('a heartbeat can renew and nothing else, and its end is not the end of
   const heartbeat = await owner.worker('worker-1', 'heartbeat');
   assert.deepEqual(await heartbeat.leases.renew(['a'], 5), []);
   await heartbeat.queue.extend(['r'], 5);
-  await assert.rejects(heartbeat.leases.claim(batches('a'), 'worker-1', 1, 1), { name: 'BadCall' });
-  await assert.rejects(heartbeat.queue.receive('http', roomFor(1), 1, NEVER), { name: 'BadCall' });
+  await assert.rejects(heartbeat.leases.begin('a', 1), { name: 'BadCall' });
+  await assert.rejects(heartbeat.source.take('http', roomFor(1), 1, NEVER), { name: 'BadCall' });
   await heartbeat.close();
   assert.equal(await worker.leases.begin('a', 1), true);
   assert.deepEqual(owner.calls('abandon'), []);
@@ -309,7 +322,8 @@ withOwner(
   'what a worker was just claiming when it died is abandoned too',
   async (owner) => {
     const stranger = await owner.stranger();
-    stranger.say(helloOf('worker-1'), ['calls', [1, 'claim', batches('a'), 9, 1]]);
+    await owner.queue.send(batches('a'));
+    stranger.say(helloOf('worker-1'), ['calls', [1, 'take', 'http', roomForAnyJob(1), HIDE_MS]]);
     await owner.until(() => owner.calls('claim').length === 1);
     stranger.socket.destroy();
     // Whoever connects after the death finds the owner through with it.
@@ -342,8 +356,7 @@ withOwner(
 
 withOwner('an owner that stops abandons nobody, and tells all', async (owner) => {
   const worker = await owner.worker();
-  const receiving = worker.queue.receive('http', roomFor(1), HIDE_MS, NEVER);
-  const refused = assert.rejects(receiving, OwnerGone);
+  const refused = assert.rejects(worker.source.take('http', roomFor(1), HIDE_MS, NEVER), OwnerGone);
   await owner.server?.close();
   await refused;
   assert.match(await worker.closed, /./);
@@ -351,25 +364,13 @@ withOwner('an owner that stops abandons nobody, and tells all', async (owner) =>
   assert.deepEqual(owner.calls('abandon'), []);
 });
 
-withOwner('a receiver that is told to stop has nothing, even if something was on its way', async (owner) => {
-  const worker = await owner.worker();
-  const stop = new AbortController();
-  const receiving = worker.queue.receive('http', roomFor(1), HIDE_MS, stop.signal);
-  await worker.queue.ack([]);
-  await owner.queue.send(batches('a'));
-  stop.abort();
-  assert.deepEqual(await receiving, []);
-  const [again] = await worker.queue.receive('http', roomFor(1), HIDE_MS, NEVER);
-  assert.equal(again?.ref.batchId, 'a');
-});
-
 withOwner('a receiver that is told to stop stands in nobody’s way', async (owner) => {
   const worker = await owner.worker();
   const stop = new AbortController();
-  const receiving = worker.queue.receive('http', roomFor(1), HIDE_MS, stop.signal);
+  const taking = worker.source.take('http', roomFor(1), HIDE_MS, stop.signal);
   await worker.queue.ack([]);
   stop.abort();
-  await receiving;
+  await taking;
   await worker.queue.ack([]);
   await owner.queue.send(batches('a'));
   assert.deepEqual(await owner.queue.depth(), [

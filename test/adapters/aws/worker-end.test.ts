@@ -41,7 +41,7 @@ test('a worker that ends gives back the message that was on its way to it, befor
   const stop = new AbortController();
   const deps = { id: 'w', clock: systemClock(), faults: NO_FAULTS, onTrouble: () => {}, stop: stop.signal };
   const worker = await AWS_BACKEND.openWorker({ ...config, backend: aws }, deps);
-  const receiving = worker.queue.receive('http', roomFor(1), 60_000, stop.signal);
+  const receiving = worker.source.take('http', roomFor(1), 60_000, stop.signal);
   await handedOut.promise;
   stop.abort();
   assert.deepEqual(await receiving, []);

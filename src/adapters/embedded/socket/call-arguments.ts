@@ -6,7 +6,6 @@ import { LANES, type Lane } from '../../../domain/lane.ts';
 import { MAX_OWN_ERROR_LENGTH } from '../../../domain/own-error.ts';
 import type { JobHolding, Room } from '../../../domain/slot-share.ts';
 import type { ReleaseCause, SettlePart } from '../../../ports/ledger.ts';
-import type { BatchRef } from '../../../ports/work-queue.ts';
 
 /**
  * Checks of what comes over the socket, strict and by hand: tens of thousands of settlements pass here every second, and
@@ -54,11 +53,6 @@ export function room(value: unknown): Room {
   return value;
 }
 
-export function refs(value: unknown): readonly BatchRef[] {
-  if (!isListOf(value, isRef)) throw new BadCall('a list of batches is missing');
-  return value;
-}
-
 export function releaseCause(value: unknown): ReleaseCause {
   if (value === 'drained' || value === 'storage') return value;
   const error = isRecord(value, 1) ? value['error'] : undefined;
@@ -98,10 +92,6 @@ function isPauseReport(value: unknown): value is PauseReport {
     isNumber(value['at']) &&
     isText(value['reason'], MAX_REASON_LENGTH)
   );
-}
-
-function isRef(value: unknown): value is BatchRef {
-  return isRecord(value, 3) && isName(value['jobId']) && isName(value['batchId']) && isLane(value['lane']);
 }
 
 function isSettlePart(value: unknown): value is SettlePart {

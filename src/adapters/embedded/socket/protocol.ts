@@ -11,10 +11,10 @@ import { ProtocolError } from './frame.ts';
  *   owner → worker   ["replies", [id, answer], [id, null, error], …]   in any order
  *   worker → owner   ["bye"]                                    it holds nothing any more, and closes
  *
- * Two calls have no reply. `cancel` ends the `take` or `receive` whose id is its argument; `room` says what the worker has
- * room for by now, for as long as that one still waits.
+ * The methods are those of worker-calls.ts. Two calls have no reply: `cancel` ends the `take` whose id is its argument, and
+ * `room` says what the worker has room for by now, for as long as that one still waits.
  */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 /** A peer that has not said hello, or answered it, by then is not one of us. */
 export const HELLO_MS = 10_000;

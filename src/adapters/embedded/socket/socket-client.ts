@@ -4,7 +4,7 @@ import { type Room, turnsSomeAway } from '../../../domain/slot-share.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
-import type { Delivery, ReceiverRoom, WorkerQueue } from '../../../ports/work-queue.ts';
+import type { ReceiverRoom, WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken, WorkSource } from '../../../ports/work-source.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
 import { Outbox } from './outbox.ts';
@@ -28,8 +28,8 @@ export class OwnerRefused extends Error {
 }
 
 export interface OwnerConnection {
-  readonly leases: WorkerLeases;
-  readonly queue: WorkerQueue;
+  readonly leases: Omit<WorkerLeases, 'claim'>;
+  readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;
   readonly source: WorkSource;
   readonly hostPauses: WorkerHostPauses;
   /** Resolves with the reason when the connection has ended, whoever ended it. */
@@ -64,7 +64,7 @@ export async function connectToOwner(parts: ConnectParts): Promise<OwnerConnecti
     giveUp.abort();
     parts.signal.removeEventListener('abort', stop);
   }
-  const leases = leasesOver(line, parts.workerId);
+  const leases = leasesOver(line);
   return {
     leases,
     queue: queueOver(line),
@@ -75,13 +75,8 @@ export async function connectToOwner(parts: ConnectParts): Promise<OwnerConnecti
   };
 }
 
-function leasesOver(line: OwnerLine, workerId: string): WorkerLeases {
+function leasesOver(line: OwnerLine): OwnerConnection['leases'] {
   return {
-    async claim(refs, worker, until, now) {
-      // The owner knows us by the name we gave when we connected, and abandons what is claimed under that one.
-      if (worker !== workerId) throw new Error(`this connection is that of worker ${workerId}, not of ${worker}`);
-      return line.call('claim', refs, until, now);
-    },
     workOrder: (jobId) => line.call('workOrder', jobId),
     begin: (token, seq) => line.call('begin', token, seq),
     renew: (tokens, until) => line.call('renew', tokens, until),
@@ -90,24 +85,24 @@ function leasesOver(line: OwnerLine, workerId: string): WorkerLeases {
   };
 }
 
-function sourceOver(line: OwnerLine, leases: WorkerLeases, clock: Clock): WorkSource {
+function sourceOver(line: OwnerLine, leases: OwnerConnection['leases'], clock: Clock): WorkSource {
   const undo = async (late: readonly Taken[]) => {
     const held = late.flatMap(({ answer }) => (typeof answer === 'object' ? [answer.token] : []));
     await Promise.all(held.map((token) => leases.release(token, 'drained', clock.now())));
-    await line.call('ack', receiptsOf(late.map(({ delivery }) => delivery)));
+    await line.call(
+      'ack',
+      late.map(({ delivery }) => delivery.receipt),
+    );
   };
   return {
-    take: (lane, room, leaseMs, signal) => line.waitFor('take', { lane, room, ms: leaseMs }, signal, undo),
+    take: (lane, room, leaseMs, signal) => line.take({ lane, room, leaseMs }, signal, undo),
   };
 }
 
-function queueOver(line: OwnerLine): WorkerQueue {
+function queueOver(line: OwnerLine): OwnerConnection['queue'] {
   return {
-    receive: (lane, room, hideMs, signal) =>
-      line.waitFor('receive', { lane, room, ms: hideMs }, signal, (late) => line.call('giveBack', receiptsOf(late))),
     extend: (receipts, hideMs) => line.call('extend', receipts, hideMs),
     ack: (receipts) => line.call('ack', receipts),
-    giveBack: (receipts) => line.call('giveBack', receipts),
   };
 }
 
@@ -162,28 +157,27 @@ class OwnerLine {
     return this.#call(method, args).answer as Promise<CallAnswer<M>>;
   }
 
-  /** A call that may wait for ever. When `signal` aborts it has nothing, and `undo` is given what was on its way. */
-  async waitFor<M extends 'take' | 'receive'>(
-    method: M,
-    { lane, room, ms }: { readonly lane: Lane; readonly room: ReceiverRoom; readonly ms: number },
+  /** May wait for ever. When `signal` aborts it has nothing, and `undo` is given what was on its way. */
+  async take(
+    { lane, room, leaseMs }: { readonly lane: Lane; readonly room: ReceiverRoom; readonly leaseMs: number },
     signal: AbortSignal,
-    undo: (late: CallAnswer<M>) => Promise<unknown>,
-  ): Promise<CallAnswer<M> | []> {
+    undo: (late: readonly Taken[]) => Promise<unknown>,
+  ): Promise<readonly Taken[]> {
     if (signal.aborted) return [];
     const told = room.now();
-    const { id, answer } = this.#call(method, [lane, told, ms]);
+    const { id, answer } = this.#call('take', [lane, told, leaseMs]);
     const ignoreRoom = room.onMore(this.#tellingRoom(id, room, told));
-    const entries = answer as Promise<CallAnswer<M>>;
+    const taken = answer as Promise<CallAnswer<'take'>>;
     const aborted = Promise.withResolvers<[]>();
     const cancel = () => {
       this.#outbox.add(`[0,"cancel",${id}]`);
-      // Nobody will work on it here. If that cannot be said any more, the owner sees that we are gone.
-      entries.then(undo).catch(() => {});
+      // It will not be worked on here. If that cannot be said any more, the owner sees that we are gone.
+      taken.then(undo).catch(() => {});
       aborted.resolve([]);
     };
     signal.addEventListener('abort', cancel, { once: true });
     try {
-      return await Promise.race([entries, aborted.promise]);
+      return await Promise.race([taken, aborted.promise]);
     } finally {
       ignoreRoom();
       signal.removeEventListener('abort', cancel);
@@ -274,7 +268,3 @@ class OwnerLine {
 
 /** An owner that does not close its end by then is stuck, and sees a closed socket instead. */
 const GOODBYE_MS = 2000;
-
-function receiptsOf(deliveries: readonly Delivery[]): readonly string[] {
-  return deliveries.map(({ receipt }) => receipt);
-}

@@ -2,20 +2,9 @@ import type { Lane } from '../../../domain/lane.ts';
 import type { Room } from '../../../domain/slot-share.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
-import type { Delivery, WorkerQueue } from '../../../ports/work-queue.ts';
+import type { WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken } from '../../../ports/work-source.ts';
-import {
-  lane,
-  name,
-  names,
-  pauseReport,
-  refs,
-  releaseCause,
-  room,
-  settleParts,
-  time,
-  whole,
-} from './call-arguments.ts';
+import { lane, name, names, pauseReport, releaseCause, room, settleParts, time, whole } from './call-arguments.ts';
 
 /**
  * A worker has one `main` connection, and the worker lives as long as that one. The other is that of its heartbeat,
@@ -27,11 +16,10 @@ export type Role = 'main' | 'heartbeat';
 export interface CallContext {
   /** The name that the worker gave when it connected. */
   readonly worker: string;
-  readonly ledger: WorkerLeases;
-  readonly queue: WorkerQueue;
+  readonly ledger: Omit<WorkerLeases, 'claim'>;
+  readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;
   readonly hostPauses: WorkerHostPauses;
-  /** Both wait, and are known by the id of their call while they do. */
-  receive(id: number, lane: Lane, room: Room, hideMs: number): Promise<readonly Delivery[]>;
+  /** Waits, and is known by the id of its call while it does. */
   take(id: number, lane: Lane, room: Room, leaseMs: number): Promise<readonly Taken[]>;
   /** The worker is done with these deliveries. */
   finish(receipts: readonly string[]): readonly string[];
@@ -59,16 +47,11 @@ function call<const Checks extends readonly Check[], Answer>(
 
 const BOTH: readonly Role[] = ['main', 'heartbeat'];
 
-/** Every call that there is: the checks of its arguments, what the owner does, and who may make it. */
+/** Every call that a worker makes, and no other: the checks of its arguments, what the owner does, and who may make it. */
 export const CALLS = {
   take: call([lane, room, time], (context, args, id) => context.take(id, ...args)),
-  receive: call([lane, room, time], (context, args, id) => context.receive(id, ...args)),
   extend: call([names, time], ({ queue }, args) => queue.extend(...args), BOTH),
   ack: call([names], ({ queue, finish }, [receipts]) => queue.ack(finish(receipts))),
-  giveBack: call([names], ({ queue, finish }, [receipts]) => queue.giveBack(finish(receipts))),
-  claim: call([refs, time, time], ({ ledger, worker }, [batches, until, now]) =>
-    ledger.claim(batches, worker, until, now),
-  ),
   workOrder: call([name], ({ ledger }, args) => ledger.workOrder(...args)),
   begin: call([name, whole], ({ ledger }, args) => ledger.begin(...args)),
   renew: call([names, time], ({ ledger }, args) => ledger.renew(...args), BOTH),

@@ -188,7 +188,6 @@ export class WorkerConnection {
     const { ledger, queue, hostPauses } = this.#parts;
     return {
       ...{ worker, ledger, queue, hostPauses },
-      receive: (...args) => this.#receive(...args),
       take: (...args) => this.#take(worker, ...args),
       finish: (receipts) => this.#finish(receipts),
     };
