@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type AskedRange, askedRange } from '../../src/controller/results/byte-range.ts';
+import { sized } from '../support/sized.ts';
 
 const WHOLE = { kind: 'whole' };
 const NOT_THERE = { kind: 'unsatisfiable' };
@@ -75,7 +76,7 @@ test('whatever a header says, it is read, and a part lies within the body', () =
   );
   fc.assert(
     fc.property(headers, sizes, (header, size) => isWithin(askedRange(header, size), size)),
-    { numRuns: 2000 },
+    { numRuns: sized({ quick: 300, slow: 2000 }) },
   );
 });
 
@@ -88,7 +89,7 @@ test('of one range that is asked for properly all is given that is there', () =>
       else if (Number(first) >= size) assert.equal(asked.kind, 'unsatisfiable');
       else assert.deepEqual(asked, part(Number(first), Math.min(Number(last) + 1, size)));
     }),
-    { numRuns: 1000 },
+    { numRuns: sized({ quick: 300, slow: 1000 }) },
   );
 });
 
@@ -101,6 +102,6 @@ test('of a suffix as many bytes are given as there are', () => {
       else if (size === 0) assert.equal(asked.kind, 'whole');
       else assert.deepEqual(asked, part(Math.max(0, size - Number(length)), size));
     }),
-    { numRuns: 1000 },
+    { numRuns: sized({ quick: 300, slow: 1000 }) },
   );
 });

@@ -7,6 +7,7 @@ import { type DownloadAnswer, type DownloadRequest, download } from '../../src/c
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { parseAddress, type ResultAddress } from '../../src/domain/result-address.ts';
 import { MemoryResultStore } from '../support/memory/result-store.ts';
+import { sized } from '../support/sized.ts';
 
 const BODY = Buffer.from('%PDF-1.7 0123456789');
 const KEY = 'job-1/items/a/document.pdf';
@@ -183,7 +184,7 @@ test('no id gets out of its name', async () => {
         assert.ok(Buffer.byteLength(name) <= 255);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: sized({ quick: 60, slow: 300 }) },
   );
 });
 

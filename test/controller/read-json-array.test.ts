@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readItems, UnreadableItems } from '../../src/controller/intake/read-items.ts';
+import { sized } from '../support/sized.ts';
 import { read } from './read-all.ts';
 
 test('JSON is an array, whose entries are counted where lines would be', async () => {
@@ -136,7 +137,7 @@ test('any JSON array of objects, written and cut in any way, is read as JSON.par
         );
       },
     ),
-    { numRuns: 200, seed: 5 },
+    { numRuns: sized({ quick: 60, slow: 200 }), seed: 5 },
   );
 });
 
@@ -168,7 +169,7 @@ test('bytes changed in a JSON array make it JSON that is read whole, or a compla
         assert.ok(!Array.isArray(whole), bytes.toString());
       }
     }),
-    { numRuns: 500, seed: 3 },
+    { numRuns: sized({ quick: 150, slow: 500 }), seed: 3 },
   );
 });
 

@@ -6,6 +6,7 @@ import {
   MAX_FIELDS_BYTES,
   type RequestPart,
 } from '../../src/controller/intake/split-job-request.ts';
+import { sized } from '../support/sized.ts';
 
 /** All parts of a text that comes in pieces of this many bytes. */
 function split(text: string, piece = text.length, maxEntryBytes?: number): RequestPart[] {
@@ -76,7 +77,7 @@ test('whatever is not JSON is refused, by the splitter or by one of its pieces',
         if (isRead(text)) assert.ok(isJson(text), text);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: sized({ quick: 400, slow: 2000 }) },
   );
 });
 

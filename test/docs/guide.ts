@@ -84,6 +84,8 @@ export function openGuide() {
     ...process.env,
     PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env['PATH']}`,
     TRAWL_WORKERS: '1',
+    // Longer than a busy machine keeps a worker waiting.
+    TRAWL_LEASE_MS: '30000',
     NO_PROXY: '*',
   };
   const withPorts = (command: string) =>

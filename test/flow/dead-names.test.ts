@@ -46,7 +46,7 @@ function begin(engine: Engine, domain: string, port: number): Promise<string> {
     execution_policy: {
       throttling: { max_concurrent_workers: 40, adaptive: false },
       retries: { max_retries: 0 },
-      timeouts: { connect_timeout_seconds: 4 },
+      timeouts: { connect_timeout_seconds: 10 },
       circuit_breaker: { min_requests: 1000, consecutive_failures: 1000 },
     },
   });

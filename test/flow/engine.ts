@@ -14,12 +14,17 @@ export function tempDataDir(): string {
   return dir;
 }
 
+/** Longer than a busy machine keeps a worker waiting: a lease that runs out makes an item run twice, and tests count. */
+const LEASE_MS = 30_000;
+
 /** The engine with real worker processes, as `trawl serve` runs it, for the time of `use`. */
 export async function withEngine<T>(
   overrides: Partial<Config>,
   use: (engine: Engine, pids: () => readonly number[]) => Promise<T>,
 ): Promise<T> {
-  const engine = await openEngine(loadConfig({ workers: 2, slots: 8, logLevel: 'silent', ...overrides }));
+  const engine = await openEngine(
+    loadConfig({ workers: 2, slots: 8, logLevel: 'silent', leaseMs: LEASE_MS, ...overrides }),
+  );
   try {
     const pool = engine.startWorkers();
     await pool.ready;

@@ -110,7 +110,7 @@ async function scrape(engine: Engine, visits: readonly (readonly [string, string
     execution_policy: {
       throttling: { max_concurrent_workers: 2, adaptive: false },
       retries: { max_retries: 0 },
-      timeouts: { request_timeout_seconds: 3, connect_timeout_seconds: 3 },
+      timeouts: { request_timeout_seconds: 8, connect_timeout_seconds: 8 },
       circuit_breaker: { min_requests: 1000, consecutive_failures: 1000 },
     },
   });

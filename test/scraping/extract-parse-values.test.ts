@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseDate, parseMoney, parseNumber, parsePercent } from '../../src/scraping/extract/parse-values.ts';
+import { sized } from '../support/sized.ts';
 
 test('money is read however a page writes it', () => {
   const amounts: readonly [text: string, value: number][] = [
@@ -164,6 +165,6 @@ test('any text gives a value or null, and never anything else', () => {
       const date = parseDate(text);
       assert.ok(date === null || new Date(date).toISOString().startsWith(date), text);
     }),
-    { numRuns: 500 },
+    { numRuns: sized({ quick: 150, slow: 500 }) },
   );
 });

@@ -8,6 +8,7 @@ import { defineHttpScraper, fail, type HttpScrapeContext, z } from '../../src/sc
 import { pageFingerprint, seenOn } from '../../src/scraping/page/page-fingerprint.ts';
 import { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 import { Visitor } from '../demo/visitor.ts';
+import { sized } from '../support/sized.ts';
 import { contextOf, openSite, webTools } from './http-support.ts';
 
 const PARCEL = (apn: string, owner: string, rows = 3) => `<!DOCTYPE html><html><head><title>Parcel ${apn}</title></head>
@@ -99,7 +100,7 @@ test('any text has a fingerprint', () => {
   });
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), like), (text) => /^[0-9a-f]{12}$/.test(pageFingerprint(text))),
-    { numRuns: 500 },
+    { numRuns: sized({ quick: 150, slow: 500 }) },
   );
 });
 
