@@ -40,7 +40,7 @@ export async function runAttempt(
     const durationMs = elapsedSince(begunAt, clock);
     return { seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs, ...versionOf(job) };
   } finally {
-    await discardAll(drafts);
+    if (drafts.length > 0) await discardAll(drafts);
   }
 }
 
@@ -86,7 +86,7 @@ interface Tried {
 
 async function carryOut(
   parts: AttemptParts,
-  { scraper, ...job }: AttemptJob,
+  { jobId, order, scraper }: AttemptJob,
   item: LeasedItem,
   drafts: Draft[],
   signal: AbortSignal,
@@ -94,9 +94,10 @@ async function carryOut(
   if ('unusable' in scraper) {
     return { result: { kind: 'failed', failure: failure('unexpected', scraper.unusable) }, tries: 0 };
   }
+  const job = { jobId, order, scraper };
   return item.source === undefined
-    ? await tryUntilDecided(parts, { ...job, scraper }, item, drafts, signal)
-    : await extractOnce(parts, { ...job, scraper }, item, item.source, signal);
+    ? tryUntilDecided(parts, job, item, drafts, signal)
+    : extractOnce(parts, job, item, item.source, signal);
 }
 
 /** Once: the same code would say the same of the same page. */
@@ -109,7 +110,8 @@ async function extractOnce(
 ): Promise<Tried> {
   const itemTimeMs = itemTimeOf(order);
   const work = () => extractStored(store, scraper, item, source);
-  const result = await untilDeadline(work, { remainingMs: itemTimeMs, itemTimeMs, clock }, signal);
+  const cut = new AbortController();
+  const result = await untilDeadline(work, { remainingMs: itemTimeMs, itemTimeMs, clock }, cut, signal);
   return { result, tries: 1 };
 }
 
@@ -150,7 +152,7 @@ async function tryUntilDecided(
     };
     const work = () => scraper.scrape(context);
     const time = { remainingMs, itemTimeMs, clock };
-    const result = await untilDeadline(work, time, signal).finally(() => cut.abort(OVER));
+    const result = await untilDeadline(work, time, cut, signal);
     if (result === 'aborted' || result.kind !== 'failed') return { result, tries };
 
     const so = { tries, remainingMs: itemTimeMs - elapsedSince(begunAt, clock) };
@@ -165,24 +167,27 @@ async function tryUntilDecided(
   }
 }
 
-/** The slot is free when the time is over by our clock, whether or not the scraper has noticed. */
+/** The slot is free when the time is over by our clock, whether or not the scraper has noticed. Then `cut` is aborted. */
 async function untilDeadline(
   work: () => Promise<unknown>,
   time: { remainingMs: number; itemTimeMs: number; clock: Clock },
+  cut: AbortController,
   signal: AbortSignal,
 ): Promise<ScrapeResult | 'aborted'> {
-  if (signal.aborted) return 'aborted';
+  if (signal.aborted) {
+    cut.abort(OVER);
+    return 'aborted';
+  }
   const { promise: taken, resolve: take } = Promise.withResolvers<'aborted'>();
   const onAbort = () => take('aborted');
   signal.addEventListener('abort', onAbort, { once: true });
-  const settled = new AbortController();
-  const late = time.clock.sleep(time.remainingMs, settled.signal).then((): ScrapeResult => {
+  const late = time.clock.sleep(time.remainingMs, cut.signal).then((): ScrapeResult => {
     return { kind: 'failed', failure: failure('timeout', `item took longer than ${time.itemTimeMs / 1000} s`) };
   });
   try {
     return await Promise.race([workSafely(work), late, taken]);
   } finally {
-    settled.abort(OVER);
+    cut.abort(OVER);
     signal.removeEventListener('abort', onAbort);
   }
 }

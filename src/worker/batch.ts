@@ -91,7 +91,7 @@ async function runItem(
   const startedAt = parts.clock.now();
   const begunAt = parts.clock.elapsed();
   try {
-    if (item === lease.items[0] && !(await isStillOurs(parts, lease))) return 'lost';
+    if (item === lease.items[0] && !isFresh(parts, lease) && !(await isStillOurs(parts, lease))) return 'lost';
     const order = await wanted.orderFor(item);
     if (order === 'gone') return 'gone';
     if (order === 'not-now') return 'drained';
@@ -116,8 +116,12 @@ async function runItem(
  * A claim may have been long on its way, and most of its lease be over before any work is done; the first beat might
  * then come too late. By the wall clock, as the lease itself.
  */
+function isFresh({ clock, settings: { leaseMs } }: BatchParts, lease: Lease): boolean {
+  return lease.until - clock.now() >= FRESH_SHARE * leaseMs;
+}
+
+/** Renews a lease that is not fresh. */
 async function isStillOurs({ clock, leases, settings: { leaseMs } }: BatchParts, lease: Lease): Promise<boolean> {
-  if (lease.until - clock.now() >= FRESH_SHARE * leaseMs) return true;
   const deadlineMs = leaseMs / BEATS_PER_LEASE;
   const lost = await within(clock, deadlineMs, leases.renew([lease.token], clock.now() + leaseMs), () => null);
   if (lost === null) throw new NotAnswered(deadlineMs);

@@ -65,8 +65,8 @@ export class Settler {
 
 const RETRY_AFTER_TROUBLE_MS = 500;
 
-/** A call is one step of the ledger, and whoever else wants something of it waits meanwhile. */
-const PARTS_PER_CALL = 32;
+/** A call is one step of the ledger, and other callers wait meanwhile: see `MOST_AT_ONCE` in `slots.ts`. */
+const PARTS_PER_CALL = 128;
 
 interface Waiting {
   readonly part: SettlePart;

@@ -108,5 +108,8 @@ interface Holding {
   held: number;
 }
 
-/** A claim is one step of the ledger, and other callers wait meanwhile. */
-const MOST_AT_ONCE = 32;
+/**
+ * A claim is one step of the ledger, and other callers wait meanwhile: for about a millisecond at this number. At 32 the
+ * ledger committed four times as often, and an empty item cost a third more CPU time.
+ */
+const MOST_AT_ONCE = 128;

@@ -74,7 +74,7 @@ test('parked batches are bounded by the places of the process, and a batch that 
   goOn[0]?.();
   assert.equal(slots.hasRoom, true);
   assert.deepEqual(slots.now(), {
-    most: 32,
+    most: 128,
     freeSlots: 2,
     freePlaces: 1,
     jobs: [

@@ -11,7 +11,7 @@ export interface WorkingSet {
 
 /**
  * Group commit. Changes are synchronous functions; those that come in one turn of the event loop run together in one
- * transaction, as far as that takes about a millisecond; the others follow in the next turn. Two promises can be had:
+ * transaction, as far as that takes about two milliseconds; the others follow in the next turn. Two promises can be had:
  * `applied` resolves after the COMMIT, for what is only a hint or can be lost
  * without harm; `durable` resolves when the change is on the disk. The event loop never waits for the disk, and what
  * is applied is seen at once: by other changes, by reads, and by those who subscribed.
@@ -185,8 +185,11 @@ export class Committer {
   }
 }
 
-/** Whoever waits for this process, a worker or a user of the API, waits for the group that is being committed. */
-const LONGEST_TURN_MS = 1;
+/**
+ * Workers and users of the API wait for the group that is being committed. A commit has a price of its own, however
+ * little is in it; and on a busy machine the time runs while this process does not.
+ */
+const LONGEST_TURN_MS = 2;
 
 type AnswerWhen = 'applied' | 'durable-now' | 'durable-soon';
 
