@@ -85,7 +85,7 @@ test('the id of a job is taken until its last key is gone, and the next job of t
   );
   const json = newJob('parcels', 6);
   const refused = await client.refused(409, 'job_being_removed', 'POST', '/jobs', { json });
-  assert.match(refused.detail ?? '', /still being removed/);
+  assert.match(refused.detail ?? '', /still being deleted/);
   await client.refused(409, 'job_being_removed', 'POST', '/jobs', { json, headers: { 'idempotency-key': 'k' } });
   await client.refused(409, 'state_conflict', 'POST', '/jobs/parcels/start');
   const before = deletions;
