@@ -32,7 +32,8 @@ export class PackingStore implements ResultStore {
       parts.push(part);
       offset += part.length;
     }
-    await this.#inner.put(key, Buffer.concat(parts), { ...first, encoding: 'identity' });
+    const { contentType, ifTaken } = first;
+    await this.#inner.put(key, Buffer.concat(parts), { contentType, ifTaken, encoding: 'identity' });
     return stored;
   }
 
