@@ -57,7 +57,7 @@ const CASES: Readonly<Record<string, Expected>> = {
 const POLICY = {
   throttling: { max_concurrent_workers: 8, adaptive: false },
   retries: { max_retries: 1, backoff_factor: 0, max_backoff_seconds: 0 },
-  timeouts: { request_timeout_seconds: 2 },
+  timeouts: { request_timeout_seconds: 6 },
   circuit_breaker: { min_requests: 1000, consecutive_failures: 1000 },
 };
 

@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { spawnTied } from '../support/spawn-tied.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/trawl', import.meta.url));
 
@@ -31,15 +31,15 @@ export interface Ended {
 
 /** `trawl` as a shell starts it: in a process group of its own, which a Ctrl-C reaches as a whole. */
 export function startTrawl(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = spawn(BIN, args, {
+  const child = spawnTied(BIN, args, {
+    stdout: 'pipe',
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...CHEAP, ...env },
   });
   const written = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].on('data', (chunk: Buffer) => {
+    child[name]?.on('data', (chunk: Buffer) => {
       written[name] += chunk.toString();
       for (const look of waiting) look();
     });

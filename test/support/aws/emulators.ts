@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { createServer, type Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { buildApp } from 'fauxqs';
 import { type AwsClients, type ClientOverrides, openAwsClients } from '../../../src/adapters/aws/clients.ts';
+import { spawnTied } from '../spawn-tied.ts';
 import { addS3Rules } from './s3-rules.ts';
 
 /**
@@ -76,25 +76,13 @@ function dynamoBinary(): string {
   }
 }
 
-/**
- * The pipe at 3 ends when this process does, also by `kill -9`; then the emulator is killed. Without it, one would be left
- * behind by every test file that is stopped from outside.
- */
-const WITH_LIFELINE = '(read -r _; kill -9 $$) <&3 >/dev/null 2>&1 & exec "$@" 3<&-';
-
 /** It listens when it says so: that something answers at the port may be somebody else's doing. */
 async function tryDynamo(binary: string, port: number) {
-  const child = spawn('sh', ['-c', WITH_LIFELINE, 'sh', binary, '--host', '127.0.0.1', '--port', String(port)], {
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-  });
-  // Neither does it keep this process alive.
-  const lifeline = child.stdio[3] as Socket;
-  lifeline.unref();
+  const child = spawnTied(binary, ['--host', '127.0.0.1', '--port', String(port)], { stdout: 'ignore' });
   const ended = once(child, 'exit');
   const stop = async () => {
     child.kill('SIGKILL');
     await ended;
-    lifeline.destroy();
   };
   const said: string[] = [];
   const { promise: listens, resolve } = Promise.withResolvers<void>();
