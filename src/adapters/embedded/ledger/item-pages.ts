@@ -102,10 +102,14 @@ function pageOf(entries: ItemRecord[], limit: number, isCut = false): Page<ItemR
 const MAX_PAGE_BYTES = 2 * 2 ** 20;
 
 /** Rows until they weigh too much, but one at least. */
-function lightRows<Row extends ItemRow>(found: Iterable<Row>): { readonly rows: Row[]; readonly isCut: boolean } {
+function lightRows<Row extends ItemRow>(
+  found: Iterable<unknown>,
+  toRow: (found: unknown) => Row,
+): { readonly rows: Row[]; readonly isCut: boolean } {
   const rows: Row[] = [];
   let bytes = 0;
-  for (const row of found) {
+  for (const one of found) {
+    const row = toRow(one);
     bytes += row.input.length + (row.detail?.length ?? 0);
     if (rows.length > 0 && bytes > MAX_PAGE_BYTES) return { rows, isCut: true };
     rows.push(row);
@@ -115,7 +119,7 @@ function lightRows<Row extends ItemRow>(found: Iterable<Row>): { readonly rows: 
 
 function wholePage(tables: Tables, entry: JobEntry, page: PageRequest): Page<ItemRecord> {
   const found = tables.sql.itemsAfter.iterate(...rangeAfter(entry, page), page.limit);
-  const { rows, isCut } = lightRows(Iterator.from(found).map(rowOf));
+  const { rows, isCut } = lightRows(found, rowOf);
   return pageOf(recordsOf(tables, entry, rows), page.limit, isCut);
 }
 
@@ -131,7 +135,7 @@ function endedPage(tables: Tables, entry: JobEntry, status: 'failed' | 'skipped'
 }
 
 function endedRecords(entry: JobEntry, found: Iterable<unknown>, limit: number): Page<ItemRecord> {
-  const { rows, isCut } = lightRows(Iterator.from(found).map(endedRowOf));
+  const { rows, isCut } = lightRows(found, endedRowOf);
   return pageOf(
     rows.map((row) => endedRecord(entry, row)),
     limit,
@@ -208,9 +212,9 @@ function inOrder(seqs: number[], limit: number): number[] {
 function placesPage(tables: Tables, entry: JobEntry, seqs: readonly number[], limit: number): Page<ItemRecord> {
   const found = seqs.values().flatMap((seq) => {
     const key = rowKey(entry.num, seq);
-    return tables.sql.itemsAfter.all(key - 1, key, 1).map(rowOf);
+    return tables.sql.itemsAfter.all(key - 1, key, 1);
   });
-  const { rows, isCut } = lightRows(found);
+  const { rows, isCut } = lightRows(found, rowOf);
   return pageOf(recordsOf(tables, entry, rows), limit, isCut);
 }
 
