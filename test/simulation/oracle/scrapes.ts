@@ -51,7 +51,9 @@ export class ScrapeOracle {
 
   /** A worker that was told to stop, and has: it must have given back or finished all that it had. */
   drained(process: SimProcess): void {
-    for (const { lease, batch } of this.#model.leases.values()) {
+    for (const { job, lease, batch } of this.#model.leases.values()) {
+      // The cancel took items out of batches, and after a crash of the machine it is not known which: the batch may be over.
+      if (job.isFoggy && job.status === 'cancelled') continue;
       // A suspect batch that was not begun may be left: it runs out, and nobody is charged.
       const isFree = lease.suspect && !batch.items?.some(({ seq }) => seq === lease.begun);
       if (lease.worker === process.name && process.wrongedAt < lease.askedAt && !isFree) {
