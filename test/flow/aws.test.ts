@@ -82,7 +82,8 @@ async function startController() {
 async function submit(url: string, log: string): Promise<void> {
   const items = Array.from({ length: ITEMS }, (_, index) => ({
     item_id: `parcel-${index}`,
-    input: { log, ms: 20, bytes: 100 },
+    // Long enough for every worker to be in the middle of its batches when it is killed.
+    input: { log, ms: 80, bytes: 100 },
   }));
   const made = await fetch(`${url}/jobs`, {
     method: 'POST',
@@ -91,7 +92,8 @@ async function submit(url: string, log: string): Promise<void> {
       job_id: JOB,
       scraper_id: 'crash-logged',
       items,
-      execution_policy: { throttling: { max_concurrent_workers: 12 } },
+      // As many as there are slots, so that no worker is without work.
+      execution_policy: { throttling: { max_concurrent_workers: 16 } },
     }),
   });
   assert.equal(made.status, 201, await made.text());
