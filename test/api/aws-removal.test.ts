@@ -7,6 +7,7 @@ import { operationOf } from '../support/aws/aws-operation.ts';
 import { startEmulators } from '../support/aws/emulators.ts';
 import { awsEnvironment, awsNames } from '../support/aws/names.ts';
 import { startRelay } from '../support/aws/relay.ts';
+import { untilTrue } from '../support/until.ts';
 import { type Service, startService } from './service.ts';
 import { Client, noopItems } from './suite/client.ts';
 
@@ -107,7 +108,7 @@ test('of two that delete a job the slower one does not delete the next job of th
   const both = [client.ask('DELETE', '/jobs/twice'), client.ask('DELETE', '/jobs/twice')];
   await Promise.race(both);
   // A busy machine may take longer than the answer waits for; the id is free when the job is gone.
-  while ((await client.ask('GET', '/jobs/twice')).status !== 404);
+  await untilTrue(async () => (await client.ask('GET', '/jobs/twice')).status === 404);
   await client.create({ ...newJob('twice', 3), hold: true });
   open.resolve();
   for (const { status, text } of await Promise.all(both)) assert.ok(status === 204 || status === 202, text);

@@ -16,6 +16,7 @@ import { loadScrapers } from '../../src/scraping/registry.ts';
 import { nextEvent, tempDataDir } from '../flow/engine.ts';
 import { openEngineHere } from '../flow/in-process.ts';
 import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
+import { untilTrue } from '../support/until.ts';
 import { ask, startService } from './service.ts';
 import { Client, noopItems } from './suite/client.ts';
 
@@ -142,7 +143,7 @@ test('while results/ is moved away the service is not ready, says so, and goes o
   await client.create({ job_id: 'waits', scraper_id: 'example-slow', items: slowItems(30) });
   renameSync(root, away);
   const isWell = recovered();
-  while ((await readiness(client))[1]);
+  await untilTrue(async () => !(await readiness(client))[1]);
   const [status, , storage] = await readiness(client);
   assert.equal(status, 503);
   assert.match(storage?.message ?? '', /results is missing: put it back|a worker could not store/);
@@ -198,7 +199,7 @@ test('one watcher too many is asked to come back later, and is let in when anoth
   const open = async () => Number(/^trawl_feed_watchers (\d+)$/m.exec((await client.ask('GET', '/metrics')).text)?.[1]);
   assert.equal(await open(), DEFAULT_FEED_SETTINGS.maxWatchers);
   watchers[0]?.destroy();
-  while ((await open()) === DEFAULT_FEED_SETTINGS.maxWatchers);
+  await untilTrue(async () => (await open()) < DEFAULT_FEED_SETTINGS.maxWatchers);
   const late = await watching(client.url + path);
   assert.equal(late.statusCode, 200);
   for (const watcher of [...watchers, late]) watcher.destroy();

@@ -5,7 +5,7 @@ import { changesText } from '../../src/cli/extract.ts';
 import { startService } from '../api/service.ts';
 import { folderWith } from '../scraping/scraper-folder.ts';
 import { startApi } from './api-stub.ts';
-import { tempFolder, trawl, writeLines } from './trawl.ts';
+import { command, tempFolder, trawl, writeLines } from './trawl.ts';
 
 /** Of one page the newer parse reads something else, and of another nothing at all. */
 function scraperSource(id: string, owner: string): string {
@@ -42,17 +42,18 @@ test('a newer parse over the pages of a job: what is different is shown, and the
   });
   const settings = { scrapers: [folder], allowAddresses: 'loopback', routes: `http://owners.test=${site.url}` };
   const { url } = await startService(settings);
-  const run = (...words: string[]) => trawl(words, { TRAWL_URL: url });
+  const run = (...words: string[]) => command(words, { TRAWL_URL: url });
   const list = writeLines(tempFolder(), 'list.csv', ['apn', '1', '2', '3', '4']);
   assert.equal((await run('jobs', 'create', 'owners', '--items', list, '--job-id', 'old', '--watch')).code, EXIT.done);
   assert.equal(requests, 4);
 
-  const seen = await run('extract', 'old', '--scraper', 'owners-again', '--job-id', 'new');
+  const again = ['extract', 'old', '--scraper', 'owners-again', '--job-id', 'new'];
+  const seen = await trawl(again, { TRAWL_URL: url });
   assert.match(seen.stderr, /Job new parses 4 pages of old\./);
   assert.match(seen.stdout, /^2 of 3 items would change\. 1 item could not be parsed and keeps its data\.\n\n/);
   assert.match(seen.stdout, /FIELD {2}CHANGED .*\nowner {8}2 {6}0 {8}0 {2}1: "SMITH \/1" → "SMITH \/1 J"\n/);
-  const command = 'trawl extract old --scraper owners-again --job-id new --replace';
-  assert.ok(seen.stderr.endsWith(`The data of old are unchanged. To replace them:\n  ${command}\n`), seen.stderr);
+  const hint = `trawl ${again.join(' ')} --replace`;
+  assert.ok(seen.stderr.endsWith(`The data of old are unchanged. To replace them:\n  ${hint}\n`), seen.stderr);
   assert.equal(seen.code, EXIT.someItemsFailed);
   const owners = async () => {
     const { stdout } = await run('jobs', 'export', 'old');
@@ -63,13 +64,10 @@ test('a newer parse over the pages of a job: what is different is shown, and the
   };
   assert.deepEqual(await owners(), ['SMITH /1', 'SMITH /2', 'SMITH /3', 'SMITH /4']);
 
-  const done = await run(...command.split(' ').slice(1), '--json');
+  const done = await run(...again, '--replace', '--json');
   assert.deepEqual([JSON.parse(done.stdout).changed, JSON.parse(done.stdout).replaced], [2, true]);
   assert.deepEqual(await owners(), ['SMITH /1 J', 'SMITH /2', 'SMITH /3', 'SMITH /4 J']);
-  assert.match(
-    (await run('extract', 'old', '--scraper', 'owners-again', '--job-id', 'new')).stderr,
-    /already replaced\.\n$/,
-  );
+  assert.match((await run(...again)).stderr, /already replaced\.\n$/);
   assert.equal(requests, 4);
 
   const nowhere = await run('extract', 'nothing');

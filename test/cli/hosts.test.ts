@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { EXIT } from '../../src/cli/exit-codes.ts';
 import { startService } from '../api/service.ts';
-import { trawl } from './trawl.ts';
+import { untilTrue } from '../support/until.ts';
+import { command, trawl } from './trawl.ts';
 
 test('a host that asked to be left alone is listed, shown and released', async (t) => {
   const site = createServer((_, response) => response.writeHead(429, { 'retry-after': '120' }).end());
@@ -16,9 +17,9 @@ test('a host that asked to be left alone is listed, shown and released', async (
   });
   const host = `127.0.0.1:${(site.address() as AddressInfo).port}`;
   const { url, engine } = await startService({ allowAddresses: 'loopback' });
-  const hosts = (...words: readonly string[]) => trawl(['hosts', ...words], { TRAWL_URL: url });
+  const hosts = (...words: readonly string[]) => command(['hosts', ...words], { TRAWL_URL: url });
 
-  const none = await hosts('list');
+  const none = await trawl(['hosts', 'list'], { TRAWL_URL: url });
   assert.deepEqual([none.stdout, none.stderr, none.code], ['', 'No hosts are paused.\n', EXIT.done]);
   assert.equal((await hosts('show', host)).stdout, `${host} is not paused.\n`);
 
@@ -27,9 +28,12 @@ test('a host that asked to be left alone is listed, shown and released', async (
     items: [{ input: { url: `http://${host}/` } }],
     execution_policy: { retries: { max_retries: 0 } },
   });
-  let listed = await hosts('list', '--json');
-  while (JSON.parse(listed.stdout).hosts.length === 0) listed = await hosts('list', '--json');
-  const [paused] = JSON.parse(listed.stdout).hosts;
+  let paused: { host: string; paused_until: string; reported_by: number } | undefined;
+  await untilTrue(async () => {
+    [paused] = JSON.parse((await hosts('list', '--json')).stdout).hosts;
+    return paused !== undefined;
+  });
+  assert.ok(paused);
   assert.deepEqual([paused.host, paused.reported_by], [host, 1]);
   const table = await hosts('list');
   assert.match(
@@ -52,7 +56,7 @@ test('a host that asked to be left alone is listed, shown and released', async (
 
 test('what is not a host is refused by the API, with its reason', async () => {
   const { url } = await startService({ workers: 0 });
-  const refused = await trawl(['hosts', 'resume', 'http://county.gov/'], { TRAWL_URL: url });
+  const refused = await command(['hosts', 'resume', 'http://county.gov/'], { TRAWL_URL: url });
   assert.match(refused.stderr, /host.*must be a host such as county\.gov/s);
   assert.equal(refused.code, EXIT.badUsage);
 });

@@ -6,13 +6,13 @@ import { EXIT } from '../../src/cli/exit-codes.ts';
 import type { JobAnswer } from '../../src/contract/job-answers.ts';
 import { startService } from '../api/service.ts';
 import { answerJson, startApi } from './api-stub.ts';
-import { tempFolder, trawl, writeLines } from './trawl.ts';
+import { command, tempFolder, trawl, writeLines } from './trawl.ts';
 
 test('a list of which no line can be used is told line by line, and the same command is not advised', async () => {
   const { url } = await startService({ workers: 0 });
   const list = writeLines(tempFolder(), 'list.csv', ['apn', '1,2', '3,4']);
   const create = ['jobs', 'create', 'example-mock', '--items', list, '--url', url, '--job-id'];
-  const told = await trawl([...create, 'a']);
+  const told = await command([...create, 'a']);
   assert.equal(told.code, EXIT.badUsage);
   assert.match(
     told.stderr,
@@ -23,7 +23,7 @@ test('a list of which no line can be used is told line by line, and the same com
     /\ntrawl: no line of the list can be used, and job a stays held without items: .*--job-id a\n$/,
   );
   assert.ok(!told.stderr.includes('trawl jobs create'), told.stderr);
-  const asJson = await trawl([...create, 'b', '--json', '--hold']);
+  const asJson = await command([...create, 'b', '--json', '--hold']);
   const { status, items } = JSON.parse(asJson.stdout);
   assert.deepEqual([asJson.code, status, items.bad, items.bad_lines.length], [EXIT.badUsage, 'pending', 2, 2]);
 });
@@ -36,7 +36,7 @@ test('a list that was cut off leaves the job held, and the hints name the server
     const list = join(folder, name);
     writeFileSync(list, text);
     const create = ['jobs', 'create', 'example-mock', '--items', list, '--url', url, '--job-id', name];
-    const { code, stdout, stderr } = await trawl(create);
+    const { code, stdout, stderr } = await command(create);
     assert.deepEqual([code, stdout], [EXIT.badUsage, '']);
     assert.match(stderr, /^2 items added\.\n\n1 line could not be read/);
     const hints = [`trawl ${create.join(' ')}`, `trawl jobs start ${name} --url ${url}`];
@@ -57,7 +57,7 @@ test('with --json a problem of the API is on stdout too, as it was said, also on
   };
   const { url } = await startApi((_, response) => answerJson(response, problem, 409));
   const words = ['jobs', 'pause', 'j', '--url', url];
-  const [plain, asJson] = await Promise.all([trawl(words), trawl([...words, '--json'])]);
+  const [plain, asJson] = await Promise.all([trawl(words), command([...words, '--json'])]);
   assert.deepEqual([plain.code, plain.stdout, plain.stderr], [EXIT.badUsage, '', 'trawl: It is.\n  a: b\n']);
   assert.deepEqual([asJson.code, JSON.parse(asJson.stdout), asJson.stderr], [EXIT.badUsage, problem, plain.stderr]);
 });
@@ -69,7 +69,7 @@ test('a list that breaks off in the middle is not followed by a problem', async 
     if (pages === 1) answerJson(response, { items: [{ item_id: 'a' }], next_cursor: 'more' });
     else answerJson(response, { status: 404, code: 'job_not_found', detail: 'There is no job j.' }, 404);
   });
-  const { code, stdout, stderr } = await trawl(['jobs', 'items', 'j', '--all', '--json', '--url', url]);
+  const { code, stdout, stderr } = await command(['jobs', 'items', 'j', '--all', '--json', '--url', url]);
   assert.deepEqual([code, stdout, stderr], [EXIT.badUsage, '{"item_id":"a"}\n', 'trawl: There is no job j.\n']);
 });
 
@@ -78,8 +78,8 @@ test('what was mistyped is told before anything is asked of a server', async () 
   const out = join(folder, 'first.xlsx');
   const nope = join(folder, 'nope.json');
   const [sheet, policy, option] = await Promise.all([
-    trawl(['jobs', 'export', 'j', '--out', out]),
-    trawl(['jobs', 'create', 'x', '--input', 'a=1', '--policy', nope]),
+    command(['jobs', 'export', 'j', '--out', out]),
+    command(['jobs', 'create', 'x', '--input', 'a=1', '--policy', nope]),
     trawl(['jobs', 'export', 'j', '--nope']),
   ]);
   assert.deepEqual([sheet.code, policy.code, option.code], [EXIT.badUsage, EXIT.badUsage, EXIT.badUsage]);
@@ -96,8 +96,18 @@ test('a file without an extension is lines of JSON, and --format goes before any
     response.end('{}\n');
   });
   const folder = tempFolder();
-  const plain = await trawl(['jobs', 'export', 'j', '--url', url, '--out', join(folder, 'rows')]);
-  const named = await trawl(['jobs', 'export', 'j', '--url', url, '--out', join(folder, 'a.xlsx'), '--format', 'csv']);
+  const plain = await command(['jobs', 'export', 'j', '--url', url, '--out', join(folder, 'rows')]);
+  const named = await command([
+    'jobs',
+    'export',
+    'j',
+    '--url',
+    url,
+    '--out',
+    join(folder, 'a.xlsx'),
+    '--format',
+    'csv',
+  ]);
   assert.deepEqual([plain.code, named.code], [EXIT.done, EXIT.done]);
   assert.deepEqual(asked, ['/jobs/j/export?format=jsonl', '/jobs/j/export?format=csv']);
   assert.match(plain.stderr, /rows: 1 row, 3 B\n$/);
@@ -108,7 +118,7 @@ test('a retry of an item that did not fail ends with 1', async () => {
   const { url } = await startApi((_, response) =>
     answerJson(response, { job_id: 'j', status: 'completed', preview: false, items: 0 }),
   );
-  const { code, stdout } = await trawl(['jobs', 'retry', 'j', '--item', 'nope', '--url', url]);
+  const { code, stdout } = await command(['jobs', 'retry', 'j', '--item', 'nope', '--url', url]);
   assert.equal(code, EXIT.someItemsFailed);
   assert.equal(stdout, 'No items reopened: 1 of the given ids is not a failed item of this job.\n');
 });

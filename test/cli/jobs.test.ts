@@ -9,11 +9,11 @@ import { addExtractCommand } from '../../src/cli/extract.ts';
 import { addJobsCommands } from '../../src/cli/jobs/commands.ts';
 import { startService } from '../api/service.ts';
 import { answerJson, bodyOf, startApi } from './api-stub.ts';
-import { startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
+import { command, startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
 
 /** `trawl jobs …` as somebody types it who has the server of the test in mind. */
 function jobsOf(url: string) {
-  return (...words: readonly string[]) => trawl(['jobs', ...words], { TRAWL_URL: url });
+  return (...words: readonly string[]) => command(['jobs', ...words], { TRAWL_URL: url });
 }
 
 function parcels(count: number): string[] {
@@ -26,7 +26,9 @@ test('a list becomes a job that is watched to its end, and its results come back
   const folder = tempFolder();
   const list = writeLines(folder, 'parcels.csv', ['apn', ...parcels(40), '1,2,3', '200-1']);
 
-  const made = await jobs('create', 'example-mock', '--items', list, '--job-id', 'a/b', '--label', 'c=d=e', '--watch');
+  // Processes of their own for what fills pipes: a display and rows.
+  const create = ['jobs', 'create', 'example-mock', '--items', list, '--job-id', 'a/b', '--label', 'c=d=e', '--watch'];
+  const made = await trawl(create, { TRAWL_URL: url });
   assert.match(made.stderr, /40 items added, 1 duplicate left unchanged\./);
   assert.match(made.stderr, /line 42: it has 3 fields, and the header 1/);
   assert.match(made.stderr, /40\/40 100 %/);
@@ -60,7 +62,8 @@ test('a list becomes a job that is watched to its end, and its results come back
   const rows = join(folder, 'rows.jsonl');
   assert.equal((await jobs('export', 'a/b', '--out', rows)).code, EXIT.done);
   assert.equal(readFileSync(rows, 'utf8').trimEnd().split('\n').length, 40);
-  assert.match((await jobs('export', 'a/b', '--format', 'csv')).stdout, /^item_id,status,.*\r?\n200-1,success,/);
+  const piped = await trawl(['jobs', 'export', 'a/b', '--format', 'csv'], { TRAWL_URL: url });
+  assert.match(piped.stdout, /^item_id,status,.*\r?\n200-1,success,/);
   const parquet = join(folder, 'rows.parquet');
   await jobs('export', 'a/b', '--out', parquet);
   assert.equal(readFileSync(parquet).subarray(0, 4).toString(), 'PAR1');
@@ -87,7 +90,7 @@ test('a job whose breaker trips ends with 3, and can be looked into, tried again
     parcels(10).map((apn) => ({ apn })),
   );
   const create = ['create', 'example-fail', '--items', list, '--policy', policy, '--concurrency', '1'];
-  const failed = await jobs(...create, '--job-id', 'f', '--watch');
+  const failed = await trawl(['jobs', ...create, '--job-id', 'f', '--watch'], { TRAWL_URL: url });
   assert.equal(failed.code, EXIT.failed);
   assert.match(failed.stdout, /^Job f failed .*5 of 5 failed[\s\S]*5 {2}server_error: [\s\S]*trawl jobs resume f\n/);
   assert.match((await jobs('failures', 'f')).stdout, /^5 items failed\.\n\nCOUNT .*\n +5 {2}server_error {2}may help /);
@@ -165,7 +168,7 @@ test('watching outlives a restart of the server, and Ctrl-C ends the watching on
   );
   // One at a time, so that the job lasts until both commands have begun to watch it, also on a busy machine.
   const create = ['jobs', 'create', 'example-slow', '--items', list, '--job-id', 's', '--concurrency', '1'];
-  assert.equal((await trawl(create, env)).code, EXIT.done);
+  assert.equal((await command(create, env)).code, EXIT.done);
 
   const impatient = startTrawl(['jobs', 'watch', 's'], env);
   await impatient.shows(/\/60/);

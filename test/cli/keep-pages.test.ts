@@ -5,7 +5,7 @@ import { EXIT } from '../../src/cli/exit-codes.ts';
 import { startService } from '../api/service.ts';
 import { folderWith } from '../scraping/scraper-folder.ts';
 import { sized } from '../support/sized.ts';
-import { tempFolder, trawl, writeLines } from './trawl.ts';
+import { command, tempFolder, writeLines } from './trawl.ts';
 
 const ITEMS = sized({ quick: 200, slow: 1000 });
 const BROKEN_EVERY = 10;
@@ -76,12 +76,12 @@ async function openStage(t: TestContext, parcels: number) {
         ...{ dataDir, allowAddresses: 'loopback', routes: `http://demo-county.test=${county.url}` },
         scrapers: [folderWith(t, { 'parcels.ts': source })],
       });
-      return { stop, run: (...words: string[]) => trawl(words, { TRAWL_URL: url, TRAWL_DATA_DIR: dataDir }) };
+      return { stop, run: (...words: string[]) => command(words, { TRAWL_URL: url, TRAWL_DATA_DIR: dataDir }) };
     },
   };
 }
 
-type Run = (...words: string[]) => ReturnType<typeof trawl>;
+type Run = (...words: string[]) => ReturnType<typeof command>;
 
 async function summaryOf(run: Run, jobId: string): Promise<Record<string, number>> {
   const { stdout, stderr } = await run('jobs', 'status', jobId, '--json');

@@ -1,34 +1,17 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { ScraperRegistry } from '../../src/scraping/registry.ts';
 import { writeNewScraper } from '../../src/scraping/template/new-scraper.ts';
 import { folderWith, plainSource } from '../scraping/scraper-folder.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-/** As bin/trawl has it: many processes are started here. */
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache/trawl', import.meta.url));
-
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { command, trawl } from './trawl.ts';
 
 /** `trawl scrapers …`, in the folder, which is where its scrapers are. */
-function trawl(folder: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
-  const { promise, resolve } = Promise.withResolvers<Ended>();
-  const ours = { TRAWL_SCRAPERS: folder, NODE_COMPILE_CACHE: CACHE };
-  const options = { cwd: folder, env: { ...process.env, ...ours, ...env }, timeout: 300_000 };
-  execFile(process.execPath, [MAIN, 'scrapers', ...args], options, (error, stdout, stderr) => {
-    resolve({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout, stderr });
-  });
-  return promise;
+function scrapersCommand(folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  return command(['scrapers', ...args], { TRAWL_SCRAPERS: folder, ...env }, folder);
 }
 
 test('a folder of 300 scrapers is listed, none of them run', async (t) => {
@@ -37,7 +20,7 @@ test('a folder of 300 scrapers is listed, none of them run', async (t) => {
     return [`state-${at % 50}/${id}.ts`, plainSource(id, "throw new Error('was run');")];
   });
   const folder = folderWith(t, Object.fromEntries(sources));
-  const { code, stdout, stderr } = await trawl(folder, ['list']);
+  const { code, stdout, stderr } = await scrapersCommand(folder, ['list']);
   assert.equal(stderr, '');
   assert.equal(code, 0);
   const lines = stdout.trimEnd().split('\n');
@@ -58,9 +41,9 @@ test('a file that cannot be used is told at the end of the list, as text and as 
     'throws.ts': plainSource('throws', "throw new Error('at import');"),
   });
   const [text, json, shown] = await Promise.all([
-    trawl(folder, ['list']),
-    trawl(folder, ['list', '--json', '--check']),
-    trawl(folder, ['show', 'throws']),
+    scrapersCommand(folder, ['list']),
+    scrapersCommand(folder, ['list', '--json', '--check']),
+    scrapersCommand(folder, ['show', 'throws']),
   ]);
   assert.equal(shown.code, 1);
   assert.match(shown.stderr, /throws\.ts cannot be loaded: at import/);
@@ -83,9 +66,9 @@ test('a file that cannot be used is told at the end of the list, as text and as 
 test('a scraper is shown with its schemas; an unknown one with near names', async (t) => {
   const folder = folderWith(t, { 'good.ts': plainSource('good').replace('z.unknown()', 'z.object({ a: z.date() })') });
   const [json, text, unknown] = await Promise.all([
-    trawl(folder, ['show', 'good', '--json']),
-    trawl(folder, ['show', 'good']),
-    trawl(folder, ['show', 'godo']),
+    scrapersCommand(folder, ['show', 'good', '--json']),
+    scrapersCommand(folder, ['show', 'good']),
+    scrapersCommand(folder, ['show', 'godo']),
   ]);
   assert.equal(json.code, 0);
   const shown = JSON.parse(json.stdout);
@@ -100,28 +83,28 @@ test('a scraper is shown with its schemas; an unknown one with near names', asyn
 
 test('a folder of scrapers that does not exist is bad usage, and names the setting', async (t) => {
   const folder = folderWith(t, {});
-  const { code, stderr } = await trawl(folder, ['list'], { TRAWL_SCRAPERS: join(folder, 'gone') });
+  const { code, stderr } = await trawl(['scrapers', 'list'], { TRAWL_SCRAPERS: join(folder, 'gone') });
   assert.equal(code, 2);
   assert.match(stderr, /TRAWL_SCRAPERS: the folder of scrapers .*gone does not exist/);
 });
 
 test('a new scraper passes its test at once, fails by the name of the field when its page changes, and is not written over', async (t) => {
   const folder = folderWith(t, { 'package.json': '{}' });
-  const made = await trawl(folder, ['new', 'my-county', '--folder', '.', '--host', 'treasurer.example.gov']);
+  const made = await scrapersCommand(folder, ['new', 'my-county', '--folder', '.', '--host', 'treasurer.example.gov']);
   assert.deepEqual([made.code, made.stderr], [0, '']);
   assert.match(made.stdout, /wrote my-county\.ts\n/);
   assert.match(made.stdout, /\$ trawl scrapers test my-county\n/);
 
-  const good = await trawl(folder, ['test', 'my-county']);
+  const good = await scrapersCommand(folder, ['test', 'my-county']);
   assert.deepEqual([good.stderr, good.code], ['', 0], good.stdout);
   assert.equal(good.stdout, 'ok     my-county  a parcel\nok     my-county  no such parcel\n2 passed, 0 failed\n');
 
   const page = join(folder, 'my-county.fixture', '1-detail.html');
   writeFileSync(page, readFileSync(page, 'utf8').replace('SMITH JANE', 'JONES JIM'));
   const [changed, json, again] = await Promise.all([
-    trawl(folder, ['test', 'my-county']),
-    trawl(folder, ['test', 'my-county', '--json']),
-    trawl(folder, ['new', 'my-county', '--folder', '.']),
+    scrapersCommand(folder, ['test', 'my-county']),
+    scrapersCommand(folder, ['test', 'my-county', '--json']),
+    scrapersCommand(folder, ['new', 'my-county', '--folder', '.']),
   ]);
   assert.equal(changed.code, 1);
   assert.match(changed.stdout, /FAILED my-county {2}a parcel\n +owner: expected "SMITH JANE", got "JONES JIM"\n/);
@@ -142,7 +125,7 @@ test('a new scraper passes its test at once, fails by the name of the field when
 
 test('a new scraper in a folder that is not searched yet comes with the setting to type', async (t) => {
   const folder = folderWith(t, {});
-  const { code, stdout } = await trawl(folder, ['new', 'near', '--folder', 'made'], { TRAWL_SCRAPERS: '' });
+  const { code, stdout } = await scrapersCommand(folder, ['new', 'near', '--folder', 'made'], { TRAWL_SCRAPERS: '' });
   assert.equal(code, 0);
   assert.match(stdout, /\$ TRAWL_SCRAPERS=made trawl scrapers test near\n/);
 });
@@ -193,20 +176,20 @@ test('a recording asks the site, and a test never does, not even for a page that
   const { site, requests } = await countingServer(t);
   const folder = folderWith(t, { 'local.ts': LOCAL });
   const record = ['test', 'local', '--record', '--input', `site=${site}`, '--input', 'path=/a', '--case', 'one'];
-  const refused = await trawl(folder, record, { TRAWL_ALLOW_ADDRESSES: '' });
+  const refused = await scrapersCommand(folder, record, { TRAWL_ALLOW_ADDRESSES: '' });
   assert.notEqual(refused.code, 0);
   assert.match(refused.stderr, /nothing was recorded/);
   assert.equal(requests(), 0);
 
   const env = { TRAWL_ALLOW_ADDRESSES: 'loopback' };
-  const recorded = await trawl(folder, record, env);
+  const recorded = await scrapersCommand(folder, record, env);
   assert.deepEqual([recorded.stderr, recorded.code], ['', 0]);
   assert.match(recorded.stdout, /recorded one with 1 exchanges? in local\.fixture\nit expects .*"owner": "SMITH"/);
   assert.equal(requests(), 1);
 
   const file = join(folder, 'local.fixture', 'cases.json');
   writeFileSync(file, readFileSync(file, 'utf8').replace('"path": "/a"', '"path": "/b"'));
-  const missing = await trawl(folder, ['test', 'local'], env);
+  const missing = await scrapersCommand(folder, ['test', 'local'], env);
   assert.equal(missing.code, 1);
   assert.ok(missing.stdout.includes(`(request): expected "one that the fixture has", got "GET ${site}/b"`));
   assert.equal(requests(), 1);
@@ -215,9 +198,9 @@ test('a recording asks the site, and a test never does, not even for a page that
 test('a scraper that is not there, or has no fixture, is bad usage of test', async (t) => {
   const folder = folderWith(t, { 'good.ts': plainSource('good') });
   const [unknown, bare, stray] = await Promise.all([
-    trawl(folder, ['test', 'godo']),
-    trawl(folder, ['test', 'good']),
-    trawl(folder, ['test', 'good', '--input', 'a=1']),
+    scrapersCommand(folder, ['test', 'godo']),
+    scrapersCommand(folder, ['test', 'good']),
+    scrapersCommand(folder, ['test', 'good', '--input', 'a=1']),
   ]);
   assert.equal(unknown.code, 2);
   assert.match(unknown.stderr, /no scraper godo; did you mean good\?/);

@@ -1,3 +1,4 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -5,6 +6,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { spawnTied } from '../support/spawn-tied.ts';
+import type { Carried, Order } from './command-process.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/trawl', import.meta.url));
 
@@ -73,6 +75,43 @@ export function startTrawl(args: readonly string[], env: Readonly<Record<string,
 
 export function trawl(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return startTrawl(args, env).ended;
+}
+
+const COMMAND_PROCESS = new URL('command-process.ts', import.meta.url);
+
+let commandProcess: ChildProcess | null = null;
+let lastCommand: Promise<unknown> = Promise.resolve();
+// Not where it is started: that would be the end of the test that happens to be the first.
+after(() => commandProcess?.kill('SIGKILL'));
+
+/**
+ * The same command line without a process of its own: all of a test file's share one, one after another, which saves
+ * starting Node and loading the sources for each. Signals, pipes and commands that start other processes need `trawl`.
+ */
+export function command(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd: string = process.cwd(),
+): Promise<Carried> {
+  const carried = lastCommand.then(() => carryOut({ args, env: { ...process.env, ...CHEAP, ...env }, cwd }));
+  lastCommand = carried.catch(() => {});
+  return carried;
+}
+
+async function carryOut(order: Order): Promise<Carried> {
+  commandProcess ??= startCommandProcess();
+  const child = commandProcess;
+  const { promise, resolve, reject } = Promise.withResolvers<Carried>();
+  const fail = (code: number | null) =>
+    reject(new Error(`the process ended with ${code} in trawl ${order.args.join(' ')}`));
+  child.once('message', resolve).once('exit', fail);
+  child.send(order);
+  return await promise.finally(() => child.off('message', resolve).off('exit', fail));
+}
+
+function startCommandProcess(): ChildProcess {
+  const env = { ...process.env, ...CHEAP };
+  return fork(COMMAND_PROCESS, { execArgv: [], env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
 }
 
 /** A file of items in a folder of the test; answers its path. */

@@ -4,6 +4,7 @@ import type { ChangesAnswer, ExtractedAnswer } from '../../../src/contract/extra
 import type { ItemDetailAnswer } from '../../../src/contract/item-answers.ts';
 import type { JobAnswer, JobStatusAnswer } from '../../../src/contract/job-answers.ts';
 import type { ResultPartAnswer } from '../../../src/contract/result-answers.ts';
+import { untilTrue } from '../../support/until.ts';
 import { type Client, uniqueId } from './client.ts';
 import { completedWithFailures, PATIENT } from './made-jobs.ts';
 
@@ -252,11 +253,15 @@ async function extract(client: Client, source: string, more: object = {}): Promi
 
 /** Asks until the comparison, which the first question begins, is done. */
 async function completeChanges(client: Client, jobId: string): Promise<ChangesAnswer> {
-  for (;;) {
-    const changes = await client.get<ChangesAnswer>(`/jobs/${jobId}/changes`);
-    if (changes.state === 'complete') return changes;
+  const look = () => client.get<ChangesAnswer>(`/jobs/${jobId}/changes`);
+  let changes = await look();
+  await untilTrue(async () => {
+    if (changes.state === 'complete') return true;
     assert.equal(changes.state, 'comparing');
-  }
+    changes = await look();
+    return false;
+  });
+  return changes;
 }
 
 /** The owners of the export, by item. */

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ItemPageAnswer } from '../../../src/contract/item-answers.ts';
 import type { HostAnswer, HostsAnswer, LiftedAnswer } from '../../../src/contract/service-answers.ts';
+import { untilTrue } from '../../support/until.ts';
 import { Client, type Start, uniqueId } from './client.ts';
 import { PATIENT } from './made-jobs.ts';
 
@@ -45,11 +45,6 @@ export async function hostCases(start: Start): Promise<void> {
     });
     const { items } = await client.get<ItemPageAnswer>(`/jobs/${job_id}/items`);
     return items.map(({ status, error }) => error?.type ?? status);
-  }
-
-  async function untilTrue(isSo: () => Promise<boolean>): Promise<void> {
-    // Those who are waited for need the processor.
-    while (!(await isSo())) await pause(100);
   }
 
   test('a host that asks to be left alone for a year is listed, with the time that the policy allows, and can be released', async () => {
