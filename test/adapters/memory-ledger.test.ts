@@ -8,7 +8,7 @@ import { MemoryCore } from '../support/memory/core.ts';
 import type { Batch } from '../support/memory/entries.ts';
 import { MemoryJobBook } from '../support/memory/job-book.ts';
 import { MemoryLeaseBook } from '../support/memory/lease-book.ts';
-import { MemoryLedger, openMemoryLedger } from '../support/memory/ledger.ts';
+import { type MemoryLedger, openMemoryLedger } from '../support/memory/ledger.ts';
 
 /** The simulation plants bugs by replacing one step of the memory ledger. These are the steps that it relies on. */
 
@@ -34,7 +34,7 @@ test('the fence is one step: a ledger that finds a batch by any token it ever ha
   }
   for (const [ledger, answer] of [
     [openMemoryLedger(), 'fenced'],
-    [new MemoryLedger({ core: Fenceless }), 'recorded'],
+    [openMemoryLedger({ core: Fenceless }), 'recorded'],
   ] as const) {
     const lease = await withLateWorker(ledger);
     assert.deepEqual(await ledger.settle([partOf(lease)], NOW + 2000), [answer]);
@@ -47,7 +47,7 @@ test('the guard of a job’s changes is one step: without it a job is completed 
       return event.kind === 'complete' ? { ...job, status: 'completed' } : super.decide(job, event, now);
     }
   }
-  const ledger = new MemoryLedger({ jobs: Guardless });
+  const ledger = openMemoryLedger({ jobs: Guardless });
   await withLateWorker(ledger);
   assert.partialDeepStrictEqual(
     await ledger.changeJob('job-1', { kind: 'complete', round: 1, manifest: MANIFEST }, NOW),
@@ -63,7 +63,7 @@ test('the count of deliveries is one step: without it a second attempt has the n
       for (const item of batch.unsettled) item.deliveries = 1;
     }
   }
-  const ledger = new MemoryLedger({ leases: Forgetful });
+  const ledger = openMemoryLedger({ leases: Forgetful });
   await withLateWorker(ledger);
   const again = await ledger.dispatch('job-1', 1, NOW);
   const [lease] = await ledger.claim(again?.refs ?? [], 'next', NOW + 1000, NOW);
@@ -74,7 +74,7 @@ test('the write of the counters is one step: without it items change and the job
   class Countless extends MemoryCore {
     override write(): void {}
   }
-  const ledger = new MemoryLedger({ core: Countless });
+  const ledger = openMemoryLedger({ core: Countless });
   await withLateWorker(ledger);
   assert.equal((await ledger.job('job-1'))?.counts.queued, 0);
   assert.equal((await ledger.item('job-1', 'p-0'))?.deliveries, 1);

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { Committer } from '../../src/adapters/embedded/ledger/committer.ts';
 import { openDatabase } from '../../src/adapters/embedded/ledger/database.ts';
 import { Durability } from '../../src/adapters/embedded/ledger/durability.ts';
-import { EmbeddedLedger } from '../../src/adapters/embedded/ledger/embedded-ledger.ts';
 import { Removal } from '../../src/adapters/embedded/ledger/removal.ts';
 import { Tables } from '../../src/adapters/embedded/ledger/tables.ts';
+import { ledgerOn } from '../../src/adapters/embedded/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { sized } from '../support/sized.ts';
 import { ledgerContract } from './ledger-contract.ts';
@@ -27,7 +27,7 @@ async function openWithNeighbourThatThrows() {
   );
   const committer = new Committer({ database, durability, working: tables, clock });
   const removal = new Removal({ sql: database.sql, committer, clock });
-  const ledger = new EmbeddedLedger({ tables, committer, removal });
+  const ledger = ledgerOn({ tables, committer, removal });
 
   const throwInSameGroup = () =>
     committer

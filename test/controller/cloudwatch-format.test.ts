@@ -7,7 +7,7 @@ import type { SettledItem } from '../../src/ports/ledger.ts';
 import { failedWith, TRIP } from '../domain/builders.ts';
 import { NOW, newItems, newJob, partOf } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryQueue } from '../support/memory/work-queue.ts';
 import { roomFor } from '../support/room.ts';
 
@@ -17,7 +17,7 @@ type Line = Readonly<Record<string, unknown>>;
 
 function setUp(more: Partial<EmfParts> = {}) {
   const clock = new FakeClock();
-  const ledger = new MemoryLedger();
+  const ledger = openMemoryLedger();
   const queue = new MemoryQueue(clock);
   const events = new EventStream();
   ledger.subscribe((change) => events.publish(change));

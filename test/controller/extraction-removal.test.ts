@@ -11,7 +11,7 @@ import { complete, givenJob, jobOf, runAll } from '../contract/ledger/hands.ts';
 import { NOW, newItems, newJob, sourcePage, storedArtifact } from '../support/builders.ts';
 import { deleteJob } from '../support/delete-job.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { type MemoryLedger, openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 
 /** Two callers of one ledger, whose calls take effect in the order that `schedule` says: 0 for the first, 1 for the other. */
@@ -72,7 +72,7 @@ const SOURCE = sourcePage('old/items/p-0');
 
 /** A finished job, and a finished re-extraction of it. */
 async function extracted(): Promise<MemoryLedger> {
-  const ledger = new MemoryLedger();
+  const ledger = openMemoryLedger();
   await givenJob(ledger, { jobId: 'old' });
   await runAll(ledger, 'old', readAt('old/items/p-0/data.json'));
   await complete(ledger, 'old');

@@ -12,12 +12,12 @@ import { RateBook } from '../../src/controller/feed/rate-book.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
 import { newItems, newJob } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 
 /** The feed behind a real server: what a route does with it, and nothing else. */
 async function serve(t: TestContext) {
   const clock = new FakeClock();
-  const ledger = new MemoryLedger();
+  const ledger = openMemoryLedger();
   const events = new EventStream();
   await ledger.createJob(newJob(), newItems(1), clock.now());
   const feeds = new JobFeeds({ events, ledger, rates: new RateBook({ events, clock }), clock, settings: {} });

@@ -14,7 +14,7 @@ import { newItems, newJob, partOf, SCRAPED } from '../support/builders.ts';
 import { deleteJob } from '../support/delete-job.ts';
 import { dueBy } from '../support/due-by.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 
 const JOB = 'job-1';
 
@@ -23,7 +23,7 @@ const STOPPER = failedWith('proxy_config');
 
 async function setUp({ items = 10, settings = {} as JobFeedsParts['settings'] } = {}) {
   const clock = new FakeClock();
-  const ledger = new MemoryLedger();
+  const ledger = openMemoryLedger();
   const events = new EventStream();
   // News of what a worker on another machine settled: they come after the counters show it, or never.
   const late: LedgerChange[] = [];

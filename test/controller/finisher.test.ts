@@ -6,36 +6,35 @@ import { Finisher } from '../../src/controller/engine/finisher.ts';
 import { verifyJob } from '../../src/controller/results/verify.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
-import type { ItemFilter, Page, PageRequest } from '../../src/ports/ledger.ts';
+import type { Ledger } from '../../src/ports/ledger.ts';
 import { change, givenJob, jobOf, runAll } from '../contract/ledger/hands.ts';
 import { failedWith, NOW } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 
 const digest = (text: string) => hash('sha256', text);
 
 /** A ledger that is read in the middle of a write, once for each of the jobs that are named. */
-class TornLedger extends MemoryLedger {
-  readonly #torn: Set<string>;
-  readonly #tear: (entries: readonly ItemRecord[]) => readonly ItemRecord[];
-
-  constructor(jobIds: readonly string[], tear: (entries: readonly ItemRecord[]) => readonly ItemRecord[]) {
-    super();
-    this.#torn = new Set(jobIds);
-    this.#tear = tear;
-  }
-
-  override async items(jobId: string, filter: ItemFilter, request: PageRequest): Promise<Page<ItemRecord>> {
-    const page = await super.items(jobId, filter, request);
-    return this.#torn.delete(jobId) ? { ...page, entries: this.#tear(page.entries) } : page;
-  }
+function tornLedger(
+  jobIds: readonly string[],
+  tear: (entries: readonly ItemRecord[]) => readonly ItemRecord[],
+): Ledger {
+  const ledger = openMemoryLedger();
+  const torn = new Set(jobIds);
+  return {
+    ...ledger,
+    async items(jobId, filter, request) {
+      const page = await ledger.items(jobId, filter, request);
+      return torn.delete(jobId) ? { ...page, entries: tear(page.entries) } : page;
+    },
+  };
 }
 
 /** Two jobs that are over, of ten items each; the first is read amiss once. */
 async function given(tear: (entries: readonly ItemRecord[]) => readonly ItemRecord[]) {
-  const ledger = new TornLedger(['torn'], tear);
+  const ledger = tornLedger(['torn'], tear);
   for (const jobId of ['torn', 'other']) {
     await givenJob(ledger, { jobId, items: 10 });
     await runAll(ledger, jobId, jobId === 'torn' ? failedWith('blocked') : undefined);

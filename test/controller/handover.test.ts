@@ -9,7 +9,7 @@ import { change, givenJob, jobOf, runAll } from '../contract/ledger/hands.ts';
 import { NOW } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { openMemoryQueue } from '../support/memory/work-queue.ts';
 
@@ -21,7 +21,7 @@ const digest = (text: string) => hash('sha256', text);
 /** A job that awaits its index and one that is to be deleted; another controller led until now. */
 async function setUp() {
   const clock = new FakeClock({ now: NOW });
-  const ledger = new MemoryLedger();
+  const ledger = openMemoryLedger();
   const store = openMemoryResultStore();
   const leadership = openMemoryLeadership();
   await givenJob(ledger, { jobId: 'done', items: 3 });

@@ -7,7 +7,7 @@ import type { ResultStore } from '../../src/ports/result-store.ts';
 import { allItems, change, givenJob, jobOf, reopenAll, runAll } from '../contract/ledger/hands.ts';
 import { failedWith, NOW, newItems, newJob, SCRAPED, scrapedWith } from '../support/builders.ts';
 import { FoldingStore } from '../support/folding-store.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryResultStore } from '../support/memory/result-store.ts';
 
 const digest = (text: string) => hash('sha256', text);
@@ -20,7 +20,7 @@ interface Given {
 }
 
 function open({ store = new MemoryResultStore(), byDefault = true, mayWork = () => true, isDeaf = false }: Given = {}) {
-  const ledger = new MemoryLedger();
+  const ledger = openMemoryLedger();
   const errors: unknown[] = [];
   const clock = { turn: async () => {} };
   const onError = (_: string, error: unknown) => errors.push(error);

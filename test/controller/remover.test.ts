@@ -9,7 +9,7 @@ import { KeyTaken, type ResultStore } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { NOW, newItems, newJob } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryResultStore } from '../support/memory/result-store.ts';
 
 const KEEP = { contentType: 'text/plain', encoding: 'identity', ifTaken: 'keep' } as const;
@@ -18,7 +18,7 @@ const KEYS = Array.from({ length: 8 }, (_, index) => `job-1/items/p-${index}/dat
 /** A leader's remover on a ledger and a store in memory. `removeAll` puts another in the place of the store's own. */
 async function setUp({ removeAll }: { removeAll?: (store: MemoryResultStore) => ResultStore['removeAll'] } = {}) {
   const clock = new FakeClock();
-  const ledger = new MemoryLedger();
+  const ledger = openMemoryLedger();
   const store = new MemoryResultStore();
   const events = new EventStream();
   const [errors, removed]: [unknown[], string[]] = [[], []];

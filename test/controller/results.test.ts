@@ -10,7 +10,7 @@ import type { JobRecord } from '../../src/domain/job.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { failedWith, NOW, newItems, newJob, partOf, SCRAPED, SKIPPED } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 
@@ -18,7 +18,7 @@ const digest = (text: string) => hash('sha256', text);
 
 /** A job whose items end one by one: every fifth fails, every seventh is skipped. */
 async function jobOf(items: number) {
-  const ledger = new MemoryLedger();
+  const ledger = openMemoryLedger();
   const store = new MemoryResultStore();
   const clock = new FakeClock({ now: NOW });
   const parts = { ledger, store, clock: systemClock(), digest };

@@ -1,4 +1,4 @@
-import { MemoryLedger, type MemoryParts } from '../support/memory/ledger.ts';
+import { type MemoryLedger, type MemoryParts, openMemoryLedger } from '../support/memory/ledger.ts';
 import type { Plant } from './plant.ts';
 import * as clocks from './planted-clock-bugs.ts';
 import { HalfDraftJobs } from './planted-draft-bugs.ts';
@@ -67,7 +67,7 @@ export const PLANTED_BUGS: readonly Plant[] = [
 ];
 
 function ledger(name: string, parts: Partial<MemoryParts>): Plant {
-  return { name, ledger: () => new MemoryLedger(parts) };
+  return { name, ledger: () => openMemoryLedger(parts) };
 }
 
 /** The ledger of the run that is under way, which a new controller makes forget. */
@@ -76,7 +76,7 @@ function breakerInMemory(): Plant {
   return {
     name: "the breaker's state is lost at a restart",
     ledger: () => {
-      current = new MemoryLedger();
+      current = openMemoryLedger();
       return current;
     },
     controller: () => {

@@ -2,14 +2,14 @@ import type { RecoveredItem } from '../../src/domain/item.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import type { ItemEntry, JobEntry } from '../support/memory/entries.ts';
 import { MemoryItemBook } from '../support/memory/item-book.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryLedger } from '../support/memory/ledger.ts';
 import type { ControllerPorts, Plant } from './plant.ts';
 
 /** Mistakes in how failed items become successes. */
 export const RECOVERY_BUGS: readonly Plant[] = [
   {
     name: 'a recovered item is still counted among the failures',
-    ledger: () => new MemoryLedger({ items: StillGroupedItems }),
+    ledger: () => openMemoryLedger({ items: StillGroupedItems }),
   },
   { name: 'a recovery is over before its items are recovered', controller: recoversNothing },
 ];

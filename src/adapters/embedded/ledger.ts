@@ -1,16 +1,21 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
+import { composeLedger } from '../../ports/compose-ledger.ts';
 import type { Leadership } from '../../ports/leadership.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { LEDGER_FILE, PRIVATE_FOLDER } from './data-directory.ts';
 import { EmbeddedLeadership } from './leadership.ts';
+import { Books, type BooksDeps } from './ledger/books.ts';
 import { Committer } from './ledger/committer.ts';
 import { type Database, openDatabase, troubleOf } from './ledger/database.ts';
 import { Durability, type Sync, walSync } from './ledger/durability.ts';
-import { EmbeddedLedger } from './ledger/embedded-ledger.ts';
+import { EmbeddedItemBook } from './ledger/item-book.ts';
+import { EmbeddedJobBook } from './ledger/job-book.ts';
+import { EmbeddedLeaseBook } from './ledger/lease-book.ts';
 import { type ArtifactCheck, recoverArtifacts, recoverInFlight } from './ledger/recovery.ts';
 import { Removal } from './ledger/removal.ts';
+import { EmbeddedReturns } from './ledger/returns.ts';
 import { Tables } from './ledger/tables.ts';
 import { type OwnerLock, takeOwnership } from './owner-lock.ts';
 
@@ -101,7 +106,7 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
   }
 
   return {
-    ledger: new EmbeddedLedger({ tables, committer, removal }),
+    ledger: ledgerOn({ tables, committer, removal }),
     leadership: new EmbeddedLeadership(sql, committer),
     async probe() {
       await committer.durable(() => sql.insertProbe.run());
@@ -136,6 +141,18 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
       lock.release();
     },
   };
+}
+
+/** The ledger on SQLite: `schema.ts` says what is where. */
+export function ledgerOn(deps: BooksDeps): Ledger {
+  const books = new Books(deps);
+  return composeLedger({
+    changes: books,
+    jobs: new EmbeddedJobBook(books),
+    items: new EmbeddedItemBook(books),
+    leases: new EmbeddedLeaseBook(books),
+    returns: new EmbeddedReturns(books),
+  });
 }
 
 const BOOT_ID = 'boot_id';

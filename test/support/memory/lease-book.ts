@@ -3,12 +3,12 @@ import { planBatches } from '../../../src/domain/batching.ts';
 import { planDispatch } from '../../../src/domain/dispatch-plan.ts';
 import { whenClaimed, whenDispatched } from '../../../src/domain/job-progress.ts';
 import { mustRunAlone } from '../../../src/domain/strikes.ts';
+import type { Leases } from '../../../src/ports/compose-ledger.ts';
 import {
   type ClaimAnswer,
   type Dispatched,
   type LatestTimes,
   type Lease,
-  type LeaseBook,
   type WorkOrder,
   workOrderOf,
 } from '../../../src/ports/ledger.ts';
@@ -16,10 +16,8 @@ import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { MemoryCore } from './core.ts';
 import { type Batch, type Hold, type ItemEntry, type JobEntry, sourceOf } from './entries.ts';
 
-type Outgoing = 'dispatch' | 'claim' | 'workOrder' | 'begin' | 'renew' | 'clampTimes' | 'abandon';
-
 /** How work goes out and is held. How it comes back is in `returns.ts`. */
-export class MemoryLeaseBook implements Pick<LeaseBook, Outgoing> {
+export class MemoryLeaseBook implements Leases {
   protected readonly core: MemoryCore;
   #batchesMade = 0;
   #claimsMade = 0;

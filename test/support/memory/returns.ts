@@ -4,9 +4,9 @@ import { statusWhenBack } from '../../../src/domain/open-status.ts';
 import { keptOf } from '../../../src/domain/outcome.ts';
 import { poisonEnd } from '../../../src/domain/poison.ts';
 import { isPoison, strikesAfterLoss } from '../../../src/domain/strikes.ts';
+import type { Returns } from '../../../src/ports/compose-ledger.ts';
 import type {
   DueTimes,
-  LeaseBook,
   ReleaseCause,
   ReturnCause,
   SettleAnswer,
@@ -19,7 +19,7 @@ import type { MemoryCore } from './core.ts';
 import { type Batch, type Hold, type ItemEntry, makeCancelled, makePending } from './entries.ts';
 
 /** How work comes back: done, given back, called back, or lost. */
-export class MemoryReturns implements Pick<LeaseBook, 'settle' | 'release' | 'recall' | 'expire'> {
+export class MemoryReturns implements Returns {
   protected readonly core: MemoryCore;
 
   constructor(core: MemoryCore) {

@@ -11,7 +11,7 @@ import type { Books } from './books.ts';
 import { readInputs } from './chunk.ts';
 import { deltaAction, hotDelta } from './hot-change.ts';
 import type { JobRows } from './job-rows.ts';
-import { batchIdOf, batchKey, parseBatchId, tokenOf } from './keys.ts';
+import { batchIdOf, batchIdOfToken, batchKey, parseBatchId, tokenOf } from './keys.ts';
 
 /** How batches are given to workers. Those of one job in one transaction, because each changes the same counters. */
 export async function claimBatches(
@@ -152,21 +152,17 @@ async function leaseOf(books: Books, job: JobRows, batch: Batch, hold: Hold): Pr
 }
 
 /** The batch that the token holds; null when the lease is lost. */
-async function heldBatch(
-  books: Books,
-  token: string,
-  batchId: string,
-): Promise<(Batch & { readonly hold: Hold }) | null> {
-  const name = parseBatchId(batchId);
+async function heldBatch(books: Books, token: string): Promise<(Batch & { readonly hold: Hold }) | null> {
+  const name = parseBatchId(batchIdOfToken(token));
   const row: Row | null = name === null ? null : await books.table.get(batchKey(name));
   const batch = row === null ? null : batchOfRow(row);
   return batch?.hold?.token === token ? { ...batch, hold: batch.hold } : null;
 }
 
 /** Marks which item a worker is about to begin. */
-export async function beginItem(books: Books, token: string, batchId: string, seq: number): Promise<boolean> {
+export async function beginItem(books: Books, token: string, seq: number): Promise<boolean> {
   return await books.untilDone(async () => {
-    const batch = await heldBatch(books, token, batchId);
+    const batch = await heldBatch(books, token);
     if (batch === null) return false;
     const job = await books.readJob(batch.jobId);
     if (!openItems(batch, job?.isShut ?? false).some((item) => item.seq === seq)) return false;
@@ -185,8 +181,8 @@ export async function beginItem(books: Books, token: string, batchId: string, se
  * Never shortens a lease. False when it is lost. The index of what is due is left as it is, which saves two thirds of
  * what a renewal costs: whoever finds the batch there looks at the row, and puts the index right.
  */
-export async function renewLease(books: Books, token: string, batchId: string, until: number): Promise<boolean> {
-  const name = parseBatchId(batchId);
+export async function renewLease(books: Books, token: string, until: number): Promise<boolean> {
+  const name = parseBatchId(batchIdOfToken(token));
   if (name === null) return false;
   const isLonger = await books.table.update(
     batchKey(name),
@@ -194,5 +190,5 @@ export async function renewLease(books: Books, token: string, batchId: string, u
     { names: { '#until': 'until', '#token': 'token' }, values: { ':until': num(until), ':token': text(token) } },
     { expression: '#token = :token AND #until < :until' },
   );
-  return isLonger || (await heldBatch(books, token, batchId)) !== null;
+  return isLonger || (await heldBatch(books, token)) !== null;
 }

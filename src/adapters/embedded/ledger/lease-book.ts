@@ -1,11 +1,11 @@
 import type { Allowance } from '../../../domain/allowance.ts';
 import { planDispatch } from '../../../domain/dispatch-plan.ts';
 import { whenClaimed, whenDispatched } from '../../../domain/job-progress.ts';
+import type { Leases } from '../../../ports/compose-ledger.ts';
 import {
   type ClaimAnswer,
   type Dispatched,
   type LatestTimes,
-  type LeaseBook,
   type WorkOrder,
   workOrderOf,
 } from '../../../ports/ledger.ts';
@@ -16,13 +16,11 @@ import type { JobEntry } from './jobs.ts';
 import { ItemsToLease, keyOfBatchId, refOf } from './lease-rows.ts';
 import { PendingItems } from './pending-items.ts';
 
-type Outgoing = 'dispatch' | 'claim' | 'workOrder' | 'begin' | 'renew' | 'clampTimes' | 'abandon';
-
 /**
  * How work goes out and is held. All of it is only a hint to workers, applied and answered without a wait for the disk:
  * a process that dies loses nothing of it, and if the machine goes down, the workers do too.
  */
-export class EmbeddedLeaseBook implements Pick<LeaseBook, Outgoing> {
+export class EmbeddedLeaseBook implements Leases {
   readonly #books: Books;
 
   constructor(books: Books) {

@@ -1,6 +1,6 @@
+import type { Returns } from '../../../ports/compose-ledger.ts';
 import type {
   DueTimes,
-  LeaseBook,
   ReleaseCause,
   ReturnCause,
   SettleAnswer,
@@ -14,7 +14,7 @@ import { batchIdOf, batchIdOfToken, keyOfBatchId } from './lease-rows.ts';
 import { isRecordedBefore, settleItem, strike } from './settling.ts';
 
 /** How work comes back: done, given back, called back, or lost. How an item ended is answered when it is durable. */
-export class Returns implements Pick<LeaseBook, 'settle' | 'release' | 'recall' | 'expire'> {
+export class EmbeddedReturns implements Returns {
   readonly #books: Books;
 
   constructor(books: Books) {
