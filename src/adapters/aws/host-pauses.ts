@@ -3,6 +3,7 @@ import { type HostPause, MAX_PAUSE_MS } from '../../domain/host-pause.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { HostPauses } from '../../ports/host-pauses.ts';
 import { num, numOf, type Row, text, textOf } from './dynamo/attributes.ts';
+import { setting } from './dynamo/expressions.ts';
 import { Table } from './dynamo/table.ts';
 import { PAUSED_HOSTS } from './ledger/keys.ts';
 import { TABLE_SCHEMA } from './table-schema.ts';
@@ -25,27 +26,23 @@ export class DynamoHostPauses implements HostPauses {
     const key = { pk: PAUSED_HOSTS, sk: host };
     const workers = { ':workers': { SS: [worker] } };
     const values = { ...workers, ':until': num(until), ':reason': text(reason), ':goneAt': goneAt(until) };
-    const set = 'SET #until = :until, #reason = :reason, #goneAt = :goneAt';
-    const names = { ...NAMES, '#reason': 'reason', '#goneAt': TABLE_SCHEMA.ttl, '#workers': 'workers' };
+    const set = `SET #until = :until, #reason = :reason, #${TABLE_SCHEMA.ttl} = :goneAt`;
     const over = { ':now': num(now), ':latest': num(now + MAX_PAUSE_MS), ':at': num(at) };
     const isNew = await this.#table.update(
       key,
-      `${set}, #workers = :workers REMOVE #liftedAt`,
-      { names, values: { ...values, ...over } },
+      { change: `${set}, #workers = :workers REMOVE #liftedAt`, values: { ...values, ...over } },
       { expression: 'attribute_not_exists(#until) OR #until <= :now OR #until > :latest OR #liftedAt < :at' },
     );
     if (isNew) return;
     const isLonger = await this.#table.update(
       key,
-      `${set} ADD #workers :workers`,
-      { names, values },
+      { change: `${set} ADD #workers :workers`, values },
       { expression: '#until < :until AND attribute_not_exists(#liftedAt)' },
     );
     if (isLonger) return;
     await this.#table.update(
       key,
-      'ADD #workers :workers',
-      { names: { ...NAMES, '#workers': 'workers' }, values: workers },
+      { change: 'ADD #workers :workers', values: workers },
       { expression: 'attribute_exists(#until) AND attribute_not_exists(#liftedAt)' },
     );
   }
@@ -60,16 +57,11 @@ export class DynamoHostPauses implements HostPauses {
 
   /** The row stays, so that a report of what the host said before does not undo it. */
   async lift(host: string, now: number): Promise<boolean> {
-    return await this.#table.update(
-      { pk: PAUSED_HOSTS, sk: host },
-      'SET #liftedAt = :now',
-      { names: NAMES, values: { ':now': num(now) } },
-      { expression: '#until > :now AND attribute_not_exists(#liftedAt)' },
-    );
+    return await this.#table.update({ pk: PAUSED_HOSTS, sk: host }, setting({ liftedAt: num(now) }), {
+      expression: '#until > :liftedAt AND attribute_not_exists(#liftedAt)',
+    });
   }
 }
-
-const NAMES = { '#until': 'until', '#liftedAt': 'liftedAt' };
 
 function goneAt(until: number) {
   return num(Math.ceil((until + KEPT_MS) / 1000));

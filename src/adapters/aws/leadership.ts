@@ -1,6 +1,7 @@
 import { latest } from '../../domain/due.ts';
 import type { Lead, Leadership } from '../../ports/leadership.ts';
 import { num, text } from './dynamo/attributes.ts';
+import { setting } from './dynamo/expressions.ts';
 import type { Table } from './dynamo/table.ts';
 
 const ROW = { pk: 'LEADER', sk: 'LEADER' };
@@ -17,33 +18,24 @@ export class DynamoLeadership implements Leadership {
   }
 
   async lead(holder: string, until: number, now: number): Promise<Lead> {
-    const names = { '#holder': 'holder', '#until': 'until' };
-    const values = { ':holder': text(holder), ':until': num(until) };
-    const isOurs = await this.#table.update(
-      ROW,
-      'SET #holder = :holder, #until = :until',
-      { names: { ...names, '#pk': 'pk' }, values },
-      { expression: 'attribute_not_exists(#pk) OR #holder = :holder' },
-    );
+    const taken = { holder: text(holder), until: num(until) };
+    const isOurs = await this.#table.update(ROW, setting(taken), {
+      expression: 'attribute_not_exists(#pk) OR #holder = :holder',
+    });
     if (isOurs) return (await this.#table.get(ROW))?.['overtook'] === undefined ? 'leads' : 'overtook';
     const isTaken = await this.#table.update(
       ROW,
-      'SET #holder = :holder, #until = :until, #overtook = :true',
-      {
-        names: { ...names, '#overtook': 'overtook' },
-        values: { ...values, ':now': num(now), ':latest': num(latest(now, until - now)), ':true': { BOOL: true } },
-      },
+      setting({ ...taken, overtook: { BOOL: true } }),
       // See `isDue`.
-      { expression: '#until <= :now OR #until > :latest' },
+      {
+        expression: '#until <= :ifNow OR #until > :ifLatest',
+        values: { ':ifNow': num(now), ':ifLatest': num(latest(now, until - now)) },
+      },
     );
     return isTaken && 'overtook';
   }
 
   async resign(holder: string): Promise<void> {
-    const names = { '#holder': 'holder' };
-    await this.#table.remove(ROW, {
-      expression: '#holder = :holder',
-      with: { names, values: { ':holder': text(holder) } },
-    });
+    await this.#table.remove(ROW, { expression: '#holder = :ifHolder', values: { ':ifHolder': text(holder) } });
   }
 }

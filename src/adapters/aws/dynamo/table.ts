@@ -10,7 +10,6 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
   UpdateItemCommand,
-  type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
 import { backoffMs, spreadMs } from '../../../domain/backoff.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -19,25 +18,13 @@ import { TABLE_SCHEMA } from '../table-schema.ts';
 import { type Key, num, numOf, type Row, text, textOf } from './attributes.ts';
 import { writeAll } from './batch-write.ts';
 import { isConditionFailed, translated } from './errors.ts';
+import { type Change, type Condition, expressionsOf } from './expressions.ts';
 
 /** One action of a transaction: the SDK's, without the name of the table. */
 export type Action =
   | { readonly put: Row; readonly when?: Condition }
-  | { readonly update: Key; readonly change: string; readonly with: Names & Values; readonly when?: Condition }
+  | (Change & { readonly update: Key; readonly when?: Condition })
   | { readonly remove: Key; readonly when?: Condition };
-
-export interface Condition {
-  readonly expression: string;
-  readonly with?: Names & Values;
-}
-
-/** Names of attributes are always given by `#name`, because hundreds of them are reserved words. */
-interface Names {
-  readonly names?: Readonly<Record<string, string>>;
-}
-interface Values {
-  readonly values?: Row;
-}
 
 /** `refused`: a condition did not hold, of the actions at these places, and nothing was changed. */
 export type TransactAnswer = { readonly kind: 'done' } | { readonly kind: 'refused'; readonly at: readonly number[] };
@@ -143,8 +130,7 @@ export class Table {
       const input: QueryCommandInput = {
         TableName: this.name,
         IndexName: DUE.name,
-        KeyConditionExpression: `#key = :key AND #at ${is} :time`,
-        ExpressionAttributeNames: { '#key': DUE.pk, '#at': DUE.sk },
+        KeyConditionExpression: `${DUE.pk} = :key AND ${DUE.sk} ${is} :time`,
         ExpressionAttributeValues: { ':key': text(shard), ':time': num(time) },
         Limit: limit - found.length,
         ...(after === undefined ? {} : { ExclusiveStartKey: after }),
@@ -161,19 +147,19 @@ export class Table {
   }
 
   /** Only for what may be done twice without harm. False if the condition did not hold. */
-  async update(key: Key, change: string, given: Names & Values, when: Condition): Promise<boolean> {
-    const input: UpdateItemCommandInput = {
+  async update(key: Key, change: Change, when: Condition): Promise<boolean> {
+    const input = {
       TableName: this.name,
       Key: keyOf(key),
-      UpdateExpression: change,
-      ...conditionOf(when, given),
+      UpdateExpression: change.change,
+      ...expressionsOf(when, change),
     };
     return await this.#unlessRefused('UpdateItem', () => this.#dynamo.send(new UpdateItemCommand(input)));
   }
 
   /** The same. */
   async remove(key: Key, when?: Condition): Promise<boolean> {
-    const input = { TableName: this.name, Key: keyOf(key), ...conditionOf(when) };
+    const input = { TableName: this.name, Key: keyOf(key), ...expressionsOf(when) };
     return await this.#unlessRefused('DeleteItem', () => this.#dynamo.send(new DeleteItemCommand(input)));
   }
 
@@ -264,8 +250,7 @@ function queryInput(table: string, query: RowQuery, start: Row | undefined): Que
   const behind = start ?? (after === undefined ? undefined : keyOf({ pk, sk: after }));
   return {
     TableName: table,
-    KeyConditionExpression: `#pk = :pk${range}`,
-    ExpressionAttributeNames: { '#pk': 'pk', ...(range === '' ? {} : { '#sk': 'sk' }) },
+    KeyConditionExpression: `pk = :pk${range}`,
     ExpressionAttributeValues: { ':pk': text(pk), ...values },
     ConsistentRead: !mayBeBehind,
     ScanIndexForward: !backwards,
@@ -281,9 +266,9 @@ function rangeOf(
   to = `${begins ?? ''}\uffff`,
 ): readonly [string, Row] {
   if (from !== undefined) {
-    return [' AND #sk BETWEEN :from AND :to', { ':from': text(from), ':to': text(to) }];
+    return [' AND sk BETWEEN :from AND :to', { ':from': text(from), ':to': text(to) }];
   }
-  return begins === undefined ? ['', {}] : [' AND begins_with(#sk, :begins)', { ':begins': text(begins) }];
+  return begins === undefined ? ['', {}] : [' AND begins_with(sk, :begins)', { ':begins': text(begins) }];
 }
 
 export function keyOf({ pk, sk }: Key): Record<string, Row[string]> {
@@ -299,28 +284,12 @@ function tokenOf(clock: Clock): string {
 }
 
 function itemOf(table: string, action: Action): TransactWriteItem {
-  if ('put' in action) return { Put: { TableName: table, Item: action.put, ...conditionOf(action.when) } };
+  if ('put' in action) return { Put: { TableName: table, Item: action.put, ...expressionsOf(action.when) } };
   if ('remove' in action) {
-    return { Delete: { TableName: table, Key: keyOf(action.remove), ...conditionOf(action.when) } };
+    return { Delete: { TableName: table, Key: keyOf(action.remove), ...expressionsOf(action.when) } };
   }
-  return {
-    Update: {
-      TableName: table,
-      Key: keyOf(action.update),
-      UpdateExpression: action.change,
-      ...conditionOf(action.when, action.with),
-    },
-  };
-}
-
-function conditionOf(when: Condition | undefined, given: Names & Values = {}) {
-  const names = { ...given.names, ...when?.with?.names };
-  const values = { ...given.values, ...when?.with?.values };
-  return {
-    ...(when === undefined ? {} : { ConditionExpression: when.expression }),
-    ...(Object.keys(names).length === 0 ? {} : { ExpressionAttributeNames: names }),
-    ...(Object.keys(values).length === 0 ? {} : { ExpressionAttributeValues: values }),
-  };
+  const { update, change, when } = action;
+  return { Update: { TableName: table, Key: keyOf(update), UpdateExpression: change, ...expressionsOf(when, action) } };
 }
 
 /** The places of the actions whose condition did not hold; none for other reasons; null for another error. */

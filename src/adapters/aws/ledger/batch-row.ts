@@ -2,7 +2,7 @@ import type { Lane } from '../../../domain/lane.ts';
 import { leftByCancel } from '../../../domain/open-status.ts';
 import type { BatchRef } from '../../../ports/work-queue.ts';
 import { json, jsonOf, maybeText, num, numOf, type Row, text, textOf } from '../dynamo/attributes.ts';
-import type { Condition } from '../dynamo/table.ts';
+import type { Condition } from '../dynamo/expressions.ts';
 import { type BatchName, batchIdOf, batchKey, batchNameOf } from './keys.ts';
 
 /** An item that is in a batch or waits for one. Deliveries without the one that the batch's own claim makes. */
@@ -126,7 +126,6 @@ export function dueShard(kind: 'queued' | 'leased', shard: number): string {
 
 /** The row is as it was read, lease and all. `until` only for whoever acts because it is over. */
 export function unchanged({ hold, version }: Batch, { withUntil = false } = {}): Condition {
-  const names: Record<string, string> = { '#version': 'version', '#token': 'token' };
   const values: Record<string, Row[string]> = { ':ifVersion': num(version) };
   const terms = ['#version = :ifVersion'];
   if (hold === null) terms.push('attribute_not_exists(#token)');
@@ -135,9 +134,8 @@ export function unchanged({ hold, version }: Batch, { withUntil = false } = {}):
     values[':ifToken'] = text(hold.token);
     if (withUntil) {
       terms.push('#until = :ifUntil');
-      names['#until'] = 'until';
       values[':ifUntil'] = num(hold.until);
     }
   }
-  return { expression: terms.join(' AND '), with: { names, values } };
+  return { expression: terms.join(' AND '), values };
 }

@@ -3,12 +3,13 @@ import { type JobRecord, type NewJob, newJobRecord } from '../../../domain/job.t
 import type { CreateAnswer, JobDraft } from '../../../ports/ledger.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import { num } from '../dynamo/attributes.ts';
+import { IS_NEW, setting } from '../dynamo/expressions.ts';
 import type { Action } from '../dynamo/table.ts';
 import type { RunRef } from '../ids/id-index.ts';
 import type { Books } from './books.ts';
 import { inputRows, readInputs } from './chunk.ts';
 import { directoryActions } from './directories.ts';
-import { draftRow, garbageRow, keepAction, type Purge } from './garbage.ts';
+import { draftRow, garbageRow, IS_KEPT, keepAction, markAsTaken, type Purge } from './garbage.ts';
 import { hotRow, type JobRows, metaRow } from './job-rows.ts';
 import { GARBAGE } from './keys.ts';
 import { knownItems } from './known-items.ts';
@@ -96,12 +97,9 @@ export class DynamoJobDraft implements JobDraft {
 
   /** The note is marked first: a commit that is still on its way is refused then. */
   async drop(): Promise<void> {
-    const given = { names: { '#taken': 'taken' }, values: { ':taken': { BOOL: true } } };
-    const isThere = { expression: 'attribute_exists(#pk)', with: { names: { '#pk': 'pk' } } };
-    const key = { pk: GARBAGE, sk: this.#inc };
     const garbage = { inc: this.#inc, jobId: '', total: this.#written };
     const { table, clock } = this.#books;
-    const isMarked = await table.update(key, 'SET #taken = :taken', given, isThere);
+    const isMarked = await markAsTaken(table, this.#inc);
     // Without a note it was committed, or removed by others, who cannot know what was written after they looked.
     if (!isMarked && !this.#isTaken) return;
     if (!isMarked) await table.put(garbageRow(garbage, clock.now()));
@@ -113,16 +111,8 @@ export class DynamoJobDraft implements JobDraft {
     const now = clock.now();
     if (total <= this.#noted.total && now - this.#noted.at < RENEW_NOTE_MS) return;
     const noted = { total: total + NOTED_AHEAD, at: now };
-    const given = {
-      names: { '#total': 'total', '#since': 'since' },
-      values: { ':total': num(noted.total), ':since': num(noted.at) },
-    };
-    const isOurs = {
-      expression: 'attribute_exists(#pk) AND attribute_not_exists(#taken)',
-      with: { names: { '#pk': 'pk', '#taken': 'taken' } },
-    };
-    const key = { pk: GARBAGE, sk: this.#inc };
-    if (!(await table.update(key, 'SET #total = :total, #since = :since', given, isOurs))) throw this.#taken();
+    const note = setting({ total: num(noted.total), since: num(noted.at) });
+    if (!(await table.update({ pk: GARBAGE, sk: this.#inc }, note, IS_KEPT))) throw this.#taken();
     this.#noted = noted;
   }
 
@@ -138,10 +128,9 @@ export function makeActions(record: JobRecord, inc: string, runs: readonly RunRe
     ...{ record, inc, runs },
     ...{ epoch: 1, dispatches: 0, changes: 0, cursor: 0, pooled: 0, isShut: false },
   };
-  const isNew = { expression: 'attribute_not_exists(#pk)', with: { names: { '#pk': 'pk' } } };
   return [
-    { put: metaRow(rows), when: isNew },
-    { put: hotRow(rows), when: isNew },
+    { put: metaRow(rows), when: IS_NEW },
+    { put: hotRow(rows), when: IS_NEW },
     ...directoryActions(inc, record.jobId, null, record),
   ];
 }

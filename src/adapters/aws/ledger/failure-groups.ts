@@ -112,19 +112,11 @@ function addAction(
   return {
     update: rowKey(inc, key),
     change: `SET #kind = :kind${added ? ', #examples = list_append(if_not_exists(#examples, :none), :examples)' : ''} ADD #count :count, #changes :one`,
-    with: {
-      names: {
-        '#kind': 'kind',
-        '#count': 'count',
-        '#changes': 'changes',
-        ...(added ? { '#examples': 'examples' } : {}),
-      },
-      values: {
-        ':kind': json(kind),
-        ':count': num(count),
-        ':one': num(1),
-        ...(added ? { ':none': { L: [] }, ':examples': { L: examples.map((example) => json(example)) } } : {}),
-      },
+    values: {
+      ':kind': json(kind),
+      ':count': num(count),
+      ':one': num(1),
+      ...(added ? { ':none': { L: [] }, ':examples': { L: examples.map((example) => json(example)) } } : {}),
     },
   };
 }
@@ -134,21 +126,15 @@ function takeAction(row: Row, key: Key, gone: readonly CountedFailure[]): Action
     { count: numOf(row, 'count'), examples: examplesOf(row) },
     gone.map(({ itemId }) => itemId),
   );
-  const when = {
-    expression: '#changes = :ifChanges',
-    with: { names: { '#changes': 'changes' }, values: { ':ifChanges': num(numOf(row, 'changes')) } },
-  };
+  const when = { expression: '#changes = :ifChanges', values: { ':ifChanges': num(numOf(row, 'changes')) } };
   if (left === null) return { remove: key, when };
   return {
     update: key,
     change: 'SET #examples = :examples, #count = :count ADD #changes :one',
-    with: {
-      names: { '#examples': 'examples', '#count': 'count', '#changes': 'changes' },
-      values: {
-        ':examples': { L: left.examples.map((example) => json(example)) },
-        ':count': num(left.count),
-        ':one': num(1),
-      },
+    values: {
+      ':examples': { L: left.examples.map((example) => json(example)) },
+      ':count': num(left.count),
+      ':one': num(1),
     },
     when,
   };

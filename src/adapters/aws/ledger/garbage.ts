@@ -1,6 +1,7 @@
 import type { Clock } from '../../../ports/clock.ts';
 import { atOnce } from '../at-once.ts';
 import { num, numOf, type Row, text, textOf } from '../dynamo/attributes.ts';
+import { type Condition, IS_THERE, setting } from '../dynamo/expressions.ts';
 import type { Action, Table } from '../dynamo/table.ts';
 import type { IdIndex } from '../ids/id-index.ts';
 import { chunkOf, chunkPk, GARBAGE, groupPk, markPk, metaKey, poolPk } from './keys.ts';
@@ -22,11 +23,17 @@ export function garbageRow(garbage: Garbage, since: number): Row {
   return { ...draftRow(garbage, since), taken: { BOOL: true } };
 }
 
-/** The job is made, and its rows with it: unless somebody took it for dead meanwhile and removes them. */
+/** The note is there, and nobody took the job for dead and removes its rows. */
+export const IS_KEPT: Condition = { expression: 'attribute_exists(#pk) AND attribute_not_exists(#taken)' };
+
+/** The job is made, and its rows with it. */
 export function keepAction(inc: string): Action {
-  const names = { '#pk': 'pk', '#taken': 'taken' };
-  const expression = 'attribute_exists(#pk) AND attribute_not_exists(#taken)';
-  return { remove: { pk: GARBAGE, sk: inc }, when: { expression, with: { names } } };
+  return { remove: { pk: GARBAGE, sk: inc }, when: IS_KEPT };
+}
+
+/** From now on the job cannot be made any more. False if there is no note: it was made, or removed by others. */
+export function markAsTaken(table: Table, inc: string): Promise<boolean> {
+  return table.update({ pk: GARBAGE, sk: inc }, setting({ taken: { BOOL: true } }), IS_THERE);
 }
 
 /**
@@ -86,9 +93,7 @@ export class Purge {
     const { inc, jobId } = garbageOf(row);
     const meta = await table.get(metaKey(jobId));
     if (meta !== null && textOf(meta, 'inc') === inc) return false;
-    const given = { names: { '#taken': 'taken' }, values: { ':taken': { BOOL: true } } };
-    const isThere = { expression: 'attribute_exists(#pk)', with: { names: { '#pk': 'pk' } } };
-    return await table.update({ pk: GARBAGE, sk: inc }, 'SET #taken = :taken', given, isThere);
+    return await markAsTaken(table, inc);
   }
 
   /** Never rejects. */

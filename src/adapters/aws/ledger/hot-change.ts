@@ -2,6 +2,7 @@ import { NO_COUNTS } from '../../../domain/counts.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import type { Progress } from '../../../domain/job-progress.ts';
 import { json, num, type Row, text } from '../dynamo/attributes.ts';
+import type { Condition } from '../dynamo/expressions.ts';
 import type { Action } from '../dynamo/table.ts';
 import type { HotCount, JobRows } from './job-rows.ts';
 import { hotKey } from './keys.ts';
@@ -77,19 +78,16 @@ export function hotAction(
   guard: HotGuard,
   streak?: HotDelta['streak'],
 ): Action {
-  const names: Record<string, string> = { '#changes': 'changes' };
   const values: Record<string, Row[string]> = { ':one': num(1) };
   const adds = ['#changes :one'];
   const sets: string[] = [];
   const removes: string[] = [];
   const put = (name: string, value: Row[string]) => {
-    names[`#${name}`] = name;
     values[`:${name}`] = value;
     sets.push(`#${name} = :${name}`);
   };
   const count = (name: string, by: number) => {
     if (by === 0) return;
-    names[`#${name}`] = name;
     values[`:${name}`] = num(by);
     adds.push(`#${name} :${name}`);
   };
@@ -100,16 +98,13 @@ export function hotAction(
   if (set.throttle !== undefined) put('throttle', json(set.throttle));
   if (set.shut) put('shut', { BOOL: true });
   if (typeof set.stopper === 'string') put('stopper', text(set.stopper));
-  if (set.stopper === null) {
-    names['#stopper'] = 'stopper';
-    removes.push('#stopper');
-  }
+  if (set.stopper === null) removes.push('#stopper');
   const change = [
     ...(sets.length > 0 ? [`SET ${sets.join(', ')}`] : []),
     ...(removes.length > 0 ? [`REMOVE ${removes.join(', ')}`] : []),
     `ADD ${adds.join(', ')}`,
   ].join(' ');
-  return { update: hotKey(jobId), change, with: { names, values }, when: guardOf(guard) };
+  return { update: hotKey(jobId), change, values, when: guardOf(guard) };
 }
 
 /** As a delta says, and nothing else. */
@@ -118,21 +113,16 @@ export function deltaAction(jobId: string, delta: HotDelta, guard: HotGuard, mor
   return hotAction(jobId, delta.add, { ...more, ...stopper }, guard, delta.streak);
 }
 
-function guardOf({ inc, epoch, dispatches, changes, shut }: HotGuard) {
+function guardOf({ inc, epoch, dispatches, changes, shut }: HotGuard): Condition {
   const terms = ['#inc = :ifInc'];
-  const names: Record<string, string> = { '#inc': 'inc' };
   const values: Record<string, Row[string]> = { ':ifInc': text(inc) };
   for (const [name, value] of Object.entries({ epoch, dispatches, changes })) {
     if (value === undefined) continue;
     terms.push(`#${name} = :if${name}`);
-    names[`#${name}`] = name;
     values[`:if${name}`] = num(value);
   }
-  if (shut !== undefined) {
-    terms.push(shut ? 'attribute_exists(#shut)' : 'attribute_not_exists(#shut)');
-    names['#shut'] = 'shut';
-  }
-  return { expression: terms.join(' AND '), with: { names, values } };
+  if (shut !== undefined) terms.push(shut ? 'attribute_exists(#shut)' : 'attribute_not_exists(#shut)');
+  return { expression: terms.join(' AND '), values };
 }
 
 /** What an event of the job changed of what stands in the hot row: set as it is to be, because the event decides it. */

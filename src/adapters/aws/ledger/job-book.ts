@@ -174,6 +174,6 @@ function changeActions(before: JobRows, next: JobRecord, event: JobEvent): Actio
 export function sameEpoch({ inc, epoch }: JobRows) {
   return {
     expression: '#inc = :ifInc AND #epoch = :ifEpoch',
-    with: { names: { '#inc': 'inc', '#epoch': 'epoch' }, values: { ':ifInc': { S: inc }, ':ifEpoch': num(epoch) } },
+    values: { ':ifInc': { S: inc }, ':ifEpoch': num(epoch) },
   };
 }

@@ -5,6 +5,7 @@ import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { BatchRef } from '../../../ports/work-queue.ts';
 import { atOnce } from '../at-once.ts';
 import { num, type Row, text } from '../dynamo/attributes.ts';
+import { setting } from '../dynamo/expressions.ts';
 import type { Action } from '../dynamo/table.ts';
 import { type Batch, batchOfRow, deliveriesOf, dueKey, type Hold, openItems, refOf, unchanged } from './batch-row.ts';
 import type { Books } from './books.ts';
@@ -104,27 +105,15 @@ function claimAction(batch: Batch, hold: Hold | null): Action {
   if (hold === null) throw new Error('a claim without a lease');
   return {
     update: batchKey(batch.name),
-    change:
-      'SET #token = :token, #worker = :worker, #claimedAt = :claimedAt, #until = :until, #dueKey = :dueKey, #dueAt = :until, #version = :version',
-    with: {
-      names: {
-        '#token': 'token',
-        '#worker': 'worker',
-        '#claimedAt': 'claimedAt',
-        '#until': 'until',
-        '#dueKey': 'dueKey',
-        '#dueAt': 'dueAt',
-        '#version': 'version',
-      },
-      values: {
-        ':token': text(hold.token),
-        ':worker': text(hold.worker),
-        ':claimedAt': num(hold.claimedAt),
-        ':until': num(hold.until),
-        ':dueKey': text(dueKey('leased', batch.name.id)),
-        ':version': num(batch.version + 1),
-      },
-    },
+    ...setting({
+      token: text(hold.token),
+      worker: text(hold.worker),
+      claimedAt: num(hold.claimedAt),
+      until: num(hold.until),
+      dueKey: text(dueKey('leased', batch.name.id)),
+      dueAt: num(hold.until),
+      version: num(batch.version + 1),
+    }),
     when: unchanged(batch),
   };
 }
@@ -166,13 +155,8 @@ export async function beginItem(books: Books, token: string, seq: number): Promi
     if (batch === null) return false;
     const job = await books.readJob(batch.jobId);
     if (!openItems(batch, job?.isShut ?? false).some((item) => item.seq === seq)) return false;
-    const names = { '#begun': 'begun' };
-    const isMarked = await books.table.update(
-      batchKey(batch.name),
-      'SET #begun = :seq, #version = :version',
-      { names, values: { ':seq': num(seq), ':version': num(batch.version + 1) } },
-      unchanged(batch),
-    );
+    const begun = setting({ begun: num(seq), version: num(batch.version + 1) });
+    const isMarked = await books.table.update(batchKey(batch.name), begun, unchanged(batch));
     return isMarked ? true : undefined;
   });
 }
@@ -184,11 +168,7 @@ export async function beginItem(books: Books, token: string, seq: number): Promi
 export async function renewLease(books: Books, token: string, until: number): Promise<boolean> {
   const name = parseBatchId(batchIdOfToken(token));
   if (name === null) return false;
-  const isLonger = await books.table.update(
-    batchKey(name),
-    'SET #until = :until',
-    { names: { '#until': 'until', '#token': 'token' }, values: { ':until': num(until), ':token': text(token) } },
-    { expression: '#token = :token AND #until < :until' },
-  );
+  const isShorter = { expression: '#token = :ifToken AND #until < :until', values: { ':ifToken': text(token) } };
+  const isLonger = await books.table.update(batchKey(name), setting({ until: num(until) }), isShorter);
   return isLonger || (await heldBatch(books, token)) !== null;
 }

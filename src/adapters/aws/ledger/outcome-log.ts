@@ -6,6 +6,7 @@ import type { AttemptRecord } from '../../../domain/item.ts';
 import { keptOf } from '../../../domain/outcome.ts';
 import type { Settlement } from '../../../ports/ledger.ts';
 import { bytes, bytesOf, countOf, json, jsonOf, type Key, num, type Row, text, textOf } from '../dynamo/attributes.ts';
+import { IS_NEW, sameVersion } from '../dynamo/expressions.ts';
 import { packJson, unpackJson } from '../dynamo/packing.ts';
 import type { Action, Table } from '../dynamo/table.ts';
 import type { FlyingItem } from './batch-row.ts';
@@ -161,12 +162,5 @@ export function reopenMarkAction(
   const marked = new Map(items);
   for (const { seq, attempt } of reopened) marked.set(seq, attempt);
   const row = { pk: text(key.pk), sk: text(key.sk), items: json([...marked]), version: num(version + 1) };
-  const isSame =
-    version === 0
-      ? { expression: 'attribute_not_exists(#pk)', with: { names: { '#pk': 'pk' } } }
-      : {
-          expression: '#version = :ifVersion',
-          with: { names: { '#version': 'version' }, values: { ':ifVersion': num(version) } },
-        };
-  return { put: row, when: isSame };
+  return { put: row, when: version === 0 ? IS_NEW : sameVersion(version) };
 }

@@ -1,5 +1,6 @@
 import { PENDING_ORDER } from '../../../domain/pending-order.ts';
 import { type Key, num, numOf, type Row, text, textOf } from '../dynamo/attributes.ts';
+import { sameVersion, setting } from '../dynamo/expressions.ts';
 import type { Action, Table } from '../dynamo/table.ts';
 import { type FlyingItem, packItems, unpackItems } from './batch-row.ts';
 import { poolPk } from './keys.ts';
@@ -63,15 +64,7 @@ function entryOf(row: Row, kind: PooledKind): PoolEntry {
 
 /** The entry without what was taken of it. */
 export function takenAction({ key, version }: PoolEntry, left: readonly FlyingItem[]): Action {
-  const when = {
-    expression: '#version = :ifVersion',
-    with: { names: { '#version': 'version' }, values: { ':ifVersion': num(version) } },
-  };
+  const when = sameVersion(version);
   if (left.length === 0) return { remove: key, when };
-  return {
-    update: key,
-    change: 'SET #items = :items, #version = :version',
-    with: { names: { '#items': 'items' }, values: { ':items': packItems(left), ':version': num(version + 1) } },
-    when,
-  };
+  return { update: key, ...setting({ items: packItems(left), version: num(version + 1) }), when };
 }

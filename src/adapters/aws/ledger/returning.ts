@@ -6,6 +6,7 @@ import { isPoison, strikesAfterLoss } from '../../../domain/strikes.ts';
 import type { DueTimes, LatestTimes, LedgerChange, ReturnCause, Settlement } from '../../../ports/ledger.ts';
 import { atOnce } from '../at-once.ts';
 import { type Key, num } from '../dynamo/attributes.ts';
+import { setting } from '../dynamo/expressions.ts';
 import type { Action } from '../dynamo/table.ts';
 import { type Batch, batchOfRow, DUE_SHARDS, deliveriesOf, dueShard, type FlyingItem, unchanged } from './batch-row.ts';
 import type { Books } from './books.ts';
@@ -126,9 +127,8 @@ export class Returning {
 
   /** Renewed since it came into the index: see `renewLease`. */
   async #dueLater(batch: Batch, until: number): Promise<null> {
-    const given = { names: { '#dueAt': 'dueAt' }, values: { ':dueAt': num(until) } };
     const isAsRead = unchanged(batch, { withUntil: true });
-    await this.#books.table.update(batchKey(batch.name), 'SET #dueAt = :dueAt', given, isAsRead);
+    await this.#books.table.update(batchKey(batch.name), setting({ dueAt: num(until) }), isAsRead);
     return null;
   }
 
@@ -156,8 +156,7 @@ export class Returning {
     const time = num(hold === null ? latest.queuedAt : latest.until);
     return await this.#books.table.update(
       batchKey(batch.name),
-      'SET #time = :time, #dueAt = :time',
-      { names: { '#time': hold === null ? 'queuedAt' : 'until', '#dueAt': 'dueAt' }, values: { ':time': time } },
+      setting({ [hold === null ? 'queuedAt' : 'until']: time, dueAt: time }),
       unchanged(batch, { withUntil: true }),
     );
   }
@@ -174,8 +173,7 @@ export class Returning {
       const ended = await atOnce(BATCHES_AT_ONCE, its, (batch) =>
         table.update(
           batchKey(batch.name),
-          'SET #until = :now, #dueAt = :now',
-          { names: { '#dueAt': 'dueAt' }, values: { ':now': num(now) } },
+          setting({ until: num(now), dueAt: num(now) }),
           unchanged(batch, { withUntil: true }),
         ),
       );

@@ -4,6 +4,7 @@ import { keptOf } from '../../../domain/outcome.ts';
 import type { SettleAnswer, SettledItem, Settlement, SettlePart } from '../../../ports/ledger.ts';
 import { atOnce } from '../at-once.ts';
 import { num } from '../dynamo/attributes.ts';
+import { setting } from '../dynamo/expressions.ts';
 import type { Action } from '../dynamo/table.ts';
 import { type Batch, batchOfRow, deliveriesOf, type FlyingItem, openItems, packItems, unchanged } from './batch-row.ts';
 import type { Books } from './books.ts';
@@ -208,8 +209,7 @@ function batchAction(batch: Batch, left: readonly FlyingItem[]): Action {
   if (left.length === 0) return { remove: batchKey(batch.name), when: unchanged(batch) };
   return {
     update: batchKey(batch.name),
-    change: 'SET #items = :items, #version = :version',
-    with: { names: { '#items': 'items' }, values: { ':items': packItems(left), ':version': num(batch.version + 1) } },
+    ...setting({ items: packItems(left), version: num(batch.version + 1) }),
     when: unchanged(batch),
   };
 }
