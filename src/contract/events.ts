@@ -7,38 +7,42 @@ import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
  * The events of `GET /jobs/{job_id}/events`, once for the feed that writes them, the clients that read them and the
  * OpenAPI document. `event` is the name of the server-sent event, `data` its JSON.
  */
-const NAME = 'Name of the event.';
-const DATA = 'Its data, as JSON.';
+function eventSchema<const Name extends string, Data extends z.ZodRawShape>(
+  name: Name,
+  { id, description }: { readonly id: string; readonly description: string },
+  data: Data,
+) {
+  return z
+    .object({
+      event: z.literal(name).meta({ description: 'Name of the event.' }),
+      data: z.object(data).meta({ description: 'Its data, as JSON.' }),
+    })
+    .meta({ id, description });
+}
 
-const status = z
-  .object({
-    event: z.literal('status').meta({ description: NAME }),
-    data: z
-      .object({
-        job_id: jobId,
-        status: jobStatusSchema,
-        reason: reasonSchema.nullable().meta({ description: 'Why the job is paused or failed; null otherwise.' }),
-        summary: summarySchema,
-      })
-      .meta({ description: DATA }),
-  })
-  .meta({ id: 'StatusEvent', description: 'The status of the job: the first event, and one for every change.' });
+const status = eventSchema(
+  'status',
+  { id: 'StatusEvent', description: 'The status of the job: the first event, and one for every change.' },
+  {
+    job_id: jobId,
+    status: jobStatusSchema,
+    reason: reasonSchema.nullable().meta({ description: 'Why the job is paused or failed; null otherwise.' }),
+    summary: summarySchema,
+  },
+);
 
-const progress = z
-  .object({
-    event: z.literal('progress').meta({ description: NAME }),
-    data: z
-      .object({
-        job_id: jobId,
-        status: jobStatusSchema,
-        progress_pct: jobSummarySchema.shape.progress_pct,
-        items_per_second: amountOrNull('Items finished per second; null until there is enough data.'),
-        eta_seconds: amountOrNull('Time left at the current rate; null until there is enough data.'),
-        summary: summarySchema,
-      })
-      .meta({ description: DATA }),
-  })
-  .meta({ id: 'ProgressEvent', description: 'Counts, rate and time left; at most twice a second.' });
+const progress = eventSchema(
+  'progress',
+  { id: 'ProgressEvent', description: 'Counts, rate and time left; at most twice a second.' },
+  {
+    job_id: jobId,
+    status: jobStatusSchema,
+    progress_pct: jobSummarySchema.shape.progress_pct,
+    items_per_second: amountOrNull('Items finished per second; null until there is enough data.'),
+    eta_seconds: amountOrNull('Time left at the current rate; null until there is enough data.'),
+    summary: summarySchema,
+  },
+);
 
 const outcome = z.object({
   item_id: itemId,
@@ -47,58 +51,45 @@ const outcome = z.object({
   duration_ms: z.number().min(0).meta({ description: 'Duration of the attempt.' }),
 });
 
-const items = z
-  .object({
-    event: z.literal('items').meta({ description: NAME }),
-    data: z
-      .object({
-        job_id: jobId,
-        outcomes: list(outcome, 'Failures first; at most a hundred.'),
-        omitted: count('Outcomes that are not listed.'),
-      })
-      .meta({ description: DATA }),
-  })
-  .meta({ id: 'ItemsEvent', description: 'Outcomes since the previous event of this kind.' });
+const items = eventSchema(
+  'items',
+  { id: 'ItemsEvent', description: 'Outcomes since the previous event of this kind.' },
+  {
+    job_id: jobId,
+    outcomes: list(outcome, 'Failures first; at most a hundred.'),
+    omitted: count('Outcomes that are not listed.'),
+  },
+);
 
-const end = z
-  .object({
-    event: z.literal('end').meta({ description: NAME }),
-    data: z
-      .object({
-        job_id: jobId,
-        status: jobStatusSchema,
-        results_ready: flag('Whether the result index is written.'),
-        summary: summarySchema,
-      })
-      .meta({ description: DATA }),
-  })
-  .meta({ id: 'EndEvent', description: 'The job is over. The stream ends.' });
+const end = eventSchema(
+  'end',
+  { id: 'EndEvent', description: 'The job is over. The stream ends.' },
+  {
+    job_id: jobId,
+    status: jobStatusSchema,
+    results_ready: flag('Whether the result index is written.'),
+    summary: summarySchema,
+  },
+);
 
-const gone = z
-  .object({
-    event: z.literal('gone').meta({ description: NAME }),
-    data: z.object({ job_id: jobId }).meta({ description: DATA }),
-  })
-  .meta({ id: 'GoneEvent', description: 'The job was deleted. The stream ends.' });
+const gone = eventSchema(
+  'gone',
+  { id: 'GoneEvent', description: 'The job was deleted. The stream ends.' },
+  { job_id: jobId },
+);
 
-const reset = z
-  .object({
-    event: z.literal('reset').meta({ description: NAME }),
-    data: z
-      .object({
-        job_id: jobId,
-        reason: z.enum(['unknown_id', 'too_old', 'too_slow']).meta({
-          description:
-            '`unknown_id`: the last event id is from before a restart, or of another stream. `too_old`: the events after ' +
-            'it are no longer kept. `too_slow`: the client did not read fast enough.',
-        }),
-      })
-      .meta({ description: DATA }),
-  })
-  .meta({
-    id: 'ResetEvent',
-    description: 'Events were missed: list again whatever you need. The current state follows.',
-  });
+const reset = eventSchema(
+  'reset',
+  { id: 'ResetEvent', description: 'Events were missed: list again whatever you need. The current state follows.' },
+  {
+    job_id: jobId,
+    reason: z.enum(['unknown_id', 'too_old', 'too_slow']).meta({
+      description:
+        '`unknown_id`: the last event id is from before a restart, or of another stream. `too_old`: the events after ' +
+        'it are no longer kept. `too_slow`: the client did not read fast enough.',
+    }),
+  },
+);
 
 export const jobEventSchema = z
   .discriminatedUnion('event', [status, progress, items, end, gone, reset])

@@ -3,7 +3,7 @@ import type { Element } from 'domhandler';
 import { failure } from '../../domain/failure.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
 import { documentOf, findAll, findFirst } from './find.ts';
-import { OptionalReader } from './optional-reader.ts';
+import { type OptionalReader, optionalReader } from './optional-reader.ts';
 import {
   attributeNamed,
   DATE,
@@ -39,7 +39,7 @@ export abstract class Reader {
 
   /** The same readers, but null where these fail for want of an element or a value. */
   get optional(): OptionalReader {
-    return new OptionalReader((selector) => this.#find(selector), this.#place());
+    return optionalReader((selector) => this.#find(selector), this.#place());
   }
 
   has(selector: string): boolean {
