@@ -34,7 +34,7 @@ export interface County {
 export async function startCounty(options: CountyOptions = {}): Promise<County> {
   const { port = 0, parcels = 100_000, seed = 1, sessions = 20_000, faults } = options;
   if (!(Number.isInteger(parcels) && parcels > 0 && parcels <= MOST_PARCELS)) {
-    throw new RangeError(`parcels: ${parcels} is no whole number from 1 to ${MOST_PARCELS}`);
+    throw new RangeError(`parcels: ${parcels} is not a whole number from 1 to ${MOST_PARCELS}`);
   }
   const site = openSite({ parcels, seed, sessions, secret: randomBytes(16).toString('hex') });
   const office = new Office(site, parcels, seed);
@@ -150,14 +150,14 @@ class Office {
       return jsonAnswer(200, { set: true });
     } catch (error) {
       if (error instanceof BadPlan) return jsonAnswer(400, { error: error.message });
-      if (error instanceof SyntaxError) return jsonAnswer(400, { error: 'plan: is no JSON' });
+      if (error instanceof SyntaxError) return jsonAnswer(400, { error: 'plan: is not JSON' });
       throw error;
     }
   }
 
   async #sendList(response: ServerResponse, limit: string | null): Promise<void> {
     if (limit !== null && !/^\d{1,9}$/.test(limit))
-      return send(response, jsonAnswer(400, { error: 'limit: is no number' }));
+      return send(response, jsonAnswer(400, { error: 'limit: is not a number' }));
     const count = Math.min(this.#parcels, limit === null ? this.#parcels : Number(limit));
     response.writeHead(200, { 'Content-Type': 'text/csv; charset=utf-8' });
     await pipeline(Readable.from(listOf(count)), response);

@@ -29,7 +29,7 @@ export function parseFaultPlan(value: unknown): FaultPlan {
     const fields = new Fields(kind, objectOf(kind, settings));
     if (kind === 'latency') latency = latencyOf(fields);
     else if (isFaultKind(kind)) faults.push(faultOf(kind, fields));
-    else throw new BadPlan(kind, `is no fault; there are latency, ${FAULT_KINDS.join(', ')}`);
+    else throw new BadPlan(kind, `is not a fault; there are latency, ${FAULT_KINDS.join(', ')}`);
     fields.refuseOthers();
   }
   return { latency, faults };
@@ -92,7 +92,7 @@ class Fields {
     const value = this.#take(name);
     if (value === undefined) return otherwise;
     if (typeof value === 'number' && value >= least && value <= most) return value;
-    throw new BadPlan(`${this.#owner}.${name}`, `is no number from ${least} to ${most}`);
+    throw new BadPlan(`${this.#owner}.${name}`, `is not a number from ${least} to ${most}`);
   }
 
   pages(): When['pages'] {
@@ -100,7 +100,7 @@ class Fields {
     if (value === undefined) return null;
     const known: readonly unknown[] = PAGE_KINDS;
     if (Array.isArray(value) && value.every((page) => known.includes(page))) return value;
-    throw new BadPlan(`${this.#owner}.pages`, `is no list of ${PAGE_KINDS.join(', ')}`);
+    throw new BadPlan(`${this.#owner}.pages`, `is not a list of ${PAGE_KINDS.join(', ')}`);
   }
 
   refuseOthers(): void {
@@ -115,7 +115,7 @@ class Fields {
 }
 
 function objectOf(field: string, value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BadPlan(field, 'is no object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BadPlan(field, 'is not an object');
   return { ...value };
 }
 

@@ -110,7 +110,7 @@ function readResults(reader: SettingsReader, backend: BackendConfig): ResultsCon
   const wanted = reader.read(PLACES.results);
   const isLocal = reader.read(OLDER_RESULTS);
   if (wanted === 's3' && isLocal) {
-    throw new ConfigError('TRAWL_RESULTS is s3 and USE_LOCAL_STORAGE is true: leave USE_LOCAL_STORAGE out');
+    throw new ConfigError('TRAWL_RESULTS is s3 but USE_LOCAL_STORAGE is true: unset USE_LOCAL_STORAGE');
   }
   const kind = wanted ?? (isLocal || backend.kind !== 'aws' ? 'local' : 's3');
   if (kind === 'local') return LOCAL_RESULTS;
@@ -171,7 +171,7 @@ function readFileSettings(file: string): Readonly<Record<string, string>> {
     Object.entries(given).flatMap(([key, value]): [string, string][] => {
       const setting = IN_FILE.get(key);
       if (setting === undefined) {
-        throw new ConfigError(`${file}: there is no setting ${key}. There are: ${[...IN_FILE.keys()].join(', ')}`);
+        throw new ConfigError(`${file}: unknown setting ${key}. Known settings: ${[...IN_FILE.keys()].join(', ')}`);
       }
       return value === undefined || value === null ? [] : [[setting.variable, toText(setting, value)]];
     }),

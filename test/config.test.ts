@@ -43,7 +43,7 @@ test('a key that is blank is none, and a hash that is none is refused', () => {
   for (const blank of ['', ' ', ',', ' , ']) assert.equal(loadConfig({}, { TRAWL_API_KEY: blank }).apiKey, null, blank);
   assert.equal(loadConfig({}, { TRAWL_API_KEY: ' a , b ' }).apiKey, 'a,b');
   for (const bad of ['sha256:abc', 'good,sha256:', `sha256:${'g'.repeat(64)}`]) {
-    assert.throws(() => loadConfig({}, { TRAWL_READ_API_KEY: bad }), /TRAWL_READ_API_KEY: after sha256:/);
+    assert.throws(() => loadConfig({}, { TRAWL_READ_API_KEY: bad }), /TRAWL_READ_API_KEY: sha256: must be followed/);
   }
 });
 
@@ -119,7 +119,7 @@ test('settings that contradict each other about the results are refused by name'
       () => loadConfig({}, environment),
       (error) => error instanceof ConfigError && said.test(error.message),
     );
-  refused({ TRAWL_RESULTS: 's3', USE_LOCAL_STORAGE: 'true' }, /TRAWL_RESULTS is s3 and USE_LOCAL_STORAGE is true/);
+  refused({ TRAWL_RESULTS: 's3', USE_LOCAL_STORAGE: 'true' }, /TRAWL_RESULTS is s3 but USE_LOCAL_STORAGE is true/);
   refused({ TRAWL_RESULTS: 'disk' }, /TRAWL_RESULTS: must be local or s3/);
   refused({ USE_LOCAL_STORAGE: 'perhaps' }, /USE_LOCAL_STORAGE: must be true or false/);
 });

@@ -20,8 +20,8 @@ import { verifyText } from './verify.ts';
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .description('see it all in a minute: a county site on this machine, its parcels scraped, a block, and the resume')
-    .option('--parcels <n>', 'how many parcels to scrape in the first part', wholeNumber, 2000)
+    .description('see Trawl at work in a minute: it scrapes a county site on this machine, is blocked, and resumes')
+    .option('--parcels <n>', 'number of parcels to scrape in the first part', wholeNumber, 2000)
     .option('--workers <n>', 'worker processes', wholeNumber, 2)
     .addHelpText('after', HELP)
     .action(demo);
@@ -65,11 +65,11 @@ async function demo(options: { parcels: number; workers: number }): Promise<void
       routes: `${ORIGIN}=${county.url}`,
     });
     const stage = { config, folder, county, signal: stop.signal };
-    say(`A county with 100,000 parcels is on ${county.url}, in a process of its own.`);
+    say(`A county site with 100,000 parcels runs on ${county.url}, in its own process.`);
     const isDone = (await scrapeAll(stage, options.parcels)) && (await beBlockedAndResume(stage));
     if (stop.signal.aborted) process.exitCode = EXIT.interrupted;
     else process.exitCode = isDone ? EXIT.done : EXIT.failed;
-    if (isDone) say(`\nAll of it is in ${folder}. Next: trawl scrapers new my-county, and docs/writing-a-scraper.md`);
+    if (isDone) say(`\nEverything is in ${folder}. Next: trawl scrapers new my-county, and docs/writing-a-scraper.md`);
   } finally {
     await county.close();
   }
@@ -95,7 +95,7 @@ async function scrapeAll(stage: Stage, parcels: number): Promise<boolean> {
 /** Second part: a site that begins to block, a breaker that notices, and the same job again when the block is over. */
 async function beBlockedAndResume(stage: Stage): Promise<boolean> {
   const { county } = stage;
-  title('2', `${formatCount(BLOCKED_PARCELS)} parcels more, and the county begins to block us`);
+  title('2', `${formatCount(BLOCKED_PARCELS)} more parcels, and the county begins to block us`);
   await county.misbehave({ challenge: { rate: 1, from: 400 } });
   const list = await county.parcels(BLOCKED_PARCELS);
   const policy = { retries: { max_retries: 1, backoff_factor: 0.2 }, circuit_breaker: { consecutive_failures: 10 } };
@@ -108,16 +108,16 @@ async function beBlockedAndResume(stage: Stage): Promise<boolean> {
   }
   const spared = counts.total - finishedOf(counts);
   say(
-    `${formatItems(counts.success, 'parcel')} are safe, ${formatCount(spared)} were not even tried: those requests are saved.`,
+    `${formatItems(counts.success, 'parcel')} are safe, and ${formatCount(spared)} were not even tried, which saved those requests.`,
   );
 
-  title('3', 'The block is over: the same command with --retry-failed goes on with the job');
+  title('3', 'The block is over: the same command with --retry-failed continues the job');
   await county.misbehave({});
   const resumed = await run(stage, 'blocked', list, policy, true);
   const { job } = resumed;
   if (job.status !== 'completed') return unfinished(resumed);
   const checked = await verifyResults({ ...stage.config, dataDir: resumed.dataDir }, job.jobId);
-  say(`${formatItems(job.counts.success, 'parcel')} of ${formatCount(job.counts.total)}, each of them once.`);
+  say(`${formatItems(job.counts.success, 'parcel')} of ${formatCount(job.counts.total)}, each exactly once.`);
   say(verifyText(checked));
   return job.counts.success === job.counts.total && checked.kind === 'checked' && checked.problemCount === 0;
 }
@@ -147,12 +147,12 @@ function showOne({ results }: RunReport): void {
   const fields = Object.entries(data ?? {}).filter(([, value]) => typeof value !== 'object' || value === null);
   say('One of them:');
   for (const [name, value] of fields.slice(0, 9)) say(`  ${name.padEnd(22)} ${printable(String(value), 80)}`);
-  say(`  … and the others in ${results.path}`);
+  say(`  … and the rest in ${results.path}`);
 }
 
 function unfinished({ job, isInterrupted }: RunReport): false {
   if (!isInterrupted)
-    say(`The job is ${job.status}: ${printable(job.reason?.message ?? 'it did not go as it should')}`);
+    say(`The job is ${job.status}: ${printable(job.reason?.message ?? 'it did not finish as expected')}`);
   return false;
 }
 

@@ -18,8 +18,8 @@ export function checkNode(version = process.versions.node, pinnedVersion = readP
   if (version === pinnedVersion) return ok(name, `${version}, the pinned one`);
   return warning(
     name,
-    `${version}; tests run with ${pinnedVersion ?? 'a pinned one that is not installed'}`,
-    'run npm ci, and start trawl by bin/trawl',
+    `${version}; tests run with ${pinnedVersion ?? 'a pinned version that is not installed'}`,
+    'run npm ci, and start Trawl with bin/trawl',
   );
 }
 
@@ -32,11 +32,11 @@ function readPinnedNode(): string | null {
 
 export async function checkScrapers(inspection: Inspection): Promise<Check[]> {
   const name = 'Scrapers';
-  const advice = 'repair the file or take it away; the other scrapers work';
+  const advice = 'repair or remove the file; the other scrapers work';
   try {
     const entries = await inspection.scrapers();
     const broken = entries.filter((entry) => entry.kind === 'broken');
-    const found = ok(name, `${formatItems(entries.length - broken.length, 'scraper')} that can be used`);
+    const found = ok(name, `${formatItems(entries.length - broken.length, 'scraper')} available`);
     return [found, ...broken.map((entry) => problem(name, printable(entry.problem, 500), advice))];
   } catch (error) {
     return [problem(name, printable(errorMessage(error), 500), 'look at TRAWL_SCRAPERS')];
@@ -51,15 +51,18 @@ export function checkEgress(inspection: Inspection, { allowAddresses, routes, dn
   }
   if (allowAddresses === '') checks.push(ok('Egress', 'private addresses are refused'));
   else {
-    const advice = 'fine for tests and the demo; with scrapers or inputs of strangers, unset TRAWL_ALLOW_ADDRESSES';
-    checks.push(warning('Egress', `targets may have these private addresses: ${printable(allowAddresses)}`, advice));
+    const advice =
+      'fine for tests and the demo; unset TRAWL_ALLOW_ADDRESSES if you do not trust all scrapers and inputs';
+    checks.push(
+      warning('Egress', `scrapers may connect to these private addresses: ${printable(allowAddresses)}`, advice),
+    );
   }
   if (routes !== '') {
     checks.push(
       warning('Egress', `origins dialled elsewhere: ${printable(routes)}`, 'for tests only: unset TRAWL_ROUTES'),
     );
   }
-  if (dnsServers !== '') checks.push(ok('Egress', `names are looked up at ${printable(dnsServers)}`));
+  if (dnsServers !== '') checks.push(ok('Egress', `names are resolved by ${printable(dnsServers)}`));
   return checks;
 }
 
@@ -74,7 +77,7 @@ const PUBLIC_NAME = 'example.com';
 /** A warning at the most: there are good reasons for a machine without a way to the world, such as a proxy. */
 export async function checkDns({ clock, resolve, deadlineMs }: DnsParts): Promise<Check> {
   const name = 'DNS';
-  const advice = 'without names only targets with addresses or behind a proxy can be reached';
+  const advice = 'without DNS, only IP addresses and targets behind a proxy can be reached';
   const done = new AbortController();
   const late = clock.sleep(deadlineMs, done.signal).then(() => 'late' as const);
   const answer = resolve(PUBLIC_NAME).then(
@@ -92,7 +95,7 @@ const FEW_FILES = 1024;
 
 export function checkOpenFiles(limit = openFileLimit()): Check {
   const name = 'Open files';
-  if (limit === null) return ok(name, 'no limit is known');
+  if (limit === null) return ok(name, 'no known limit');
   const message = `${formatCount(limit)} at once per process`;
   if (limit >= FEW_FILES) return ok(name, message);
   return warning(name, message, `raise it: ulimit -n ${FEW_FILES * 8}`);
@@ -115,21 +118,21 @@ export function checkCores(config: Config, slotUnit: 'items' | 'batches', cores 
     .map((each) => `${each.workers} of the lane ${each.lane} with ${each.slots} ${slotUnit} at once each`);
   const message = `${workers.join(', ')}, on ${formatItems(cores, 'core')}`;
   if (countWorkers(config) <= cores * 4) return ok(name, message);
-  return warning(name, message, 'processes beyond the number of cores only wait for each other: lower TRAWL_WORKERS');
+  return warning(name, message, 'more processes than cores only wait for each other: lower TRAWL_WORKERS');
 }
 
 export function checkSettings(settings: readonly SettingInForce[]): Check[] {
   const unknown = settings
     .filter(({ from }) => from === 'unknown')
     .map(({ name, near = [] }) => {
-      const advice = near.length === 0 ? 'look for a typing error' : `did you mean ${near.join(' or ')}?`;
-      return warning('Settings', `${name} is set, and no setting has that name`, advice);
+      const advice = near.length === 0 ? 'check it for a typo' : `did you mean ${near.join(' or ')}?`;
+      return warning('Settings', `${name} is set, but there is no such setting`, advice);
     });
   const faults = settings.find(({ name, value }) => name === 'TRAWL_FAULTS' && value !== '');
   return faults === undefined
     ? unknown
     : [
         ...unknown,
-        warning('Settings', 'TRAWL_FAULTS makes processes kill themselves', 'unset it: it is for crash tests'),
+        warning('Settings', 'TRAWL_FAULTS makes processes kill themselves', 'unset it: it is only for crash tests'),
       ];
 }

@@ -18,14 +18,14 @@ import { formatItems, printable } from './format.ts';
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
-    .description('show the settings in force, and check each part of this installation')
-    .option('--data-dir <folder>', 'the data directory to look at (TRAWL_DATA_DIR, .trawl)')
-    .option('--create', 'with TRAWL_BACKEND=aws: make the table, the queues and the bucket that are missing')
-    .option('--offline', 'leave out what needs the network')
+    .description('show the settings in force, and check this installation')
+    .option('--data-dir <folder>', 'the data directory to check (TRAWL_DATA_DIR, .trawl)')
+    .option('--create', 'with TRAWL_BACKEND=aws: create the table, queues and bucket if they are missing')
+    .option('--offline', 'skip checks that need the network')
     .option('--json', 'one JSON object on stdout')
     .addHelpText(
       'after',
-      '\nExit codes: 0 no problem (warnings are none), 3 there is one.\n\nExamples:\n  $ trawl doctor\n  $ TRAWL_BACKEND=aws trawl doctor --create',
+      '\nExit codes: 0 no problems (there may be warnings), 3 at least one problem.\n\nExamples:\n  $ trawl doctor\n  $ TRAWL_BACKEND=aws trawl doctor --create',
     )
     .action(doctor);
 }

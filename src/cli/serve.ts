@@ -21,15 +21,15 @@ export function addServeCommands(program: Command): void {
     .action((options: ServeOptions) => serve(options, 'with-workers'));
 
   withOptions(program.command('controller'))
-    .description('run the REST API and the controller alone; workers are started apart, with trawl worker')
+    .description('run only the REST API and the controller; start workers separately, with trawl worker')
     .addHelpText('after', CONTROLLER_HELP)
     .action((options: ServeOptions) => serve(options, 'alone'));
 }
 
 function withOptions(command: Command): Command {
   return command
-    .option('--port <n>', 'port of the API (TRAWL_PORT, 8080); 0 takes any that is free', portNumber)
-    .option('--host <address>', 'address of the API (TRAWL_HOST, 127.0.0.1); others need a key')
+    .option('--port <n>', 'port of the API (TRAWL_PORT, 8080); 0 picks a free one', portNumber)
+    .option('--host <address>', 'address of the API (TRAWL_HOST, 127.0.0.1); non-loopback addresses need a key')
     .option('--data-dir <folder>', 'where the ledger and the results are kept (TRAWL_DATA_DIR, .trawl)');
 }
 
@@ -71,7 +71,7 @@ async function serve(options: ServeOptions, how: 'with-workers' | 'alone'): Prom
     const workers = how === 'with-workers' ? countWorkers(config) : 0;
     log.info({ url, ...(await describeStorage(config)), workers, access: accessOf(config) }, 'trawl is serving');
     await stop;
-    log.info('stopping: workers finish or give back what they have');
+    log.info('stopping: workers finish or return their items');
   } finally {
     await controller.stop();
   }

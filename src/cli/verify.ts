@@ -9,11 +9,11 @@ import { formatBytes, formatCount, formatItems, printable } from './format.ts';
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify')
-    .description('check the results of a finished job: every item once, every part and file whole')
+    .description('check the results of a finished job: every item listed once, every part and file intact')
     .argument('<job>', 'the id of the job')
     .option(
       '--data-dir <folder>',
-      'where its results are kept (TRAWL_DATA_DIR, .trawl, and what trawl run made there; on AWS the bucket)',
+      'where its results are kept (default: TRAWL_DATA_DIR or .trawl, including folders of trawl run; on AWS the bucket)',
     )
     .option('--json', 'one JSON object on stdout')
     .addHelpText('after', HELP)
@@ -78,7 +78,7 @@ export function verifyText(report: VerifyReport): string {
     `Checked: ${read}`,
   ];
   if (problemCount === 0)
-    return [...head, 'All is well: every item is there once, and every byte is as it was kept.'].join('\n');
+    return [...head, 'All is well: every item is listed once, and every byte is as it was stored.'].join('\n');
   const rest = problemCount - problems.length;
   return [
     ...head,

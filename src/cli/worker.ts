@@ -8,7 +8,7 @@ import { runWorkerProcess } from '../main/worker.ts';
 export function addWorkerCommand(program: Command): void {
   program
     .command('worker')
-    .description('run one more worker process: for the engine that owns a data directory, or on AWS')
+    .description('run one more worker process, for the engine that owns a data directory or on AWS')
     .option('--data-dir <folder>', 'the data directory of the engine (TRAWL_DATA_DIR, .trawl)')
     .option('--lane <lane>', 'http or browser', 'http')
     .addHelpText(

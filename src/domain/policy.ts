@@ -13,12 +13,9 @@ const proxyType = z.enum(['none', 'datacenter', 'residential', 'web_unlocker', '
 
 export const throttlingSchema = z
   .strictObject({
-    max_concurrent_workers: count
-      .max(10_000)
-      .meta({ description: 'Items that may be with workers at a time.' })
-      .default(3),
+    max_concurrent_workers: count.max(10_000).meta({ description: 'Maximum number of items in flight.' }).default(3),
     min_delay_between_items_seconds: seconds
-      .meta({ description: 'The least time from one item going out to the next.' })
+      .meta({ description: 'Minimum time between dispatching one item and the next.' })
       .default(0),
     max_requests_per_second: z
       .number()
@@ -26,38 +23,40 @@ export const throttlingSchema = z
       .gt(0)
       .max(100_000)
       .nullable()
-      .meta({ description: 'The most items that go out in a second; null for no limit.' })
+      .meta({ description: 'Maximum number of items dispatched per second; null for no limit.' })
       .default(null),
     adaptive: z
       .boolean()
-      .meta({ description: 'Fewer at a time while the site refuses, and more again when it does not.' })
+      .meta({
+        description: 'Whether to lower concurrency while the site refuses requests, and raise it again afterwards.',
+      })
       .default(true),
   })
-  .meta({ description: 'How fast it may be.' });
+  .meta({ description: 'How fast the job may run.' });
 
 export const proxySchema = z
   .strictObject({
-    type: proxyType.meta({ description: 'Through which kind of proxy requests go.' }).default('none'),
+    type: proxyType.meta({ description: 'Kind of proxy to use.' }).default('none'),
     geo_target: z
       .strictObject({
-        country: z.string().length(2).toLowerCase().meta({ description: 'Two letters: us.' }),
-        state: z.string().length(2).toLowerCase().meta({ description: 'Two letters: az.' }).optional(),
-        city: z.string().min(1).max(100).meta({ description: 'Its name.' }).optional(),
+        country: z.string().length(2).toLowerCase().meta({ description: 'Two-letter code, such as us.' }),
+        state: z.string().length(2).toLowerCase().meta({ description: 'Two-letter code, such as az.' }).optional(),
+        city: z.string().min(1).max(100).meta({ description: 'Name of the city.' }).optional(),
       })
       .nullable()
-      .meta({ description: 'Where the address of the proxy is; null for anywhere.' })
+      .meta({ description: 'Location of the proxy; null for any.' })
       .default(null),
     session: z
       .enum(['sticky', 'rotate'])
-      .meta({ description: 'One address for the whole of an item, or one per request.' })
+      .meta({ description: 'sticky: one address per item. rotate: one per request.' })
       .default('sticky'),
     escalate: z
       .array(proxyType)
       .max(5)
-      .meta({ description: 'The kinds to go on with, one after the other, when a site blocks.' })
+      .meta({ description: 'Kinds of proxy to try next, in order, when a site blocks.' })
       .default([]),
   })
-  .meta({ description: 'By which way requests go. Nothing but the defaults is available yet.' });
+  .meta({ description: 'How requests reach the site. Only the defaults are available yet.' });
 
 export const retriesSchema = z
   .strictObject({
@@ -66,42 +65,46 @@ export const retriesSchema = z
       .int()
       .min(0)
       .max(20)
-      .meta({ description: 'How often an item is tried again after a failure that may pass.' })
+      .meta({ description: 'How often an item is retried after a transient failure.' })
       .default(3),
     backoff_strategy: z
       .enum(['exponential', 'linear'])
-      .meta({ description: 'Waits of 1, 2, 4 … or 1, 2, 3 … times the factor.' })
+      .meta({ description: 'Whether waits grow as 1, 2, 4 … or as 1, 2, 3 … times the factor.' })
       .default('exponential'),
-    backoff_factor: z.number().finite().min(0).max(60).meta({ description: 'Seconds of the first wait.' }).default(1),
-    max_backoff_seconds: seconds.meta({ description: 'The longest wait.' }).default(60),
+    backoff_factor: z.number().finite().min(0).max(60).meta({ description: 'First wait, in seconds.' }).default(1),
+    max_backoff_seconds: seconds.meta({ description: 'Longest wait.' }).default(60),
     max_retry_after_seconds: positiveSeconds
       .meta({
         description:
-          'The longest pause that one answer of a host may ask for (Retry-After), for all jobs; longer ones are cut to it.',
+          'Longest pause that one answer of a host may ask for (Retry-After), for all jobs; longer ones are shortened to it.',
       })
       .default(3600),
   })
-  .meta({ description: 'What happens after a failure that may pass.' });
+  .meta({ description: 'What happens after a transient failure.' });
 
 export const timeoutsSchema = z
   .strictObject({
-    connect_timeout_seconds: positiveSeconds.meta({ description: 'For a connection to be made.' }).default(10),
-    request_timeout_seconds: positiveSeconds.meta({ description: 'For one request and its answer.' }).default(30),
-    item_timeout_seconds: positiveSeconds.meta({ description: 'For an item with all its tries.' }).default(300),
+    connect_timeout_seconds: positiveSeconds.meta({ description: 'Time limit for connecting.' }).default(10),
+    request_timeout_seconds: positiveSeconds
+      .meta({ description: 'Time limit for one request and its answer.' })
+      .default(30),
+    item_timeout_seconds: positiveSeconds
+      .meta({ description: 'Time limit for an item, including all tries.' })
+      .default(300),
   })
-  .meta({ description: 'How long things may take.' });
+  .meta({ description: 'Time limits.' });
 
 export const circuitBreakerSchema = z
   .strictObject({
     min_requests: count
       .max(1_000_000)
-      .meta({ description: 'Items that must have ended before their share of failures counts.' })
+      .meta({ description: 'Items that must finish before the failure rate is considered.' })
       .default(50),
     failure_threshold_percentage: z
       .number()
-      .gt(0, 'a fraction above 0')
-      .max(1, 'a fraction: 0.25 stands for 25 %')
-      .meta({ description: 'The share of failures that stops the job, as a fraction: 0.25 stands for 25 %.' })
+      .gt(0, 'must be a fraction above 0')
+      .max(1, 'must be a fraction: 0.25 means 25 %')
+      .meta({ description: 'Failure rate that stops the job, as a fraction: 0.25 means 25 %.' })
       .default(0.25),
     consecutive_failures: count
       .max(1_000_000)
@@ -113,14 +116,16 @@ export const circuitBreakerSchema = z
       .default(null),
     on_trip: z
       .enum(['fail', 'pause'])
-      .meta({ description: 'What the job becomes when it is stopped. Either can be resumed.' })
+      .meta({ description: 'Status of the job when the breaker stops it: failed or paused. Either can be resumed.' })
       .default('fail'),
     cooldown_seconds: positiveSeconds
       .nullable()
-      .meta({ description: 'After so long a stopped job tries one item by itself; null: it waits for somebody.' })
+      .meta({
+        description: 'Time after which a stopped job tries one item automatically; null: it waits to be resumed.',
+      })
       .default(null),
   })
-  .meta({ description: 'When a job that is not going to work stops itself.' });
+  .meta({ description: 'When to stop a job that keeps failing.' });
 
 /** Below `min_requests` nothing is known yet: a job that is to be watched for 1,000 items must not stop after 20. */
 const LEAST_STREAK = 20;
@@ -134,11 +139,11 @@ export const resultsSchema = z
   .strictObject({
     keep_html: z
       .boolean()
-      .meta({ description: 'Whether pages are kept: only what was kept can be extracted again.' })
+      .meta({ description: 'Whether to keep pages: only stored pages can be extracted again.' })
       .default(true),
     screenshot: z
       .enum(['never', 'on_failure', 'always'])
-      .meta({ description: 'When a picture of the page is kept. Only never is available yet.' })
+      .meta({ description: 'When to keep a screenshot of the page. Only never is available yet.' })
       .default('never'),
     item_manifests: z
       .boolean()
@@ -146,12 +151,12 @@ export const resultsSchema = z
       .meta({
         description:
           'Whether `manifests/items/{item_id}.json` is written as each item ends: its status and the keys of its files. ' +
-          'Null: for results in files, yes, except for items that succeeded and kept nothing; for S3, where it is one ' +
-          'PUT more per item, no.',
+          'Null means yes for results in files, except for items that succeeded and kept nothing, and no for S3, where it ' +
+          'costs one more PUT per item.',
       })
       .default(null),
   })
-  .meta({ description: 'What is kept.' });
+  .meta({ description: 'What to keep.' });
 
 export const policySchema = z.strictObject({
   throttling: throttlingSchema.prefault({}),
@@ -162,13 +167,13 @@ export const policySchema = z.strictObject({
   results: resultsSchema.prefault({}),
   robots: z
     .enum(['respect', 'ignore'])
-    .meta({ description: 'Whether robots.txt of a site is followed. Only ignore is available yet.' })
+    .meta({ description: 'Whether to follow the robots.txt of a site. Only ignore is available yet.' })
     .default('ignore'),
 });
 
 /**
- * Settings that are part of the contract and that nothing carries out yet. To accept them would be worse than to refuse
- * them: whoever asks for a proxy must not be sent out under their own address.
+ * Settings that are part of the contract but not implemented yet. Accepting them would be worse than refusing them: a
+ * user who asks for a proxy must not be sent out under their own address.
  */
 export function notYetAvailable(policy: Policy): { readonly path: string; readonly message: string }[] {
   const { proxy, results, robots } = policy;

@@ -49,14 +49,14 @@ const queueUrl = z
   .refine((url) => !url.endsWith('.fifo'), 'must be a standard queue, not a FIFO queue');
 
 /**
- * A list in which nothing is left counts as none, not as a key that fits nobody: otherwise a server would open itself to
- * the network in the belief that it is guarded.
+ * A list without any entries means no key, rather than a key that matches nothing: otherwise a server would open itself
+ * to the network in the belief that it is guarded.
  */
 const keys = text
   .transform(splitList)
   .refine(
     (found) => found.every((key) => !/^sha256:/i.test(key) || /^sha256:[0-9a-f]{64}$/i.test(key)),
-    'after sha256: come the 64 hexadecimal digits of the hash of a key',
+    'sha256: must be followed by the 64 hexadecimal digits of the hash of a key',
   )
   .transform((found) => (found.length === 0 ? null : found.join(',')));
 
@@ -67,7 +67,7 @@ export const PLACES = {
     schema: z.enum(['embedded', 'aws'], 'must be embedded or aws'),
     fallback: 'embedded',
     about:
-      'where jobs are kept: `embedded` in the data directory of one machine, `aws` in DynamoDB, SQS and S3. `trawl run` and `trawl demo` work in the data directory either way',
+      'where jobs are kept: `embedded` means the data directory of one machine, `aws` means DynamoDB, SQS and S3. `trawl run` and `trawl demo` always use the data directory',
   }),
   results: row({
     variable: 'TRAWL_RESULTS',
@@ -75,7 +75,7 @@ export const PLACES = {
     fallback: null,
     byDefault: '`local`; on AWS `s3`',
     about:
-      'where pages, data and manifests are kept, whatever the backend: `local` in `results/` of the data directory, `s3` in the bucket. `USE_LOCAL_STORAGE=true` is the older name for `local`. With `local` the controllers and all workers must be on one machine',
+      'where pages, data and manifests are kept, whatever the backend: `local` means `results/` in the data directory, `s3` the bucket. `USE_LOCAL_STORAGE=true` is the older name for `local`. With `local`, the controllers and all workers must be on one machine',
   }),
 };
 
@@ -98,7 +98,7 @@ export const AWS_PLACES = {
   webScraperQueueUrl: row({
     variable: 'WEB_SCRAPER_QUEUE_URL',
     schema: queueUrl,
-    about: 'on AWS: the address of the queue for workers of the lane `http`. It must be set',
+    about: 'on AWS: URL of the queue for workers of the lane `http`. Required',
   }),
   webScraperBrowserQueueUrl: row({
     variable: 'WEB_SCRAPER_BROWSER_QUEUE_URL',
@@ -121,19 +121,20 @@ export const PLAIN = {
     variable: 'TRAWL_DATA_DIR',
     schema: name,
     fallback: '.trawl',
-    about: 'where the ledger and the results are kept; `trawl run` makes a folder of its own below `run/`',
+    about: 'where the ledger and the results are kept; `trawl run` creates a separate folder per job below `run/`',
   }),
   host: row({
     variable: 'TRAWL_HOST',
     schema: name,
     fallback: '127.0.0.1',
-    about: 'address on which `trawl serve` and `trawl controller` listen; others than those of this machine need a key',
+    about:
+      'address that `trawl serve` and `trawl controller` listen on; any address other than loopback requires a key',
   }),
   port: row({
     variable: 'TRAWL_PORT',
     schema: countOrNone.max(65_535),
     fallback: 8080,
-    about: 'and the port; 0 takes any that is free, and the log says which',
+    about: 'port to listen on; 0 picks a free one, which is written to the log',
   }),
   apiKey: row({
     variable: 'TRAWL_API_KEY',
@@ -142,7 +143,7 @@ export const PLAIN = {
     isSecret: true,
     isForWorkers: false,
     about:
-      'keys that may do everything, separated by commas; each as it is, or as `sha256:` and its hash. For the client commands: the key that they send',
+      'keys with full access, separated by commas; each in plain text, or as `sha256:` followed by its hash. For the client commands, the key to send',
   }),
   readApiKey: row({
     variable: 'TRAWL_READ_API_KEY',
@@ -150,14 +151,14 @@ export const PLAIN = {
     fallback: null,
     isSecret: true,
     isForWorkers: false,
-    about: 'the same for keys that may only read',
+    about: 'read-only keys, in the same format',
   }),
   allowedHosts: row({
     variable: 'TRAWL_ALLOWED_HOSTS',
     schema: list,
     fallback: [],
     about:
-      'names under which the API is reached, beside its address and those of this machine, separated by commas. With a key and nothing named, any will do',
+      'host names that the API answers to, besides its address and the names of this machine, separated by commas. If a key is set and this is not, any name is accepted',
   }),
   url: row({
     variable: 'TRAWL_URL',
@@ -174,13 +175,13 @@ export const PLAIN = {
     separator: ':',
     fallback: ({ ownScrapers }) => ownScrapers,
     byDefault: '`./scrapers`, if there is one',
-    about: 'folders with scrapers, beside those that come with Trawl; several are separated by `:`',
+    about: 'folders with scrapers, in addition to those that come with Trawl, separated by `:`',
   }),
   defaultScraper: row({
     variable: 'TRAWL_DEFAULT_SCRAPER',
     schema: name.max(200),
     fallback: 'example-mock',
-    about: 'runs jobs that name no scraper. The answer to `POST /jobs` says so in `warnings`',
+    about: 'scraper for jobs that do not name one. The answer to `POST /jobs` says so in `warnings`',
   }),
   workers: row({
     variable: 'TRAWL_WORKERS',
@@ -196,50 +197,50 @@ export const PLAIN = {
     fallback: ({ backend }) => (backend === 'aws' ? 16 : 64),
     byDefault: '64; on AWS 16',
     about:
-      'batches of one job that a worker process of the lane `http` carries out at the same time: of one item each, on AWS of up to 100, one after another. All jobs together may have twice as many ([sizing](operations.md#sizing))',
+      'batches of one job that a worker process of the lane `http` processes concurrently. A batch is one item; on AWS up to 100 items, processed one after another. All jobs together may use twice as many ([sizing](operations.md#sizing))',
   }),
   browserWorkers: row({
     variable: 'TRAWL_BROWSER_WORKERS',
     schema: countOrNone.max(256),
     fallback: 0,
-    about: 'worker processes of `trawl serve` for the lane `browser`, beside those of `TRAWL_WORKERS`',
+    about: 'worker processes of `trawl serve` for the lane `browser`, in addition to `TRAWL_WORKERS`',
   }),
   browserSlots: row({
     variable: 'TRAWL_BROWSER_SLOTS',
     schema: count.max(4096),
     fallback: 2,
-    about: 'as `TRAWL_SLOTS`, for worker processes of the lane `browser`',
+    about: 'like `TRAWL_SLOTS`, for worker processes of the lane `browser`',
   }),
   hostConcurrency: row({
     variable: 'TRAWL_HOST_CONCURRENCY',
     schema: count.max(4096),
     fallback: 16,
-    about: 'requests that one worker process has under way at one host, whatever the job',
+    about: 'concurrent requests from one worker process to one host, across all jobs',
   }),
   hostDelayMs: row({
     variable: 'TRAWL_HOST_DELAY_MS',
     schema: countOrNone.max(3_600_000),
     fallback: 0,
-    about: 'between the starts of two requests of one worker process to one host',
+    about: 'minimum time between the starts of two requests from one worker process to one host',
   }),
   maxBodyBytes: row({
     variable: 'TRAWL_MAX_BODY_BYTES',
     schema: count.min(2 ** 20),
     fallback: 4 * 2 ** 30,
-    about: 'the largest body of `POST /jobs`, and the largest size to which a compressed upload may unpack',
+    about: 'maximum size of the body of `POST /jobs`, and of a compressed upload once it is decompressed',
   }),
   allowAddresses: row({
     variable: 'TRAWL_ALLOW_ADDRESSES',
     schema: text,
     fallback: '',
     about:
-      'addresses out of private networks that a target may have: `loopback`, `private`, or ranges like `10.1.0.0/16`, separated by commas. Metadata services of clouds must be named one by one',
+      'private addresses that scrapers may connect to: `loopback`, `private`, or ranges like `10.1.0.0/16`, separated by commas. Cloud metadata services must be listed individually',
   }),
   routes: row({
     variable: 'TRAWL_ROUTES',
     schema: text,
     fallback: '',
-    about: 'origins that are dialled elsewhere: `https://county.gov=http://127.0.0.1:4000`',
+    about: 'origins whose requests are sent elsewhere: `https://county.gov=http://127.0.0.1:4000`',
   }),
   dnsServers: row({
     variable: 'TRAWL_DNS_SERVERS',
@@ -247,7 +248,7 @@ export const PLAIN = {
     fallback: '',
     byDefault: 'those of `/etc/resolv.conf`',
     about:
-      'servers that are asked for the names of targets: `9.9.9.9`, `10.0.0.2:5353` or `[2620:fe::fe]:53`, separated by commas',
+      'DNS servers that resolve the names of targets: `9.9.9.9`, `10.0.0.2:5353` or `[2620:fe::fe]:53`, separated by commas',
   }),
   logLevel: row({
     variable: 'TRAWL_LOG_LEVEL',
@@ -268,7 +269,7 @@ export const PLAIN = {
     schema: z.enum(['prometheus', 'emf']),
     fallback: 'prometheus',
     about:
-      '`emf` also writes the numbers to the log, in the format that CloudWatch makes metrics of. `GET /metrics` is there either way',
+      '`emf` also writes metrics to the log in the CloudWatch embedded metric format. `GET /metrics` works either way',
   }),
   leaseMs: row({
     variable: 'TRAWL_LEASE_MS',
@@ -276,19 +277,19 @@ export const PLAIN = {
     // On AWS a renewal costs money.
     fallback: ({ backend }) => (backend === 'aws' ? 300_000 : 4000),
     byDefault: '4000; on AWS 300000',
-    about: 'how long a worker that has vanished keeps what it had',
+    about: 'how long a worker that has gone silent keeps its batches',
   }),
   drainGraceMs: row({
     variable: 'TRAWL_DRAIN_GRACE_MS',
     schema: countOrNone.max(600_000),
     fallback: 10_000,
-    about: 'how long a worker that is asked to stop may go on with what it has',
+    about: 'how long a worker that is stopping may continue with the items it has begun',
   }),
   faults: row({
     variable: 'TRAWL_FAULTS',
     schema: text,
     fallback: '',
-    about: 'for tests of Trawl itself: where a process kills itself. Never set it',
+    about: 'only for tests of Trawl itself: the point at which a process kills itself. Never set it',
   }),
 };
 

@@ -72,7 +72,7 @@ function openSocket(address: string, port: number): Opening<Socket> {
   const check = () => {
     const actual = parseIp(socket.remoteAddress ?? '');
     if (actual !== null && sameIp(actual, expected)) return null;
-    return new Error(`dialled ${address}, but reached ${actual === null ? 'nobody' : formatIp(actual)}`);
+    return new Error(`dialled ${address}, but reached ${actual === null ? 'nothing' : formatIp(actual)}`);
   };
   return { socket, event: 'connect', check };
 }

@@ -205,7 +205,7 @@ function noDialer(name: string): Failure {
   return failure('proxy_config', `no dialer named "${name}" is configured`);
 }
 
-const CLOSED = { kind: 'failed', failure: failure('network_error', 'the way to the web was closed') } as const;
+const CLOSED = { kind: 'failed', failure: failure('network_error', 'the web client was closed') } as const;
 
 /** A site redirected us to a forbidden address: the message names the site, because the address alone explains nothing. */
 function refusedAfter(from: Redirect | undefined, url: string, what: Failure): Failure {

@@ -18,7 +18,7 @@ export function isRedirect(status: number): boolean {
  */
 export function nextHop(request: WebRequest, url: string, status: number, location: string | undefined): NextHop {
   if (location === undefined || location === '') {
-    return failed(`status ${status} names no place to go to`);
+    return failed(`status ${status} has no Location header`);
   }
   const from = new URL(url);
   const to = URL.parse(utf8(location), url);

@@ -36,7 +36,7 @@ export function parseTarget(text: string): Target | TargetFailed {
     return { kind: 'failed', failure: failure('navigation_failed', `"${withoutSecrets(text)}" is not a URL`) };
   const { protocol } = url;
   if (protocol !== 'http:' && protocol !== 'https:') {
-    return refused(`${protocol} is not a way to a web site: only http: and https: are`);
+    return refused(`${protocol} is not supported: only http: and https: are`);
   }
   // What is not ASCII grows when it is escaped.
   if (url.href.length > MAX_URL_LENGTH) return refused(`a URL of ${url.href.length} characters is too long`);

@@ -133,7 +133,7 @@ async function mustBeThere({ dynamo }: AwsClients, look: () => Promise<unknown>)
   } catch (error) {
     if (error instanceof StorageTrouble) return;
     const message = errorMessage(error);
-    throw new Error(`${message}\ntrawl doctor says what is missing on AWS, and trawl doctor --create makes it`, {
+    throw new Error(`${message}\ntrawl doctor shows what is missing on AWS, and trawl doctor --create creates it`, {
       cause: error,
     });
   }

@@ -45,7 +45,7 @@ async function checkWithin(
   { create, offline }: InspectOptions,
   look: (clients: AwsClients, deps: ProvisioningParts) => Promise<readonly Check[]>,
 ): Promise<readonly Check[]> {
-  if (create && offline) throw new ConfigError('--create needs the network: leave --offline out');
+  if (create && offline) throw new ConfigError('--create needs the network: remove --offline');
   if (offline) return [];
   const clock = systemClock();
   const clients = openAwsClients();

@@ -14,7 +14,7 @@ export async function checkDataDir(dataDir: string): Promise<Check> {
   const name = 'Data directory';
   const isThere = existsSync(dataDir);
   const folder = isThere ? dataDir : nearestFolder(dataDir);
-  const advice = 'choose another with TRAWL_DATA_DIR or --data-dir, or give this user the right to write there';
+  const advice = 'choose another with TRAWL_DATA_DIR or --data-dir, or give this user write permission';
   try {
     if (!(await stat(folder)).isDirectory()) return problem(name, `${folder} is not a folder`, advice);
     await access(folder, constants.W_OK | constants.X_OK);
@@ -23,10 +23,10 @@ export async function checkDataDir(dataDir: string): Promise<Check> {
   }
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
-  const message = `${dataDir}${isThere ? '' : ' (made when it is needed)'}, ${formatBytes(free)} free`;
+  const message = `${dataDir}${isThere ? '' : ' (created when needed)'}, ${formatBytes(free)} free`;
   if (free < NO_SPACE) return problem(name, message, 'free some space: jobs pause while the disk is full');
   return free < LITTLE_SPACE
-    ? warning(name, message, 'free some space: a large job soon fills what is left')
+    ? warning(name, message, 'free some space: a large job would soon fill the rest')
     : ok(name, message);
 }
 
@@ -37,7 +37,7 @@ export function checkLedger(dataDir: string): Check {
     case 'none':
       return ok(name, `none yet in ${dataDir}`);
     case 'idle':
-      return ok(name, `${formatBytes(found.bytes)}; no process works with it`);
+      return ok(name, `${formatBytes(found.bytes)}; not in use`);
     case 'owned':
       return ok(name, found.message);
     case 'damaged':
@@ -56,7 +56,7 @@ export async function checkResultsFolder(dataDir: string): Promise<Check> {
     return problem(
       name,
       `${folder} cannot be used (${errorMessage(error)})`,
-      'give this user the right to read and write it',
+      'give this user read and write permission',
     );
   }
 }

@@ -27,7 +27,7 @@ export const EMBEDDED_BACKEND: BackendModule<'embedded'> = {
 
   async inspect({ dataDir }, { create }) {
     if (create) {
-      throw new ConfigError('--create is for TRAWL_BACKEND=aws: a data directory is made when it is needed');
+      throw new ConfigError('--create is for TRAWL_BACKEND=aws: a data directory is created when needed');
     }
     const { checkDataDir, checkLedger } = await import('./data-directory-checks.ts');
     return [await checkDataDir(dataDir), checkLedger(dataDir)];

@@ -25,9 +25,7 @@ import { findScrapers } from './scrapers.ts';
 export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, stop: AbortSignal): Promise<void> {
   onParentGone(() => process.exit(1));
   // A promise that a scraper forgot to wait for, and that failed: no reason to take its neighbours down with it.
-  process.on('unhandledRejection', (error) =>
-    log.warn({ error: describeError(error) }, 'nobody waited for a promise that failed'),
-  );
+  process.on('unhandledRejection', (error) => log.warn({ error: describeError(error) }, 'unhandled promise rejection'));
   const clock = systemClock();
   const backends = await loadBackend(config);
   let isWaiting = false;

@@ -1,6 +1,6 @@
 /**
- * Named places at which a test may make the process die, stall or fail. In production nothing happens there. A place is
- * worth a name where dying just there could lose or double something.
+ * Named points at which a test may make the process die, stall or fail. In production nothing happens there. A point is
+ * worth a name if dying there could lose or duplicate something.
  */
 export const FAULT_POINTS = [
   'after-dispatch-before-send',

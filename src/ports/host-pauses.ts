@@ -1,27 +1,27 @@
 import type { HostPause, PauseReport } from '../domain/host-pause.ts';
 
 /**
- * Hosts that asked to be left alone, shared by all processes: a host that told one worker to wait is waiting for all of
- * them. It saves requests, it guards no data: a worker that hears of a pause late asks once too often, and pauses may be
+ * Hosts that asked for a pause, shared by all processes: when a host asks one worker to wait, all workers wait. This
+ * saves requests and guards no data: a worker that hears of a pause late sends one request too many, and pauses may be
  * forgotten when the process that keeps them ends.
  *
- * This is the workers' end of it.
+ * This is the part that workers use.
  */
 export interface WorkerHostPauses {
   /**
    * A host asked `worker` to wait. The pause in force is the one that ends last, with its own reason; reports that end
-   * sooner only count their worker. The same report twice changes nothing, and neither does one of what the host said
-   * before its pause was lifted.
+   * sooner only count their worker. Repeating a report changes nothing, and neither does a report of something that the
+   * host said before its pause was lifted.
    */
   pause(report: PauseReport, worker: string, now: number): Promise<void>;
-  /** Pauses in force, by host: each from when its `pause` resolved until it is over or lifted. */
+  /** Pauses in force, by host: each from the moment its `pause` resolved until it is over or lifted. */
   inForce(now: number): Promise<readonly HostPause[]>;
 }
 
 export interface HostPauses extends WorkerHostPauses {
   /**
-   * Lifts the pause of a host, whoever reported it. False if none was in force. What the host says after `now` begins a new
-   * one.
+   * Lifts the pause of a host, regardless of which worker reported it. False if none was in force. What the host says
+   * after `now` begins a new pause.
    */
   lift(host: string, now: number): Promise<boolean>;
 }

@@ -18,15 +18,15 @@ import type { Policy } from '../domain/policy.ts';
 import type { BatchRef } from './work-queue.ts';
 
 /**
- * The truth about jobs and items, in three books. Every method is one atomic step: all of it took effect, or none; the
- * counters of a job change in the same step as its items. Any method that writes may throw StorageTrouble: then nothing
- * was promised, and the call may be repeated. A call whose answer was lost may be repeated too: what it did is not done
- * twice. `now` is always the caller's clock, and one caller's clock may be behind another's.
+ * The truth about jobs and items, in three books. Every method is one atomic step that takes effect completely or not at
+ * all; the counters of a job change in the same step as its items. Any method that writes may throw StorageTrouble: then
+ * nothing was promised, and the call may be repeated. A call whose answer was lost may be repeated too: nothing is done
+ * twice. `now` is always the caller's clock, which may be behind another caller's.
  */
 export interface Ledger extends JobBook, ItemBook, LeaseBook {
   /**
-   * Calls `listener` after a change made through this object took effect, for as long as it is not unsubscribed. A
-   * hint: changes made elsewhere are not heard, so that whoever listens also looks from time to time.
+   * Calls `listener` after each change made through this object, until it is unsubscribed. This is only a hint: changes
+   * made elsewhere are not reported, so a listener must also look from time to time.
    */
   subscribe(listener: (change: LedgerChange) => void): () => void;
 }
@@ -52,22 +52,22 @@ export type LedgerChange =
 export interface SettledItem {
   readonly seq: number;
   readonly itemId: string;
-  /** Of the attempt, in its worker. */
+  /** Duration of the attempt, as measured by its worker. */
   readonly durationMs: number;
   readonly status: 'success' | 'failed' | 'skipped';
   readonly errorType: FailureType | null;
-  /** How many files it kept: a listener that only cares for files need not read the item. */
+  /** Number of files it kept, so that a listener interested only in files need not read the item. */
   readonly artifacts: number;
 }
 
-/** Jobs: made whole, changed by events, read at a cost that does not depend on their size. */
+/** Jobs are created as a whole, changed by events, and read at a cost that does not depend on their size. */
 export interface JobBook {
-  /** The job and all these items, or nothing. `exists`: there is a job of that id, and it is left as it is. */
+  /** Creates the job with all these items, or nothing. `exists`: a job has that id, and it is left unchanged. */
   createJob(job: NewJob, items: readonly NewItem[], now: number): Promise<CreateAnswer>;
   /**
-   * Begins a job that has more items than fit into one step. A draft is seen nowhere and nothing of it runs until it is
-   * committed. Where the process that began it dies, the ledger removes what is left of it: when it is opened again, or,
-   * where others may still be at it, once nothing has been added for an hour.
+   * Begins a job that has more items than fit into one step. A draft is invisible and none of its items run until it is
+   * committed. If the process that began it dies, the ledger removes what is left: when it is opened again or, where
+   * another process may still be writing the draft, once nothing has been added for an hour.
    */
   draftJob(): Promise<JobDraft>;
   /** Null when there is no such job. */
@@ -75,9 +75,9 @@ export interface JobBook {
   /** Newest first. */
   jobs(query: { readonly status: JobStatus | null; readonly page: PageRequest }): Promise<Page<JobRecord>>;
   /**
-   * Jobs that the engine has something to do for (`isActive`): pending, in progress, paused with nothing left or until a
-   * probe, cancelled with a worker still at it, over and without a manifest, or with failed items to be recovered. In an order that gives every one its
-   * turn, oldest first.
+   * Jobs that the engine has work for (`isActive`): pending, in progress, paused with nothing left or until a probe,
+   * cancelled while a worker is still busy, over but without a manifest, or with failed items to be recovered. The order
+   * gives every job its turn, oldest first.
    */
   activeJobs(page: PageRequest): Promise<Page<JobRecord>>;
   /**
@@ -87,8 +87,8 @@ export interface JobBook {
   changeJob(jobId: string, event: JobEvent, now: number): Promise<JobRecord | Refusal | 'missing'>;
   /**
    * Deletes the job and all its items, if it is the one that `incarnation` names and its removal is certain
-   * (`remove-for-good`); its id is free then. False otherwise, and nothing is changed: it is gone already, another job
-   * has its id, or it is not to be deleted. Artifacts are the result store's.
+   * (`remove-for-good`); its id can then be reused. Otherwise answers false and changes nothing: the job is already gone,
+   * another job has its id, or it is not to be deleted. Artifacts are up to the result store.
    */
   removeJob(jobId: string, incarnation: string): Promise<boolean>;
 }
@@ -96,61 +96,62 @@ export interface JobBook {
 export type CreateAnswer =
   | { readonly kind: 'created'; readonly job: JobRecord }
   | { readonly kind: 'exists'; readonly job: JobRecord }
-  /** Items whose id occurs earlier in the list, and where. Nothing was made. */
+  /** Items whose id occurs earlier in the list, and where. Nothing was created. */
   | { readonly kind: 'duplicates'; readonly repeated: readonly RepeatedItem[] };
 
 /**
- * A job in the making. It belongs to one caller, which makes one call at a time; after a call that threw, only `drop` is
- * of use. A job that was committed takes the place in lists that it had when its draft was begun.
+ * A job being created. It belongs to one caller, which makes one call at a time; after a call that threw, only `drop`
+ * may be used. In lists, a committed job has the position of the moment at which its draft was begun.
  */
 export interface JobDraft {
   /**
-   * Appends items. `place` is how many the draft has by now, so that a call that is repeated appends nothing twice. Items
-   * whose id the draft has already are left out and named, `first` being a place in the draft.
+   * Appends items. `place` is how many the draft has so far, so that a repeated call appends nothing twice. Items whose id
+   * the draft already has are left out and named, `first` being a place in the draft.
    */
   add(place: number, items: readonly NewItem[]): Promise<readonly RepeatedItem[]>;
-  /** Items by their places, from `first` on, at most `limit`; fewer if they are large, but one where there is one. */
+  /** Items by place, from `first` on, at most `limit`. There may be fewer if they are large, but at least one if any exist. */
   items(first: number, limit: number): Promise<readonly NewItem[]>;
   /**
-   * The job with all items of the draft, in one step, or nothing. `exists`: there is a job of that id, which is left as
-   * it is, and so is the draft.
+   * Creates the job with all items of the draft in one step, or nothing. `exists`: a job has that id; both it and the
+   * draft are left unchanged.
    */
   commit(job: NewJob, now: number): Promise<Exclude<CreateAnswer, { kind: 'duplicates' }>>;
-  /** Removes the draft and its items, at once or soon. Does nothing to a job that was committed. May be repeated. */
+  /** Removes the draft and its items, now or soon. Does nothing to a job that was committed. May be repeated. */
   drop(): Promise<void>;
 }
 
-/** Items: added in order, found by id, listed in pages, reopened on demand. */
+/** Items are added in order, found by id, listed in pages, and reopened on demand. */
 export interface ItemBook {
   /**
-   * Adds the items whose id the job does not have yet; the others are left alone and named by index, so that the same
-   * chunk sent twice is added once. A duplicate with another input is named as such: the first input stays. Sets how long the job is to wait for more before it may be completed. A completed
-   * job begins a new round with the first item added; one that failed keeps them until it is resumed.
+   * Adds the items whose id the job does not have yet; the others are left alone and named by index, so that a chunk sent
+   * twice is added once. A duplicate with another input is reported as such: the first input stays. Sets how long the job
+   * waits for more items before it may be completed. A completed job begins a new round with the first item added; a
+   * failed one keeps them until it is resumed.
    */
   addItems(jobId: string, items: readonly NewItem[], openUntil: number, now: number): Promise<AddAnswer>;
   item(jobId: string, itemId: string): Promise<ItemRecord | null>;
   /**
-   * Items in the order in which they were added. A page may hold fewer than asked for, even none, and still have a
-   * next one: no call looks at more than a bounded number of items.
+   * Items in the order in which they were added. A page may have fewer than requested, even none, and still have a next
+   * one: no call looks at more than a bounded number of items.
    */
   items(jobId: string, filter: ItemFilter, page: PageRequest): Promise<Page<ItemRecord>>;
   /**
-   * Items by their places, from `first` on, at most `limit`: for parts of the results while there is no manifest. They
-   * may be fewer if they are large, but one at least where there is one.
+   * Items by place, from `first` on, at most `limit`, for parts of the results while there is no manifest. There may be
+   * fewer if they are large, but at least one if any exist.
    */
   itemsAt(jobId: string, first: number, limit: number): Promise<readonly ItemRecord[]>;
   /**
-   * Reopens failed items, a page at a time: those that `filter` names, or only counts them. A completed job begins a new
+   * Reopens the failed items that `filter` selects, a page at a time, or only counts them. A completed job begins a new
    * round with the first item reopened. Sets `openUntil`, so that the job is not completed between two pages.
    */
   reopen(jobId: string, filter: RetryFilter, page: PageRequest, openUntil: number, now: number): Promise<ReopenAnswer>;
   /**
-   * Makes successes of failed items, while their results are being replaced by `by` (`whenRecovered`): each with these
-   * artifacts, and the reading as its last attempt. An item that is not failed, or was tried again after the attempt
-   * named, is left as it is. Of a long list only as many may be taken as go into one step, one at least: `taken`.
+   * Turns failed items into successes while their results are being replaced by `by` (`whenRecovered`). Each gets these
+   * artifacts, and the re-extraction as its last attempt. An item that is not failed, or was tried again after the attempt
+   * named, is left unchanged. A step may take only the beginning of a long list, but at least one item: see `taken`.
    */
   recover(jobId: string, by: string, items: readonly RecoveredItem[], now: number): Promise<RecoverAnswer>;
-  /** The job's failures by type, pattern and page, commonest first. */
+  /** The job's failures by type, pattern and page, most frequent first. */
   failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]>;
 }
 
@@ -159,11 +160,11 @@ export type AddAnswer =
       readonly kind: 'added';
       readonly added: number;
       readonly duplicates: readonly number[];
-      /** Those of the duplicates whose input is not the one that the job has under that id. */
+      /** The duplicates whose input differs from the one that the job has under that id. */
       readonly differing: readonly number[];
     }
   | { readonly kind: 'missing' }
-  /** The job is cancelled, and takes no more. */
+  /** The job is cancelled and accepts no more items. */
   | { readonly kind: 'closed'; readonly status: JobStatus };
 
 export interface ItemFilter {
@@ -183,12 +184,12 @@ export type ReopenAnswer =
   | Refusal;
 
 export type RecoverAnswer =
-  /** `items` of the first `taken` became successes. */
+  /** Of the first `taken` items, `items` became successes. */
   | { readonly kind: 'recovered'; readonly taken: number; readonly items: number }
   | { readonly kind: 'missing' }
   | Refusal;
 
-/** `after` is a `next` of an earlier page, or null for the first. */
+/** `after` is the `next` of an earlier page, or null for the first page. */
 export interface PageRequest {
   readonly after: string | null;
   readonly limit: number;
@@ -200,96 +201,97 @@ export interface Page<T> {
 }
 
 /**
- * Leases: how work goes out and comes back. A lease is a worker's right to a batch, for a time; its token is the fence.
- * Whoever writes with a token that is no longer the batch's changes nothing but the job's `fenced` counter.
+ * Leases: how work goes out and comes back. A lease is a worker's temporary right to a batch; its token is the fence. A
+ * write whose token is no longer the batch's changes nothing but the job's `fenced` counter.
  */
 export interface LeaseBook {
   /**
-   * Asks `planDispatch` what may go out at this moment and, if the answer is `go`, takes that many pending items, makes
-   * batches of them and records them as queued; all in one step, so that two callers together cannot exceed a limit.
-   * Items that came back go first. Items with a strike travel only with their like, in batches that are `suspect`.
-   * Fewer refs than the plan allows are no error. Null when there is no such job.
+   * Asks `planDispatch` what may go out at this moment and, if the answer is `go`, takes that many pending items, forms
+   * batches and records them as queued; all in one step, so that two callers together cannot exceed a limit. Returned
+   * items go first. Items with a strike only share a batch with each other, and such a batch is `suspect`. Fewer refs than
+   * the plan allows are not an error. Null if there is no such job.
    */
   dispatch(jobId: string, itemsPerBatch: number, now: number): Promise<Dispatched | null>;
   /**
-   * Gives queued batches to a worker until `until`, and counts the delivery, before any work is done. One answer per
-   * ref, in order. `gone`: there is no such batch any more, forget the message. `held`: somebody else has it. A worker
-   * that asks again for what it holds gets the same lease.
+   * Gives queued batches to a worker until `until`, and counts the delivery, before any work is done. Answers one per
+   * ref, in order. `gone`: the batch no longer exists, forget the message. `held`: another worker has it. A worker that
+   * claims a batch it already holds gets the same lease.
    */
   claim(refs: readonly BatchRef[], worker: string, until: number, now: number): Promise<readonly ClaimAnswer[]>;
-  /** What a worker must know of a job to work on it. Null when the job is gone. */
+  /** What a worker must know about a job to work on it. Null if the job is gone. */
   workOrder(jobId: string): Promise<WorkOrder | null>;
   /** Marks which item of its batch a worker is about to begin. False when the lease is lost. */
   begin(token: string, seq: number): Promise<boolean>;
   /**
-   * Extends leases; a renewal that arrives after a later one does not shorten them. Answers the tokens that are lost,
-   * whose work need not go on.
+   * Extends leases; a renewal that arrives after a later one does not shorten them. Answers the tokens of lost leases,
+   * whose work need not continue.
    */
   renew(tokens: readonly string[], until: number): Promise<readonly string[]>;
   /**
-   * Records how items ended: of several batches, or a part of one. One answer per part, in order. A batch ends with its
-   * last item. What an attempt kept is listed with the item, whether it succeeded or failed. `recorded` is also the answer to a repetition of what was recorded before. `fenced`: the lease was lost,
-   * and nothing was changed.
+   * Records how items ended, possibly of several batches or only some items of one. Answers one per entry, in order. A
+   * batch ends with its last item. What an attempt kept is listed with the item, whether it succeeded or failed.
+   * `recorded` is also the answer when the same outcome was recorded before. `fenced`: the lease was lost, and nothing
+   * changed.
    */
   settle(parts: readonly SettlePart[], now: number): Promise<readonly SettleAnswer[]>;
   /**
-   * A worker gives back what it has not done, and no attempt is charged. In a cancelled job the items are cancelled.
-   * The cause is told with the change. False when the lease is lost.
+   * Returns what a worker has not done, without charging an attempt. In a cancelled job the items are cancelled. The
+   * cause is part of the change that listeners get. False if the lease is lost.
    */
   release(token: string, because: ReleaseCause, now: number): Promise<boolean>;
-  /** Takes back batches whose message was not sent, or not delivered: their items are pending again. */
+  /** Takes back batches whose message was not sent or not delivered: their items are pending again. */
   recall(refs: readonly BatchRef[], now: number): Promise<number>;
   /**
    * Ends what is overdue, oldest first over all jobs, at most `limit` batches: leases that ran out, and batches that
    * have been queued since before `queuedBefore`. The unsettled items of a lost lease get a strike, because one of them
-   * may have killed the worker; of a suspect batch only the one that was marked as begun gets it. The third strike fails
-   * an item as `poison`. The others are pending again.
+   * may have killed the worker; in a suspect batch, only the item that was marked as begun gets one. The third strike
+   * fails an item as `poison`. The others are pending again.
    *
-   * `readTimes` is called after a lease was read and before it is judged, for every batch anew where reading and writing
-   * are apart: a time from before would end leases that were granted after the clock was set back. Null ends the call.
+   * `readTimes` is called after a lease was read and before it is judged; where reading and writing are separate, for
+   * every batch again. An older time would end leases that were granted after the clock was set back. Null ends the call.
    */
   expire(
     readTimes: () => DueTimes | null,
     limit: number,
   ): Promise<{ readonly leases: number; readonly queued: number }>;
   /**
-   * Corrects times that lie further ahead than they can have been set, because a clock was set back: leases that end
-   * after `until` end then, and batches that were queued after `queuedAt` count as queued then. Answers how many of both.
-   * A lease that was only renewed to such a time may be left until it has been due once. A worker that lives renews its
-   * lease as before. `readLatest` is called as `readTimes` of `expire` is: a call that was long on its way would cut short
-   * leases that were granted since.
+   * Corrects times that are further ahead than they can have been set, because a clock was set back: leases that end
+   * after `until` end then, and batches that were queued after `queuedAt` count as queued then. Answers how many were
+   * corrected. A lease that was only renewed to such a time may keep it until it has been due once. A worker that is alive
+   * renews its lease as before. `readLatest` is called like `readTimes` of `expire`: a delayed call would otherwise
+   * shorten leases that were granted since.
    */
   clampTimes(readLatest: () => LatestTimes | null): Promise<number>;
-  /** A worker is known to be dead: its leases run out now. Answers how many. */
+  /** A worker is known to be dead: its leases expire now. Answers how many. */
   abandon(worker: string, now: number): Promise<number>;
 }
 
-/** What a worker needs of it: all that passes between a worker process and the owner of the ledger. */
+/** The methods that a worker needs: everything that passes between a worker process and the owner of the ledger. */
 export type WorkerLeases = Pick<LeaseBook, 'claim' | 'workOrder' | 'begin' | 'renew' | 'settle' | 'release'>;
 
-/** By which times it is judged what is overdue. */
+/** The times that decide what is overdue. */
 export interface DueTimes {
-  /** Leases that end at or before it ran out. */
+  /** Leases that end at or before it have expired. */
   readonly now: number;
   /** Batches queued before it have lost their message. */
   readonly queuedBefore: number;
 }
 
-/** The furthest that times may lie ahead. */
+/** How far ahead times may be. */
 export interface LatestTimes {
   readonly until: number;
   readonly queuedAt: number;
 }
 
 export interface Dispatched {
-  /** To be sent; empty unless the plan is `go`. */
+  /** The refs to send; empty unless the plan is `go`. */
   readonly refs: readonly BatchRef[];
   readonly plan: DispatchPlan;
 }
 
 export type ReturnCause = ReleaseCause | 'recalled' | 'expired' | 'lost';
 
-/** Why a worker gives work back: it stops, it could not store results, or our own code failed. */
+/** Why a worker returns work: it is stopping, it could not store results, or our own code failed. */
 export type ReleaseCause = 'drained' | 'storage' | { readonly error: string };
 
 export type ClaimAnswer = Lease | 'gone' | 'held';
@@ -298,14 +300,14 @@ export interface Lease {
   readonly token: string;
   readonly ref: BatchRef;
   readonly until: number;
-  /** Its items have a strike: mark each as it begins, so that only that one can get another. */
+  /** Its items have a strike: mark each as it begins, so that only that one can get another strike. */
   readonly suspect: boolean;
-  /** The next strike would be the last of one of them (`mustRunAlone`): run it while nothing else runs in the process. */
+  /** For one of them the next strike would be the last (`mustRunAlone`): run it while nothing else runs in the process. */
   readonly alone: boolean;
-  /** Tells two jobs of one id apart, of which the first was deleted. */
+  /** Distinguishes two jobs with the same id, the first of which was deleted. */
   readonly jobCreatedAt: number;
   readonly policyRevision: number;
-  /** In the order in which they are to be carried out. */
+  /** In the order in which to process them. */
   readonly items: readonly LeasedItem[];
 }
 
@@ -313,16 +315,16 @@ export interface LeasedItem {
   readonly seq: number;
   readonly itemId: string;
   readonly input: ItemInput;
-  /** Only of a re-extraction. */
+  /** Present only in a re-extraction. */
   readonly source?: SourcePage;
-  /** 1 for the first delivery. Names the keys of this attempt's artifacts. */
+  /** 1 for the first delivery. It is part of the keys of this attempt's artifacts. */
   readonly attempt: number;
 }
 
 export interface WorkOrder {
-  /** Paused, failed or cancelled: what is begun is finished, and what is not begun is to be given back. */
+  /** The job is paused, failed or cancelled: finish what has begun, and return what has not. */
   readonly isHalted: boolean;
-  /** Of all batches in flight this share is too much: whoever is at one gives the rest of it back with this chance. */
+  /** The share of batches in flight that exceeds the limit: each worker returns the rest of its batch with this probability. */
   readonly excess: number;
   readonly jobCreatedAt: number;
   readonly scraperId: string;
@@ -349,7 +351,7 @@ export interface Settlement {
   readonly tries: number;
   readonly startedAt: number;
   readonly durationMs: number;
-  /** Of the scraper that was run, at most MAX_VERSION_LENGTH; none where it could not be run, or is not known. */
+  /** Version of the scraper that ran, at most MAX_VERSION_LENGTH; absent if it could not run or its version is unknown. */
   readonly scraperVersion?: string;
 }
 

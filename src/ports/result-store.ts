@@ -2,54 +2,55 @@ import type { ByteRange, ContentEncoding, ResultAddress } from '../domain/result
 import { type DraftPlace, SpillingDraft } from '../domain/spilling-draft.ts';
 
 /**
- * Keeps bytes under keys. A key is a path of safe segments (see `domain/artifact.ts`); an adapter refuses any other.
- * After an answer from `put`, the bytes can be read back, whole, at the address in that answer. Bytes are read by
- * address: all that is under a key, for which the key alone may be given, or a slice of it.
+ * Stores bytes under keys. A key is a path of safe segments (see `domain/artifact.ts`); an adapter refuses any other.
+ * After an answer from `put`, the complete bytes can be read back at the address in that answer. Bytes are read by
+ * address: everything under a key, for which the key alone may be given, or a slice of it.
  */
 export interface ResultStore {
   /**
-   * `keep`: the first bytes under a key stay. A second put of the same content is no error and answers the same; a put
-   * of other content fails with KeyTaken. `replace`: the last bytes win; a reader sees the old or the new ones, whole.
-   * Throws StorageTrouble when there is no room. Keys that differ only in case are two keys, or one: a disk may fold it.
+   * `keep`: the first bytes under a key stay. A second put of the same content is not an error and gets the same answer; a
+   * put of other content fails with KeyTaken. `replace`: the last bytes win; a reader sees either the old or the new ones,
+   * complete. Throws StorageTrouble when there is no room. Keys that differ only in case may be the same key, because a
+   * disk may fold case.
    */
   put(key: string, body: Uint8Array | Draft, how: PutOptions): Promise<StoredBytes>;
   /**
-   * Puts several, which is cheaper than one after another where they lie in one folder: as if each was put by itself, in
-   * this order, up to the first that fails. What was put before a failure may stay. One answer each, in order.
+   * Puts several, which is cheaper than one after another if they are in one folder. It has the effect of putting each by
+   * itself, in this order, up to the first that fails. What was put before a failure may stay. Answers one each, in order.
    */
   putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]>;
-  /** A new, empty draft. Whoever opens one puts it or discards it. */
+  /** A new, empty draft. The caller must put it or discard it. */
   draft(): Draft;
   /**
-   * Null when there is nothing under the key. The body is as it was put, decoded; so is a slice, by the encoding in its
-   * address. Throws SliceBeyondEnd when the body under the key ends before the slice does.
+   * Null if there is nothing under the key. The body is decoded, as it was put; so is a slice, by the encoding in its
+   * address. Throws SliceBeyondEnd if the body under the key ends before the slice does.
    */
   get(at: string | ResultAddress): Promise<Uint8Array | null>;
   /**
-   * The same piece by piece, for what may be too large to hold; with a range, only that much of the decoded body or
-   * slice. A range beyond its end is cut short: it never reaches what comes after a slice. A reader that stops early ends
-   * the iteration.
+   * Reads the same in pieces, for bodies that may be too large for memory; with a range, only that part of the decoded
+   * body or slice. A range beyond the end is cut short: it never reaches what comes after a slice. A reader that stops
+   * early ends the iteration.
    */
   open(at: string | ResultAddress, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null>;
   /**
-   * Removes everything under a prefix that ends in `/`, which may take minutes; answers how many keys there were. Nothing
-   * there is no error. Null if `watch` stopped it: then some keys may be left, and a second call removes them.
+   * Removes everything under a prefix that ends in `/`, which may take minutes; answers how many keys there were. An empty
+   * prefix is not an error. Null if `watch` stopped it: then some keys may be left, and a second call removes them.
    */
   removeAll(prefix: string, watch?: RemovalWatch): Promise<number | null>;
 }
 
-/** For a removal that takes long, and that must not go on for ever. */
+/** Watches a removal that takes long and must be stoppable. */
 export interface RemovalWatch {
-  /** Asked before every step that removes something: after a no, nothing more is removed. */
+  /** Called before every step that removes something: once it answers false, nothing more is removed. */
   mayGoOn(): boolean;
   /**
    * Called once, as soon as no key is left under the prefix: from then on, what is put there stays. The bytes may still
-   * be on their way out, somewhere else; what a process that died left of them is removed by the next.
+   * be in the process of being deleted elsewhere; if the process dies, the next one removes the rest.
    */
   onClear(): void;
 }
 
-/** A removal that nobody watches. */
+/** For removals that run to the end. */
 export const UNWATCHED: RemovalWatch = { mayGoOn: () => true, onClear() {} };
 
 export interface Put extends PutOptions {
@@ -58,68 +59,68 @@ export interface Put extends PutOptions {
 }
 
 /**
- * Bytes on their way into the store, of any size: a few are held in memory, many go where the adapter keeps what is
- * unfinished. A draft is put once, in the store that made it, as it is (`identity`), and is gone with that. Only a `put`
- * or `putAll` that fails with KeyTaken gives all its drafts back: they may be put under another key, or be discarded.
- * One whose process died is swept up.
+ * Bytes on their way into the store, of any size: small drafts are kept in memory, large ones where the adapter keeps
+ * unfinished data. A draft is put once, in the store that created it, uncompressed (`identity`), and is then used up.
+ * Only a `put` or `putAll` that fails with KeyTaken returns all its drafts: they may be put under another key, or be
+ * discarded. Drafts of a dead process are swept up.
  */
 export interface Draft {
-  /** Bytes so far; none once it is discarded. */
+  /** Bytes so far; 0 once it is discarded. */
   readonly size: number;
-  /** Throws StorageTrouble when there is no room. The next piece waits for this one. */
+  /** Throws StorageTrouble when there is no room. Wait for it before writing the next piece. */
   write(chunk: Uint8Array): Promise<void>;
-  /** Forgets the bytes. After a put, or twice, it does nothing. */
+  /** Drops the bytes. After a put, or when repeated, it does nothing. */
   discard(): Promise<void>;
 }
 
 export interface PutOptions {
   readonly contentType: string;
-  /** How the adapter keeps the bytes. It hands them out decoded. */
+  /** How the adapter stores the bytes. Reads return them decoded. */
   readonly encoding: ContentEncoding;
   readonly ifTaken: 'keep' | 'replace';
 }
 
-/** Where bytes are since they were put: under their key, or, in a store that packs them, in a slice of something larger. */
+/** Where bytes are after they were put: under their key or, in a store that packs them, in a slice of a larger object. */
 export interface StoredBytes extends ResultAddress {
-  /** Of the body as it was put, like the hash. */
+  /** Size of the body as it was put, as is the hash. */
   readonly size: number;
   readonly sha256: string;
   readonly encoding: ContentEncoding;
 }
 
 /**
- * For a store whose bytes can be fetched without us: links that are valid for some time, for anyone who has them. A port
- * of its own, because files on a disk cannot be linked to.
+ * For a store whose bytes can be fetched directly: links that are valid for some time, for anyone who has them. This is
+ * a separate port because files on a disk cannot be linked to.
  */
 export interface ResultLinks {
   /**
-   * A link to bytes as a file to keep; null for a slice, because a link leads to all that is under a key. That the bytes
-   * are there is not checked. They are handed out as they are kept: what is packed has `Content-Encoding: gzip`, which
-   * browsers undo, and other clients only on request.
+   * A link that downloads the bytes as a file; null for a slice, because a link leads to everything under a key. It is not
+   * checked that the bytes exist. They are sent as they are stored: compressed ones have `Content-Encoding: gzip`, which
+   * browsers decode, and other clients only on request.
    */
   presign(at: string | ResultAddress, options: LinkOptions): Promise<string | null>;
 }
 
 export interface LinkOptions {
   readonly expiresSeconds: number;
-  /** Any: what could do harm in it is replaced. */
+  /** Any name: unsafe characters are replaced. */
   readonly fileName: string;
-  /** Instead of the type that the bytes were put with. */
+  /** Overrides the type that the bytes were put with. */
   readonly contentType?: string;
 }
 
 /**
- * Two different contents for one key. Rare, because the key of an artifact names its item and attempt: the ledger is
- * younger than the store (a backup was restored), or two ids are one name on this disk.
+ * Two different contents for one key. It is rare, because the key of an artifact names its item and attempt: either the
+ * ledger is older than the store (a backup was restored), or two ids have the same name on this disk.
  */
 export class KeyTaken extends Error {
   constructor(key: string) {
-    super(`other bytes lie under ${key} already`);
+    super(`${key} already has other content`);
     this.name = 'KeyTaken';
   }
 }
 
-/** For adapters. Drafts are gone when their put is over, unless its key was taken: then they are the caller's again. */
+/** For adapters: removes drafts when their put is over, unless its key was taken, in which case the caller gets them back. */
 export async function endingDrafts<T>(
   puts: readonly Pick<Put, 'body'>[],
   place: DraftPlace<unknown>,

@@ -1,8 +1,8 @@
 /**
  * Thrown by a ledger or a result store that cannot write: the disk is full (`full`), it fails (`io`), or the files of the
- * storage are damaged, deleted or replaced (`broken`). Nothing of the call took effect that was promised to be durable;
- * the same call may be made again later. It is nobody's attempt: the engine pauses what needs the storage, waits until a
- * write succeeds, and goes on. What is broken needs somebody who repairs it: the message says how.
+ * storage are damaged, deleted or replaced (`broken`). Nothing that the call promised to make durable took effect, and it
+ * may be repeated later. No attempt is charged: the engine pauses what needs the storage, waits until a write succeeds,
+ * and continues. Broken storage must be repaired by an operator: the message says how.
  */
 export type TroubleKind = 'full' | 'io' | 'broken';
 

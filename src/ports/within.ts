@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts';
 
 /**
- * What `work` comes to, or what `late` says after `ms`. The work is not ended by it: what it comes to later is lost, an
- * error too. It may be called when nobody waits any more, so `late` must have no effects.
+ * The result of `work`, or that of `late` after `ms`. The work is not cancelled: a result or error that arrives later is
+ * dropped. `late` may be called when the answer is no longer awaited, so it must have no effects.
  */
 export async function within<T, Late>(
   clock: Pick<Clock, 'sleep'>,
@@ -18,5 +18,5 @@ export async function within<T, Late>(
   }
 }
 
-/** An abort without a reason makes an exception with a stack trace, which is not read here. */
+/** An abort without a reason creates an exception with a stack trace, which would not be read here. */
 const ANSWERED = 'answered';

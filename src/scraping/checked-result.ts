@@ -35,7 +35,7 @@ function checkedSkip({ reason, artifacts = [], facts }: Readonly<Record<string, 
 
 /** The artifacts, or what is wrong with them. */
 function checkedArtifacts(value: unknown): readonly ProducedArtifact[] | string {
-  if (!Array.isArray(value)) return 'returned no list of artifacts';
+  if (!Array.isArray(value)) return 'did not return a list of artifacts';
   for (const artifact of value) {
     if (!isArtifact(artifact)) return 'returned an artifact without a known kind, bytes, type or extension';
   }
@@ -86,7 +86,7 @@ function isFailureType(value: unknown): value is FailureType {
 }
 
 function noResult(what: string): ScrapeResult {
-  return { kind: 'failed', failure: failure('unexpected', `the scraper ${what}, which is no result`) };
+  return { kind: 'failed', failure: failure('unexpected', `the scraper ${what}, which is not a result`) };
 }
 
 function isTextOrAbsent(value: unknown): boolean {

@@ -88,7 +88,8 @@ export function checkFacts({
   if (!Array.isArray(hosts)) throw new Error(`${id}: hosts must be a list; an empty one allows any`);
   for (const host of hosts) {
     const isHost = typeof host === 'string' && /^(?:\*\.)?[a-z0-9.-]+(?::\d+)?$/i.test(host);
-    if (!isHost) throw new Error(`${id}: "${host}" in hosts is no host: write treasurer.example.gov or *.example.gov`);
+    if (!isHost)
+      throw new Error(`${id}: "${host}" in hosts is not a host: write treasurer.example.gov or *.example.gov`);
   }
 }
 

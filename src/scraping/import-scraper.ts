@@ -14,7 +14,9 @@ export async function importScraper(file: string): Promise<Scraper | null> {
   }
   if (!('default' in module)) return null;
   if (isScraper(module['default'])) return module['default'];
-  throw new Error(`${file}: its default export is no scraper; make one by defineHttpScraper({ … }) or its sisters`);
+  throw new Error(
+    `${file}: its default export is not a scraper; create one with defineHttpScraper({ … }) or a similar function`,
+  );
 }
 
 /**

@@ -21,7 +21,7 @@ export async function extractStored(
   source: SourcePage,
 ): Promise<unknown> {
   if (typeof scraper.extract !== 'function') {
-    return failed('unexpected', `${scraper.id} cannot read stored pages: it has no parse of its own`);
+    return failed('unexpected', `${scraper.id} cannot parse stored pages: it has no parse function`);
   }
   const { html, metadata } = source;
   const [page, facts] = await Promise.all([

@@ -138,7 +138,7 @@ withOwner('whoever says nothing is cut off after a while', async (owner) => {
   assert.equal(owner.events.length, 1);
   await owner.clock.advance(1);
   await stranger.closed;
-  assert.match(await owner.trouble(), /nobody said hello/);
+  assert.match(await owner.trouble(), /no hello arrived/);
   assert.equal(await worker.leases.begin('a', 1), true, 'whoever said hello stays');
 });
 

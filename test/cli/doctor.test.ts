@@ -51,7 +51,7 @@ test('trawl doctor shows settings with their origin, and what is wrong with what
   assert.match(found('Scrapers', 'problem'), /broken\.ts/);
   assert.match(found('Egress', 'warning'), /loopback/);
   assert.match(found('Settings', 'warning'), /TRAWL_WORKRES/);
-  assert.match(found('Data directory', 'ok'), /made when it is needed/);
+  assert.match(found('Data directory', 'ok'), /created when needed/);
   assert.ok(answer.checks.every(({ result, advice }) => (result === 'ok') === (advice === undefined)));
 });
 
@@ -73,7 +73,7 @@ test('settings say where they come from, and a name that is none is noticed', ()
   assert.equal(named('PATH'), undefined);
   assert.deepEqual(
     checkSettings(settings).map(({ message }) => message),
-    ['TRAWL_NONSENSE is set, and no setting has that name'],
+    ['TRAWL_NONSENSE is set, but there is no such setting'],
   );
   assert.deepEqual(
     checkSettings(settingsInForce(loadConfig({}, {}), { TRAWL_WORKRES: '7' })).map(({ advice }) => advice),
@@ -91,8 +91,8 @@ test('the ledger is told to be absent, idle or owned, and by whom', async () => 
   const { stdout } = await trawl(['doctor', '--offline', '--data-dir', dataDir]);
   await storage.close();
   assert.match(stdout, new RegExp(`Ledger: .*in use by process ${process.pid}`));
-  assert.match(look(), /KiB; no process works with it/);
-  assert.match(look(), /no process works with it/, 'looking changes nothing');
+  assert.match(look(), /KiB; not in use/);
+  assert.match(look(), /not in use/, 'looking changes nothing');
 });
 
 test('a ledger that is none is a problem', async () => {
@@ -145,7 +145,7 @@ test('Node, open files, processes and egress are judged by what they are', () =>
     const named = loadConfig({ dnsServers }, {});
     return checkEgress(inspect(named), named).map(({ result, message }) => `${result}: ${message}`);
   };
-  assert.deepEqual(judged('9.9.9.9'), ['ok: private addresses are refused', 'ok: names are looked up at 9.9.9.9']);
+  assert.deepEqual(judged('9.9.9.9'), ['ok: private addresses are refused', 'ok: names are resolved by 9.9.9.9']);
   assert.match(judged('dns.google')[0] ?? '', /^problem: TRAWL_DNS_SERVERS: dns\.google is not a DNS server/);
 });
 

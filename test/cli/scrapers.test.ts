@@ -119,7 +119,7 @@ test('a new scraper passes its test at once, fails by the name of the field when
   });
 
   assert.equal(again.code, 2);
-  assert.match(again.stderr, /there is a scraper my-county already/);
+  assert.match(again.stderr, /the scraper my-county already exists/);
   assert.match(readFileSync(join(folder, 'my-county.ts'), 'utf8'), /treasurer\.example\.gov/);
 });
 

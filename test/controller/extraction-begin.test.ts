@@ -86,7 +86,7 @@ test('what cannot be read is said, and no job is left behind', async (t) => {
   assert.equal(await message({ scraper_id: 'broken' }), 'scraper_id: broken.ts cannot be loaded');
   assert.equal(
     await message({ scraper_id: 'plain' }),
-    'scraper_id: plain cannot read stored pages: it has no parse of its own',
+    'scraper_id: plain cannot parse stored pages: it has no parse function',
   );
   assert.deepEqual(await jobs(), ['old']);
 });
@@ -102,7 +102,7 @@ test('a job that kept no page, one that still runs and one that is a re-extracti
   await givenJob(1, () => SKIPPED, { jobId: 'skipped' });
   assert.match(await from('skipped'), /^no item of the job skipped has succeeded or failed/);
   await givenJob(0, pageOf, { jobId: 'fresh' });
-  assert.match(await from('fresh'), /^the job fresh still runs/);
+  assert.match(await from('fresh'), /^the job fresh is still running/);
   await givenJob(1, pageOf);
   await begin();
   await carryOut('new', () => ({ data: {}, metadata: {} }));
@@ -169,7 +169,7 @@ test('a job that was cancelled while it was made stays so', async (t) => {
   const answer = await begin({}, { faults: cancels });
   assert.deepEqual(answer, {
     kind: 'nothing',
-    message: 'the job new was cancelled or deleted while it was made',
+    message: 'the job new was cancelled or deleted while it was being created',
   });
   assert.equal((await jobOf(ledger, 'new')).status, 'cancelled');
 });

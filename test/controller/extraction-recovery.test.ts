@@ -195,8 +195,8 @@ test('others put in place later take nothing away, and what items have their dat
     ['success', 'newer/items/p-3/data.json'],
   ]);
   const why = async (jobId: string) => whyInUse(ledger, await jobOf(ledger, jobId));
-  assert.match((await why('new')) ?? '', /^items of the job old that had failed have their data from it/);
-  assert.match((await why('newer')) ?? '', /^its data stand for/);
+  assert.match((await why('new')) ?? '', /^recovered items of the job old have their data in it/);
+  assert.match((await why('newer')) ?? '', /^its data replace/);
 });
 
 test('a re-extraction whose own failures are tried again recovers what it can read then', async (t) => {

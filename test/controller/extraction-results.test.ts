@@ -206,7 +206,7 @@ test('only what is completed and is a re-extraction replaces results, and twice 
     return answer.kind === 'refused' ? answer.because : answer.kind;
   };
   assert.match(await because(), /^the job new is pending/);
-  assert.equal(await because('old'), 'the job old is no re-extraction');
+  assert.equal(await because('old'), 'the job old is not a re-extraction');
   assert.equal((await jobOf(ledger, 'old')).replacedBy, undefined);
   await desk.carryOut('new', () => ({ data: {} }));
   const first = await desk.replace();
@@ -221,14 +221,14 @@ test('only what is completed and is a re-extraction replaces results, and twice 
   assert.equal(await because(), 'the job old, whose pages it read, is gone');
 });
 
-test('a job whose data stand for those of another must not be deleted', async (t) => {
+test('a job whose data replace those of another must not be deleted', async (t) => {
   const desk = await openDesk(t);
   const { ledger } = desk;
   await extracted(desk);
   const why = async (jobId: string) => whyInUse(ledger, await jobOf(ledger, jobId));
   assert.equal(await why('new'), null);
   await desk.replace();
-  assert.match((await why('new')) ?? '', /^its data stand for those of the job old/);
+  assert.match((await why('new')) ?? '', /^its data replace those of the job old/);
   assert.equal(await why('old'), null);
   await desk.begin({ job_id: 'newer' });
   await desk.carryOut('newer', () => ({ data: {} }));

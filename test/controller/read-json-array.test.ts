@@ -14,7 +14,7 @@ test('JSON is an array, whose entries are counted where lines would be', async (
       ['b', 3],
     ],
   );
-  assert.deepEqual(bad, [{ line: 2, problem: 'it is no object' }]);
+  assert.deepEqual(bad, [{ line: 2, problem: 'it is not an object' }]);
   for (const other of ['{"apn":"1"}', '5', '  \n ']) await assert.rejects(read(other, 'json'), /is an array/);
   assert.deepEqual(await read(' [ ] ', 'json'), { items: [], bad: [] });
 });

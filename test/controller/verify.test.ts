@@ -100,9 +100,7 @@ test('a job that is not there, or not finished, cannot be checked', async () => 
 test('metadata that cannot be read is damage', async () => {
   const files = resultsOf();
   files.set(`${JOB_ID}/job_metadata.json`, Buffer.from('{"job_id":'));
-  assert.deepEqual(await problemsOf(files), [
-    `${JOB_ID}/job_metadata.json: it cannot be read: this is no metadata of a job`,
-  ]);
+  assert.deepEqual(await problemsOf(files), [`${JOB_ID}/job_metadata.json: it is not the metadata of a job`]);
 });
 
 test('a part that is missing, changed, or not the one that its name says is found', async () => {

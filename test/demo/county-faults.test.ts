@@ -129,12 +129,12 @@ test('a bad plan is refused by name and changes nothing', () =>
   withCounty({ notFound: {} }, async (county) => {
     assert.deepEqual(await control(county, { reset: { rate: 7 } }), {
       status: 400,
-      body: { error: 'reset.rate: is no number from 0 to 1' },
+      body: { error: 'reset.rate: is not a number from 0 to 1' },
     });
     const noJson = await fetch(`${county.url}/__control/faults`, { method: 'PUT', body: '{' });
-    assert.deepEqual([noJson.status, await noJson.json()], [400, { error: 'plan: is no JSON' }]);
+    assert.deepEqual([noJson.status, await noJson.json()], [400, { error: 'plan: is not JSON' }]);
     assert.equal((await page(county)).status, 404);
-    await assert.rejects(startCounty({ faults: { resets: {} } }), /resets: is no fault/);
+    await assert.rejects(startCounty({ faults: { resets: {} } }), /resets: is not a fault/);
   }));
 
 test('a county that closes in the middle of its faults closes', () =>

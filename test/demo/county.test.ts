@@ -172,5 +172,5 @@ test('what a visitor may not send is refused', async () => {
   const large = await fetch(`${county.url}/`, { method: 'POST', body: 'x'.repeat(300 * 1024) });
   assert.equal(large.status, 413);
   assert.equal((await fetch(`${county.url}/`, { method: 'DELETE' })).status, 405);
-  await assert.rejects(startCounty({ parcels: 0 }), /parcels: 0 is no whole number/);
+  await assert.rejects(startCounty({ parcels: 0 }), /parcels: 0 is not a whole number/);
 });

@@ -80,20 +80,20 @@ test('latency is fixed, or lies anywhere between two bounds', () => {
 
 test('a bad plan is refused by the name of the field', () => {
   const bad: readonly [plan: unknown, message: string][] = [
-    [null, 'plan: is no object'],
-    [[], 'plan: is no object'],
-    [{ reset: 0.5 }, 'reset: is no object'],
-    [{ resets: {} }, `resets: is no fault; there are latency, ${FAULT_KINDS.join(', ')}`],
-    [{ reset: { rate: 2 } }, 'reset.rate: is no number from 0 to 1'],
-    [{ reset: { rate: '1' } }, 'reset.rate: is no number from 0 to 1'],
-    [{ reset: { rate: Number.NaN } }, 'reset.rate: is no number from 0 to 1'],
+    [null, 'plan: is not an object'],
+    [[], 'plan: is not an object'],
+    [{ reset: 0.5 }, 'reset: is not an object'],
+    [{ resets: {} }, `resets: is not a fault; there are latency, ${FAULT_KINDS.join(', ')}`],
+    [{ reset: { rate: 2 } }, 'reset.rate: is not a number from 0 to 1'],
+    [{ reset: { rate: '1' } }, 'reset.rate: is not a number from 0 to 1'],
+    [{ reset: { rate: Number.NaN } }, 'reset.rate: is not a number from 0 to 1'],
     [{ reset: { ms: 5 } }, 'reset.ms: is not known'],
     [{ latency: { minMs: 5, maxMs: 4 } }, 'latency.maxMs: is below minMs'],
     [{ maintenance: { status: 404 } }, 'maintenance.status: is neither 200 nor 503'],
-    [{ drip: { bytes: 0 } }, 'drip.bytes: is no number from 1 to 1048576'],
+    [{ drip: { bytes: 0 } }, 'drip.bytes: is not a number from 1 to 1048576'],
     [
       { block: { pages: ['bills'] } },
-      'block.pages: is no list of home, disclaimer, search, results, select, detail, parcel, bill, json, other',
+      'block.pages: is not a list of home, disclaimer, search, results, select, detail, parcel, bill, json, other',
     ],
   ];
   for (const [plan, message] of bad) assert.throws(() => parseFaultPlan(plan), new BadPlan(...cut(message)));

@@ -49,7 +49,7 @@ test('it ends with the channel to whoever forked it', async () => {
 
 test('options that cannot be used end it with what is wrong', () =>
   withSite(['--faults', '{"resets":{}}'], async (child, line) => {
-    assert.match(line, /^resets: is no fault/);
+    assert.match(line, /^resets: is not a fault/);
     if (child.exitCode === null) await once(child, 'exit');
     assert.equal(child.exitCode, 2);
   }));

@@ -132,6 +132,6 @@ function dashboardText(): string {
   const [dashboard] = resourcesOf(template, 'AWS::CloudWatch::Dashboard');
   const body = dashboard?.Properties['DashboardBody'] as { 'Fn::Join': [string, unknown[]] };
   const parts = body['Fn::Join'][1].map((part) => (typeof part === 'string' ? part : 'x'));
-  // A page that is no JSON is not shown.
+  // A page that is not JSON is not shown.
   return JSON.stringify(JSON.parse(parts.join('')));
 }

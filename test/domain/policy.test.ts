@@ -119,7 +119,7 @@ for (const [field, taken, refused] of LIMITS) {
 
 test('a share written as a percentage is refused in words that help', () => {
   const result = policySchema.safeParse({ circuit_breaker: { failure_threshold_percentage: 25 } });
-  assert.match(result.error?.message ?? '', /a fraction: 0\.25 stands for 25 %/);
+  assert.match(result.error?.message ?? '', /a fraction: 0\.25 means 25 %/);
 });
 
 test('countries and states are taken in any case and kept in one', () => {
@@ -140,7 +140,7 @@ test('an unknown field is refused by name, with the section it stands in', () =>
   ]);
 });
 
-test('what is no object is no policy', () => {
+test('what is not an object is not a policy', () => {
   for (const value of [null, 'fast', 3, [], { throttling: null }, { throttling: [] }]) {
     assert.ok(problems(value).length > 0, JSON.stringify(value));
   }

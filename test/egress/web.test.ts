@@ -520,11 +520,8 @@ test('closing ends what is under way, and what comes later fails at once', async
   const sent = closing.send(aRequest(server.url), aVisit());
   await asked.promise;
   await closing.close();
-  assert.equal(textOf(await sent), 'network_error: the way to the web was closed');
-  assert.equal(
-    textOf(await closing.send(aRequest(server.url), aVisit())),
-    'network_error: the way to the web was closed',
-  );
+  assert.equal(textOf(await sent), 'network_error: the web client was closed');
+  assert.equal(textOf(await closing.send(aRequest(server.url), aVisit())), 'network_error: the web client was closed');
   await server.allClosed();
 });
 

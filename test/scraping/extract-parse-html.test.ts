@@ -145,12 +145,12 @@ test('selectors find what cheerio finds', () => {
   }
 });
 
-test('what is no selector is a bug of the scraper, and is named', () => {
+test('what is not a selector is a bug of the scraper, and is named', () => {
   const $ = parseHtml('<p>a</p>');
   for (const selector of ['p[', '##', '', ':nonsense']) {
     assert.throws(() => findFirst($, null, selector), {
       name: 'Error',
-      message: `${JSON.stringify(selector)} is no selector`,
+      message: `${JSON.stringify(selector)} is not a selector`,
     });
   }
 });

@@ -57,18 +57,18 @@ test('what is there but empty fails too, and says what is missing', () => {
 
 test('a value that cannot be read fails in both ways, and is quoted', () => {
   for (const reader of [PARCEL, PARCEL.optional]) {
-    assert.throws(() => reader.money('#odd'), changed('#odd: "abc" is no amount of money'));
-    assert.throws(() => reader.number('#odd'), changed('#odd: "abc" is no number'));
-    assert.throws(() => reader.percent('#odd'), changed('#odd: "abc" is no percentage'));
-    assert.throws(() => reader.date('#odd'), changed('#odd: "abc" is no date'));
-    assert.throws(() => reader.link('#script'), changed('#script: "javascript:void(0)" is no address'));
+    assert.throws(() => reader.money('#odd'), changed('#odd: "abc" is not an amount of money'));
+    assert.throws(() => reader.number('#odd'), changed('#odd: "abc" is not a number'));
+    assert.throws(() => reader.percent('#odd'), changed('#odd: "abc" is not a percentage'));
+    assert.throws(() => reader.date('#odd'), changed('#odd: "abc" is not a date'));
+    assert.throws(() => reader.link('#script'), changed('#script: "javascript:void(0)" is not a URL'));
   }
   const long = page(`<p>${'x'.repeat(5000)}</p>`);
-  assert.throws(() => long.money('p'), changed(`p: "${'x'.repeat(59)}…" is no amount of money`));
+  assert.throws(() => long.money('p'), changed(`p: "${'x'.repeat(59)}…" is not an amount of money`));
 });
 
-test('what is no selector is a bug, not a change of the page', () => {
-  const bug = { name: 'Error', message: '"td[" is no selector' };
+test('what is not a selector is a bug, not a change of the page', () => {
+  const bug = { name: 'Error', message: '"td[" is not a selector' };
   assert.throws(() => PARCEL.text('td['), bug);
   assert.throws(() => PARCEL.optional.text('td['), bug);
   assert.throws(() => PARCEL.has('td['), bug);
@@ -129,11 +129,11 @@ test('a failure inside of a part tells the way to it', () => {
   );
   assert.throws(
     readSecond((row) => row.number('b')),
-    changed('b in .row (2) in #l: "x" is no number'),
+    changed('b in .row (2) in #l: "x" is not a number'),
   );
   assert.throws(
     readSecond((row) => row.number()),
-    changed('.row (2) in #l: "x" is no number'),
+    changed('.row (2) in #l: "x" is not a number'),
   );
 });
 

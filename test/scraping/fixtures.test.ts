@@ -275,7 +275,7 @@ test('a fixture that cannot be read names its file and its field', async (t) => 
     return report?.kind === 'broken' ? report.problem : JSON.stringify(report);
   };
   const cases = (each: object) => ({ 'county.fixture/cases.json': JSON.stringify({ cases: [each] }) });
-  assert.match(await problemWith({ 'county.fixture/cases.json': '{' }), /county\.fixture\/cases\.json is no JSON/);
+  assert.match(await problemWith({ 'county.fixture/cases.json': '{' }), /county\.fixture\/cases\.json is not JSON/);
   assert.match(
     await problemWith(cases(countyCase('x', '/a', { expect: { data: 1, failure: 'blocked' } }))),
     /cases\.json: cases\.0\.expect: must have either data or failure/,

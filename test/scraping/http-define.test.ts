@@ -360,7 +360,7 @@ test('a definition that cannot work is refused when it is made, with what is wro
     [{ id: 'Bad_Id' }, /the id "Bad_Id" must be lower-case/],
     [{ version: undefined }, /a-b has no version/],
     [{ hosts: undefined }, /hosts must be a list/],
-    [{ hosts: ['https://county.gov/'] }, /"https:\/\/county\.gov\/" in hosts is no host/],
+    [{ hosts: ['https://county.gov/'] }, /"https:\/\/county\.gov\/" in hosts is not a host/],
     [{ input: {} }, /input must be a schema/],
   ];
   for (const [change, message] of bad) {

@@ -124,7 +124,7 @@ test('a file that throws, exports no scraper, or is another one than it says, is
   });
   const registry = await loadScrapers([folder]);
   await assert.rejects(registry.find('throws'), /throws\.ts cannot be loaded: at import/);
-  await assert.rejects(registry.find('nothing'), /nothing\.ts: its default export is no scraper/);
+  await assert.rejects(registry.find('nothing'), /nothing\.ts: its default export is not a scraper/);
   await assert.rejects(registry.find('liar'), /liar\.ts says that it is liar, but its scraper has the id other/);
 });
 

@@ -262,7 +262,7 @@ for (const [what, returned] of Object.entries({
   test(`a scraper that returns ${what} has a bug, and the item says so`, async () => {
     const { failure: seen } = await failed(async () => returned, { retries: { max_retries: 0 } });
     assert.equal(seen.type, 'unexpected');
-    assert.match(seen.message, /^the scraper .* which is no result$/);
+    assert.match(seen.message, /^the scraper .* which is not a result$/);
   });
 }
 

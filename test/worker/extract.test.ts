@@ -175,7 +175,7 @@ test('a scraper that cannot read stored pages says so', async (t) => {
   });
   assert.equal(plain.extract, null);
   const { type, message } = await failureOf(plain);
-  assert.deepEqual([type, message], ['unexpected', 'plain cannot read stored pages: it has no parse of its own']);
+  assert.deepEqual([type, message], ['unexpected', 'plain cannot parse stored pages: it has no parse function']);
 });
 
 test('one that does not come to an end loses its slot when its time is over', async (t) => {

@@ -59,7 +59,7 @@ export async function inspectCredentials({ dynamo }: AwsClients): Promise<Findin
   try {
     const region = await dynamo.config.region();
     await dynamo.config.credentials();
-    return { name, result: 'ok', message: `credentials were found, for the region ${region}` };
+    return { name, result: 'ok', message: `credentials found for the region ${region}` };
   } catch (error) {
     const advice = 'set AWS_REGION, and AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run with a role';
     return { ...refusal(name, error), advice };

@@ -214,6 +214,7 @@ function receiptsIn(texts: readonly string[]): Receipt[] {
 /** SQS says that there is no such queue, and not which. */
 function named(error: unknown, queueUrl: string): unknown {
   if (!(error instanceof Error) || error.name !== 'QueueDoesNotExist') return error;
-  const advice = 'make it with trawl doctor --create, or see WEB_SCRAPER_QUEUE_URL and WEB_SCRAPER_BROWSER_QUEUE_URL';
+  const advice =
+    'create it with trawl doctor --create, or check WEB_SCRAPER_QUEUE_URL and WEB_SCRAPER_BROWSER_QUEUE_URL';
   return new Error(`there is no queue ${queueUrl}: ${advice}`, { cause: error });
 }

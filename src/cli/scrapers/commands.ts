@@ -8,7 +8,7 @@ import { testScrapers } from './test.ts';
 export function addScrapersCommands(program: Command): void {
   const scrapers = program
     .command('scrapers')
-    .description('list, show, make and test scrapers')
+    .description('list, show, create and test scrapers')
     .addHelpText(
       'after',
       `
@@ -22,8 +22,8 @@ Examples:
 
   scrapers
     .command('list')
-    .description('every scraper, and every file that should be one and cannot be used')
-    .option('--check', 'load every file, which finds mistakes that its text does not show')
+    .description('list every scraper, and every scraper file that cannot be used')
+    .option('--check', 'load every file, to find mistakes that its text does not show')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -39,7 +39,7 @@ Examples:
   scrapers
     .command('show')
     .argument('<id>', 'the scraper')
-    .description('all about one scraper: its hosts, its file, the schemas of its input and its data')
+    .description('show a scraper: its hosts, its file, the schemas of its input and its data')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -54,7 +54,7 @@ Example:
   scrapers
     .command('new')
     .argument('<id>', 'lower-case letters, digits and dashes: maricopa-az')
-    .description('write a small scraper that works, with a fixture and a test')
+    .description('create a small working scraper, with a fixture and a test')
     .option('--folder <folder>', 'where to put it', 'scrapers')
     .option('--host <host>', 'the host of its site', 'example.gov')
     .option('--json', 'print JSON')
@@ -70,16 +70,16 @@ Example:
 
   scrapers
     .command('test')
-    .argument('[ids...]', 'scrapers; all that have a fixture if there are none')
-    .description('run scrapers over their recorded pages, without any network')
-    .option('--record', 'run one scraper against its site, and keep what was seen as a case of its fixture')
+    .argument('[ids...]', 'scraper ids (default: all that have a fixture)')
+    .description('run scrapers on their recorded pages, without network access')
+    .option('--record', 'run one scraper against its site, and record the result as a case of its fixture')
     .option('--input <name=value>', 'with --record: a field of the input; may be repeated; := takes JSON', collected)
-    .option('--case <name>', 'with --record: the name of the case; one of that name is replaced')
+    .option('--case <name>', 'with --record: name of the case; an existing case of that name is replaced')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
-A fixture lies beside its scraper: county.ts, county.fixture/cases.json and pages. --record writes one; read it before
+A fixture is next to its scraper: county.ts, county.fixture/cases.json and pages. --record writes one; read it before
 you keep it, because what the scraper got wrong is expected from then on.
 
 Exit code: 0 all is as expected; 1 something is not; 2 there is no such scraper, or it has no fixture.

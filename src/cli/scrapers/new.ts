@@ -25,7 +25,7 @@ Next:
   $ ${setting}trawl scrapers test ${id} --record --input parcel=100-20-300
   $ ${setting}trawl run ${id} --input parcel=100-20-300
 `);
-  if (!isFound) process.stdout.write(`\n${folder} is not among the folders of scrapers yet: hence TRAWL_SCRAPERS.\n`);
+  if (!isFound) process.stdout.write(`\n${folder} is not one of the scraper folders yet: hence TRAWL_SCRAPERS.\n`);
 }
 
 function isBelow(folder: string, above: string): boolean {

@@ -31,7 +31,7 @@ export async function showScraper(id: string, options: { json?: true }): Promise
     '',
     `id       ${id}`,
     `kind     ${kind} (lane ${lane})`,
-    `hosts    ${printable(hosts?.join(' ') || 'any: they come with the input', 1000)}`,
+    `hosts    ${printable(hosts?.join(' ') || 'any: the input names them', 1000)}`,
     `file     ${shownPath(file)}`,
     `fixture  ${fixture === null ? 'none' : shownPath(fixture)}`,
     '',

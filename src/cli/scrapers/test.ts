@@ -21,7 +21,7 @@ type Report = ReturnType<Workshop['test']> extends AsyncGenerator<infer Each> ? 
 export async function testScrapers(ids: readonly string[], options: TestOptions): Promise<void> {
   process.on('unhandledRejection', (error) => {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    process.stderr.write(`the scraper did not wait for a promise that failed: ${what}\n`);
+    process.stderr.write(`unhandled promise rejection in the scraper: ${what}\n`);
   });
   if (options.record) {
     const [id, ...others] = ids;

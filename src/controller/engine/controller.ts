@@ -103,7 +103,7 @@ export class Controller {
   }
 
   start(): void {
-    if (this.#running) throw new Error('the controller runs already');
+    if (this.#running) throw new Error('the controller is already running');
     this.#running = this.#run();
   }
 

@@ -58,7 +58,10 @@ export async function beginExtraction(
     return { kind: 'begun', job: present, withoutPage: leftOut(source, present), isNew: false };
   }
   if (source.status === 'pending' || source.status === 'in_progress') {
-    return { kind: 'nothing', message: `the job ${source.jobId} still runs: its pages can be read when it has ended` };
+    return {
+      kind: 'nothing',
+      message: `the job ${source.jobId} is still running: its pages can be read once it is over`,
+    };
   }
 
   const seeded = await seed(parts, wanted, source, present);
@@ -72,7 +75,8 @@ export async function beginExtraction(
   // Refused if somebody else, who made the same call, came first.
   const started = await ledger.changeJob(wanted.jobId, { kind: 'start' }, clock.now());
   const job = await ledger.job(wanted.jobId);
-  if (job === null) return { kind: 'nothing', message: `the job ${wanted.jobId} was deleted while it was made` };
+  if (job === null)
+    return { kind: 'nothing', message: `the job ${wanted.jobId} was deleted while it was being created` };
   const isNew = started !== 'missing' && !('refused' in started);
   return { kind: 'begun', job, withoutPage: seeded.withoutPage, isNew };
 }
@@ -107,7 +111,10 @@ async function seed(
     if (made?.kind !== 'created') {
       const added = await ledger.addItems(wanted.jobId, items, clock.now(), clock.now());
       if (added.kind !== 'added') {
-        return { kind: 'nothing', message: `the job ${wanted.jobId} was cancelled or deleted while it was made` };
+        return {
+          kind: 'nothing',
+          message: `the job ${wanted.jobId} was cancelled or deleted while it was being created`,
+        };
       }
     }
     await faults.at('between-import-chunks');
@@ -164,7 +171,7 @@ async function findScraper(
     const scraper = await catalog.find(id);
     if (scraper === null) return { problem: `there is no scraper ${id}` };
     if (scraper.canExtract) return { scraper };
-    return { problem: `${id} cannot read stored pages: it has no parse of its own` };
+    return { problem: `${id} cannot parse stored pages: it has no parse function` };
   } catch (error) {
     return { problem: errorMessage(error) };
   }

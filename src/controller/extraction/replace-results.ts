@@ -26,9 +26,9 @@ export async function replaceResults({ ledger, clock }: ReplaceParts, extraction
   if (extraction === null) return { kind: 'missing' };
   const { extracts, status, sourceCreatedAt } = extraction;
   if (extraction.removing) return refused(`the job ${extractionJobId} is being deleted`);
-  if (extracts === undefined) return refused(`the job ${extractionJobId} is no re-extraction`);
+  if (extracts === undefined) return refused(`the job ${extractionJobId} is not a re-extraction`);
   if (status !== 'completed') {
-    return refused(`the job ${extractionJobId} is ${status}: only what is completed can replace older results`);
+    return refused(`the job ${extractionJobId} is ${status}: only a completed job can replace older results`);
   }
   // A retry of what it could not read makes another round of it, which may be put in place as well.
   const event = {

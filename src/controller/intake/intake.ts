@@ -73,8 +73,7 @@ export async function takeInItems(
   const job = await ledger.job(jobId);
   if (job === null) return { kind: 'missing' };
   // They would be fetched, by a job that has no manners because it is to fetch nothing.
-  if (job.extracts !== undefined)
-    return { kind: 'refused', because: `it reads the pages of ${job.extracts}, and no others` };
+  if (job.extracts !== undefined) return { kind: 'refused', because: `it only reads the pages of ${job.extracts}` };
   const sum = new Sum();
   // Before a byte is read: what the job has may be done meanwhile, and it must not be over.
   const opened = await ledger.addItems(jobId, [], clock.now() + OPEN_MS, clock.now());

@@ -3,7 +3,7 @@ import { inputProblem, textProblem } from '../../domain/storable-input.ts';
 
 /** The item that an entry of a list stands for: `{"item_id": …, "input": {…}}`, or the input with its id among it. */
 export function itemOfEntry(entry: unknown): { readonly item: NewItem } | { readonly problem: string } {
-  if (!isRecord(entry)) return { problem: 'it is no object' };
+  if (!isRecord(entry)) return { problem: 'it is not an object' };
   const given = entry['item_id'];
   const wrapped = wrappedInput(entry);
   const input = wrapped ?? withoutId(entry);
@@ -28,7 +28,9 @@ function withDerivedId(input: ItemInput): { readonly item: NewItem } | { readonl
   const itemId = derivedItemId(input);
   const isUsable = itemId !== '' && itemId.length <= MAX_ITEM_ID_LENGTH && textProblem(itemId) === null;
   if (isUsable) return { item: { itemId, input } };
-  return { problem: `it needs an item_id: its input makes none of 1 to ${MAX_ITEM_ID_LENGTH} characters` };
+  return {
+    problem: `it needs an item_id: none can be derived from its input with 1 to ${MAX_ITEM_ID_LENGTH} characters`,
+  };
 }
 
 /**

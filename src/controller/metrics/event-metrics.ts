@@ -11,17 +11,17 @@ export function countEvents(events: EventStream, registry: Registry): { flush():
 
   const items = countItems(registry);
   const trips = counter('trawl_breaker_trips_total', 'Circuit breakers of jobs that tripped.');
-  const fenced = counter('trawl_fenced_writes_total', 'Late writes of workers that had lost their lease: refused.');
-  const errors = counter('trawl_engine_errors_total', 'Errors that nobody foresaw. The engine goes on; see the log.');
-  const leases = counter('trawl_leases_reaped_total', 'Leases that ran out because their worker fell silent.');
+  const fenced = counter('trawl_fenced_writes_total', 'Late writes rejected because the worker had lost its lease.');
+  const errors = counter('trawl_engine_errors_total', 'Unexpected errors. The engine continues; see the log.');
+  const leases = counter('trawl_leases_reaped_total', 'Leases that expired because their worker went silent.');
   const lost = counter('trawl_batches_lost_total', 'Batches taken back because their message never arrived.');
-  const dead = counter('trawl_dead_letters_total', 'Batches whose message was delivered often and never taken up.');
-  const workers = gauge('trawl_workers_connected', 'Workers that are connected to this controller.');
-  const trouble = gauge('trawl_storage_trouble', '1 while the storage takes no writes and jobs wait for it.');
+  const dead = counter('trawl_dead_letters_total', 'Batches whose message was delivered repeatedly but never claimed.');
+  const workers = gauge('trawl_workers_connected', 'Workers connected to this controller.');
+  const trouble = gauge('trawl_storage_trouble', '1 while the storage cannot be written and jobs wait for it.');
   const leading = gauge('trawl_leading', '1 while this controller leads.');
   const ended = new Counter({
     name: 'trawl_jobs_ended_total',
-    help: 'Jobs that came to an end, as often as they did.',
+    help: 'Times that jobs ended, by status.',
     labelNames: ['status'],
     registers,
   });
@@ -89,18 +89,18 @@ function countItems(registry: Registry) {
   const registers = [registry];
   const counted = new Counter({
     name: 'trawl_items_total',
-    help: 'Items that came to an end, by outcome; failures by what went wrong.',
+    help: 'Items that finished, by outcome; failures by type.',
     labelNames: ['status', 'error_type'],
     registers,
   });
   const refused = new Counter({
     name: 'trawl_egress_refusals_total',
-    help: 'Items that ended because the address they asked for is not allowed.',
+    help: 'Items that failed because they asked for an address that is not allowed.',
     registers,
   });
   const duration = new Histogram({
     name: 'trawl_attempt_duration_seconds',
-    help: 'How long attempts took in their worker, all tries included.',
+    help: 'Duration of attempts in their worker, including all tries.',
     labelNames: ['status'],
     buckets: ATTEMPT_SECONDS,
     registers,

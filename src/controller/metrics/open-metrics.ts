@@ -28,10 +28,10 @@ export function openMetrics(parts: MetricsParts) {
   const requests = requestDurations(registry);
   const failedReads = new Counter({
     name: 'trawl_metrics_read_errors_total',
-    help: 'Times that ledger or queue could not be read for these metrics.',
+    help: 'Times that the ledger or the queue could not be read for these metrics.',
     registers,
   });
-  const watchers = new Gauge({ name: 'trawl_feed_watchers', help: 'Event streams of jobs that are open.', registers });
+  const watchers = new Gauge({ name: 'trawl_feed_watchers', help: 'Open event streams of jobs.', registers });
   const build = new Gauge({
     name: 'trawl_build_info',
     help: '1, and the version.',
@@ -87,7 +87,7 @@ const MAX_REQUEST_KINDS = 1000;
 function requestDurations(registry: Registry) {
   const durations = new Histogram({
     name: 'trawl_http_request_duration_seconds',
-    help: 'How long requests to the API took, until their answer was written.',
+    help: 'Duration of API requests, until the answer was written.',
     labelNames: ['operation', 'method', 'status_class'],
     buckets: REQUEST_SECONDS,
     registers: [registry],

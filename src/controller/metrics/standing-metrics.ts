@@ -14,7 +14,7 @@ export function standingMetrics(registry: Registry): {
   const registers = [registry];
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers });
-  const jobs = gauge('trawl_active_jobs', 'Jobs that the engine has something to do for.', 'status');
+  const jobs = gauge('trawl_active_jobs', 'Jobs that the engine has work for.', 'status');
   const items = gauge('trawl_active_items', 'Items of active jobs; queued and in_progress are in flight.', 'status');
   const circuits = gauge('trawl_active_jobs_broken', 'Active jobs whose circuit is not closed.', 'circuit');
   const all = gauge('trawl_active_jobs_all_counted', '0 if there are too many active jobs to count all of them.');

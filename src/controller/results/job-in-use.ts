@@ -38,8 +38,8 @@ async function whyItsDataAreInUse(
   const source = job.extracts === undefined ? null : await ledger.job(job.extracts);
   if (source === null || !readsFrom(job, source)) return null;
   if (source.recoveredFrom?.includes(job.jobId)) {
-    return `items of the job ${source.jobId} that had failed have their data from it: delete that job first`;
+    return `recovered items of the job ${source.jobId} have their data in it: delete that job first`;
   }
   if (source.replacedBy !== job.jobId) return null;
-  return `its data stand for those of the job ${source.jobId}: delete that one first, or replace its results by others`;
+  return `its data replace those of the job ${source.jobId}: delete that job first, or replace its results again`;
 }

@@ -88,7 +88,7 @@ function damagedMetadata(jobId: string, key: string): VerifyReport {
     status: 'unknown',
     counts: { total: 0, success: 0, failed: 0, skipped: 0, cancelled: 0 },
     checked: { parts: 0, items: 0, artifacts: 0, bytes: 0 },
-    problems: [{ where: key, problem: 'it cannot be read: this is no metadata of a job' }],
+    problems: [{ where: key, problem: 'it is not the metadata of a job' }],
     problemCount: 1,
   };
 }
@@ -113,7 +113,7 @@ class Verification {
 
   async run(): Promise<VerifyReport> {
     const { job_id: jobId, status, counts } = this.#metadata;
-    if (jobId !== this.#jobId) this.#problems.add('job_metadata.json', `it is of the job ${jobId}`);
+    if (jobId !== this.#jobId) this.#problems.add('job_metadata.json', `it belongs to the job ${jobId}`);
     const hashes = new IdHashes();
     const seen = { success: 0, failed: 0, skipped: 0, cancelled: 0 };
     const lists = { success: this.#entries('success'), errors: this.#entries('errors') };
@@ -169,7 +169,7 @@ class Verification {
       for (const value of items) {
         const entry = entrySchema.safeParse(value);
         if (entry.success) yield { entry: entry.data, text: JSON.stringify(value) };
-        else this.#problems.add(partName(list, number), 'it has an entry that is no item');
+        else this.#problems.add(partName(list, number), 'it has an entry that is not an item');
       }
     }
   }
@@ -184,7 +184,7 @@ class Verification {
     if (read.kind === 'damaged') return this.#bad(name, read.message);
     if (read.sha256 !== expected.sha256) return this.#bad(name, 'its SHA-256 is not the one in job_metadata.json');
     const part = partSchema.safeParse(read.value);
-    if (!part.success) return this.#bad(name, 'it is no part of a manifest');
+    if (!part.success) return this.#bad(name, 'it is not a part of a manifest');
     const { items, ...head } = part.data;
     if (head.job_id !== this.#jobId || head.list !== list || head.part !== number) {
       return this.#bad(name, `it says that it is part ${head.part} of ${head.list} of ${head.job_id}`);

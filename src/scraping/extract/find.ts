@@ -38,7 +38,7 @@ function search(page: Document, root: ParentNode, selector: string, limit: numbe
     return select(selector, root, { context: [root], root: page }, limit).filter(isTag);
   } catch (error) {
     // A bug of the scraper, which no retry and no change of the page will mend.
-    throw new Error(`${JSON.stringify(selector)} is no selector`, { cause: error });
+    throw new Error(`${JSON.stringify(selector)} is not a selector`, { cause: error });
   }
 }
 

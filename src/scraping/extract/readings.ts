@@ -37,10 +37,10 @@ export const LINES: Reading<string[]> = {
   },
 };
 
-export const NUMBER = valueIn('number', parseNumber);
-export const MONEY = valueIn('amount of money', parseMoney);
-export const PERCENT = valueIn('percentage', parsePercent);
-export const DATE = valueIn('date', parseDate);
+export const NUMBER = valueIn('a number', parseNumber);
+export const MONEY = valueIn('an amount of money', parseMoney);
+export const PERCENT = valueIn('a percentage', parsePercent);
+export const DATE = valueIn('a date', parseDate);
 
 export const LINK: Reading<string> = {
   what: 'the attribute href',
@@ -49,7 +49,7 @@ export const LINK: Reading<string> = {
     if (!href) return null;
     const absolute = URL.parse(href, baseUrlOf($, url));
     if (absolute !== null && /^https?:$/.test(absolute.protocol)) return absolute.href;
-    return fail('structure_changed', `${locate(selector)}: ${quote(href)} is no address`);
+    return fail('structure_changed', `${locate(selector)}: ${quote(href)} is not a URL`);
   },
 };
 
@@ -77,7 +77,7 @@ function valueIn<T>(what: string, parse: (text: string) => T | null): Reading<T>
     read(element, selector, { locate }) {
       const text = visibleText(element);
       if (text === '') return null;
-      return parse(text) ?? fail('structure_changed', `${locate(selector)}: ${quote(text)} is no ${what}`);
+      return parse(text) ?? fail('structure_changed', `${locate(selector)}: ${quote(text)} is not ${what}`);
     },
   };
 }

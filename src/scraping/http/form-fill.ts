@@ -55,7 +55,7 @@ function choose(key: string, select: SelectControl, wanted: readonly string[]): 
 
 function tick(key: string, boxes: readonly CheckControl[], value: FieldValue): void {
   if (typeof value === 'boolean') {
-    if (boxes.length > 1) fail('unexpected', `"${key}" stands for ${boxes.length} boxes: say which`);
+    if (boxes.length > 1) fail('unexpected', `"${key}" matches ${boxes.length} checkboxes: say which`);
     for (const box of boxes) box.checked = value;
     return;
   }
@@ -76,7 +76,7 @@ function noChoice(key: string, text: string, choices: readonly string[]): string
 }
 
 function textsOf(key: string, value: FieldValue): readonly string[] {
-  if (typeof value === 'boolean') return fail('unexpected', `"${key}" is no box to tick`);
+  if (typeof value === 'boolean') return fail('unexpected', `"${key}" is not a checkbox`);
   if (typeof value === 'object' && value !== null) return value;
   // Scrapers are not all type-checked, and a site would take `undefined` for somebody's name.
   if (typeof value !== 'string' && typeof value !== 'number')

@@ -88,7 +88,7 @@ export class Form<P> {
     if (url === null || !/^https?:$/.test(url.protocol)) {
       return fail(
         'structure_changed',
-        `the form is sent to "${action.slice(0, 100)}", which is no address (${this.#place.url})`,
+        `the form is sent to "${action.slice(0, 100)}", which is not a URL (${this.#place.url})`,
       );
     }
     const method = (over['formmethod'] ?? own['method'] ?? 'get').trim().toLowerCase();

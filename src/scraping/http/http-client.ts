@@ -245,7 +245,7 @@ export class HttpClient {
   }
 
   #checkHost(host: string): void {
-    if (!this.#deps.allowsHost(host)) fail('refused_address', `${host} is none of the scraper's hosts`);
+    if (!this.#deps.allowsHost(host)) fail('refused_address', `${host} is not one of the scraper's hosts`);
   }
 }
 

@@ -17,7 +17,7 @@ export function identityOf(who: {
 }): Identity {
   const start = hash(`${who.jobId}\n${who.itemId}`) % IDENTITIES.length;
   const found = IDENTITIES[(start + who.identity) % IDENTITIES.length];
-  if (found === undefined) throw new RangeError(`identity ${who.identity} is no count`);
+  if (found === undefined) throw new RangeError(`identity ${who.identity} is not a count`);
   return found;
 }
 

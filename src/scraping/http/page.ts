@@ -81,7 +81,7 @@ export class Page extends Reader {
     if (url === null || !/^https?:$/.test(url.protocol)) {
       return fail(
         'structure_changed',
-        `${selector} leads to "${href.slice(0, 100)}", which is no address (${this.url})`,
+        `${selector} leads to "${href.slice(0, 100)}", which is not a URL (${this.url})`,
       );
     }
     return this.#requester.open({ method: 'GET', url: url.href, content: null, from: this.url });

@@ -20,9 +20,9 @@ export async function writeNewScraper(
   if (!ID.test(id) || id.length > LONGEST_ID) {
     return refused(`the id ${id} must be lower-case letters and digits, with single dashes between: maricopa-az`);
   }
-  if (!isHost(host)) return refused(`--host: ${host} is no host name like treasurer.example.gov`);
+  if (!isHost(host)) return refused(`--host: ${host} is not a host name like treasurer.example.gov`);
   const other = registry.fileOf(id);
-  if (other !== null) return refused(`there is a scraper ${id} already: ${other}`);
+  if (other !== null) return refused(`the scraper ${id} already exists: ${other}`);
 
   const files = scraperTemplate(id, host).map(({ path, text }) => ({ file: join(resolve(folder), path), text }));
   for (const place of new Set(files.flatMap(({ file }) => [file, ...fixtureAbove(file)]))) {

@@ -41,5 +41,5 @@ test('a list of runs is written short, and read as it was', () => {
   const { runs } = added([5, 7, 2500, ...Array(20).fill(3)]);
   assert.deepEqual(decodeRuns(encodeRuns(runs)), runs);
   assert.deepEqual(decodeRuns(encodeRuns([])), []);
-  assert.throws(() => decodeRuns('[]'), /no list of runs/);
+  assert.throws(() => decodeRuns('[]'), /not a list of id runs/);
 });

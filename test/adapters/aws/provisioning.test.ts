@@ -156,7 +156,7 @@ test('a server that does not hold conditions on writes is warned of, beside all 
     await s3.send(new CreateBucketCommand({ Bucket: 'overwritten' }));
     assert.deepEqual(await inspect(), [
       warning,
-      'warning: overwritten can be written, and keeps uploads that were never finished',
+      'warning: overwritten can be written, but keeps unfinished uploads forever',
     ]);
     await provisionAws({ ...clients, s3 }, names, parts);
     assert.deepEqual(await inspect(), [warning]);

@@ -45,10 +45,10 @@ test('what passes is trouble, what is full is full, and the rest has to be repai
 test('a refusal says what to allow, and a missing bucket what to do', () => {
   assert.equal(
     resultError(refused('AccessDenied', 403), { ...DOING, action: 's3:PutObject' }).message,
-    'cannot read a: s3:PutObject in the bucket b is not allowed to us: AccessDenied: AccessDenied, says the test. ' +
-      'Allow it to the role, or check its credentials',
+    'cannot read a: access denied: s3:PutObject in the bucket b: AccessDenied: AccessDenied, says the test. ' +
+      'Grant it to the role, or check its credentials',
   );
-  assert.match(resultError(refused('AccessDenied', 403), DOING).message, /without s3:ListBucket a missing key/);
+  assert.match(resultError(refused('AccessDenied', 403), DOING).message, /without s3:ListBucket, a missing key/);
 });
 
 test('of servers that have no code for it, the status tells', () => {
@@ -61,7 +61,7 @@ test('of servers that have no code for it, the status tells', () => {
 
 inRoom('without its bucket, every call says which one is missing and how to make it', async ({ s3, clock }) => {
   const store = openS3ResultStore({ s3, bucket: 'not-there', clock });
-  const message = /there is no bucket not-there: run trawl doctor --create, or see WEB_SCRAPER_RESULTS_BUCKET$/;
+  const message = /there is no bucket not-there: run trawl doctor --create, or check WEB_SCRAPER_RESULTS_BUCKET$/;
   await assert.rejects(store.put(KEY, bytes('x'), KEEP), message);
   await assert.rejects(store.put(KEY, new Uint8Array(9 << 20), KEEP), message);
   await assert.rejects(store.get(KEY), message);

@@ -72,7 +72,7 @@ export function createCases(client: Client): void {
       request: { items: [...noopItems(3), { item_id: 'i-1', input: { again: true } }] },
       paths: ['items.3.item_id'],
     },
-    { what: 'an input that is no object', request: { items: [{ input: 'x' }] }, paths: ['items.0.input'] },
+    { what: 'an input that is not an object', request: { items: [{ input: 'x' }] }, paths: ['items.0.input'] },
     { what: 'an unknown field of an item', request: { items: [{ input: {}, id: 'x' }] }, paths: ['items.0.id'] },
     { what: 'an id that is too long', request: { job_id: 'x'.repeat(201) }, paths: ['job_id'] },
     { what: 'labels that are no texts', request: { labels: { a: 1 } }, paths: ['labels.a'] },

@@ -197,10 +197,10 @@ export function extractionCases(client: Client): void {
     };
     const items = [{ item_id: 'slow', input: { owner: 'SMITH', ms: 2000 } }];
     const { job_id: held } = await client.create({ scraper_id: 'test-kept', items, hold: true });
-    await refused(held, /still runs/);
+    await refused(held, /is still running/);
     await client.post(`/jobs/${held}/start`);
     await client.until(held, ({ data }) => data.summary?.in_progress === 1);
-    await refused(held, /still runs/);
+    await refused(held, /is still running/);
     await client.post(`/jobs/${held}/cancel`);
 
     await refused(await kept(client, [{ item_id: 'nobody', input: {} }]), /has a stored page/);
@@ -221,7 +221,7 @@ export function extractionCases(client: Client): void {
     }
   });
 
-  test('a job that is no re-extraction has no changes and replaces nothing', async () => {
+  test('a job that is not a re-extraction has no changes and replaces nothing', async () => {
     const source = await kept(client, [{ item_id: 'one', input: { owner: 'SMITH' } }]);
     await client.refused(409, 'state_conflict', 'GET', `/jobs/${source}/changes`);
     await client.refused(409, 'state_conflict', 'POST', `/jobs/${source}/replace`);

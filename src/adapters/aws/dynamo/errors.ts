@@ -21,7 +21,7 @@ export function translated(what: string, table: string, error: unknown): Error {
   if (error instanceof StorageTrouble) return error;
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   if (name === 'ResourceNotFoundException') {
-    return new Error(`there is no table ${table}: make it with trawl doctor --create, or see TABLE_NAME`, {
+    return new Error(`there is no table ${table}: create it with trawl doctor --create, or check TABLE_NAME`, {
       cause: error,
     });
   }

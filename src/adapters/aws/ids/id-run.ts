@@ -32,7 +32,7 @@ export function decodeRuns(text: string): readonly RunRef[] {
   const runs = text === '' ? [] : text.split(',');
   return runs.map((run) => {
     const [id, to, level, parts] = run.split(':');
-    if (!id || !to || !level || !parts) throw new Error(`this is no list of runs of ids: ${text}`);
+    if (!id || !to || !level || !parts) throw new Error(`not a list of id runs: ${text}`);
     const ref = { id, from, to: Number(to), level: Number(level), parts: Number(parts) };
     from = ref.to;
     return ref;

@@ -34,7 +34,7 @@ export async function inspectBucket(parts: BucketParts): Promise<readonly Findin
       ...((await abortsUploads(parts)) === false ? [keepsUploads(parts)] : []),
     ];
     if (warnings.length > 0) return warnings;
-    return [{ name: NAME, result: 'ok', message: `${bucket} is there and can be written` }];
+    return [{ name: NAME, result: 'ok', message: `${bucket} exists and can be written` }];
   } catch (error) {
     return [nameOf(error) === '403' ? notOurs(parts) : refusal(NAME, error)];
   }
@@ -42,21 +42,21 @@ export async function inspectBucket(parts: BucketParts): Promise<readonly Findin
 
 function careless({ bucket }: BucketParts): Finding {
   const message = `${bucket} is on a server that ignores If-None-Match: a second writer could overwrite an artifact silently`;
-  return { name: NAME, result: 'warning', message, advice: 'use another S3 server, which holds conditions on writes' };
+  return { name: NAME, result: 'warning', message, advice: 'use an S3 server that supports conditional writes' };
 }
 
 function keepsUploads({ bucket }: BucketParts): Finding {
-  const message = `${bucket} can be written, and keeps uploads that were never finished`;
+  const message = `${bucket} can be written, but keeps unfinished uploads forever`;
   return { name: NAME, result: 'warning', message, advice: `${CREATE} adds a rule that removes them` };
 }
 
 function notOurs({ bucket }: BucketParts): Finding {
-  const message = `${bucket} is somebody else's, or not for these credentials`;
+  const message = `${bucket} belongs to another account, or these credentials may not use it`;
   return {
     name: NAME,
     result: 'problem',
     message,
-    advice: 'name another by WEB_SCRAPER_RESULTS_BUCKET, or get the permission',
+    advice: 'set WEB_SCRAPER_RESULTS_BUCKET to another bucket, or get permission for this one',
   };
 }
 

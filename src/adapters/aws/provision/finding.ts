@@ -24,12 +24,11 @@ export function nameOf(error: unknown): string {
 const NOT_ALLOWED = /AccessDenied|AccessDeniedException|Forbidden|UnauthorizedOperation|^403$/;
 
 function adviceFor(code: string): string {
-  if (NOT_ALLOWED.test(code))
-    return 'give these credentials the permission, as the role of the stack in deploy/aws has it';
+  if (NOT_ALLOWED.test(code)) return 'grant these credentials the permissions of the role in deploy/aws';
   if (/ExpiredToken|InvalidClientTokenId|UnrecognizedClient|InvalidAccessKeyId|Signature/.test(code)) {
-    return 'renew the credentials, and see that they are for this account and region';
+    return 'renew the credentials, and check that they are for this account and region';
   }
-  if (code === 'AbortError') return 'it did not answer in time: see AWS_REGION, AWS_ENDPOINT_URL_* and the network';
-  if (code === 'Error') return 'put that right, or choose other names';
-  return 'see AWS_REGION, AWS_ENDPOINT_URL_*, and the network of this machine';
+  if (code === 'AbortError') return 'no answer in time: check AWS_REGION, AWS_ENDPOINT_URL_* and the network';
+  if (code === 'Error') return 'fix that, or choose other names';
+  return 'check AWS_REGION, AWS_ENDPOINT_URL_*, and the network of this machine';
 }

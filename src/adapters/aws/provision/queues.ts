@@ -39,7 +39,7 @@ async function inspectQueue(lane: Lane, { sqs, queueUrls }: QueueParts): Promise
   const problem = (message: string, advice: string): Finding => ({ name, result: 'problem', message, advice });
   try {
     const dead = await deadLetterQueueOf(sqs, url);
-    const advice = `${CREATE} gives it one: otherwise a message that no worker can carry out comes again for days`;
+    const advice = `${CREATE} adds one: otherwise a message that no worker can process comes back for days`;
     if (dead === null) return problem(`${url} has no dead-letter queue`, advice);
     return { name, result: 'ok', message: `${url}, and ${queueName(dead)} for dead letters` };
   } catch (error) {
@@ -79,7 +79,7 @@ async function provisionQueue(lane: Lane, { sqs, queueUrls, signal }: QueueParts
   const queue = await madeQueue(sqs, name, signal);
   if (queue.isNew) {
     const isElsewhere = pathOf(queue.url) !== pathOf(url);
-    made.push(`the queue ${name}${isElsewhere ? `; its address is another: set ${SETTINGS[lane]}=${queue.url}` : ''}`);
+    made.push(`the queue ${name}${isElsewhere ? `; its URL is different: set ${SETTINGS[lane]}=${queue.url}` : ''}`);
   }
   await sqs.send(new SetQueueAttributesCommand({ QueueUrl: queue.url, Attributes: { RedrivePolicy } }), how);
   return [...made, `the dead letters of ${name}`];
@@ -95,7 +95,7 @@ async function madeQueue(sqs: SQSClient, name: string, signal: AbortSignal) {
   }
   const Attributes = { MessageRetentionPeriod: String(KEEP_SECONDS), ReceiveMessageWaitTimeSeconds: '20' };
   const { QueueUrl: url } = await sqs.send(new CreateQueueCommand({ QueueName: name, Attributes }), how);
-  if (url === undefined) throw new Error(`SQS made the queue ${name} and told no address`);
+  if (url === undefined) throw new Error(`SQS created the queue ${name} but returned no URL`);
   return { url, isNew: true };
 }
 

@@ -61,7 +61,7 @@ async function judged(table: TableDescription, parts: TableParts): Promise<Findi
   const { tableName } = parts;
   const problem = (message: string, advice: string): Finding => ({ name: NAME, result: 'problem', message, advice });
   const foreign = foreignKeys(table);
-  if (foreign !== null) return problem(foreign, 'name another by TABLE_NAME');
+  if (foreign !== null) return problem(foreign, 'set TABLE_NAME to another table');
   if (table.TableStatus !== 'ACTIVE') return problem(`${tableName} is ${table.TableStatus}`, 'wait until it is ACTIVE');
   const absent = INDEXES.find((index) => indexOf(table, index.IndexName) === undefined);
   if (absent !== undefined) return problem(`${tableName} has no index ${absent.IndexName}`, `${CREATE} adds it`);
@@ -72,10 +72,10 @@ async function judged(table: TableDescription, parts: TableParts): Promise<Findi
   const unready = INDEXES.find((index) => indexOf(table, index.IndexName)?.IndexStatus !== 'ACTIVE');
   if (unready !== undefined) return problem(`the index ${unready.IndexName} is being built`, 'wait until it is ACTIVE');
   if (!(await hasTimeToLive(parts))) {
-    const message = `${tableName} keeps rows whose time is over: its time to live is off`;
+    const message = `${tableName} keeps expired rows: its time to live is off`;
     return { name: NAME, result: 'warning', message, advice: `${CREATE} turns it on` };
   }
-  return { name: NAME, result: 'ok', message: `${tableName} is there, with its index and its time to live` };
+  return { name: NAME, result: 'ok', message: `${tableName} exists, with its index and time to live` };
 }
 
 /** What is wrong with its keys: null if it can be ours. */

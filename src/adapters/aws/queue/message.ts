@@ -95,7 +95,7 @@ export class MessageReader {
     const start = JSON.stringify(body.slice(0, SHOWN_LENGTH));
     this.#report(
       `the ${lane} queue`,
-      new Error(`message ${id} is none of ours, and is left alone: it begins with ${start}`),
+      new Error(`message ${id} was not sent by Trawl, and is left alone: it begins with ${start}`),
     );
   }
 }

@@ -89,11 +89,11 @@ export function resultError(error: unknown, { what, action, bucket }: Doing): Er
   switch (refusalOf(error)) {
     case 'no-bucket':
       return new Error(
-        `${what}: there is no bucket ${bucket}: run trawl doctor --create, or see WEB_SCRAPER_RESULTS_BUCKET`,
+        `${what}: there is no bucket ${bucket}: run trawl doctor --create, or check WEB_SCRAPER_RESULTS_BUCKET`,
         { cause: error },
       );
     case 'not-allowed':
-      return new Error(`${what}: ${action} in the bucket ${bucket} is not allowed to us: ${said}. ${cureOf(action)}`, {
+      return new Error(`${what}: access denied: ${action} in the bucket ${bucket}: ${said}. ${cureOf(action)}`, {
         cause: error,
       });
     case 'full':
@@ -107,9 +107,9 @@ export function resultError(error: unknown, { what, action, bucket }: Doing): Er
 }
 
 function cureOf(action: string): string {
-  const cure = 'Allow it to the role, or check its credentials';
+  const cure = 'Grant it to the role, or check its credentials';
   // To whom may not list, S3 says of a key that is not there that it is forbidden.
-  return action === 's3:GetObject' ? `${cure}; without s3:ListBucket a missing key looks like this, too` : cure;
+  return action === 's3:GetObject' ? `${cure}; without s3:ListBucket, a missing key looks the same` : cure;
 }
 
 function refusalFor(code: string, status: number | null): S3Refusal | null {

@@ -93,7 +93,7 @@ export class Durability {
 }
 
 /** An abort without a reason makes an exception with a stack trace, which nobody reads. */
-const IN_A_HURRY = 'somebody is in a hurry';
+const IN_A_HURRY = 'a caller is in a hurry';
 
 /** The sync of real disks. The log keeps its file for as long as the database is open, so one descriptor will do. */
 export function walSync(walFile: string): { readonly sync: Sync; readonly close: () => Promise<void> } {

@@ -52,7 +52,7 @@ export async function connectToOwner(parts: ConnectParts): Promise<OwnerConnecti
   const socket = createConnection(parts.socketPath);
   const line = new OwnerLine(socket, parts.clock);
   const giveUp = new AbortController();
-  const stop = () => line.cut('told to stop');
+  const stop = () => line.cut('stopping');
   parts.signal.addEventListener('abort', stop, { once: true });
   if (parts.signal.aborted) stop();
   void parts.clock.sleep(HELLO_MS, giveUp.signal).then(() => {

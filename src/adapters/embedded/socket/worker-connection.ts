@@ -64,7 +64,7 @@ export class WorkerConnection {
     socket.on('data', (piece: Buffer) => this.#read(piece));
     socket.on('drain', () => this.#readOn());
     void parts.clock.sleep(HELLO_MS, this.#closed.signal).then(() => {
-      if (this.#who === null) this.cut('nobody said hello');
+      if (this.#who === null) this.cut('no hello arrived');
     });
   }
 
