@@ -1,5 +1,6 @@
+import { tsPlugin } from '@sveltejs/acorn-typescript';
+import { type AnyNode, type ObjectExpression, Parser, type Program } from 'acorn';
 import type { ScraperKind } from './scraper.ts';
-import { type SourceToken, tokensOf } from './source-tokens.ts';
 
 /** What a scraper's file says of it. */
 export interface ScraperSummary {
@@ -23,16 +24,17 @@ export type Scanned =
  * not make a slow start, and one that is broken must not break the others. Only plain texts are taken at their word.
  */
 export function scanScraper(source: string): Scanned {
-  const tokens = tokensOf(source);
-  if (tokens === null) return UNCLEAR;
-  const start = tokens.findIndex((token, at) => isWord(token, 'export') && isWord(tokens[at + 1], 'default'));
-  if (start < 0) return exportsDefaultOtherwise(tokens) ? UNCLEAR : { kind: 'helper' };
-  const callee = tokens[start + 2];
-  const kind = callee?.kind === 'word' && Object.hasOwn(KINDS, callee.text) ? KINDS[callee.text] : undefined;
-  if (kind === undefined || !isSign(tokens[start + 3], '(') || !isSign(tokens[start + 4], '{')) return UNCLEAR;
-  if (!isBalanced(tokens)) return UNCLEAR;
+  const program = parseModule(source);
+  if (program === null) return UNCLEAR;
+  const exported = program.body.find((statement) => statement.type === 'ExportDefaultDeclaration');
+  if (exported === undefined) return exportsDefaultByName(program) ? UNCLEAR : { kind: 'helper' };
+  const call = exported.declaration;
+  if (call.type !== 'CallExpression' || call.callee.type !== 'Identifier') return UNCLEAR;
+  const kind = Object.hasOwn(KINDS, call.callee.name) ? KINDS[call.callee.name] : undefined;
+  const [definition] = call.arguments;
+  if (kind === undefined || definition?.type !== 'ObjectExpression') return UNCLEAR;
 
-  const fields = fieldsFrom(tokens, start + 5);
+  const fields = fieldsOf(definition);
   if (fields === null) return UNCLEAR;
   const [id, name, version, description] = ['id', 'name', 'version', 'description'].map((field) =>
     textOf(fields.get(field)),
@@ -50,95 +52,62 @@ const KINDS: Readonly<Record<string, ScraperKind>> = {
   definePlainScraper: 'plain',
 };
 
-/** `export { scraper as default }`, `export { default } from …`; not `.default(…)`, nor the `default:` of a switch. */
-function exportsDefaultOtherwise(tokens: readonly SourceToken[]): boolean {
-  return tokens.some(
-    (token, at) => isWord(token, 'default') && !isSign(tokens[at - 1], '.') && !isSign(tokens[at + 1], ':'),
+const TypeScriptParser = Parser.extend(tsPlugin());
+
+/** Null for a file that cannot be run: its import says where. */
+function parseModule(source: string): Program | null {
+  try {
+    return TypeScriptParser.parse(source, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true });
+  } catch {
+    return null;
+  }
+}
+
+/** `export { scraper as default }`, `export { default } from …` */
+function exportsDefaultByName({ body }: Program): boolean {
+  return body.some(
+    (statement) =>
+      statement.type === 'ExportNamedDeclaration' &&
+      statement.specifiers.some(({ exported }) => nameOf(exported) === 'default'),
   );
 }
 
-/** The tokens of each field's value, by the field's name; null when fields come from elsewhere, or one comes twice. */
-function fieldsFrom(tokens: readonly SourceToken[], start: number): Map<string, SourceToken[]> | null {
-  const fields = new Map<string, SourceToken[]>();
-  let value: SourceToken[] = [];
-  let depth = 1;
-  let isFieldStart = true;
-  for (let at = start; at < tokens.length; at += 1) {
-    const token = tokens[at];
-    if (token === undefined) return null;
-    if (isFieldStart && depth === 1) {
-      if (isSign(token, '...') || isSign(token, '[')) return null;
-      const name = token.kind === 'word' ? token.text : token.kind === 'text' ? token.value : null;
-      if (name !== null) {
-        if (fields.has(name)) return null;
-        // What stands there without a colon, a method or a name alone, is no text.
-        value = [];
-        fields.set(name, value);
-        isFieldStart = false;
-        if (isSign(tokens[at + 1], ':')) at += 1;
-        else value.push(token);
-        continue;
-      }
-    }
-    depth += depthChange(token);
-    if (depth === 0) return fields;
-    if (depth === 1 && isSign(token, ',')) isFieldStart = true;
-    else value.push(token);
+/** The value of each field, by its name; null when fields come from elsewhere, or one comes twice. */
+function fieldsOf({ properties }: ObjectExpression): ReadonlyMap<string, AnyNode> | null {
+  const fields = new Map<string, AnyNode>();
+  for (const property of properties) {
+    if (property.type !== 'Property' || property.computed) return null;
+    const name = nameOf(property.key);
+    if (name === null || fields.has(name)) return null;
+    fields.set(name, property.value);
   }
-  return null;
+  return fields;
 }
 
-/** `'…'`, or `'…' + '…'`. */
-function textOf(value: readonly SourceToken[] | undefined): string | null {
-  if (value === undefined || value.length % 2 === 0) return null;
-  let text = '';
-  for (const [at, token] of value.entries()) {
-    if (at % 2 === 1) {
-      if (!isSign(token, '+')) return null;
-    } else {
-      if (token.kind !== 'text' || token.value === null) return null;
-      text += token.value;
+function nameOf(node: AnyNode): string | null {
+  if (node.type === 'Identifier') return node.name;
+  return node.type === 'Literal' ? String(node.value) : null;
+}
+
+/** `'…'`, a template without holes, or several of them joined by `+`. */
+function textOf(node: AnyNode | null | undefined): string | null {
+  switch (node?.type) {
+    case 'Literal':
+      return typeof node.value === 'string' ? node.value : null;
+    case 'TemplateLiteral':
+      return node.expressions.length === 0 ? (node.quasis[0]?.value.cooked ?? null) : null;
+    case 'BinaryExpression': {
+      const texts = [textOf(node.left), textOf(node.right)];
+      return node.operator === '+' && !texts.includes(null) ? texts.join('') : null;
     }
+    default:
+      return null;
   }
-  return text;
 }
 
 /** `['…', '…']` */
-function textsOf(value: readonly SourceToken[] | undefined): string[] | null {
-  if (value === undefined || !isSign(value[0], '[') || !isSign(value.at(-1), ']')) return null;
-  const texts: string[] = [];
-  for (const token of value.slice(1, -1)) {
-    if (isSign(token, ',')) continue;
-    if (token.kind !== 'text' || token.value === null) return null;
-    texts.push(token.value);
-  }
-  return texts;
-}
-
-/** A file that is cut off, or has a bracket too many, cannot be run: its import says where. */
-function isBalanced(tokens: readonly SourceToken[]): boolean {
-  const open: string[] = [];
-  for (const token of tokens) {
-    if (token.kind !== 'sign') continue;
-    const closing = PAIRS[token.text];
-    if (closing !== undefined) open.push(closing);
-    else if (')]}'.includes(token.text) && open.pop() !== token.text) return false;
-  }
-  return open.length === 0;
-}
-
-const PAIRS: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
-
-function depthChange(token: SourceToken): number {
-  if (token.kind !== 'sign') return 0;
-  if (token.text in PAIRS) return 1;
-  return ')]}'.includes(token.text) ? -1 : 0;
-}
-
-function isWord(token: SourceToken | undefined, text: string): boolean {
-  return token?.kind === 'word' && token.text === text;
-}
-
-function isSign(token: SourceToken | undefined, text: string): boolean {
-  return token?.kind === 'sign' && token.text === text;
+function textsOf(value: AnyNode | undefined): string[] | null {
+  if (value?.type !== 'ArrayExpression') return null;
+  const texts = value.elements.map(textOf);
+  return texts.every((text) => text !== null) ? texts : null;
 }
