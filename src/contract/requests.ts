@@ -10,7 +10,6 @@ import { failureTypeSchema, itemStatusSchema, jobStatusSchema } from './statuses
 const jobId = z.string().min(1).max(200).meta({ description: 'The job id.' });
 const itemId = z.string().min(1).max(1000).meta({ description: 'The item id.' });
 
-export const noParams = z.strictObject({});
 export const jobPath = z.strictObject({ job_id: jobId });
 export const itemPath = z.strictObject({ job_id: jobId, item_id: itemId });
 export const scraperPath = z.strictObject({
@@ -84,10 +83,8 @@ export const downloadQuery = z.strictObject({
     .default(false),
 });
 
-export const noQuery = z.strictObject({});
-
 /** For an operation that takes no input. */
-export const emptyBody = z.strictObject({});
+export const nothing = z.strictObject({});
 
 export const retryBody = z
   .strictObject({

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { Problem, type ProblemCode } from '../../contract/problem.ts';
+import { nothing } from '../../contract/requests.ts';
 import { schemaProblems } from '../../domain/schema-problems.ts';
 
 /**
@@ -82,12 +83,16 @@ export type ApiReply =
     }
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly empty: true };
 
-/** Checks that the types within an operation agree; in a list they are erased. */
-export function operation<Params, Query, Body>(definition: Operation<Params, Query, Body>): Operation {
-  return definition as unknown as Operation;
-}
+/** What most operations do not need may be left out: parameters, a query, a body, problems of its own. */
+type Definition<Params, Query, Body> = Omit<Operation<Params, Query, Body>, Omittable> &
+  Partial<Pick<Operation<Params, Query, Body>, Omittable>>;
+type Omittable = 'params' | 'query' | 'body' | 'problems';
 
-export const NO_BODY: BodySpec<undefined> = { kind: 'none' };
+/** Checks that the types within an operation agree; in a list they are erased. */
+export function operation<Params, Query, Body>(definition: Definition<Params, Query, Body>): Operation {
+  const usual = { params: nothing, query: nothing, body: { kind: 'none' }, problems: [] };
+  return { ...usual, ...definition } as unknown as Operation;
+}
 
 const MIB = 1 << 20;
 

@@ -1,7 +1,6 @@
 import { createdSchema } from '../../../contract/job-answers.ts';
 import { newJobHeaders, newJobSchema } from '../../../contract/new-job.ts';
 import { Problem } from '../../../contract/problem.ts';
-import { noParams, noQuery } from '../../../contract/requests.ts';
 import { presentCreated } from '../../jobs/present-job.ts';
 import { submitJobStream } from '../../jobs/submit-stream.ts';
 import { type ApiDeps, laneWarnings, stillBeingRemoved } from '../api-deps.ts';
@@ -31,8 +30,6 @@ export function createJobOperation(deps: ApiDeps): Operation {
       'Repeating a request with the same `Idempotency-Key` never creates a second job, and gets the same answer as the ' +
       'first. A `job_id` that is taken is rejected, even while the earlier job with that id is being deleted.',
     access: 'full',
-    params: noParams,
-    query: noQuery,
     headers: {
       'Idempotency-Key': 'Requests with the same key and body create only one job. 1 to 255 characters.',
       'Content-Encoding': '`gzip` if the body is compressed.',

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { noParams, noQuery } from '../../../contract/requests.ts';
 import { DOCS_POLICY, docsPage } from '../docs-page.ts';
 import { openApiDocument } from '../openapi.ts';
-import { NO_BODY, type Operation, operation } from '../operation.ts';
+import { type Operation, operation } from '../operation.ts';
 
 /** The API's own documentation; these operations are part of the list it is made from. */
 export function documentOperations(others: readonly Operation[], version: string): Operation[] {
@@ -19,10 +18,6 @@ export function documentOperations(others: readonly Operation[], version: string
     method: 'GET',
     tag: 'service',
     access: 'open',
-    params: noParams,
-    query: noQuery,
-    body: NO_BODY,
-    problems: [],
   } as const;
   own.push(
     operation({

@@ -1,8 +1,8 @@
 import { jobEventSchema } from '../../../contract/events.ts';
 import { Problem } from '../../../contract/problem.ts';
-import { jobPath, noQuery } from '../../../contract/requests.ts';
+import { jobPath } from '../../../contract/requests.ts';
 import { type ApiDeps, noJob } from '../api-deps.ts';
-import { NO_BODY, type Operation, operation } from '../operation.ts';
+import { type Operation, operation } from '../operation.ts';
 
 export function eventOperations(deps: ApiDeps): Operation[] {
   return [
@@ -17,9 +17,7 @@ export function eventOperations(deps: ApiDeps): Operation[] {
         '`JobEvent` has the data of each. A client that reconnects with `Last-Event-ID` resumes where it left off.',
       access: 'read',
       params: jobPath,
-      query: noQuery,
       headers: { 'Last-Event-ID': 'Id of the last event received.' },
-      body: NO_BODY,
       answers: {
         200: {
           description: 'The event stream.',

@@ -1,13 +1,13 @@
 import { changesSchema, extractedSchema } from '../../../contract/extraction-answers.ts';
 import { jobStatusAnswerSchema } from '../../../contract/job-answers.ts';
 import { Problem, sentence } from '../../../contract/problem.ts';
-import { emptyBody, extractBody, jobPath, noQuery } from '../../../contract/requests.ts';
+import { extractBody, jobPath, nothing } from '../../../contract/requests.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { beginExtraction } from '../../extraction/begin-extraction.ts';
 import { replaceResults } from '../../extraction/replace-results.ts';
 import { presentCreated, presentStatus } from '../../jobs/present-job.ts';
 import { type ApiDeps, jobOf, laneWarnings, noJob, stillBeingRemoved } from '../api-deps.ts';
-import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../operation.ts';
+import { jsonAnswer, jsonBody, type Operation, operation } from '../operation.ts';
 
 const EXTRACT_EXAMPLE = { job_id: 'parcels-again', labels: { why: 'owners' } };
 
@@ -41,7 +41,6 @@ export function extractionOperations(deps: ApiDeps): Operation[] {
         'the old data. Repeating the request with the same `job_id` never creates a second job.',
       access: 'full',
       params: jobPath,
-      query: noQuery,
       body: jsonBody(extractBody, EXTRACT_EXAMPLE, { isOptional: true }),
       answers: {
         201: jsonAnswer('The job was created and started.', extractedSchema, { Location: 'The path of the new job.' }),
@@ -86,8 +85,6 @@ export function extractionOperations(deps: ApiDeps): Operation[] {
       description: 'The data are compared once the job is over: poll until `state` is `complete`. Nothing is replaced.',
       access: 'read',
       params: jobPath,
-      query: noQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('The changes known so far.', changesSchema) },
       problems: ['job_not_found', 'state_conflict'],
       async handle({ params: { job_id: jobId } }) {
@@ -109,8 +106,7 @@ export function extractionOperations(deps: ApiDeps): Operation[] {
         'job is false once its counts are final.',
       access: 'full',
       params: jobPath,
-      query: noQuery,
-      body: jsonBody(emptyBody, {}, { isOptional: true }),
+      body: jsonBody(nothing, {}, { isOptional: true }),
       answers: { 200: jsonAnswer('The status of the older job.', jobStatusAnswerSchema) },
       problems: ['job_not_found', 'state_conflict'],
       async handle({ params: { job_id: jobId } }) {

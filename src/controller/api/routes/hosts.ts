@@ -1,8 +1,8 @@
-import { hostPath, noParams, noQuery } from '../../../contract/requests.ts';
+import { hostPath } from '../../../contract/requests.ts';
 import { hostSchema, hostsSchema, liftedSchema } from '../../../contract/service-answers.ts';
 import type { HostPause } from '../../../domain/host-pause.ts';
 import type { ApiDeps } from '../api-deps.ts';
-import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
+import { jsonAnswer, type Operation, operation } from '../operation.ts';
 
 /** Hosts that asked for a pause. */
 export function hostOperations({ hostPauses, clock }: ApiDeps): Operation[] {
@@ -17,11 +17,7 @@ export function hostOperations({ hostPauses, clock }: ApiDeps): Operation[] {
         'When a host answers with Retry-After, no job contacts it before that time: see `retries.max_retry_after_seconds` of ' +
         'the policy. Pauses shorter than 10 s are not listed; a pause appears a few seconds after it began.',
       access: 'read',
-      params: noParams,
-      query: noQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('Paused hosts, by name.', hostsSchema) },
-      problems: [],
       async handle() {
         const pauses = await hostPauses.inForce(clock.now());
         return { status: 200, json: { hosts: pauses.map((pause) => presentHost(pause.host, pause)) } };
@@ -35,10 +31,7 @@ export function hostOperations({ hostPauses, clock }: ApiDeps): Operation[] {
       summary: 'Get whether a host is paused, until when and why',
       access: 'read',
       params: hostPath,
-      query: noQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('The host. Any host name is accepted.', hostSchema) },
-      problems: [],
       async handle({ params: { host } }) {
         const pauses = await hostPauses.inForce(clock.now());
         return { status: 200, json: presentHost(host, pauses.find((pause) => pause.host === host) ?? null) };
@@ -53,10 +46,7 @@ export function hostOperations({ hostPauses, clock }: ApiDeps): Operation[] {
       description: 'It takes effect within a few seconds. If the host asks for a pause again, it is paused again.',
       access: 'full',
       params: hostPath,
-      query: noQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('Whether the host was paused.', liftedSchema) },
-      problems: [],
       async handle({ params: { host } }) {
         return { status: 200, json: { host, lifted: await hostPauses.lift(host, clock.now()) } };
       },

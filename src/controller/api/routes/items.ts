@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addedSchema, itemDetailSchema, itemPageSchema } from '../../../contract/item-answers.ts';
 import { formatOfMediaType } from '../../../contract/item-formats.ts';
 import { Problem } from '../../../contract/problem.ts';
-import { downloadQuery, itemPath, itemsQuery, jobPath, noQuery } from '../../../contract/requests.ts';
+import { downloadQuery, itemPath, itemsQuery, jobPath } from '../../../contract/requests.ts';
 import { takeInItems } from '../../intake/intake.ts';
 import { currentItems } from '../../results/current-items.ts';
 import { download } from '../../results/download.ts';
@@ -11,7 +11,7 @@ import { type ApiDeps, jobOf, noJob } from '../api-deps.ts';
 import { bodyBytes } from '../body-bytes.ts';
 import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { mediaTypeOf } from '../media-type.ts';
-import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
+import { jsonAnswer, type Operation, operation } from '../operation.ts';
 import { presentItem, presentItemDetail } from '../present-item.ts';
 
 const KNOWN_BY = { ETag: 'SHA-256 of the complete artifact, in quotes.', 'Accept-Ranges': 'Always `bytes`.' };
@@ -33,7 +33,6 @@ export function itemOperations(deps: ApiDeps): Operation[] {
         'begins a new round with the first new item. The body may be compressed (`Content-Encoding: gzip`).',
       access: 'full',
       params: jobPath,
-      query: noQuery,
       headers: { 'Content-Encoding': '`gzip` if the body is compressed.' },
       body: {
         kind: 'stream',
@@ -102,7 +101,6 @@ export function itemOperations(deps: ApiDeps): Operation[] {
       access: 'read',
       params: jobPath,
       query: itemsQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('A page of items.', itemPageSchema) },
       problems: ['job_not_found'],
       async handle({ params: { job_id: jobId }, query: { limit, cursor, status, error_type: errorType } }) {
@@ -124,8 +122,6 @@ export function itemOperations(deps: ApiDeps): Operation[] {
         'If a re-extraction replaced its data, these are the new ones; its page and its history are its own.',
       access: 'read',
       params: itemPath,
-      query: noQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('The item.', itemDetailSchema) },
       problems: ['job_not_found', 'item_not_found'],
       async handle({ params }) {
@@ -152,7 +148,6 @@ export function itemOperations(deps: ApiDeps): Operation[] {
         'Accept-Encoding': 'Without `gzip`, there is no redirect to an object that is stored compressed.',
         'If-Range': 'ETag that the range refers to: if the artifact has changed, all of it is sent.',
       },
-      body: NO_BODY,
       answers: {
         200: {
           description: 'The artifact.',

@@ -2,14 +2,14 @@ import { failuresSchema } from '../../../contract/failure-answers.ts';
 import { jobPageSchema, jobSchema, jobStatusAnswerSchema } from '../../../contract/job-answers.ts';
 import { policyBody } from '../../../contract/policy-change.ts';
 import { Problem, sentence } from '../../../contract/problem.ts';
-import { failuresQuery, jobPath, jobsQuery, noParams, noQuery } from '../../../contract/requests.ts';
+import { failuresQuery, jobPath, jobsQuery } from '../../../contract/requests.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { changePolicy } from '../../jobs/change-policy.ts';
 import { presentFailureGroup, presentJob, presentJobSummary, presentStatus } from '../../jobs/present-job.ts';
 import { removeJob } from '../../jobs/remove-job.ts';
 import { type ApiDeps, jobOf, noJob } from '../api-deps.ts';
 import { decodeCursor, encodeCursor } from '../cursor.ts';
-import { jsonAnswer, jsonBody, NO_BODY, type Operation, operation } from '../operation.ts';
+import { jsonAnswer, jsonBody, type Operation, operation } from '../operation.ts';
 
 const ERRORS_SHOWN = 10;
 const POLICY_EXAMPLE = { execution_policy: { throttling: { max_concurrent_workers: 50 } } };
@@ -30,11 +30,8 @@ export function jobOperations(deps: ApiDeps): Operation[] {
       summary: 'List jobs, newest first',
       description: 'A page may be short and still not be the last: continue until `next_cursor` is null.',
       access: 'read',
-      params: noParams,
       query: jobsQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('A page of jobs.', jobPageSchema) },
-      problems: [],
       async handle({ query: { limit, cursor, status } }) {
         const list = `jobs ${status ?? ''}`;
         const page = { after: decodeCursor(list, cursor), limit };
@@ -53,8 +50,6 @@ export function jobOperations(deps: ApiDeps): Operation[] {
       summary: 'Get a job: its progress, its failures and its policy',
       access: 'read',
       params: jobPath,
-      query: noQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('The job.', jobSchema) },
       problems: ['job_not_found'],
       async handle({ params: { job_id: jobId } }) {
@@ -69,8 +64,6 @@ export function jobOperations(deps: ApiDeps): Operation[] {
       summary: 'Get only the status and counts of a job, for frequent polling',
       access: 'read',
       params: jobPath,
-      query: noQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('Status and counts.', jobStatusAnswerSchema) },
       problems: ['job_not_found'],
       async handle({ params: { job_id: jobId } }) {
@@ -86,7 +79,6 @@ export function jobOperations(deps: ApiDeps): Operation[] {
       description: 'Fields that are not given stay as they are. Workers follow the new policy from their next item on.',
       access: 'full',
       params: jobPath,
-      query: noQuery,
       body: jsonBody(policyBody, POLICY_EXAMPLE),
       answers: { 200: jsonAnswer('The job with its new policy.', jobSchema) },
       problems: ['job_not_found', 'state_conflict'],
@@ -116,8 +108,6 @@ export function jobOperations(deps: ApiDeps): Operation[] {
         '`removing`, and its id cannot be reused. A second `DELETE` of the same job joins the first.',
       access: 'full',
       params: jobPath,
-      query: noQuery,
-      body: NO_BODY,
       answers: {
         204: { description: 'The job and its results are gone, and its id can be reused.' },
         202: jsonAnswer('The job is being deleted. `GET` answers 404 once it is gone.', jobStatusAnswerSchema),
@@ -141,7 +131,6 @@ export function jobOperations(deps: ApiDeps): Operation[] {
       access: 'read',
       params: jobPath,
       query: failuresQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('Groups, most frequent first.', failuresSchema) },
       problems: ['job_not_found'],
       async handle({ params: { job_id: jobId }, query: { limit } }) {

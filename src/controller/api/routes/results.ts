@@ -7,7 +7,7 @@ import { currentItems } from '../../results/current-items.ts';
 import { exportJob } from '../../results/export/export-job.ts';
 import { partOf, resultsOf } from '../../results/results.ts';
 import { type ApiDeps, jobOf } from '../api-deps.ts';
-import { NO_BODY, type Operation, operation } from '../operation.ts';
+import { type Operation, operation } from '../operation.ts';
 import { leaving, Turnstile } from '../turnstile.ts';
 
 /** Each export holds a few megabytes. */
@@ -29,7 +29,6 @@ export function resultOperations(deps: ApiDeps): Operation[] {
       access: 'read',
       params: jobPath,
       query: resultsQuery,
-      body: NO_BODY,
       answers: {
         200: {
           description: 'The list of parts, or one part.',
@@ -71,7 +70,6 @@ export function resultOperations(deps: ApiDeps): Operation[] {
       access: 'read',
       params: jobPath,
       query: exportQuery,
-      body: NO_BODY,
       answers: {
         200: {
           description: 'The rows.',

@@ -1,10 +1,10 @@
 import { Problem } from '../../../contract/problem.ts';
-import { noParams, noQuery, scraperPath } from '../../../contract/requests.ts';
+import { scraperPath } from '../../../contract/requests.ts';
 import { scraperSchema, scrapersSchema } from '../../../contract/scraper-answers.ts';
 import { healthSchema, queueSchema, readySchema } from '../../../contract/service-answers.ts';
 import { errorMessage } from '../../../domain/error-message.ts';
 import type { ApiDeps } from '../api-deps.ts';
-import { jsonAnswer, NO_BODY, type Operation, operation } from '../operation.ts';
+import { jsonAnswer, type Operation, operation } from '../operation.ts';
 
 export function serviceOperations(deps: ApiDeps): Operation[] {
   const { catalog, queue, metrics, clock, version } = deps;
@@ -18,11 +18,7 @@ export function serviceOperations(deps: ApiDeps): Operation[] {
       summary: 'List scrapers',
       description: 'Scrapers that cannot be used are listed separately, with the reason.',
       access: 'read',
-      params: noParams,
-      query: noQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('Usable and broken scrapers.', scrapersSchema) },
-      problems: [],
       async handle() {
         const entries = await catalog.list();
         return {
@@ -44,8 +40,6 @@ export function serviceOperations(deps: ApiDeps): Operation[] {
       summary: 'Get a scraper with the JSON Schemas of its input and its data',
       access: 'read',
       params: scraperPath,
-      query: noQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('The scraper.', scraperSchema) },
       problems: ['scraper_not_found', 'scraper_unusable'],
       async handle({ params: { scraper_id: id } }) {
@@ -72,11 +66,7 @@ export function serviceOperations(deps: ApiDeps): Operation[] {
       tag: 'service',
       summary: 'Get how many batches are waiting and in flight, per lane',
       access: 'read',
-      params: noParams,
-      query: noQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('Queue depths.', queueSchema) },
-      problems: [],
       async handle() {
         const lanes = await queue.depth();
         return {
@@ -92,11 +82,7 @@ export function serviceOperations(deps: ApiDeps): Operation[] {
       tag: 'service',
       summary: 'Check whether the process is alive',
       access: 'open',
-      params: noParams,
-      query: noQuery,
-      body: NO_BODY,
       answers: { 200: jsonAnswer('The process is alive.', healthSchema) },
-      problems: [],
       async handle() {
         const uptime = Math.round((clock.elapsed() - startedAt) / 1000);
         return { status: 200, json: { status: 'ok', version, uptime_seconds: uptime } };
@@ -110,14 +96,10 @@ export function serviceOperations(deps: ApiDeps): Operation[] {
       summary: 'Check whether the service can work',
       description: 'For load balancers. A process that is alive but not ready does not need a restart.',
       access: 'open',
-      params: noParams,
-      query: noQuery,
-      body: NO_BODY,
       answers: {
         200: jsonAnswer('The service is ready.', readySchema),
         503: jsonAnswer('The service is not ready: the checks say why.', readySchema),
       },
-      problems: [],
       async handle() {
         const checks = await deps.checks();
         const ready = checks.every(({ ok }) => ok);
@@ -131,13 +113,9 @@ export function serviceOperations(deps: ApiDeps): Operation[] {
       tag: 'service',
       summary: 'Get metrics in the Prometheus text format',
       access: 'read',
-      params: noParams,
-      query: noQuery,
-      body: NO_BODY,
       answers: {
         200: { description: 'The metrics.', content: { 'text/plain': 'Prometheus text exposition format 0.0.4.' } },
       },
-      problems: [],
       async handle() {
         return { status: 200, headers: { 'content-type': metrics.contentType }, text: await metrics.render() };
       },

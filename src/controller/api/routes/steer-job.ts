@@ -1,6 +1,6 @@
 import { jobStatusAnswerSchema, retriedSchema } from '../../../contract/job-answers.ts';
 import { Problem, sentence } from '../../../contract/problem.ts';
-import { emptyBody, jobPath, noQuery, retryBody } from '../../../contract/requests.ts';
+import { jobPath, nothing, retryBody } from '../../../contract/requests.ts';
 import type { JobEvent } from '../../../domain/job.ts';
 import { presentStatus } from '../../jobs/present-job.ts';
 import { retryItems } from '../../jobs/retry.ts';
@@ -52,8 +52,7 @@ function step(
     description,
     access: 'full',
     params: jobPath,
-    query: noQuery,
-    body: jsonBody(emptyBody, {}, { isOptional: true }),
+    body: jsonBody(nothing, {}, { isOptional: true }),
     answers: { 200: jsonAnswer('The new status of the job.', jobStatusAnswerSchema) },
     problems: ['job_not_found', 'state_conflict'],
     async handle({ params: { job_id: jobId } }) {
@@ -77,7 +76,6 @@ function retryOperation(deps: ApiDeps): Operation {
       'other items; a completed one begins a new round.',
     access: 'full',
     params: jobPath,
-    query: noQuery,
     body: jsonBody(retryBody, RETRY_EXAMPLE, { isOptional: true, limitBytes: RETRY_LIMIT_BYTES }),
     answers: { 200: jsonAnswer('How many items were reopened, or would be.', retriedSchema) },
     problems: ['job_not_found', 'state_conflict', 'too_large'],
