@@ -1,3 +1,5 @@
+import { errorCode } from './error-code.ts';
+
 /**
  * An error as it may stand in a log: what it is, what it says and where it came from. Its other fields stay out, for
  * those of foreign errors may be anything (a request with its headers, an address with a password), and what looks like
@@ -18,12 +20,12 @@ const MAX_CAUSES = 4;
 export function describeError(error: unknown, causes = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: clean(String(error), MAX_MESSAGE) };
   const { name, message, stack, cause } = error;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  const code = errorCode(error);
   return {
     type: name,
     message: clean(message, MAX_MESSAGE),
     ...(typeof stack === 'string' ? { stack: clean(stack, MAX_STACK) } : {}),
-    ...(code === undefined ? {} : { code }),
+    ...(code === null ? {} : { code }),
     ...(cause === undefined || cause === null || causes >= MAX_CAUSES
       ? {}
       : { cause: describeError(cause, causes + 1) }),

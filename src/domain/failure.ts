@@ -1,3 +1,5 @@
+import { errorCode } from './error-code.ts';
+
 /**
  * The closed list of what can go wrong with an item, sorted by what happens next. Foreign errors are translated into
  * one of these at the border where they appear; what nobody named is `unexpected`, and is blamed on us.
@@ -81,6 +83,11 @@ export function failure(
   };
 }
 
+/** As results, manifests and answers show it. */
+export function presentFailure({ type, message, cause }: Failure) {
+  return { type, message, retryable: isRetryable(type), cause };
+}
+
 export function isRetryable(type: FailureType): boolean {
   const { retry } = FAILURES[type];
   return retry !== 'never' && retry !== 'stops-the-job';
@@ -88,8 +95,8 @@ export function isRetryable(type: FailureType): boolean {
 
 function describe(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
-  const code = 'code' in cause && typeof cause.code === 'string' ? ` [${cause.code}]` : '';
-  return `${cause.name}: ${cause.message}${code}`;
+  const code = errorCode(cause);
+  return `${cause.name}: ${cause.message}${code === null ? '' : ` [${code}]`}`;
 }
 
 /** Half a character, cut through here or sent by a site, would not come back from a database as it was written. */

@@ -1,4 +1,4 @@
-import { type Failure, isRetryable } from './failure.ts';
+import { presentFailure } from './failure.ts';
 import { countAttempts, type FinalStatus, type ItemRecord } from './item.ts';
 import { sliceFields } from './result-address.ts';
 
@@ -136,7 +136,7 @@ export function manifestEntry(item: ItemRecord): string {
     duration_ms: last?.durationMs ?? null,
     ...(last?.scraperId === undefined ? {} : { scraper_id: last.scraperId }),
     ...(last?.scraperVersion === undefined ? {} : { scraper_version: last.scraperVersion }),
-    error: failure ? errorOf(failure) : null,
+    error: failure ? presentFailure(failure) : null,
     artifacts: item.artifacts.map((artifact) => ({
       kind: artifact.kind,
       key: artifact.key,
@@ -146,8 +146,4 @@ export function manifestEntry(item: ItemRecord): string {
       encoding: artifact.encoding,
     })),
   });
-}
-
-function errorOf({ type, message, cause }: Failure) {
-  return { type, message, retryable: isRetryable(type), cause };
 }

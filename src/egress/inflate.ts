@@ -10,6 +10,7 @@ import {
   inflateSync,
   zstdDecompressSync,
 } from 'node:zlib';
+import { errorCode } from '../domain/error-code.ts';
 import { type Failure, failure } from '../domain/failure.ts';
 import { GunzipStream } from './gunzip-stream.ts';
 import { gunzipMembers, TooManyMembers } from './gzip-members.ts';
@@ -91,7 +92,7 @@ export function inflate(raw: Uint8Array, codings: readonly Coding[], limit: numb
   try {
     for (const coding of codings.toReversed()) body = inflateOnce(coding, body, maxOutputLength);
   } catch (error) {
-    if (codeOf(error) !== 'ERR_BUFFER_TOO_LARGE') return failed(corrupt(codings, error));
+    if (errorCode(error) !== 'ERR_BUFFER_TOO_LARGE') return failed(corrupt(codings, error));
     const over = overflow(maxOutputLength + 1, raw.length, limit);
     return over === null ? { kind: 'large' } : failed(over);
   }
@@ -176,10 +177,6 @@ class EitherDeflate extends Transform {
     });
     return inner;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : null;
 }
 
 function failed(what: Failure): { readonly kind: 'failed'; readonly failure: Failure } {

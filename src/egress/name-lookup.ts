@@ -1,6 +1,7 @@
 import type { ResolverOptions } from 'node:dns';
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
+import { errorCode } from '../domain/error-code.ts';
 import type { Clock } from '../ports/clock.ts';
 import { within } from '../ports/within.ts';
 import { HostsFile } from './hosts-file.ts';
@@ -112,7 +113,7 @@ class DnsClient {
       six.then((answer) => [answer, false] as const),
     ]);
     // The whole name does not exist, whatever is asked about it.
-    if (first.error !== null && codeOf(first.error) === 'ENOTFOUND') throw first.error;
+    if (first.error !== null && errorCode(first.error) === 'ENOTFOUND') throw first.error;
     const other = isFour ? six : four;
     const second = first.error === null ? await this.#within(OTHER_FAMILY_MS, other) : await other;
     const [v4, v6] = isFour ? [first, second] : [second, first];
@@ -190,11 +191,7 @@ function moreTelling(first: unknown, second: unknown): unknown {
 }
 
 function isUnknownName(error: unknown): boolean {
-  return codeOf(error) === 'ENOTFOUND' || codeOf(error) === 'ENODATA';
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : null;
+  return errorCode(error) === 'ENOTFOUND' || errorCode(error) === 'ENODATA';
 }
 
 /** As getaddrinfo orders them: where there is no way to IPv6, its addresses come last. */

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { errorCode } from '../domain/error-code.ts';
 import { type Failure, failure } from '../domain/failure.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AddressRules } from './address-rules.ts';
@@ -123,7 +124,7 @@ async function lookUp(hostname: string, lookup: Lookup, rules: AddressRules): Pr
   try {
     found = await lookup(hostname);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : null;
+    const code = errorCode(error);
     if (code === 'ETIMEOUT') return failed('timeout', `no DNS server answered for ${hostname}`, error);
     const shown = code === null ? '' : ` (${code})`;
     return failed('network_error', `the lookup of ${hostname} failed${shown}`, error);

@@ -1,4 +1,5 @@
 import { errors } from 'undici';
+import { errorCode } from '../domain/error-code.ts';
 import { type Failure, failure } from '../domain/failure.ts';
 
 /** The connection ended before our request was on its way; no server has seen anything of it. */
@@ -28,7 +29,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
 
 /** For errors of a connection and of what came over it: whatever is unknown among them is the network's fault too. */
 export function translateError(error: unknown, connectMs: number): Failure {
-  const code = codeOf(error);
+  const code = errorCode(error) ?? '';
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return failure('too_large', 'the headers of the answer are too large', { cause: error });
   }
@@ -41,9 +42,5 @@ export function translateError(error: unknown, connectMs: number): Failure {
 
 /** Whether the other side just went away, without a word. */
 export function isLoss(error: unknown): boolean {
-  return error instanceof ConnectionGone || ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error));
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return error instanceof ConnectionGone || ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
 }

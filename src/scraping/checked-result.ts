@@ -1,5 +1,6 @@
 import { ARTIFACT_KINDS } from '../domain/artifact.ts';
 import { FAILURES, type FailureType, failure } from '../domain/failure.ts';
+import { isRecord } from '../domain/is-record.ts';
 import type { ProducedArtifact, ScrapeFacts, ScrapeResult } from './scraper.ts';
 
 /**
@@ -7,7 +8,7 @@ import type { ProducedArtifact, ScrapeFacts, ScrapeResult } from './scraper.ts';
  * that returns something else has a bug, which must not reach the ledger as anything but its own failure.
  */
 export function checkedResult(value: unknown): ScrapeResult {
-  if (!isObject(value)) return noResult(`returned ${describe(value)}`);
+  if (!isRecord(value)) return noResult(`returned ${describe(value)}`);
   switch (value['kind']) {
     case 'scraped': {
       const artifacts = checkedArtifacts(value['artifacts']);
@@ -44,12 +45,12 @@ function checkedArtifacts(value: unknown): readonly ProducedArtifact[] | string 
 }
 
 function checkedFacts(value: unknown): { readonly facts?: ScrapeFacts } {
-  return isObject(value) && !Array.isArray(value) ? { facts: value } : {};
+  return isRecord(value) ? { facts: value } : {};
 }
 
 function isArtifact(value: unknown): value is ProducedArtifact {
   return (
-    isObject(value) &&
+    isRecord(value) &&
     ARTIFACT_KINDS.some((kind) => kind === value['kind']) &&
     (value['bytes'] instanceof Uint8Array || isDraft(value['bytes'])) &&
     isTextOrAbsent(value['contentType']) &&
@@ -59,12 +60,12 @@ function isArtifact(value: unknown): value is ProducedArtifact {
 
 /** The attempt knows the drafts that it lent out, so that a made-up one fails there. */
 function isDraft(value: unknown): boolean {
-  return isObject(value) && typeof value['size'] === 'number' && typeof value['discard'] === 'function';
+  return isRecord(value) && typeof value['size'] === 'number' && typeof value['discard'] === 'function';
 }
 
 /** Made anew, so that an over-long message is cut and nothing else travels along. */
 function checkedFailure({ failure: value, artifacts = [], facts }: Readonly<Record<string, unknown>>): ScrapeResult {
-  if (!isObject(value) || !isFailureType(value['type']) || typeof value['message'] !== 'string') {
+  if (!isRecord(value) || !isFailureType(value['type']) || typeof value['message'] !== 'string') {
     return noResult('failed without a known type and a message');
   }
   const { retryAfterMs } = value;
@@ -91,10 +92,6 @@ function noResult(what: string): ScrapeResult {
 
 function isTextOrAbsent(value: unknown): boolean {
   return value === undefined || typeof value === 'string';
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function describe(value: unknown): string {

@@ -1,6 +1,7 @@
 import { type RegisterHooksOptions, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { errorMessage } from '../domain/error-message.ts';
+import { isRecord } from '../domain/is-record.ts';
 import type { Scraper } from './scraper.ts';
 
 /** The scraper that a file exports by default; null when it exports no default. Throws an Error that names the file. */
@@ -43,16 +44,12 @@ const resolve: NonNullable<RegisterHooksOptions['resolve']> = (specifier, contex
 
 function isScraper(value: unknown): value is Scraper {
   return (
-    isObject(value) &&
+    isRecord(value) &&
     ['id', 'name', 'version', 'description', 'kind', 'lane'].every((field) => typeof value[field] === 'string') &&
     Array.isArray(value['hosts']) &&
-    isObject(value['input']) &&
+    isRecord(value['input']) &&
     typeof value['scrape'] === 'function'
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 /** The parser names the place in the first line of its stack: a line of the file, or of another that it imports. */

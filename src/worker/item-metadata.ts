@@ -1,5 +1,5 @@
 import { ARTIFACT_KINDS } from '../domain/artifact.ts';
-import { type Failure, isRetryable } from '../domain/failure.ts';
+import { presentFailure } from '../domain/failure.ts';
 import type { ItemInput } from '../domain/item.ts';
 import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
 
@@ -35,7 +35,7 @@ export function withMetadata(result: ScrapeResult, facts: AttemptFacts): ScrapeR
     tries: facts.tries,
     started_at: new Date(facts.startedAt).toISOString(),
     ended_at: new Date(facts.endedAt).toISOString(),
-    error: result.kind === 'failed' ? errorOf(result.failure) : null,
+    error: result.kind === 'failed' ? presentFailure(result.failure) : null,
   };
   return { ...result, artifacts: inOrder([...artifacts, jsonArtifact(metadata)]) };
 }
@@ -48,8 +48,4 @@ function jsonArtifact(value: unknown): ProducedArtifact {
 /** As the kinds are listed everywhere else. */
 function inOrder(artifacts: readonly ProducedArtifact[]): readonly ProducedArtifact[] {
   return artifacts.toSorted((a, b) => ARTIFACT_KINDS.indexOf(a.kind) - ARTIFACT_KINDS.indexOf(b.kind));
-}
-
-function errorOf({ type, message, cause }: Failure) {
-  return { type, message, retryable: isRetryable(type), cause };
 }

@@ -1,6 +1,6 @@
 import * as nodeFs from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { codeOf } from './disk-trouble.ts';
+import { errorCode } from '../../domain/error-code.ts';
 
 export const LEDGER_FILE = 'ledger.db';
 export const RESULTS_FOLDER = 'results';
@@ -41,7 +41,7 @@ function mustBeWritable(dataDir: string, disk: StartDisk): void {
     disk.writeFileSync(probe, '', { mode: PRIVATE_FILE });
     disk.rmSync(probe, { force: true });
   } catch (error) {
-    const why = WHY_NOT_WRITABLE.get(codeOf(error) ?? '');
+    const why = WHY_NOT_WRITABLE.get(errorCode(error) ?? '');
     // A disk that is full or fails now may be well again: that is the ledger's to report.
     if (why === undefined) return;
     throw new UnusableDataDirectory(
@@ -55,7 +55,7 @@ function makeFolder(folder: string, disk: StartDisk): void {
   try {
     disk.mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
+    if (errorCode(error) !== 'ENOENT') throw error;
     // What Node says of a recursive mkdir on a read-only file system; a plain one gets the reason.
     disk.mkdirSync(firstMissing(resolve(folder)), { mode: PRIVATE_FOLDER });
     disk.mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
@@ -108,7 +108,7 @@ function hasEntries(folder: string): boolean {
       opened.closeSync();
     }
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return false;
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return false;
     throw error;
   }
 }

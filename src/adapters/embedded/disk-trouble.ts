@@ -1,16 +1,13 @@
+import { errorCode } from '../../domain/error-code.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 /** What speaks against the disk or our right to it, and not against the call: another call would fail the same way. */
 const FAILING = new Set(['EIO', 'EROFS', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV', 'ESTALE', 'EMFILE', 'ENFILE']);
 
-export function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
-}
-
 /** The error to throw for one of the file system's: StorageTrouble where the disk is to blame, otherwise itself. */
 export function asStorageTrouble(error: unknown, doing: string): unknown {
-  const code = codeOf(error);
+  const code = errorCode(error);
   if (code === null || !(error instanceof Error)) return error;
   if (FULL.has(code)) return new StorageTrouble('full', `${doing}: ${error.message}`, error);
   if (FAILING.has(code)) return new StorageTrouble('io', `${doing}: ${error.message}`, error);

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { errorCode } from '../../domain/error-code.ts';
 import { PRIVATE_FILE } from './data-directory.ts';
-import { codeOf } from './disk-trouble.ts';
 
 /**
  * Makes the database file, or takes the rights of others from one that an earlier version made: the data directory may
@@ -23,6 +23,6 @@ function takeRightsOfOthers(file: string): void {
     chmodSync(file, PRIVATE_FILE);
   } catch (error) {
     // The file of another user that we may write all the same: its mode is that user's to choose.
-    if (codeOf(error) !== 'EPERM') throw error;
+    if (errorCode(error) !== 'EPERM') throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { errorCode } from '../../domain/error-code.ts';
 
 /** The reader of our output closed it, as in `trawl jobs items JOB --all | head`. */
 export class OutputClosed extends Error {
@@ -42,7 +43,7 @@ export class Output {
 
   #check(): void {
     if (this.#error === null) return;
-    throw 'code' in this.#error && this.#error.code === 'EPIPE' ? new OutputClosed() : this.#error;
+    throw errorCode(this.#error) === 'EPIPE' ? new OutputClosed() : this.#error;
   }
 }
 

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
-import { errorCode, Interrupted, Refused, Unreachable } from '../../contract/client/api-error.ts';
+import { Interrupted, Refused, Unreachable } from '../../contract/client/api-error.ts';
 import { jobPath } from '../../contract/client/api-paths.ts';
 import type { AddedAnswer } from '../../contract/item-answers.ts';
 import type { CreatedAnswer, JobAnswer, JobStatusAnswer } from '../../contract/job-answers.ts';
 import type { NewJobRequest } from '../../contract/new-job.ts';
+import { errorCode } from '../../domain/error-code.ts';
 import { errorMessage } from '../../domain/error-message.ts';
+import { isRecord } from '../../domain/is-record.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { CommandFailed } from '../client/command-failure.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -243,6 +245,6 @@ function readObject(option: string, file: string): Record<string, unknown> {
     if (code === 'ENOENT') throw new ConfigError(`${option} ${file}: no such file`);
     throw new ConfigError(`${option} ${file}: ${code === 'EISDIR' ? 'is a folder' : message}`);
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (isRecord(value)) return value;
   throw new ConfigError(`${option} ${file}: must contain a JSON object`);
 }

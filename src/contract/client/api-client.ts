@@ -1,5 +1,5 @@
 import type { ProblemAnswer } from '../problem-answer.ts';
-import { ApiError, errorCode, Interrupted, NotTrawl, Refused, Unreachable } from './api-error.ts';
+import { ApiError, Interrupted, NotTrawl, networkCode, Refused, Unreachable } from './api-error.ts';
 import type { ClientClock } from './client-clock.ts';
 import { type Deadline, openDeadline, TimedOut } from './deadline.ts';
 
@@ -185,7 +185,7 @@ export class ApiClient {
 
 /** fetch throws a TypeError for every connection failure, with the actual one as its cause. */
 function isNetworkError(error: unknown): boolean {
-  return errorCode(error) !== null || (error instanceof TypeError && error.cause instanceof Error);
+  return networkCode(error) !== null || (error instanceof TypeError && error.cause instanceof Error);
 }
 
 function bodyInit({ body, stream }: Request, deadline: Deadline): RequestInit {

@@ -1,3 +1,4 @@
+import { errorCode } from '../../domain/error-code.ts';
 import type { ProblemAnswer } from '../problem-answer.ts';
 import { TimedOut } from './deadline.ts';
 
@@ -28,8 +29,8 @@ export class Unreachable extends ApiError {
     this.name = 'Unreachable';
     this.url = url;
     this.reason = reason;
-    this.isRefused = errorCode(error) === 'ECONNREFUSED';
-    this.isTransient = error instanceof TimedOut || TRANSIENT.includes(errorCode(error) ?? '');
+    this.isRefused = networkCode(error) === 'ECONNREFUSED';
+    this.isTransient = error instanceof TimedOut || TRANSIENT.includes(networkCode(error) ?? '');
   }
 }
 
@@ -94,17 +95,16 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function networkReason(error: unknown): string {
-  const code = errorCode(error);
+  const code = networkCode(error);
   if (code !== null && Object.hasOwn(REASONS, code)) return REASONS[code] ?? code;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** The code of the error or of its cause: fetch wraps the socket's error. */
-export function errorCode(error: unknown): string | null {
+export function networkCode(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
-  if ('code' in error && typeof error.code === 'string') return error.code;
   // Every address of a name was tried.
-  if (error instanceof AggregateError) return errorCode(error.errors[0]);
-  return errorCode(error.cause);
+  const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
+  return errorCode(error) ?? networkCode(inner);
 }

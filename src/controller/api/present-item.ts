@@ -1,6 +1,6 @@
 import type { ItemAnswer, ItemDetailAnswer } from '../../contract/item-answers.ts';
 import type { StoredArtifact } from '../../domain/artifact.ts';
-import { type Failure, isRetryable } from '../../domain/failure.ts';
+import { presentFailure } from '../../domain/failure.ts';
 import { countAttempts, type ItemRecord, unlistedAttempts } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { sliceFields } from '../../domain/result-address.ts';
@@ -45,10 +45,6 @@ export function presentItemDetail(item: ItemRecord, job: JobRecord): ItemDetailA
       scraper_version: scraperVersion ?? job.scraperVersion,
     })),
   };
-}
-
-function presentFailure({ type, message, cause }: Failure) {
-  return { type, message, retryable: isRetryable(type), cause };
 }
 
 function presentArtifact({ jobId, itemId }: ItemRecord, artifact: StoredArtifact) {

@@ -1,3 +1,4 @@
+import { errorCode } from '../../domain/error-code.ts';
 import type { EventStream } from '../engine/events.ts';
 import { ChangeBook } from '../extraction/changes.ts';
 import { JobFeeds, type JobFeedsSettings } from '../feed/job-feeds.ts';
@@ -132,7 +133,7 @@ function checksOf({ isLeading, storageProblem }: ReturnType<StartApiDeps['standi
 }
 
 function listenTrouble(error: unknown, { host, port }: ApiSettings): Error {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
+  const code = errorCode(error);
   if (code === 'EADDRINUSE')
     return new RefusedToListen(`port ${port} of ${host} is in use: choose another with --port`);
   if (code === 'EACCES')

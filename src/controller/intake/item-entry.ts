@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { type ItemInput, MAX_ITEM_ID_LENGTH, type NewItem } from '../../domain/item.ts';
 import { inputProblem, textProblem } from '../../domain/storable-input.ts';
 
@@ -45,10 +46,6 @@ export function derivedItemId(input: ItemInput): string {
     if (typeof value === 'string' || typeof value === 'number') return String(value);
   }
   return JSON.stringify(names.map((name) => [name, input[name]]));
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Null where the entry is the input itself, of which a field may be called `input` too. */

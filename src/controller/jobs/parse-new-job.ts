@@ -1,10 +1,11 @@
 import { newItemSchema, newJobSchema, type ParsedNewJob } from '../../contract/new-job.ts';
 import type { FieldError } from '../../contract/problem.ts';
+import { isRecord } from '../../domain/is-record.ts';
 import { MAX_ITEM_ID_LENGTH, type NewItem } from '../../domain/item.ts';
 import { notYetAvailable } from '../../domain/policy.ts';
 import { schemaProblems } from '../../domain/schema-problems.ts';
 import { inputProblem, textProblem } from '../../domain/storable-input.ts';
-import { derivedItemId, isRecord } from '../intake/item-entry.ts';
+import { derivedItemId } from '../intake/item-entry.ts';
 
 /** Created in one step, during which nothing else happens. A request with more is read as it arrives (`submit-stream.ts`). */
 export const MAX_INLINE_ITEMS = 10_000;

@@ -6,7 +6,7 @@ import type {
   JobSummaryAnswer,
   SummaryAnswer,
 } from '../../contract/job-answers.ts';
-import { type Counts, finishedOf, inFlightOf, pendingOf } from '../../domain/counts.ts';
+import { type Counts, endedOf, finishedOf, inFlightOf, pendingOf } from '../../domain/counts.ts';
 import { isRetryable } from '../../domain/failure.ts';
 import type { FailureGroup } from '../../domain/failure-group.ts';
 import type { JobReason, JobRecord } from '../../domain/job.ts';
@@ -153,11 +153,6 @@ export function iso(at: number): string {
 function progressPercent(counts: Counts): number {
   if (counts.total === 0) return 0;
   return Math.floor((finishedOf(counts) / counts.total) * 1000) / 10;
-}
-
-/** Cancelled items were never dispatched, or were returned. */
-function endedOf(counts: Counts): number {
-  return counts.success + counts.failed + counts.skipped;
 }
 
 function limitOf({ policy, throttle }: JobRecord): number {

@@ -1,7 +1,7 @@
+import { isRecord } from '../../domain/is-record.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { JobBook } from '../../ports/ledger.ts';
-import { isRecord } from '../intake/item-entry.ts';
 import { parseJsonBytes } from '../intake/parse-json-bytes.ts';
 import { JobRequestSplitter, type RequestPart } from '../intake/split-job-request.ts';
 import { untilAborted } from '../intake/until-aborted.ts';

@@ -1,6 +1,6 @@
 import type { StoredArtifact } from '../../domain/artifact.ts';
 import { errorMessage } from '../../domain/error-message.ts';
-import { type FailureType, isRetryable } from '../../domain/failure.ts';
+import { type FailureType, presentFailure } from '../../domain/failure.ts';
 import type { ItemInput, ItemRecord, ItemStatus } from '../../domain/item.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { ItemBook, ItemFilter } from '../../ports/ledger.ts';
@@ -118,12 +118,7 @@ function dataOf(item: ItemRecord): StoredArtifact | undefined {
 async function rowOf(item: ItemRecord, store: Pick<ResultStore, 'get'>): Promise<ResultRow> {
   const { itemId, status, input } = item;
   const failure = status === 'failed' ? (item.attempts.at(-1)?.failure ?? null) : null;
-  const error = failure && {
-    type: failure.type,
-    message: failure.message,
-    retryable: isRetryable(failure.type),
-    cause: failure.cause,
-  };
+  const error = failure && presentFailure(failure);
   const artifact = dataOf(item);
   const data = artifact === undefined ? { data: null } : await readData(artifact, store);
   return { item_id: itemId, status, input, error, ...data };

@@ -3,6 +3,7 @@ import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, gunzip, gzip } from 'node:zlib';
 import { GetObjectCommand, type GetObjectCommandOutput, HeadObjectCommand } from '@aws-sdk/client-s3';
+import { errorCode } from '../../../domain/error-code.ts';
 import {
   type ByteRange,
   type ContentEncoding,
@@ -252,7 +253,7 @@ async function unpackWhole(key: string, bytes: Uint8Array): Promise<Uint8Array> 
 
 /** What unpacking says of bytes that are too few, or something else. */
 function isDamage(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
+  return errorCode(error)?.startsWith('Z_') ?? false;
 }
 
 function damaged(key: string, cause?: unknown): Error {

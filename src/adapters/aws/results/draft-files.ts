@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '../../../domain/error-code.ts';
 import { errorMessage } from '../../../domain/error-message.ts';
 import type { DraftPlace, TakenDraft } from '../../../domain/spilling-draft.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
@@ -46,7 +47,7 @@ async function nameless(newPath: () => string): Promise<FileHandle> {
     const path = newPath();
     const file = await open(path, 'wx+', 0o600).catch((error: unknown) => {
       // Another name then: this one is of somebody who has not yet taken it away, or died before.
-      if (codeOf(error) === 'EEXIST') return null;
+      if (errorCode(error) === 'EEXIST') return null;
       throw error;
     });
     if (file === null) continue;
@@ -79,9 +80,9 @@ function contentOfFile(file: FileHandle, size: number): Content {
 /** Every error here is about the temporary disk: the path is ours, and new. */
 function noRoom(error: unknown): StorageTrouble {
   const message = errorMessage(error);
-  return new StorageTrouble(NO_ROOM.has(codeOf(error)) ? 'full' : 'io', `cannot write a draft: ${message}`, error);
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return new StorageTrouble(
+    NO_ROOM.has(errorCode(error) ?? '') ? 'full' : 'io',
+    `cannot write a draft: ${message}`,
+    error,
+  );
 }

@@ -1,3 +1,4 @@
+import { errorCode } from '../../../domain/error-code.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 
 /** What S3 said, by what follows from it. */
@@ -56,7 +57,7 @@ const BROKEN_LINE =
 
 export function refusalOf(error: unknown): S3Refusal {
   if (!(error instanceof Error)) return 'other';
-  return refusalFor(error.name, statusOf(error)) ?? (isBrokenLine(error) ? 'passing' : 'other');
+  return refusalFor(error.name, statusOf(error)) ?? (BROKEN_LINE.test(errorCode(error) ?? '') ? 'passing' : 'other');
 }
 
 /** Of an entry of a bulk call, which has a code and no status. */
@@ -123,8 +124,4 @@ function statusOf(error: Error): number | null {
   const metadata = '$metadata' in error ? error.$metadata : null;
   if (typeof metadata !== 'object' || metadata === null || !('httpStatusCode' in metadata)) return null;
   return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : null;
-}
-
-function isBrokenLine(error: Error): boolean {
-  return 'code' in error && typeof error.code === 'string' && BROKEN_LINE.test(error.code);
 }

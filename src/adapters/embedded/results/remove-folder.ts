@@ -1,6 +1,6 @@
 import { opendir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../disk-trouble.ts';
+import { errorCode } from '../../../domain/error-code.ts';
 
 const REMOVED_AT_ONCE = 32;
 
@@ -21,8 +21,8 @@ export async function removeFolder(folder: string, mayGoOn: () => boolean = () =
       await rmdir(folder);
       return removed;
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return removed;
-      if (codeOf(error) !== 'ENOTEMPTY' || round === MAX_ROUNDS) throw error;
+      if (errorCode(error) === 'ENOENT') return removed;
+      if (errorCode(error) !== 'ENOTEMPTY' || round === MAX_ROUNDS) throw error;
     }
   }
 }
@@ -32,7 +32,7 @@ async function empty(folder: string, mayGoOn: () => boolean): Promise<number | n
   let batch: Promise<number | null>[] = [];
   const entries = await opendir(folder).catch((error: unknown) => {
     // Somebody else removes it, too.
-    if (codeOf(error) === 'ENOENT') return [];
+    if (errorCode(error) === 'ENOENT') return [];
     throw error;
   });
   for await (const entry of entries) {
@@ -54,7 +54,7 @@ async function removeFile(path: string): Promise<number> {
     await unlink(path);
     return 1;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return 0;
+    if (errorCode(error) === 'ENOENT') return 0;
     throw error;
   }
 }

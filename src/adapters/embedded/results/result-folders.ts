@@ -1,6 +1,6 @@
 import type * as fs from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from '../disk-trouble.ts';
+import { errorCode } from '../../../domain/error-code.ts';
 
 /** As many as a busy worker touches in a short while; a job of a million items has a million folders. */
 const MAX_KNOWN = 4096;
@@ -27,7 +27,7 @@ export class ResultFolders {
     try {
       this.#disk.mkdirSync(path, 0o700);
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error;
+      if (errorCode(error) !== 'EEXIST') throw error;
       if (!this.#isFolder(path)) throw new Error(`results: ${path} is not a folder`);
     }
     this.#remember(path);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { errorCode } from '../../../domain/error-code.ts';
 import type { ContentEncoding } from '../../../domain/result-address.ts';
 import type { PutOptions } from '../../../ports/result-store.ts';
-import { codeOf } from '../disk-trouble.ts';
 import type { ResultFolders } from './result-folders.ts';
 import type { ResultPath } from './result-path.ts';
 import type { Disk, UnfinishedResults } from './unfinished-results.ts';
@@ -74,7 +74,7 @@ export class ResultPlacing {
       this.#disk.linkSync(content.file, file);
       return true;
     } catch (error) {
-      if (!NO_LINKS.has(codeOf(error) ?? '')) throw error;
+      if (!NO_LINKS.has(errorCode(error) ?? '')) throw error;
       return false;
     }
   }
@@ -85,7 +85,7 @@ export class ResultPlacing {
       this.#disk.renameSync(made, place);
       return true;
     } catch (error) {
-      if (NOT_LIKE_THIS.has(codeOf(error) ?? '')) return false;
+      if (NOT_LIKE_THIS.has(errorCode(error) ?? '')) return false;
       throw error;
     }
   }
@@ -118,8 +118,8 @@ export class ResultPlacing {
       this.#disk.linkSync(file, name);
       return true;
     } catch (error) {
-      if (codeOf(error) === 'EEXIST') return false;
-      if (!NO_LINKS.has(codeOf(error) ?? '')) throw error;
+      if (errorCode(error) === 'EEXIST') return false;
+      if (!NO_LINKS.has(errorCode(error) ?? '')) throw error;
       // A file system without links: good against earlier writers, not against one of this very moment.
       if (this.#exists(name)) return false;
       this.#disk.renameSync(file, name);

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StoredArtifact } from '../../../domain/artifact.ts';
+import { errorCode } from '../../../domain/error-code.ts';
 import {
   type ByteRange,
   type ContentEncoding,
@@ -13,7 +14,7 @@ import {
   type Slice,
   SliceBeyondEnd,
 } from '../../../domain/result-address.ts';
-import { asStorageTrouble, codeOf } from '../disk-trouble.ts';
+import { asStorageTrouble } from '../disk-trouble.ts';
 import { unpack } from '../ledger/packing.ts';
 import type { ResultFolders } from './result-folders.ts';
 import { type ResultPath, resultPath } from './result-path.ts';
@@ -178,7 +179,7 @@ function fileBody(key: string, file: SeenFile): OpenBody {
         try {
           yield* streamFile(file, cutRange(range, file.size));
         } catch (error) {
-          const isOther = codeOf(error) === null || codeOf(error) === 'ENOENT';
+          const isOther = errorCode(error) === null || errorCode(error) === 'ENOENT';
           if (isOther) throw new Error(`the bytes under ${key} are not those that were opened`, { cause: error });
           throw cannotRead(key, error);
         }
@@ -200,7 +201,7 @@ async function unlessMissing<T>(reading: Promise<T>): Promise<T | null> {
   try {
     return await reading;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EISDIR') return null;
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'EISDIR') return null;
     throw error;
   }
 }
@@ -212,6 +213,6 @@ function cannotRead(key: string, error: unknown): unknown {
 
 /** What unpacking says of a file that is short, empty, or something else; and a link where a file should be. */
 export function isDamage(error: unknown): boolean {
-  const code = codeOf(error);
+  const code = errorCode(error);
   return code !== null && (code.startsWith('Z_') || code === 'ERR_BUFFER_TOO_LARGE' || code === 'ELOOP');
 }

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { errorCode } from '../../../domain/error-code.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
-import { codeOf } from '../disk-trouble.ts';
 
 /** Holds the name of the store, so that a disk that is mounted again is known for the same one. */
 const MARK = '.store';
@@ -62,7 +62,7 @@ export class ResultRoot {
 }
 
 export function isMissing(error: unknown): boolean {
-  const code = codeOf(error);
+  const code = errorCode(error);
   return code === 'ENOENT' || code === 'ENOTDIR';
 }
 

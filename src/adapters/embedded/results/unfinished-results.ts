@@ -1,8 +1,8 @@
 import type * as fs from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '../../../domain/error-code.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import { codeOf } from '../disk-trouble.ts';
 import { removeFolder } from './remove-folder.ts';
 import type { ResultFolders } from './result-folders.ts';
 import type { ResultRoot } from './result-root.ts';
@@ -69,7 +69,7 @@ export class UnfinishedResults {
       this.#disk.renameSync(folder, path);
       return path;
     } catch (error) {
-      if (!CANNOT_MOVE.has(codeOf(error) ?? '')) throw error;
+      if (!CANNOT_MOVE.has(errorCode(error) ?? '')) throw error;
       return folder;
     } finally {
       this.#folders.forgetAll();
@@ -111,7 +111,7 @@ export class UnfinishedResults {
   }
 
   #forget(error: unknown, round: number): void {
-    if (codeOf(error) !== 'ENOENT' || round === MAX_ROUNDS) throw this.#root.explain(error);
+    if (errorCode(error) !== 'ENOENT' || round === MAX_ROUNDS) throw this.#root.explain(error);
     this.#folders.forgetAll();
   }
 
@@ -166,5 +166,5 @@ export class UnfinishedResults {
 }
 
 function unlessMissing(error: unknown): undefined {
-  if (codeOf(error) !== 'ENOENT') throw error;
+  if (errorCode(error) !== 'ENOENT') throw error;
 }

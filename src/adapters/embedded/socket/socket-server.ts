@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
 import { createConnection, createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
+import { errorCode } from '../../../domain/error-code.ts';
 import { errorMessage } from '../../../domain/error-message.ts';
 import type { Lane } from '../../../domain/lane.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -9,7 +10,6 @@ import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { LeaseBook, WorkerLeases } from '../../../ports/ledger.ts';
 import type { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { WorkerQueue } from '../../../ports/work-queue.ts';
-import { codeOf } from '../disk-trouble.ts';
 import { WITHOUT_A_WORD, WorkerConnection } from './worker-connection.ts';
 
 export interface ServeParts {
@@ -125,7 +125,7 @@ async function listen(server: Server, path: string): Promise<void> {
   try {
     await listenOnce(server, path);
   } catch (error) {
-    if (codeOf(error) !== 'EADDRINUSE') throw error;
+    if (errorCode(error) !== 'EADDRINUSE') throw error;
     await removeLeftOver(path);
     await listenOnce(server, path);
   }
@@ -155,6 +155,6 @@ function isAnswered(path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = createConnection(path);
   socket.once('connect', () => resolve(true));
-  socket.once('error', (error) => resolve(codeOf(error) !== 'ECONNREFUSED' && codeOf(error) !== 'ENOENT'));
+  socket.once('error', (error) => resolve(errorCode(error) !== 'ECONNREFUSED' && errorCode(error) !== 'ENOENT'));
   return promise.finally(() => socket.destroy());
 }

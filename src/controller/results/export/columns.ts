@@ -1,3 +1,4 @@
+import { isRecord } from '../../../domain/is-record.ts';
 import type { ResultRow } from '../result-rows.ts';
 import { type ColumnType, schemaFields, typeOf } from './schema-fields.ts';
 
@@ -101,11 +102,6 @@ function tableOf(input: Fields, data: Fields): Table {
 }
 
 type Fields = ReadonlyMap<string, ColumnType>;
-
-/** What has fields that can be columns. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /**
  * Every column has a name of its own, also once half characters, which no file can hold, are replaced. Where none of the

@@ -1,5 +1,6 @@
+import { isRecord } from '../../../domain/is-record.ts';
 import type { ResultRow } from '../result-rows.ts';
-import { FIXED_COLUMNS, isRecord, type Table } from './columns.ts';
+import { FIXED_COLUMNS, type Table } from './columns.ts';
 import type { ColumnType } from './schema-fields.ts';
 
 /** A value as a column of that type holds it; null if such a column cannot hold it. */

@@ -1,3 +1,5 @@
+import { isRecord } from '../../../domain/is-record.ts';
+
 /**
  * The top-level fields that a JSON Schema names, in its order, and what a column for each can hold. Only what is certain
  * becomes a type of its own: a field that may be a text or a number, or that is nested, is kept as JSON.
@@ -18,7 +20,7 @@ function collect(schema: unknown, root: object, fields: Map<string, ColumnType>,
   const found = resolve(schema, root);
   if (found === null || depth > MAX_DEPTH) return;
   const properties = found['properties'];
-  if (isObject(properties)) {
+  if (isRecord(properties)) {
     for (const [field, property] of Object.entries(properties)) {
       const type = columnType(property, root);
       fields.set(field, (fields.get(field) ?? type) === type ? type : 'json');
@@ -77,7 +79,7 @@ function partsOf(schema: Readonly<Record<string, unknown>>): readonly unknown[] 
 function resolve(schema: unknown, root: object): Readonly<Record<string, unknown>> | null {
   let found = schema;
   for (let step = 0; step <= MAX_DEPTH; step += 1) {
-    if (!isObject(found)) return null;
+    if (!isRecord(found)) return null;
     const reference = found['$ref'];
     if (typeof reference !== 'string') return found;
     found = targetOf(reference, root);
@@ -90,11 +92,7 @@ function targetOf(reference: string, root: object): unknown {
   let found: unknown = root;
   for (const part of reference.split('/').slice(1)) {
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    found = isObject(found) && Object.hasOwn(found, name) ? found[name] : null;
+    found = isRecord(found) && Object.hasOwn(found, name) ? found[name] : null;
   }
   return found;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
