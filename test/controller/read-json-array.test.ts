@@ -21,16 +21,16 @@ test('JSON is an array, whose entries are counted where lines would be', async (
 
 test('where a JSON array stops making sense one entry says so, with its place, and those before it are kept', async () => {
   const cases: readonly (readonly [string, number, number, RegExp, number])[] = [
-    ['[{"a":"1"},{"a":', 1, 2, /the bytes end within it/, 16],
-    ['[{"a":"1"},', 1, 2, /the bytes end before the array is closed/, 11],
-    ['[{"a":"1"}', 1, 2, /the bytes end before the array is closed/, 10],
-    ['[{"a":"1"},]', 1, 2, /no entry where one should begin/, 11],
-    ['[,{"a":"1"}]', 0, 1, /no entry where one should begin/, 1],
-    ['[{"a":"1"} {"a":"2"}]', 1, 2, /no comma before it/, 11],
-    ['[{"a":"1"}] {"a":"2"}', 1, 2, /follows the end of the array/, 12],
+    ['[{"a":"1"},{"a":', 1, 2, /the bytes end before the list does/, 16],
+    ['[{"a":"1"},', 1, 2, /the bytes end before the list does/, 11],
+    ['[{"a":"1"}', 1, 2, /the bytes end before the list does/, 10],
+    ['[{"a":"1"},]', 1, 2, /an item must follow the comma/, 11],
+    ['[,{"a":"1"}]', 0, 1, /an item, or ], must follow/, 1],
+    ['[{"a":"1"} {"a":"2"}]', 1, 2, /a comma or ] must follow an item/, 11],
+    ['[{"a":"1"}] {"a":"2"}', 1, 2, /something follows the end/, 12],
     ['[{"a":"1},{"a":"2"}]', 0, 1, /a quote or a comma is missing/, 12],
     ['[{"a":"1},\n{"a":"2"}]', 0, 1, /a quote is opened and not closed in its line/, 10],
-    ['\uFEFF[{"a":"1"}]]', 1, 2, /follows the end of the array/, 14],
+    ['\uFEFF[{"a":"1"}]]', 1, 2, /something follows the end/, 14],
   ];
   for (const [text, kept, line, problem, at] of cases) {
     const { items, bad } = await read(text, 'json');

@@ -218,7 +218,7 @@ test('an unknown scraper, bad fields and bodies that are no request make nothing
   for (const [text, message] of [
     [
       '{"scraper_id":"county","items":[{"input":{"apn":"001"}},{"input":{"apn":"002"}},{"input":{"apn":',
-      /the body ends before/,
+      /the bytes end before the request/,
     ],
     [
       '{"scraper_id":"county","items":[{"input":{"apn":"001"}},{"input":{"apn":tru}}]}',

@@ -2,9 +2,10 @@ import type { BadLineCode } from '../../contract/item-answers.ts';
 import { formatOfBytes, type ItemFormat } from '../../contract/item-formats.ts';
 import type { NewItem } from '../../domain/item.ts';
 import { delimiterOf, fieldsOf } from './csv-records.ts';
+import { inPieces } from './in-pieces.ts';
 import { itemOfEntry } from './item-entry.ts';
 import { NOT_UTF8, parseJsonBytes } from './parse-json-bytes.ts';
-import { JsonArraySplitter, type RawEntry } from './split-json-array.ts';
+import { type JsonPart, JsonSplitter } from './split-json.ts';
 import { MAX_RECORD_BYTES, type RawRecord, RecordSplitter } from './split-records.ts';
 
 /**
@@ -44,8 +45,6 @@ const ITEMS_PER_CHUNK = 1000;
 /** A chunk is one transaction, and is held in memory. */
 const BYTES_PER_CHUNK = 2 ** 20;
 const HEAD_BYTES = 64 * 1024;
-/** What is read at a stretch, while the process does nothing else. */
-const PIECE_BYTES = 16 * 1024;
 
 /**
  * Chunks of at most a thousand items and a megabyte or two. Without a format, the first bytes tell it. A slow sender's
@@ -60,7 +59,7 @@ export async function* readItems(
   try {
     const head = await readHead(source, format);
     if (head.bytes.length === 0) return;
-    const pieces = continued(head, source);
+    const pieces = inPieces(head.bytes, source);
     switch (format ?? formatOfBytes(head.bytes)) {
       case 'csv':
         yield* chunked(readCsv(pieces, delimiterOf(head.bytes)), isDue);
@@ -153,9 +152,11 @@ async function* readJsonLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator
 }
 
 async function* readJson(pieces: AsyncIterable<Uint8Array>, skipped: number): AsyncGenerator<readonly Read[]> {
-  const splitter = new JsonArraySplitter({ before: skipped });
+  const splitter = new JsonSplitter('list', { before: skipped });
   for await (const piece of pieces) {
-    yield splitter.push(piece).map(readEntry);
+    const parts = splitter.push(piece);
+    if (splitter.isOther) break;
+    yield parts.filter((part) => part.kind !== 'field').map(readEntry);
     if (splitter.isBroken) break;
   }
   const last = splitter.last();
@@ -165,20 +166,11 @@ async function* readJson(pieces: AsyncIterable<Uint8Array>, skipped: number): As
   if (last !== null) yield [readEntry(last)];
 }
 
-function readEntry(entry: RawEntry): Read {
-  const { number } = entry;
-  switch (entry.kind) {
-    case 'entry':
-      return readValue(entry.bytes, number);
-    case 'too-long':
-      return { line: number, problem: TOO_LONG };
-    case 'broken':
-      return {
-        line: number,
-        code: 'rest_unread',
-        problem: `${entry.problem} (byte ${entry.at}): nothing from there on was read`,
-      };
-  }
+function readEntry(part: Exclude<JsonPart, { kind: 'field' }>): Read {
+  const line = part.index + 1;
+  if (part.kind === 'entry') return readValue(part.bytes, line);
+  if (part.kind === 'too-long') return { line, problem: TOO_LONG };
+  return { line, code: 'rest_unread', problem: `${part.problem} (byte ${part.at}): nothing from there on was read` };
 }
 
 function readValue(bytes: Uint8Array, line: number): Read {
@@ -227,18 +219,15 @@ interface Head {
   readonly bytes: Uint8Array;
   /** Bytes of a byte order mark before them. */
   readonly skipped: number;
-  readonly isEnd: boolean;
 }
 
 /** As much as tells the format and the header, without the byte order mark; empty if there is nothing. */
 async function readHead(source: AsyncIterator<Uint8Array>, format: ItemFormat | null): Promise<Head> {
   const pieces: Uint8Array[] = [];
   let size = 0;
-  let isEnd = false;
   let isEnough = false;
-  while (size < HEAD_BYTES && !isEnd && !isEnough) {
+  while (size < HEAD_BYTES && !isEnough) {
     const next = await source.next();
-    isEnd = next.done === true;
     if (next.done === true) break;
     pieces.push(next.value);
     size += next.value.length;
@@ -249,7 +238,7 @@ async function readHead(source: AsyncIterator<Uint8Array>, format: ItemFormat | 
   const mark = head.subarray(0, 2).toString('hex');
   if (mark === 'fffe' || mark === 'feff') throw new UnreadableItems(`it is UTF-16: save the file as UTF-8`);
   const skipped = head.subarray(0, MARK_BYTES).toString('hex') === 'efbbbf' ? MARK_BYTES : 0;
-  return { bytes: head.subarray(skipped), skipped, isEnd };
+  return { bytes: head.subarray(skipped), skipped };
 }
 
 const MARK_BYTES = 3;
@@ -257,14 +246,4 @@ const MARK_BYTES = 3;
 /** A line that is not blank. */
 function endsLine(piece: Uint8Array): boolean {
   return piece.includes(0x0a) && piece.some((byte) => byte > 0x20);
-}
-
-async function* continued(head: Head, source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* cut(head.bytes);
-  if (head.isEnd) return;
-  for (let next = await source.next(); next.done !== true; next = await source.next()) yield* cut(next.value);
-}
-
-function* cut(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 }

@@ -2,8 +2,9 @@ import { isRecord } from '../../domain/is-record.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { JobBook } from '../../ports/ledger.ts';
+import { inPieces } from '../intake/in-pieces.ts';
 import { parseJsonBytes } from '../intake/parse-json-bytes.ts';
-import { JobRequestSplitter, type RequestPart } from '../intake/split-job-request.ts';
+import { type BrokenJson, type JsonPart, JsonSplitter } from '../intake/split-json.ts';
 import { untilAborted } from '../intake/until-aborted.ts';
 import { DraftedItems } from './drafted-items.ts';
 import { MAX_INLINE_ITEMS, parseNewJob } from './parse-new-job.ts';
@@ -61,7 +62,7 @@ export async function submitJobStream(
       if ('problem' in parsed) return { kind: 'malformed', message: parsed.problem };
       if (!hasManyItems(parsed.value)) return await submitJob(deps, parsed.value, idempotencyKey);
     }
-    return await new LargeRequest(deps, idempotencyKey, itemsPerChunk).take(continued(head.bytes, source));
+    return await new LargeRequest(deps, idempotencyKey, itemsPerChunk).take(inPieces(head.bytes, source));
   } finally {
     await source.return(undefined);
   }
@@ -97,7 +98,7 @@ class LargeRequest {
 
   /** What is wrong with the bytes, if they are not a request; null otherwise. */
   async #read(pieces: AsyncIterable<Uint8Array>): Promise<string | null> {
-    const splitter = new JobRequestSplitter();
+    const splitter = new JsonSplitter('request');
     for await (const piece of pieces) {
       for (const part of splitter.push(piece)) {
         const problem = await this.#takePart(part);
@@ -106,12 +107,12 @@ class LargeRequest {
       await this.#items.handOverIfDue();
     }
     const last = splitter.last();
-    if (last?.kind === 'broken') return brokenText(last);
+    if (last !== null) return brokenText(last);
     await this.#items.finish();
     return null;
   }
 
-  async #takePart(part: RequestPart): Promise<string | null> {
+  async #takePart(part: JsonPart): Promise<string | null> {
     switch (part.kind) {
       case 'broken':
         return brokenText(part);
@@ -176,7 +177,7 @@ class LargeRequest {
   }
 }
 
-function brokenText({ at, problem }: Extract<RequestPart, { kind: 'broken' }>): string {
+function brokenText({ at, problem }: BrokenJson): string {
   return `${problem} (byte ${at})`;
 }
 
@@ -204,16 +205,4 @@ async function readHead(source: AsyncIterator<Uint8Array>, maxBytes: number): Pr
 
 function withoutMark(bytes: Uint8Array): Uint8Array {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
-}
-
-/** Parsed in one go, while the process does nothing else. */
-const PIECE_BYTES = 16 * 1024;
-
-async function* continued(head: Uint8Array, source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* cut(head);
-  for (let next = await source.next(); next.done !== true; next = await source.next()) yield* cut(next.value);
-}
-
-function* cut(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 }

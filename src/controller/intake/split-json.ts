@@ -11,38 +11,52 @@ import {
 import { MAX_RECORD_BYTES } from './split-records.ts';
 
 /**
- * Cuts the bytes of `{"scraper_id": …, "items": [ … ], …}` into its fields and, where `items` is an array, into the
- * entries of that, so that a request with any number of items is read in memory for one of them. It knows as much of
- * JSON as tells where a value ends; whether the value makes sense is for JSON.parse to say. What it lets pass is JSON if
- * every piece of it is.
+ * Cuts the bytes of a list `[ … ]` into its entries, or those of a request `{"scraper_id": …, "items": [ … ], …}` into
+ * its fields and, where `items` is a list, into the entries of that. So any number of items is read in memory for one of
+ * them. It knows as much of JSON as tells where a value ends; whether the value makes sense is for JSON.parse to say. An
+ * entry that does not costs no other, as long as its end is certain. What is let pass is JSON if every piece of it is.
  *
- *   start                 before the `{`
+ *   start                 before the `{` or the `[`
  *   first-name, name      after the `{`, or after a comma: the name of a field
  *   colon, value          after the name; after the colon
  *   after-value           a comma, or the `}`
- *   first-entry, entry    after the `[` of items, or after a comma in it
+ *   first-entry, entry    after the `[`, or after a comma in it
  *   after-entry           a comma, or the `]`
- *   end                   after the `}`, where nothing but space may follow
+ *   end                   after the last bracket, where nothing but space may follow
  *   broken                no sense can be made of what follows
  *
- * Within a name, a value or an entry, `#inside` says which, and `#scan` how its end is found.
+ * Within a name, a value or an entry, `#inside` says which, and `#scan` how its end is found:
+ *
+ *   nested                in an object or a list
+ *   string, escape        in a text; after a `\` in it
+ *   unquoted              after a text within a value, where only `,` `:` `}` `]` can stand: anything else shows that a
+ *                         quote is missing, and from there on inside and outside of texts would be mixed up
+ *   scalar                in a number, `true` and the like
  */
-export type RequestPart =
+export type JsonPart =
   | { readonly kind: 'field'; readonly name: string; readonly bytes: Uint8Array }
   | { readonly kind: 'entry'; readonly index: number; readonly bytes: Uint8Array }
   /** An entry that is larger than one may be. */
   | { readonly kind: 'too-long'; readonly index: number }
-  /** `at` counts bytes from 0. Nothing after it is read. */
-  | { readonly kind: 'broken'; readonly at: number; readonly problem: string };
+  | BrokenJson;
+
+/** `at` counts bytes from 0, and `index` the entries before it. Nothing after it is read. */
+export interface BrokenJson {
+  readonly kind: 'broken';
+  readonly index: number;
+  readonly at: number;
+  readonly problem: string;
+}
 
 /** More than all fields beside the items can need. */
 export const MAX_FIELDS_BYTES = 2 ** 20;
 
-export class JobRequestSplitter {
+export class JsonSplitter {
+  readonly #shape: 'list' | 'request';
   readonly #maxEntryBytes: number;
   #state: State = 'start';
   #inside: 'name' | 'value' | 'entry' | null = null;
-  #scan: 'string' | 'escape' | 'nested' | 'scalar' = 'scalar';
+  #scan: 'nested' | 'string' | 'escape' | 'unquoted' | 'scalar' = 'scalar';
   #depth = 0;
   #pieces: Uint8Array[] = [];
   #size = 0;
@@ -50,11 +64,15 @@ export class JobRequestSplitter {
   readonly #names = new Set<string>();
   #fieldsBytes = 0;
   #entries = 0;
+  #hasBegun = false;
   /** Bytes of the chunks before this one. */
-  #before = 0;
+  #before: number;
 
-  constructor(maxEntryBytes = MAX_RECORD_BYTES) {
+  /** `before`: how many bytes were passed over already. */
+  constructor(shape: 'list' | 'request', { maxEntryBytes = MAX_RECORD_BYTES, before = 0 } = {}) {
+    this.#shape = shape;
     this.#maxEntryBytes = maxEntryBytes;
+    this.#before = before;
   }
 
   /** Whether there is no use in more bytes. */
@@ -62,9 +80,14 @@ export class JobRequestSplitter {
     return this.#state === 'broken';
   }
 
+  /** Whether it is neither a list nor a request, from its first byte on. */
+  get isOther(): boolean {
+    return this.isBroken && !this.#hasBegun;
+  }
+
   /** The fields and entries that end in this chunk. */
-  push(chunk: Uint8Array): RequestPart[] {
-    const parts: RequestPart[] = [];
+  push(chunk: Uint8Array): JsonPart[] {
+    const parts: JsonPart[] = [];
     let from = 0;
     for (let at = 0; at < chunk.length && this.#state !== 'broken'; at += 1) {
       const byte = chunk[at] ?? 0;
@@ -76,58 +99,77 @@ export class JobRequestSplitter {
       }
       const end = this.#scanned(byte, at);
       if (end === null) continue;
-      this.#ended(chunk.subarray(from, end), at, parts);
-      // A number ends at the byte that follows it, which is still to be looked at.
-      at = end - 1;
+      if (typeof end === 'string') parts.push(this.#broken(at, end));
+      else {
+        this.#ended(chunk.subarray(from, end), at, parts);
+        // A number ends at the byte that follows it, which is still to be looked at.
+        at = end - 1;
+      }
     }
     if (this.#inside !== null && this.#state !== 'broken') this.#keep(chunk.subarray(from), chunk.length, parts);
     this.#before += chunk.length;
     return parts;
   }
 
-  /** What is wrong with the end of the bytes; null if the request ends there. */
-  last(): RequestPart | null {
+  /** What is wrong with the end of the bytes; null if they end as they should. */
+  last(): BrokenJson | null {
     if (this.#state === 'end' || this.#state === 'broken') return null;
-    return this.#broken(0, 'the body ends before the request does');
+    return this.#broken(0, `the bytes end before the ${this.#shape} does`);
   }
 
-  /** Where the value that is being read ends, if this byte tells; its end is not part of it. */
-  #scanned(byte: number, at: number): number | null {
+  /** Where the value that is being read ends, if this byte tells; its end is not part of it. A text if it cannot end. */
+  #scanned(byte: number, at: number): number | string | null {
     switch (this.#scan) {
       case 'string':
         if (byte === BACKSLASH) this.#scan = 'escape';
+        else if (byte === NEWLINE) return 'a quote is opened and not closed in its line';
         else if (byte === QUOTE) {
           if (this.#depth === 0) return at + 1;
-          this.#scan = 'nested';
+          this.#scan = 'unquoted';
         }
         return null;
       case 'escape':
         this.#scan = 'string';
         return null;
+      case 'unquoted':
+        if (isSpace(byte)) return null;
+        if (beginsValue(byte)) return 'a quote or a comma is missing';
+        this.#scan = 'nested';
+        return this.#goesOut(byte) ? at + 1 : null;
       case 'nested':
         if (byte === QUOTE) this.#scan = 'string';
         else if (byte === OPEN_OBJECT || byte === OPEN_LIST) this.#depth += 1;
-        else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
-          this.#depth -= 1;
-          if (this.#depth === 0) return at + 1;
-        }
-        return null;
+        return this.#goesOut(byte) ? at + 1 : null;
       case 'scalar':
-        return isSpace(byte) || byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_LIST ? at : null;
+        return isSpace(byte) || byte === COMMA || byte === (this.#inside === 'entry' ? CLOSE_LIST : CLOSE_OBJECT)
+          ? at
+          : null;
     }
   }
 
-  /** A byte that belongs to the request itself, or begins something in it. */
-  #between(byte: number, at: number, parts: RequestPart[]): void {
+  #goesOut(byte: number): boolean {
+    if (byte !== CLOSE_OBJECT && byte !== CLOSE_LIST) return false;
+    this.#depth -= 1;
+    return this.#depth === 0;
+  }
+
+  /** A byte that belongs to the list or the request itself, or begins something in it. */
+  #between(byte: number, at: number, parts: JsonPart[]): void {
     const next = this.#next(byte);
-    if (next === null) parts.push(this.#broken(at, WANTED[this.#state]));
-    else if (typeof next === 'string') this.#state = next;
+    if (next === null) {
+      parts.push(this.#broken(at, WANTED[this.#state]));
+      return;
+    }
+    this.#hasBegun = true;
+    if (typeof next === 'string') this.#state = next;
     else this.#begin(next.inside, byte);
   }
 
   #next(byte: number): State | { readonly inside: 'name' | 'value' | 'entry' } | null {
+    const afterList = this.#shape === 'list' ? 'end' : 'after-value';
     switch (this.#state) {
       case 'start':
+        if (this.#shape === 'list') return byte === OPEN_LIST ? 'first-entry' : null;
         return byte === OPEN_OBJECT ? 'first-name' : null;
       case 'first-name':
         if (byte === CLOSE_OBJECT) return 'end';
@@ -143,12 +185,12 @@ export class JobRequestSplitter {
         if (byte === CLOSE_OBJECT) return 'end';
         return byte === COMMA ? 'name' : null;
       case 'first-entry':
-        if (byte === CLOSE_LIST) return 'after-value';
+        if (byte === CLOSE_LIST) return afterList;
         return beginsValue(byte) ? { inside: 'entry' } : null;
       case 'entry':
         return beginsValue(byte) ? { inside: 'entry' } : null;
       case 'after-entry':
-        if (byte === CLOSE_LIST) return 'after-value';
+        if (byte === CLOSE_LIST) return afterList;
         return byte === COMMA ? 'entry' : null;
       default:
         return null;
@@ -161,7 +203,7 @@ export class JobRequestSplitter {
     this.#scan = byte === QUOTE ? 'string' : this.#depth > 0 ? 'nested' : 'scalar';
   }
 
-  #ended(piece: Uint8Array, at: number, parts: RequestPart[]): void {
+  #ended(piece: Uint8Array, at: number, parts: JsonPart[]): void {
     this.#keep(piece, at, parts);
     if (this.isBroken) return;
     const [only = piece] = this.#pieces;
@@ -184,7 +226,7 @@ export class JobRequestSplitter {
   }
 
   /** Which of two fields of one name counts would be a guess. */
-  #named(bytes: Uint8Array, at: number, parts: RequestPart[]): void {
+  #named(bytes: Uint8Array, at: number, parts: JsonPart[]): void {
     try {
       this.#name = String(JSON.parse(Buffer.from(bytes).toString('utf8')));
     } catch {
@@ -196,7 +238,7 @@ export class JobRequestSplitter {
     this.#names.add(this.#name);
   }
 
-  #keep(piece: Uint8Array, at: number, parts: RequestPart[]): void {
+  #keep(piece: Uint8Array, at: number, parts: JsonPart[]): void {
     this.#size += piece.length;
     if (this.#inside !== 'entry') {
       this.#fieldsBytes += piece.length;
@@ -209,10 +251,10 @@ export class JobRequestSplitter {
     else if (piece.length > 0) this.#pieces.push(piece);
   }
 
-  #broken(at: number, problem: string): RequestPart {
+  #broken(at: number, problem: string): BrokenJson {
     this.#state = 'broken';
     this.#pieces = [];
-    return { kind: 'broken', at: this.#before + at, problem };
+    return { kind: 'broken', index: this.#entries, at: this.#before + at, problem };
   }
 }
 
@@ -224,17 +266,19 @@ const WANTED = {
   colon: 'a colon must follow the name of a field',
   value: 'a value must follow the colon',
   'after-value': 'a comma or } must follow a field',
-  'first-entry': 'an item, or ], must follow the [ of items',
+  'first-entry': 'an item, or ], must follow the [',
   entry: 'an item must follow the comma',
   'after-entry': 'a comma or ] must follow an item',
-  end: 'something follows the end of the request',
+  end: 'something follows the end',
   broken: '',
 } as const;
 
 type State = keyof typeof WANTED;
 
+const NEWLINE = 0x0a;
+
 function isSpace(byte: number): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+  return byte === 0x20 || byte === NEWLINE || byte === 0x0d || byte === 0x09;
 }
 
 function beginsValue(byte: number): boolean {

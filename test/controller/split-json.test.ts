@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import {
-  JobRequestSplitter,
-  MAX_FIELDS_BYTES,
-  type RequestPart,
-} from '../../src/controller/intake/split-job-request.ts';
+import { type JsonPart, JsonSplitter, MAX_FIELDS_BYTES } from '../../src/controller/intake/split-json.ts';
 import { sized } from '../support/sized.ts';
 
 /** All parts of a text that comes in pieces of this many bytes. */
-function split(text: string, piece = text.length, maxEntryBytes?: number): RequestPart[] {
-  const splitter = new JobRequestSplitter(maxEntryBytes);
+function split(text: string, piece = text.length, maxEntryBytes = 2 ** 20): JsonPart[] {
+  const splitter = new JsonSplitter('request', { maxEntryBytes });
   const bytes = Buffer.from(text);
-  const parts: RequestPart[] = [];
+  const parts: JsonPart[] = [];
   for (let at = 0; at < bytes.length && !splitter.isBroken; at += piece) {
     parts.push(...splitter.push(bytes.subarray(at, at + piece)));
   }
@@ -21,7 +17,7 @@ function split(text: string, piece = text.length, maxEntryBytes?: number): Reque
 }
 
 /** What the parts say, put together again. */
-function joined(parts: readonly RequestPart[]): Record<string, unknown> {
+function joined(parts: readonly JsonPart[]): Record<string, unknown> {
   const fields: [string, unknown][] = [];
   const items: unknown[] = [];
   for (const part of parts) {
@@ -83,7 +79,7 @@ test('whatever is not JSON is refused, by the splitter or by one of its pieces',
 
 test('where a request stops making sense is told by its place and what had to be there', () => {
   const cases: readonly (readonly [string, number, RegExp])[] = [
-    ['', 0, /the body ends before/],
+    ['', 0, /the bytes end before the request/],
     ['[1]', 0, /not a JSON object/],
     ['{"a":1,}', 7, /must begin with its name/],
     ['{"a" 1}', 5, /a colon must follow/],
@@ -95,8 +91,8 @@ test('where a request stops making sense is told by its place and what had to be
     ['{"a":1}{', 7, /follows the end/],
     ['{"a":1,"a":2}', 9, /the field a is given twice/],
     ['{"items":[],"items":[1]}', 18, /the field items is given twice/],
-    ['{"items":[{"a":1}', 17, /the body ends before/],
-    ['{"items":[1]', 12, /the body ends before/],
+    ['{"items":[{"a":1}', 17, /the bytes end before the request/],
+    ['{"items":[1]', 12, /the bytes end before the request/],
   ];
   for (const [text, at, problem] of cases) {
     for (const piece of [1, 100]) {
