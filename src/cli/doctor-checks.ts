@@ -74,7 +74,7 @@ export interface DnsParts {
 
 const PUBLIC_NAME = 'example.com';
 
-/** A warning at the most: there are good reasons for a machine without a way to the world, such as a proxy. */
+/** Never more than a warning: there are good reasons for a machine without DNS, such as a proxy. */
 export async function checkDns({ clock, resolve, deadlineMs }: DnsParts): Promise<Check> {
   const name = 'DNS';
   const advice = 'without DNS, only IP addresses and targets behind a proxy can be reached';

@@ -16,7 +16,7 @@ const program = new Command('trawl')
 
 const serving = async () => (await import('./serve.ts')).addServeCommands;
 
-/** Each with what it stands on, and only that is loaded: a worker has no use for a server, nor a client for an engine. */
+/** Each command loads only what it needs: a worker does not need a server, nor a client an engine. */
 const COMMANDS = new Map<string, () => Promise<(program: Command) => void>>([
   ['demo', async () => (await import('./demo.ts')).addDemoCommand],
   ['run', async () => (await import('./run.ts')).addRunCommand],

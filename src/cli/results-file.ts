@@ -5,8 +5,8 @@ import type { ResultsFile } from './run-report.ts';
 const BATCH_CHARACTERS = 256 * 1024;
 
 /**
- * One line per item, in the order of the list. It is written elsewhere and then renamed, so that whoever finds the file
- * finds all of it. Null if `signal` aborted first; what was there before is there still.
+ * Writes one line per item, in the order of the list, to another file that is then renamed, so that a reader finds
+ * either all of it or none. Null if `signal` aborted first; the previous file is then still there.
  */
 export async function writeResults(
   { resultRows }: Pick<OpenController, 'resultRows'>,

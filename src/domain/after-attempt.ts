@@ -2,7 +2,7 @@ import { backoffMs, spreadMs } from './backoff.ts';
 import { FAILURES, type Failure, isRetryable } from './failure.ts';
 import type { RetryPolicy } from './policy.ts';
 
-/** What is done about a failed try: give up, or try again after a while, perhaps as somebody else. */
+/** What to do about a failed try: give up, or try again after a while, perhaps with another identity. */
 export type Decision =
   | { readonly kind: 'give-up'; readonly because: 'not-retryable' | 'retries-used-up' | 'no-time-left' }
   | { readonly kind: 'retry'; readonly delayMs: number; readonly identity: 'keep' | 'new' | 'new-proxy-session' };

@@ -40,7 +40,7 @@ export function ceilingOf({ policy, throttle }: Pick<DispatchState, 'policy' | '
   return Math.min(policy.throttling.max_concurrent_workers, Math.max(1, Math.floor(throttle.ceiling)));
 }
 
-/** Which share of what is in flight is too much, because somebody lowered the limit, or the site asked us to go slower. */
+/** Which share of what is in flight exceeds the limit, because a user lowered it or the site asked us to slow down. */
 export function excessOf(state: Pick<DispatchState, 'policy' | 'throttle' | 'counts'>): number {
   const inFlight = inFlightOf(state.counts);
   return inFlight === 0 ? 0 : Math.max(0, inFlight - ceilingOf(state)) / inFlight;
@@ -68,20 +68,20 @@ export function dispatchAllowance(state: DispatchState, itemsPerBatch: number, n
 
 /**
  * How many items go into a batch when one slot of many is free: no more than its share of what is left, so that towards
- * the end of a job nobody works through a hundred slow items while all others have nothing to do. Not much less than a
- * full batch either, because every batch costs.
+ * the end of a job no worker goes through a hundred slow items while all others are idle. It is not much less than a full
+ * batch either, because every batch has a cost.
  */
 function fairShare(items: number, batches: number, ceiling: number, itemsPerBatch: number): number {
   const least = Math.ceil(itemsPerBatch / LEAST_SHARE);
   return Math.min(itemsPerBatch, Math.floor(items / batches), Math.max(least, Math.floor(items / ceiling)));
 }
 
-/** A batch is cut down to a tenth at the most. */
+/** A batch is cut down to a tenth at most. */
 const LEAST_SHARE = 10;
 
 /**
- * Until `min_requests` have finished nobody knows whether the job works, so no more than that many are risked; a probe
- * risks one.
+ * Until `min_requests` have finished there is no telling whether the job works, so no more than that many are risked; a
+ * probe risks one.
  */
 function itemsUnderBreaker({ circuit, tally, policy, itemsInFlight }: DispatchState): number {
   const risked = tally.finished + itemsInFlight;
@@ -98,8 +98,8 @@ function pacing(policy: Policy, readyAt: number, now: number) {
 
   // A delay between items allows no burst; a rate allows a short one.
   const burst = delay > 0 || rate === null ? 1 : Math.max(1, Math.ceil(rate * BURST_SECONDS));
-  // A clock that was set back must not stop the job for as long. An item put `readyAt` one spacing ahead at the most, so
-  // what lies further ahead than two is another time's; a smaller step back is waited out, because hurrying is worse.
+  // A clock that was set back must not stop the job for as long. An item sets `readyAt` at most one spacing ahead, so a
+  // time more than two spacings ahead is from another clock; a smaller step back is waited out, because hurrying is worse.
   const ready = readyAt > latest(now, spacingMs) ? now : readyAt;
   const from = Math.max(ready, now - (burst - 1) * spacingMs);
   const items = now < ready ? 0 : 1 + Math.floor((now - from) / spacingMs);

@@ -3,7 +3,7 @@ import { type ContentEncoding, parseAddress, type ResultAddress } from './result
 /** Bytes kept of an item: what kinds there are, and under which keys they are put. */
 
 export interface ArtifactRow {
-  /** Of the file, without the dot. Null: the content decides, and the scraper says what it is. */
+  /** File extension without the dot. Null: it depends on the content, and the scraper provides it. */
   readonly extension: string | null;
   /** Null: the content decides, and the scraper says what it is. */
   readonly mediaType: string | null;
@@ -57,7 +57,7 @@ function fileName(kind: ArtifactKind, extension: string = ARTIFACTS[kind].extens
 /** Where bytes are kept and how to know them again. */
 export interface StoredArtifact extends ResultAddress {
   readonly kind: ArtifactKind;
-  /** Of the content as the scraper gave it, before any encoding. */
+  /** Size of the content as the scraper returned it, before any encoding. */
   readonly size: number;
   readonly sha256: string;
   readonly encoding: ContentEncoding;
@@ -91,8 +91,8 @@ export function apartName(itemId: string, chosen: string, digest: Digest): strin
 }
 
 /**
- * Everything of a job lies under it. Jobs are removed by prefix, so two jobs must never share one, on any disk: unlike
- * an item's, the name of a job's folder has no upper case.
+ * The prefix of everything that a job stores. Jobs are removed by prefix, so two jobs must never share one, on any disk:
+ * unlike an item's, the name of a job's folder has no upper case.
  */
 export function jobPrefix(jobId: string, digest: Digest): string {
   return `${safeSegment(jobId, digest)}/`;
@@ -103,9 +103,9 @@ const PLAIN = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/;
 const RESERVED_ON_WINDOWS = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
 /**
- * An id as one segment of a key that meets no other, even on a disk that folds case: itself where it is plain and in
- * lower case, otherwise a readable stem and a digest. `~` stands in no plain id, so the two forms cannot meet. The
- * digest is of the id as JSON, because half characters, which JSON can carry, would all be hashed as the same one.
+ * An id as one segment of a key that is distinct from all others, even on a disk that folds case: the id itself if it is
+ * plain and in lower case, otherwise a readable stem and a digest. No plain id contains `~`, so the two forms cannot
+ * collide. The digest is of the id as JSON, because lone surrogates, which JSON can carry, would all hash the same.
  */
 export function safeSegment(id: string, digest: Digest): string {
   return isPlain(id) && id === id.toLowerCase() ? id : hashedSegment(id, digest);

@@ -25,7 +25,7 @@ export function listedAttempts<T>(attempts: readonly T[]): readonly T[] {
   return attempts.slice(-MAX_HISTORY);
 }
 
-/** Of earlier attempts, those that are still listed when one more has ended. */
+/** The earlier attempts that are still listed when one more has ended. */
 export function earlierAttempts<T>(attempts: readonly T[]): readonly T[] {
   return attempts.slice(1 - MAX_HISTORY);
 }

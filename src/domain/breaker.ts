@@ -7,9 +7,9 @@ import { type BreakerPolicy, consecutiveFailureLimit } from './policy.ts';
  * The circuit breaker of a job. The ledger keeps a tally beside the counters, in the same transaction; these functions
  * say what the tally means. The circuit is
  *
- *   closed   work goes out; too many failures trip it
- *   open     nothing goes out; until `probeAt`, or until somebody resumes the job
- *   probing  one item goes out; its end closes the circuit or opens it again
+ *   closed   items are dispatched; too many failures trip it
+ *   open     nothing is dispatched until `probeAt`, or until a user resumes the job
+ *   probing  one item is dispatched; its outcome closes the circuit or opens it again
  */
 export type Circuit =
   | { readonly state: 'closed' }

@@ -1,7 +1,7 @@
 /**
- * How a job stands. `queued` and `inProgress` are what is in flight: a batch that waits counts one, a worker at work
- * counts one, and the items behind it in the same batch are still pending. So pending is never stored: it is what is
- * left, and the sum over all seven is the total by construction. Tests recount the items to see that it is also true.
+ * The counts of a job. `queued` and `inProgress` are what is in flight: a waiting batch counts as one, a busy worker
+ * counts as one, and the later items of the same batch are still pending. So pending is never stored: it is what is
+ * left, and all seven add up to the total by construction. Tests recount the items to check that it is also true.
  */
 export interface Counts {
   readonly total: number;

@@ -16,7 +16,7 @@ export type DispatchPlan =
 const UNTIL_SOMETHING_HAPPENS: DispatchPlan = { kind: 'wait', until: null };
 
 export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number): DispatchPlan {
-  // Whatever it would be told is refused until it is gone, or is kept.
+  // Every event is refused until the job is gone, or is kept after all.
   if (job.removing) return UNTIL_SOMETHING_HAPPENS;
   const isOver = finishedOf(job.counts) === job.counts.total && inFlightOf(job.counts) === 0;
   // A job with nothing left is finished, not tripped: there is nothing that a breaker could still save.

@@ -1,6 +1,6 @@
 /**
- * Whether a wait that ends at `at` is over, where such waits last `longestMs` at most. By the wall clock, which may have
- * been set back since: what lies further ahead than it can have been set is over too, or it would last as long as the
+ * Whether a wait that ends at `at` is over, where such waits last at most `longestMs`. The wall clock may have been set
+ * back since: a time further ahead than it can have been set counts as over too, or the wait would last as long as the
  * clock was set back. Up to twice as far ahead is believed, because the clock that set it may be ahead of this one.
  */
 export function isDue(at: number, now: number, longestMs: number): boolean {

@@ -2,13 +2,13 @@ import { errorCode } from './error-code.ts';
 
 /**
  * The closed list of what can go wrong with an item, sorted by what happens next. Foreign errors are translated into
- * one of these at the border where they appear; what nobody named is `unexpected`, and is blamed on us.
+ * one of these at the border where they appear; anything without a type of its own is `unexpected`, and is blamed on us.
  */
 
 /** What a retry must do differently, or that there is none. */
 export type RetryRule =
   | 'counted' // try again after the usual backoff
-  | 'new-identity' // … as somebody else: other cookies, other exit address
+  | 'new-identity' // … with another identity: other cookies, other exit address
   | 'new-proxy-session' // … through another proxy session
   | 'after-hint' // … not before the time the site named
   | 'late' // … after the longest backoff: the site is down on purpose

@@ -6,7 +6,7 @@ export interface HostPause {
   readonly until: number;
   /** What it answered, in words. */
   readonly reason: string;
-  /** Worker processes that the host itself told to wait. */
+  /** Worker processes that the host itself asked to wait. */
   readonly reportedBy: number;
 }
 

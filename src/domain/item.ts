@@ -118,9 +118,9 @@ export interface AttemptRecord {
   readonly durationMs: number;
   readonly end: 'success' | 'skipped' | 'failed';
   readonly failure: Failure | null;
-  /** Of the scraper, only where it is not the version that the job was made with. */
+  /** Version of the scraper, if it is not the one that the job was created with. */
   readonly scraperVersion?: string;
-  /** Only where another scraper than the job's read the page anew, and its data stand for those of this attempt. */
+  /** Present if another scraper than the job's parsed the page again, and its data replace those of this attempt. */
   readonly scraperId?: string;
 }
 
@@ -153,8 +153,8 @@ export function otherVersion(
 }
 
 /**
- * Attempts that came to an end. A delivery that was given back uncharged is none, although the keys of artifacts count
- * it. Of an item with a longer history than is kept, those that are no longer listed are told by their deliveries.
+ * The number of attempts that came to an end. A delivery that was returned uncharged does not count, although the keys of
+ * artifacts count it. If the history is longer than what is kept, the deliveries tell how many are no longer listed.
  */
 export function countAttempts({ attempts }: Pick<ItemRecord, 'attempts'>): number {
   return attempts.length + unlistedAttempts({ attempts });

@@ -7,16 +7,16 @@ import type { Refusal } from './refusal.ts';
 
 /** How the data of a re-extraction come to stand for those of the job that it read, and cease to. */
 export type ReplacementEvent =
-  /** The data of the re-extraction `by` stand for the job's own from now on, and the index is made anew. */
+  /** From now on the data of the re-extraction `by` replace the job's own, and the index is written again. */
   | {
       readonly kind: 'replace-results';
       readonly by: string;
       readonly ofRound?: number;
       readonly sourceCreatedAt?: number;
-      /** With it, only while these data stand there: somebody else may have put others in place meanwhile. */
+      /** If given, only while these data are in place: another replacement may have happened meanwhile. */
       readonly insteadOf?: Replacement | null;
     }
-  /** The re-extraction `by` is being deleted: what stood there before its data does so again. */
+  /** The re-extraction `by` is being deleted: the data before it are in place again. */
   | {
       readonly kind: 'withdraw-results';
       readonly by: Replacement;
@@ -27,7 +27,7 @@ export type ReplacementEvent =
 
 const OTHER_REPLACEMENT: Refusal = { refused: 'other results were put in place at the same moment: try again' };
 
-/** Whose data stand for those of a job. */
+/** The re-extraction whose data replace those of a job. */
 export interface Replacement {
   readonly by: string;
   readonly round: number;

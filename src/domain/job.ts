@@ -67,7 +67,7 @@ export interface JobRecord extends NewJob {
   readonly readyAt: number;
   /** More items may be on their way until then: the job is not completed before. */
   readonly openUntil: number;
-  /** 1, and one more whenever a finished job is taken up again or its results are to be indexed anew. */
+  /** Starts at 1 and grows whenever a finished job is reopened or its results are to be indexed again. */
   readonly round: number;
   /** The index of this round's results, once it is written. */
   readonly manifest: ManifestSummary | null;
@@ -137,11 +137,11 @@ export type JobEvent =
       readonly policyRevision?: number;
       readonly manifest: ManifestSummary;
     }
-  /** With `ifRevision`, only while that is the job's: somebody else may have changed another field meanwhile. */
+  /** With `ifRevision`, only while the policy has that revision: another field may have been changed meanwhile. */
   | { readonly kind: 'policy'; readonly policy: Policy; readonly ifRevision?: number }
   | RemovalEvent
   | ReplacementEvent
-  /** The index of a job that was over without one: cancelled, or completed and indexed anew. Otherwise as `complete`. */
+  /** The index of a job that was over without one: cancelled, or completed and indexed again. Otherwise like `complete`. */
   | {
       readonly kind: 'manifest';
       readonly incarnation?: string;
@@ -158,7 +158,7 @@ function isOpen(job: JobRecord): boolean {
   return job.circuit.state === 'open';
 }
 
-/** Whoever hears this looks again, and says it again. */
+/** The caller reads the job again and repeats the change. */
 export const OTHER_REVISION: Refusal = { refused: 'the policy was changed meanwhile', code: 'other_revision' };
 
 export function isRefusal(result: JobRecord | Refusal): result is Refusal {
@@ -183,7 +183,7 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       if (event.ifPausedFor !== undefined && job.reason?.code !== event.ifPausedFor) {
         return { refused: `the job is not paused for ${event.ifPausedFor}` };
       }
-      // Whoever resumes a held job that was paused means it to run.
+      // A user who resumes a held job that was paused wants it to run.
       return step(job, 'resume', {
         held: false,
         reason: null,

@@ -1,4 +1,4 @@
-/** What JSON is made of, as bytes: for reading it without parsing it. */
+/** The punctuation of JSON as bytes, for reading it without parsing it. */
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
 export const COLON = 0x3a;

@@ -19,7 +19,7 @@ export interface ManifestPart {
   readonly entries: readonly string[];
 }
 
-/** What the ledger keeps of a manifest; the hash of each part stands in `job_metadata.json`. */
+/** What the ledger keeps of a manifest; the hash of each part is in `job_metadata.json`. */
 export interface ManifestSummary {
   readonly parts: Readonly<Record<ManifestList, number>>;
   readonly metadataSha256: string;
@@ -79,10 +79,10 @@ export function addPage(
   return { fold: { open, parts: numbers, seen, versions }, parts };
 }
 
-/** Nobody releases more of them while one job runs; what is beyond is still told item by item. */
+/** More versions are not released while one job runs; beyond that, each item still names its own. */
 const MAX_VERSIONS = 20;
 
-/** Of the job's own scraper: data that another one read anew name it in their entry. */
+/** Counts versions of the job's own scraper: data from another scraper name it in their entry. */
 function countVersion(versions: Map<string | null, number>, { attempts }: ItemRecord): void {
   const last = attempts.at(-1);
   // Without a try no scraper was run: there was none, or its worker died.

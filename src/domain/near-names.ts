@@ -1,4 +1,4 @@
-/** Those of the names that somebody may have meant, the nearest first, three at the most. */
+/** The names that may have been meant, nearest first, at most three. */
 export function nearNames(asked: string, names: readonly string[]): readonly string[] {
   return names
     .map((name) => ({ name, far: name.includes(asked) || asked.includes(name) ? 1 : distance(asked, name) }))
@@ -22,5 +22,5 @@ function distance(from: string, to: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** Of what somebody typed; ids are shorter. */
+/** Longest input that is compared; ids are shorter. */
 const LONGEST = 200;

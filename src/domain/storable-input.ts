@@ -3,9 +3,9 @@ import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, OPEN_LIST, OPEN_OBJECT, QUOTE } fr
 import type { FieldProblem } from './schema-problems.ts';
 
 /**
- * Whether what a user sends can be kept and handed out again as it came. A ledger keeps texts as UTF-8, which has no
- * form for half of a surrogate pair: a different text would come back, and two ids could become one. Numbers beyond all
- * bounds (1e999) become null in JSON. A zero byte survives, but nobody can name such an id on a command line.
+ * Whether user input can be stored and returned unchanged. A ledger stores texts as UTF-8, which cannot represent half of
+ * a surrogate pair: a different text would come back, and two ids could become one. Numbers out of range (1e999) become
+ * null in JSON. A zero byte survives, but such an id cannot be passed on a command line.
  */
 const HALF_A_CHARACTER = 'holds half of a surrogate pair, which cannot be kept as UTF-8';
 
@@ -14,7 +14,7 @@ export const MAX_DEPTH = 64;
 
 const TOO_DEEP = `is nested more than ${MAX_DEPTH} levels deep`;
 
-/** Of an id, a name or a label: null if it can be kept. */
+/** The problem with an id, a name or a label; null if it can be stored. */
 export function textProblem(text: string): string | null {
   if (!text.isWellFormed()) return HALF_A_CHARACTER;
   return text.includes('\0') ? 'holds a zero byte' : null;

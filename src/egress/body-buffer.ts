@@ -37,7 +37,7 @@ export class BodyBuffer {
     return bytes;
   }
 
-  /** Nobody wants them. */
+  /** Drops the bytes. */
   discard(): void {
     if (this.#bytes !== EMPTY) this.#bytes.buffer.transfer(0);
     this.#reset();

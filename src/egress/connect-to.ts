@@ -41,7 +41,7 @@ export async function connectTo(
       last = error;
       continue;
     }
-    // Once a server has answered, no other address is tried: a bad certificate is bad everywhere.
+    // After a server has answered, no other address is tried: a bad certificate is bad everywhere.
     return tls === null ? socket : secure(socket, tls, deadline, clock, signal);
   }
   signal?.throwIfAborted();

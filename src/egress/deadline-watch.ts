@@ -9,9 +9,9 @@ export interface Watched {
 }
 
 /**
- * One timer for all deadlines of a process. A request has four of them, and nearly none is ever reached: a timer for each
- * would cost more than the rest of our work on it. So deadlines that move to a later time are not told to anyone; the
- * timer fires for where they were, looks, and sleeps on.
+ * One timer for all deadlines of a process. A request has four of them, and hardly any is ever reached: a timer for each
+ * would cost more than the rest of our work on it. So moving a deadline to a later time does not touch the timer; it
+ * fires for the old time, looks, and goes back to sleep.
  */
 export class DeadlineWatch {
   readonly #clock: Clock;

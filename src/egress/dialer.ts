@@ -14,9 +14,9 @@ export interface Dialer {
    */
   connectionKey(session: string): string;
   /**
-   * Connects to the target and to nothing behind it: redirects, requests and answers are the caller's. The target's
-   * addresses were judged by the address rules; a dialer never resolves the target's name itself. Rejects only when
-   * `signal` aborts, with its reason, and leaves no socket open then.
+   * Connects to the target and to nothing beyond it: redirects, requests and answers are up to the caller. The address
+   * rules have approved the target's addresses; a dialer never resolves the target's name itself. Rejects only when
+   * `signal` aborts, with its reason, and then leaves no socket open.
    */
   dial(target: DialTarget, signal: AbortSignal): Promise<Dialled>;
 }

@@ -15,7 +15,7 @@ export interface ExchangeDeps {
   readonly connection: Connection;
   readonly pool: ConnectionPool;
   readonly method: WebRequest['method'];
-  /** Of the hop, fit for others to read. */
+  /** URL of the hop, without secrets. */
   readonly url: string;
   readonly path: string;
   /** Name, value, name, value … */
@@ -40,7 +40,7 @@ export interface HopAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly setCookie: readonly string[];
-  /** Empty for a redirect, whose body nobody reads. */
+  /** Empty for a redirect, whose body is not read. */
   readonly body: Uint8Array;
   readonly bytes: number;
   readonly rawBytes: number;
@@ -82,7 +82,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #rawBytes = 0;
   readonly #gathered = new BodyBuffer();
   #streamed: StreamedBody | null = null;
-  /** The answer is complete, and the connection somebody else's. */
+  /** The answer is complete, and the connection may be used for another request. */
   #isReceived = false;
 
   constructor(deps: ExchangeDeps, tell: (end: ExchangeEnd) => void) {

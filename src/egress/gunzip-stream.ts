@@ -21,7 +21,7 @@ import {
 export class GunzipStream extends Transform {
   readonly #chunkSize: number;
   #state: 'head' | 'data' | 'tail' | 'over' = 'head';
-  /** Of a head or a tail that is not complete yet. */
+  /** Bytes of a head or a tail that is not complete yet. */
   #partial: Buffer = EMPTY;
   #inflater: InflateRaw | null = null;
   #members = 0;
@@ -111,7 +111,7 @@ export class GunzipStream extends Transform {
     const inflater = this.#inflater ?? this.#openInflater();
     const before = inflater.bytesWritten;
     inflater.write(bytes, (error) => {
-      // Its own listener has told of it.
+      // Its own listener has reported it.
       if (error) return;
       const used = inflater.bytesWritten - before;
       // Data that ends with the piece is noticed at the next one, of which nothing is used. There is one: the tail.

@@ -13,8 +13,8 @@ export interface HiddenIpv4 {
 }
 
 /**
- * Canonical text only: four decimal numbers, or IPv6 without brackets and without a zone. The short, octal and hexadecimal
- * forms of IPv4 are no addresses here; in a URL, its parser has made four numbers of them before anyone asks.
+ * Accepts canonical text only: four decimal numbers, or IPv6 without brackets and without a zone. The short, octal and
+ * hexadecimal forms of IPv4 are not addresses here; in a URL, the parser has already turned them into four numbers.
  */
 export function parseIp(text: string): IpAddress | null {
   if (isIPv4(text)) return { family: 4, bytes: text.split('.').map(Number) };

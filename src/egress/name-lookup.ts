@@ -77,7 +77,7 @@ const LOOPBACK = [{ address: '127.0.0.1' }, { address: '::1' }];
  */
 const PATIENCE: Patience = { timeout: 1500, tries: 4, maxTimeout: 3000 };
 
-/** Once a name has an address of one family, the other may take this long. Some servers never answer for AAAA. */
+/** After a name has an address of one family, the other may take this long. Some servers never answer for AAAA. */
 const OTHER_FAMILY_MS = 1000;
 
 const MAX_CONF_BYTES = 64 * 1024;
@@ -127,7 +127,7 @@ class DnsClient {
     this.#resolver?.cancel();
   }
 
-  /** Of the servers that are in force now: a machine that changes its network gets others. */
+  /** A resolver for the servers in force now: a machine that changes its network gets others. */
   async #current(): Promise<Resolver> {
     if (this.#isClosed) throw Object.assign(new Error('the resolver is closed'), { code: 'ECANCELLED' });
     const { servers, patience } = this.#deps;

@@ -86,7 +86,7 @@ export class PoliteHostGate implements WorkerGate {
   }
 
   hold(name: string, ms: number, why = 'the host asked us to wait'): void {
-    // Also false for NaN.
+    // This is also false for NaN.
     if (!(ms > 0)) return;
     this.keepAway(name, ms);
     this.#onHold(name, ms, why);

@@ -56,7 +56,7 @@ function isHarmless(name: string): boolean {
   return HARMLESS.has(name) || name.startsWith('content-') || name.startsWith('sec-');
 }
 
-/** A path may be a secret, and what was encrypted is not told to those who listen. */
+/** A path may be a secret, and what was encrypted must not be sent in plain text. */
 function refererElsewhere(referer: string, to: URL): string | null {
   const from = URL.parse(referer);
   if (from === null || (from.protocol === 'https:' && to.protocol !== 'https:')) return null;

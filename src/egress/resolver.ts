@@ -11,7 +11,7 @@ export interface ResolvedAddress {
 
 export interface Resolved {
   readonly kind: 'resolved';
-  /** At least one, each of them allowed. These are dialled; nobody asks for the name again. */
+  /** At least one, each of them allowed. These are dialled; the name is not looked up again. */
   readonly addresses: readonly ResolvedAddress[];
 }
 
@@ -42,8 +42,8 @@ const MAX_REMEMBERED = 1000;
 const MAX_SHARED_MS = 30_000;
 
 /**
- * A name whose servers did not answer once is still asked for, since they may be back, but for this long nobody waits the
- * whole deadline for it again: each wait occupies a worker slot.
+ * A name whose servers once did not answer is still looked up, since they may be back, but for this long no request waits
+ * the whole deadline for it again: each wait occupies a worker slot.
  */
 const HUNG_MS = 60_000;
 const HUNG_PATIENCE_MS = 1000;

@@ -55,7 +55,7 @@ export class SharedPauses {
         await this.runOnce(gate);
         this.#isFailing = false;
       } catch (error) {
-        // Once, however long it lasts.
+        // Reported once, however long it lasts.
         if (!this.#isFailing && !stop.aborted) onError('host pauses', error);
         this.#isFailing = true;
       }

@@ -8,12 +8,12 @@ import type { BodySink } from './web.ts';
 export type StreamedEnd =
   | { readonly kind: 'done'; readonly body: Uint8Array; readonly bytes: number }
   | { readonly kind: 'failed'; readonly failure: Failure }
-  /** Not the network's fault: whoever gave the sink hears of it. */
+  /** Not the network's fault: the caller that provided the sink gets the error. */
   | { readonly kind: 'sink-failed'; readonly error: unknown };
 
 export interface StreamedBodyDeps {
   readonly codings: readonly Coding[];
-  /** Of the inflated bytes. */
+  /** Limit for the inflated bytes. */
   readonly limit: number;
   /** Null gathers them in memory. */
   readonly sink: BodySink | null;
@@ -86,7 +86,7 @@ export class StreamedBody {
   #inflated(): AsyncIterable<Uint8Array> {
     const [first, second] = inflaters(this.#deps.codings);
     if (first === undefined) return this.#source;
-    // What goes wrong in one of them destroys them all, and so reaches whoever reads the last.
+    // An error in one of them destroys them all, and so reaches the reader of the last.
     const flow = second === undefined ? pipeline(this.#source, first) : pipeline(this.#source, first, second);
     flow.catch(() => undefined);
     return second ?? first;

@@ -79,7 +79,7 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A lone `%` stands for itself.
+    // A lone `%` means itself.
     return text;
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Web, WebAnswer, WebFailed } from './web.ts';
 
-/** Such a page costs more time than collecting what it leaves. */
+/** Parsing a page of this size costs more time than collecting its garbage. */
 const LARGE_BYTES = 1 << 20;
 
 /** By then a page has been read, as a rule. */

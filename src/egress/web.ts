@@ -70,9 +70,9 @@ export interface Deadlines {
 }
 
 export interface Limits {
-  /** Of the body as it comes over the wire. */
+  /** Size of the body on the wire. */
   readonly rawBytes: number;
-  /** Of the body once it is inflated. */
+  /** Size of the body after inflating. */
   readonly bytes: number;
   readonly redirects: number;
 }
@@ -83,7 +83,7 @@ export interface AnswerHead {
   readonly status: number;
   /** Lower-case names; several of one name are joined by `, `, but for Set-Cookie, which went to the cookie book. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the hop that gave this answer. */
+  /** URL of the hop that gave this answer. */
   readonly url: string;
 }
 

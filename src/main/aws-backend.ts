@@ -108,7 +108,7 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
     ...{ clock, ledger, leadership, queue, hostPauses, store, links, deadLetters: queue, probe, close },
     holder: `${hostname()}-${process.pid}-${clock.id()}`,
     settings: { ...awsPace(config.leaseMs).controller, itemManifests: results.hasItemManifests },
-    // That a worker took a batch is not worth a row that tells it; whoever watches looks again at every tick.
+    // A claim is not worth a row of news; the feed looks again at every tick anyway.
     feedSettings: { idleMs: 0 },
     // Nothing is put by: there is always room.
     makeRoom: async () => {},
@@ -206,7 +206,7 @@ async function openWorker(
   };
 }
 
-/** Ledger and queue, from where nobody is listened to. */
+/** Ledger and queue for a worker, which does not listen for news. */
 function openWorkerEnd(
   clients: AwsClients,
   { tableName, queueUrls }: Pick<AwsBackendConfig, 'tableName' | 'queueUrls'>,

@@ -64,7 +64,7 @@ export interface Backend {
   readonly links: ResultLinks | null;
   readonly queue: WorkQueue;
   readonly hostPauses: HostPauses;
-  /** Where the queue sets aside what nobody could carry out. */
+  /** Where the queue sets aside messages that no worker could process. */
   readonly deadLetters?: DeadLetters;
   /** Names this controller among those that may lead. */
   readonly holder: string;

@@ -78,7 +78,7 @@ export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<B
       // The queue is in this process and loses nothing while it lives; what it had when it died is pending again.
       lostAfterMs: 10 * 60_000,
       leadMs: 15_000,
-      // One process owns the data directory: whoever led in another is dead.
+      // One process owns the data directory: a leader in another process is dead.
       handoverMs: 0,
       reapMs: Math.min(500, config.leaseMs / 4),
       pollMs: 5000,

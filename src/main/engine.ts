@@ -36,8 +36,8 @@ const { version: VERSION }: { version: string } = JSON.parse(
 export type Engine = Awaited<ReturnType<typeof openEngine>>;
 
 /**
- * A controller on its backend, open to workers, with everything it is made of: for `controller.ts`, tests and benchmarks.
- * Commands open it through `openController`, which hands out use cases alone.
+ * A controller on its backend, open to workers, with all its components: for `controller.ts`, tests and benchmarks.
+ * Commands open it through `openController`, which exposes only use cases.
  */
 export async function openEngine(config: Config, log: Logger = openLog(config)) {
   // A worker that could not read them would end, and so would the one in its place.

@@ -40,7 +40,7 @@ export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, 
     } catch (error) {
       const isForStorage = error instanceof StorageTrouble;
       if (!isForStorage && (hasParent() || !backends.isControllerGone(error))) throw error;
-      // Once, however long it takes.
+      // Logged once, however long it takes.
       const what = isForStorage ? 'waiting for the storage' : 'waiting for a controller';
       if (!isWaiting) log.warn({ data_dir: config.dataDir, why: describeError(error).message }, what);
       isWaiting = true;

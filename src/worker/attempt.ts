@@ -17,9 +17,9 @@ import { keepArtifacts } from './keep-artifacts.ts';
 
 /**
  * One attempt at an item: try, and try again as the policy says, until there is an outcome or the item's time is over;
- * then keep the bytes. What comes out is ready to be settled. `aborted` means that the attempt was taken from us (the
- * worker stops, or the lease is lost) and is nobody's failure. StorageTrouble passes through: it is not the item's
- * either.
+ * then store the bytes. The result is ready to be settled. `aborted` means that the attempt was taken from us (the worker
+ * is stopping, or the lease is lost), which is not a failure. StorageTrouble passes through: it is not the
+ * item's fault either.
  */
 export async function runAttempt(
   parts: AttemptParts,
@@ -47,7 +47,7 @@ export async function runAttempt(
 export interface AttemptJob {
   readonly jobId: string;
   readonly order: WorkOrder;
-  /** Or why there is none: then every item says so, instead of taking its worker down. */
+  /** Or why it cannot be used: then every item reports that, instead of taking its worker down. */
   readonly scraper: Scraper | { readonly unusable: string };
 }
 
@@ -100,7 +100,7 @@ async function carryOut(
     : extractOnce(parts, job, item, item.source, signal);
 }
 
-/** Once: the same code would say the same of the same page. */
+/** Tries only once: the same code would give the same result for the same page. */
 async function extractOnce(
   { clock, store }: AttemptParts,
   { order, scraper }: ReadyJob,
@@ -143,7 +143,7 @@ async function tryUntilDecided(
       now: () => clock.now(),
       sleep: (ms) => sleepUntilCut(clock, ms, cut.signal),
       draft: () => {
-        // A scraper that was left behind would open one that nobody discards.
+        // A scraper that was abandoned would open one that is never discarded.
         if (cut.signal.aborted) throw new Error('the try is over: there is no room for another document');
         const draft = store.draft();
         drafts.push(draft);
@@ -224,8 +224,8 @@ function outcomeOf(result: ScrapeResult, artifacts: readonly StoredArtifact[]): 
 }
 
 /**
- * Whoever waits in a loop and is left behind would go round and round without ever letting others run: so the end of the
- * try is an error here, and it comes in the next turn of the event loop.
+ * An abandoned scraper that waits in a loop would spin forever without letting others run: so the end of the try is an
+ * error here, and it comes in the next turn of the event loop.
  */
 async function sleepUntilCut(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   await clock.sleep(ms, signal);

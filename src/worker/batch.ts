@@ -45,7 +45,7 @@ export async function runBatch(parts: BatchParts, lease: Lease, signal: AbortSig
   return 'over';
 }
 
-/** What speaks against the site is told at once: the breaker must not hear of it when hundreds more have been tried. */
+/** Failures that count against the site are settled at once: the breaker must not learn of them hundreds of items later. */
 function isUrgent({ outcome }: Settlement): boolean {
   if (outcome.kind !== 'failed') return false;
   const { breaker, retry } = FAILURES[outcome.failure.type];
@@ -53,8 +53,8 @@ function isUrgent({ outcome }: Settlement): boolean {
 }
 
 /**
- * A hundred items may take a quarter of an hour, and somebody may have paused the job meanwhile, or lowered its limit. The
- * first item is carried out all the same: it counts as in progress since the claim.
+ * A hundred items may take a quarter of an hour, and a user may have paused the job meanwhile, or lowered its limit. The
+ * first item is processed all the same: it has counted as in progress since the claim.
  */
 class Wanted {
   readonly #parts: BatchParts;
@@ -73,7 +73,7 @@ class Wanted {
     const isNews = order !== this.#last;
     this.#last = order;
     if (item === this.#lease.items[0]) return order;
-    // Once per answer: whoever drew again for every item would give back in the end, however little is too much.
+    // Drawn once per answer: drawing again for every item would return the batch in the end, however small the excess.
     const isTooMuch = isNews && order.excess > 0 && this.#parts.clock.chance() < order.excess;
     return order.isHalted || isTooMuch ? 'not-now' : order;
   }
@@ -139,7 +139,7 @@ async function settleLast(parts: BatchParts, lease: Lease, done: Settlement[], s
   return answer === 'recorded' ? 'over' : giveBack(parts, lease, [], answer, signal);
 }
 
-/** A file that cannot be loaded, or two of one id, are no reason to lose the lease. */
+/** A file that cannot be loaded, or two scrapers with one id, are not a reason to lose the lease. */
 async function findScraper(scrapers: Pick<ScraperRegistry, 'find'>, id: string): Promise<AttemptJob['scraper']> {
   try {
     return (await scrapers.find(id)) ?? { unusable: `this worker has no scraper ${id}` };

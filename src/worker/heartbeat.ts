@@ -5,8 +5,8 @@ import type { WorkerQueue } from '../ports/work-queue.ts';
 import { type Held, LeaseTable } from './lease-table.ts';
 
 /**
- * Keeps what a worker holds: renews its leases and hides its messages again, four times in the life of a lease. It is
- * told what each place holds, and tells which leases are lost.
+ * Keeps what a worker holds: renews its leases and hides its messages again, four times in the life of a lease. The worker
+ * sets what each place holds, and the heartbeat reports which leases are lost.
  */
 export interface Heartbeat {
   hold(slot: number, held: Held): void;
@@ -162,7 +162,7 @@ export interface HeartbeatThreadParts {
 /** The largest page that we take is read in a second or two; what holds the thread for a minute will not let it go. */
 export const DEFAULT_HANG_LIMIT_MS = 60_000;
 
-/** What the thread is told when it starts. */
+/** What the thread gets when it starts. */
 export interface ThreadData {
   readonly table: SharedArrayBuffer;
   readonly leaseMs: number;
@@ -227,7 +227,7 @@ export function startHeartbeatThread(parts: HeartbeatThreadParts): Heartbeat {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     const started = new Worker(parts.entry, { workerData: data });
     thread = started;
-    // Whoever has nothing else to do should be able to end.
+    // A process that has nothing else to do should be able to end.
     started.unref();
     started.on('error', onTrouble);
     started.on('exit', () => end());

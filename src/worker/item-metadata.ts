@@ -16,8 +16,8 @@ export interface AttemptFacts {
 }
 
 /**
- * The result with a `metadata.json` that tells how it came about: what the engine knows, and what the scraper told of
- * its requests. A scraper that made metadata of its own keeps them as they are.
+ * Adds a `metadata.json` that says how the result came about: what the engine knows, and what the scraper reported about
+ * its requests. If a scraper made its own metadata, they are kept unchanged.
  */
 export function withMetadata(result: ScrapeResult, facts: AttemptFacts): ScrapeResult {
   const { artifacts = [] } = result;

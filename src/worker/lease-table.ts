@@ -4,7 +4,7 @@ export interface Held {
   readonly receipt: string;
 }
 
-/** Of token and receipt together. The longest there are, SQS receipts, have up to 1024 bytes. */
+/** Room for token and receipt together. The longest, SQS receipts, have up to 1024 bytes. */
 const TEXT_BYTES = 1536;
 
 /** Version, length of the token, length of the receipt, and one to spare, each of 4 bytes. */

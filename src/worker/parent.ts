@@ -23,6 +23,6 @@ export function onParentGone(listener: () => void): void {
  * want of a good start, and it is known who is gone.
  */
 export function tellParentReady(worker: string): void {
-  // A parent that died this moment cannot be told; `onParentGone` hears of it.
+  // A parent that died this moment does not get it; `onParentGone` notices.
   process.send?.(worker, undefined, undefined, () => {});
 }

@@ -92,7 +92,7 @@ export function startWorkerPool({ processes, command, env, clock }: PoolDeps): W
     if (pid !== null) letOthersGoFirst(pid);
     child.once('spawn', () => pid !== null && tell({ kind: 'spawned', pid }));
     child.once('exit', (code, signal) => resolve({ pid, code, signal, error: null }));
-    // Also comes when a signal or a message could not be sent; only a child that never was has no exit.
+    // This event also comes when a signal or a message could not be sent; only a child that never started has no exit.
     child.on('error', ({ message }) => pid === null && resolve({ pid, code: null, signal: null, error: message }));
     let worker: string | null = null;
     child.once('message', (name) => {

@@ -48,7 +48,7 @@ export function receiveAndClaim(parts: ReceiveAndClaimParts): WorkSource {
 }
 
 /**
- * Messages are hidden for no longer until somebody has claimed what they are about: a worker that died while it waited
- * for one may be given it all the same, and others should not have to wait a whole lease for it.
+ * Messages are hidden for no longer until their batch is claimed: a worker that died while it waited for one may still be
+ * given it, and others should not have to wait a whole lease for it.
  */
 const CLAIMED_WITHIN_MS = 30_000;

@@ -14,8 +14,8 @@ export function watch(
 ): Watch {
   const { ticks, at } = seen;
   if (ticks !== before.ticks || !seen.isHolding) return { ticks, lookedAt: at, silentMs: 0 };
-  // Longer than between two looks nobody can be silent: if more has passed, the whole process was stopped, or the
-  // machine slept, and the main thread with it.
+  // The main thread cannot have been silent for longer than the time between two looks: if more has passed, the whole
+  // process was stopped, or the machine slept, and the main thread with it.
   const silentMs = before.silentMs + Math.min(at - before.lookedAt, 2 * everyMs);
   return { ticks, lookedAt: at, silentMs };
 }

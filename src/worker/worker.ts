@@ -16,13 +16,14 @@ import { Settler } from './settle.ts';
 import { type Place, Slots } from './slots.ts';
 
 /**
- * The loop of a worker: receive, claim, carry out, settle, acknowledge; as many batches at once as it has slots, which
- * the jobs share (`slots.ts`). It is
+ * The loop of a worker: receive, claim, process, settle, acknowledge; as many batches at once as it has slots, which the
+ * jobs share (`slots.ts`). It is
  *
  *   working    receives whenever a slot is free, from jobs that have less than their share
- *   secluded   a batch that must run alone waits or runs: nothing is received until all else has ended, so that if the
- *              process dies, the guilty item is known
- *   draining   told to stop: receives nothing, finishes what it has within a grace, then releases the rest uncharged
+ *   secluded   a batch that must run alone waits or runs: nothing is received until everything else has ended, so that if
+ *              the process dies, the guilty item is known
+ *   draining   asked to stop: receives nothing, finishes what it has within a grace period, then releases the rest
+ *              uncharged
  */
 export class Worker {
   readonly #parts: WorkerParts;
@@ -35,7 +36,7 @@ export class Worker {
   #taken = new Set<string>();
   #takenBefore: ReadonlySet<string> = new Set();
   readonly #orders = new Map<string, { readonly order: WorkOrder; readonly askedAt: number }>();
-  /** Resolves when a batch ends or the worker is told to stop. */
+  /** Resolves when a batch ends or the worker is asked to stop. */
   #change = Promise.withResolvers<void>();
 
   constructor(parts: WorkerParts) {
@@ -101,7 +102,7 @@ export class Worker {
     }
   }
 
-  /** Also when it is to stop by now: what is claimed is drained like all else. */
+  /** Runs even if the worker has been asked to stop by now: claimed batches are drained like all others. */
   async #beginAll(taken: readonly Taken[]): Promise<void> {
     const useless: string[] = [];
     for (const { delivery, answer } of taken) {
@@ -145,7 +146,7 @@ export class Worker {
     const { queue, faults, heartbeat, onError } = this.#parts;
     try {
       const end = await runBatch(this.#batchParts(place), lease, signal);
-      // A lost lease is somebody else's by now, and so is its message.
+      // A lost lease belongs to another worker by now, and so does its message.
       if (end !== 'lost') {
         await faults.at('after-settle-before-ack');
         await queue.ack([receipt]);
@@ -226,7 +227,7 @@ const STOPPED = Symbol('the worker stops');
 /** An abort without a reason makes an exception with a stack trace, which is not read here. */
 const ANSWERED = 'answered';
 
-/** A pause is heard of within this time by whoever works through a batch. */
+/** A worker in the middle of a batch learns of a pause within this time. */
 const ORDER_IS_GOOD_MS = 5000;
 
 /** A worker meets few jobs at a time; beyond this it asks again rather than grow. */

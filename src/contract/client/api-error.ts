@@ -16,7 +16,7 @@ export class ApiError extends Error {
 /** The API could not be reached, or the connection broke. */
 export class Unreachable extends ApiError {
   readonly url: string;
-  /** Such as `connection refused`. */
+  /** For example `connection refused`. */
   readonly reason: string;
   /** Nothing listens there, so the request never arrived. */
   readonly isRefused: boolean;
