@@ -63,7 +63,7 @@ function isDraft(value: unknown): boolean {
   return isRecord(value) && typeof value['size'] === 'number' && typeof value['discard'] === 'function';
 }
 
-/** Made anew, so that an over-long message is cut and nothing else travels along. */
+/** A copy, so that an overlong message is cut and nothing else is passed on. */
 function checkedFailure({ failure: value, artifacts = [], facts }: Readonly<Record<string, unknown>>): ScrapeResult {
   if (!isRecord(value) || !isFailureType(value['type']) || typeof value['message'] !== 'string') {
     return noResult('failed without a known type and a message');

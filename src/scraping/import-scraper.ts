@@ -21,7 +21,7 @@ export async function importScraper(file: string): Promise<Scraper | null> {
 }
 
 /**
- * Makes `trawl/scraper` mean this Trawl for every file, wherever it lies: an author needs neither a package nor an
+ * Makes `trawl/scraper` mean this Trawl for every file, wherever it is: an author needs neither a package nor an
  * install to write a scraper. A `.ts` file in a folder without a package, or in one that does not say, is a module.
  */
 class AuthorsModule {

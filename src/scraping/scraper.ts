@@ -19,15 +19,15 @@ export interface Scraper {
   /** Hosts it goes to; empty when they come with the input. */
   readonly hosts: readonly string[];
   readonly input: z.ZodType;
-  /** Of its data. Null for one that extracts nothing. */
+  /** Schema of its data. Null if it extracts none. */
   readonly output: z.ZodType | null;
   /** Whether each of its items gets a `metadata.json`, failed ones included. */
   readonly metadata: boolean;
   /** Expected failures are returned. What is thrown is a bug, and is recorded as `unexpected`. */
   scrape(context: ScrapeContext): Promise<ScrapeResult>;
   /**
-   * Makes data anew of a page that was kept. It is lent nothing to go to the web with. Null for one that has no `parse`
-   * of its own. Failures as in `scrape`.
+   * Parses a stored page again. It has no access to the web. Null if the scraper has no separate `parse`. It fails like
+   * `scrape`.
    */
   readonly extract: ((stored: StoredInput) => ScrapeResult | Promise<ScrapeResult>) | null;
 }
@@ -56,7 +56,7 @@ export interface ScrapeContext {
   draft(): Draft;
 }
 
-/** An item of another job: what was asked then, the page that was kept of it, and where that lies. */
+/** An item of another job: its input, the page that was stored for it, and where that is. */
 export interface StoredInput {
   readonly input: ItemInput;
   readonly body: string;

@@ -18,9 +18,9 @@ export function readKeyValues(element: Element): Record<string, string> | null {
   return Object.fromEntries(pairs.map(([, value], index) => [labels[index] ?? '', value]));
 }
 
-/** Lists and rows: what stands around them is no pair of its own. */
+/** Lists and rows: the text around them is not a pair. */
 const GROUPS = new Set(['dl', 'table', 'tr', 'ul', 'ol', 'li']);
-/** … and blocks: the elements around them are no line. */
+/** … and blocks: the elements around them are not lines. */
 const BLOCKS = new Set([...GROUPS, 'div', 'p', 'section', 'article', 'fieldset', 'form', 'header', 'main']);
 const LABELS = new Set(['b', 'strong', 'label']);
 

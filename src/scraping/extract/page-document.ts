@@ -111,7 +111,7 @@ export class DocumentBuilder implements Partial<Handler> {
   }
 
   #imply(name: 'html' | 'body' | 'tbody'): void {
-    // What stands behind the end of the page still belongs to it.
+    // What comes after the end of the page still belongs to it.
     const last = name === 'tbody' ? undefined : this.#parent.children.findLast((child) => nameOf(child) === name);
     if (last instanceof Element) this.#enter(last);
     else this.#push(new Element(name, {}));

@@ -12,14 +12,14 @@ import { DocumentBuilder, type PageLimits } from './page-document.ts';
 export const PAGE_LIMITS: PageLimits = { maxNodes: 125_000, maxDetails: 125_000, maxDepth: 512 };
 
 /**
- * Parses a page by htmlparser2, in half the time or less that the algorithm of browsers (parse5) takes. Of a well-formed
- * page both make the same, `<html>`, `<body>` and `<tbody>` included, so that selectors copied from a browser match.
- * Of others they do not, on purpose; there we
- * - put no `<head>` in, and leave what stands in an unclosed one inside it;
+ * Parses a page with htmlparser2, in half the time or less that the algorithm of browsers (parse5) takes. For a
+ * well-formed page both give the same result, including `<html>`, `<body>` and `<tbody>`, so that selectors copied from a
+ * browser match. For other pages they differ, on purpose; we
+ * - add no `<head>`, and leave the content of an unclosed one inside it;
  * - end `<p>`, `<li>`, `<td>`, `<tr>` and `<option>` as a browser does, but take a `<th>` after an open `<td>`, or a
  *   `<tbody>` after an open cell, to be inside of it;
  * - let an end tag that belongs to nothing close an element further out: `</tr>` twice in a nested table;
- * - leave what may not stand in a table (a form, a text) where it is written, where a browser puts it before the table;
+ * - leave what is not allowed in a table (a form, a text) where it is written; a browser puts it before the table;
  * - do not split elements that overlap (`<b><i></b></i>`).
  */
 export function parseHtml(text: string, limits: PageLimits = PAGE_LIMITS): CheerioAPI {

@@ -12,7 +12,7 @@ const MAX_DIGITS = 15;
 const DIGITS = String.raw`((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)`;
 const DOLLARS = String.raw`(?:US ?\$|\$|USD)?`;
 const NUMBER = new RegExp(`^([+-])? ?(\\()? ?([+-])? ?${DIGITS} ?(\\))? ?(-)?$`);
-/** A minus may stand before the dollar sign, behind it, or at the end; brackets inside the dollar sign or around it. */
+/** A minus may come before the dollar sign, after it, or at the end; brackets inside the dollar sign or around it. */
 const MONEY = new RegExp(`^([+-])? ?(\\()? ?${DOLLARS} ?(\\()? ?([+-])? ?${DIGITS} ?(-)? ?(?:USD)? ?(\\))?$`, 'i');
 
 /** `1,234.5`, `-3`, `(3)`, `3-`. */
@@ -61,7 +61,7 @@ const LONG_MONTHS = [
   ...['august', 'september', 'october', 'november', 'december'],
 ];
 
-/** Of two digits: 50 to 99 are of the last century. Property records reach back, and bills reach a few years ahead. */
+/** Two-digit years from 50 to 99 are in the last century. Property records reach back, bills a few years ahead. */
 const FIRST_YEAR_OF_LAST_CENTURY = 50;
 
 const TIME = String.raw`(?:(?: at)?[ T,]+\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,7})?)?(?: ?[AP]\.?M\.?)?(?: ?(?:Z|[A-Z]{3,4}|[+-]\d{2}:?\d{2}))?)?`;
@@ -76,8 +76,8 @@ const MONTH_NAME_FIRST = new RegExp(`^${WEEKDAY}${MONTH} ${DAY},? ${YEAR}${TIME}
 const DAY_FIRST = new RegExp(`^${WEEKDAY}${DAY}([- ])${MONTH},?\\2${YEAR}${TIME}$`, 'i');
 
 /**
- * As 'YYYY-MM-DD': of `1/5/2025` (the month comes first), `2025-01-05`, `January 5, 2025`, `Jan 5 2025`, `5-Jan-25`. A
- * time of day behind it is passed over, and the date taken as it is written, whatever the zone.
+ * Parses `1/5/2025` (the month comes first), `2025-01-05`, `January 5, 2025`, `Jan 5 2025` and `5-Jan-25` into
+ * 'YYYY-MM-DD'. A time of day after it is ignored, and the date taken as it is written, whatever the zone.
  */
 export function parseDate(text: string): string | null {
   const tidied = tidy(text);
@@ -95,7 +95,7 @@ export function parseDate(text: string): string | null {
 function isoDate(writtenYear: string | undefined, month: number, day: number): string | null {
   const year = fullYear(writtenYear ?? '');
   const date = new Date(Date.UTC(year, month - 1, day));
-  // The calendar turns February 30 into March 2. And years like 0001 are how some software writes "none".
+  // The calendar turns February 30 into March 2. Years like 0001 are how some software writes "none".
   if (year < 1000 || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   return date.toISOString().slice(0, 10);
 }

@@ -21,7 +21,7 @@ import {
 import type { Table } from './table.ts';
 import { visibleText } from './visible-text.ts';
 
-/** Stands for the reader's own element, where a selector must be given. */
+/** Selects the reader's own element, where a selector is required. */
 const ITSELF = ':scope';
 
 /**
@@ -32,7 +32,7 @@ const ITSELF = ':scope';
 export abstract class Reader {
   /** For what the readers below do not do. Change nothing through it: elements are found by an index of ids. */
   abstract get $(): CheerioAPI;
-  /** Of the page: links are relative to it. */
+  /** URL of the page, which links are relative to. */
   abstract readonly url: string;
   /** What it means that something is not on the page; `what` is a selector, or `the text of #selector`. */
   protected abstract absent(what: string): ScrapeFailure;
@@ -46,7 +46,7 @@ export abstract class Reader {
     return this.#find(selector) !== null;
   }
 
-  /** Whether a person sees this. Of a text, white space and case do not matter. */
+  /** Whether a person sees this. White space and case of a text do not matter. */
   says(text: string | RegExp): boolean {
     const seen = visibleText(this.root ?? documentOf(this.$));
     if (typeof text !== 'string') return seen.search(text) >= 0;
@@ -95,7 +95,7 @@ export abstract class Reader {
     return this.#read(selector, TABLE);
   }
 
-  /** Labels and what stands beside them: in a list, in a table, or one per line. */
+  /** Labels and the values beside them: in a list, in a table, or one per line. */
   keyValues(selector = ITSELF): Record<string, string> {
     return this.#read(selector, KEY_VALUES);
   }
@@ -107,7 +107,7 @@ export abstract class Reader {
     return this.#part(element, selector);
   }
 
-  /** What `read` makes of each match, in the page's order. None is no failure: see `expect.fields` for that. */
+  /** What `read` returns for each match, in the page's order. No match is not a failure: see `expect.fields` for that. */
   all<T>(selector: string, read: (reader: Reader, index: number) => T): T[] {
     return findAll(this.$, this.root, selector).map((element, index) =>
       read(this.#part(element, `${selector} (${index + 1})`), index),

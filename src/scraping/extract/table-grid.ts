@@ -47,7 +47,7 @@ export function readGrid(table: Element, name: string): Grid {
   };
 }
 
-/** The cells of a row, whatever stands around them, but not those of a table in a cell. */
+/** The cells of a row, whatever is around them, but not those of a table in a cell. */
 export function cellsOf(row: ParentNode): Element[] {
   return row.children.filter(isTag).flatMap((child) => {
     if (child.name === 'td' || child.name === 'th') return [child];
@@ -142,7 +142,7 @@ function placeCells(
   });
 }
 
-/** As browsers read it: what is no number is 1, and nothing spans more than 1,000. */
+/** As browsers read it: anything that is not a number is 1, and nothing spans more than 1,000. */
 function spanOf(cell: Element, attribute: 'colspan' | 'rowspan', whenZero: number): number {
   const span = Number.parseInt(cell.attribs[attribute] ?? '1', 10);
   if (Number.isNaN(span) || span < 0) return 1;

@@ -11,7 +11,7 @@ export interface Table {
   readonly rows: readonly Record<string, string>[];
   /** The same rows without names. */
   readonly cells: readonly (readonly string[])[];
-  /** What stands in `<tfoot>`: totals are kept apart, so that nobody adds them up again. */
+  /** The content of `<tfoot>`: totals are separate, so that they are not added up again. */
   readonly footer: readonly Record<string, string>[];
   /** From top to bottom. Fails when there is no such column. */
   column(header: string): string[];

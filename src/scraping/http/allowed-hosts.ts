@@ -1,7 +1,7 @@
 /**
- * Whether a scraper may talk to a host, given as in a URL, with its port if that is unusual. An entry is a host, exactly;
- * `*.example.gov` stands for every host below it, but not for example.gov. One without a port holds for all of them. No
- * entries at all: the hosts come with the input, and only the rules for addresses hold.
+ * Whether a scraper may talk to a host, given as in a URL, with its port unless it is the default one. An entry is an
+ * exact host; `*.example.gov` matches every host below it, but not example.gov. An entry without a port matches all
+ * ports. Without any entries the hosts come with the input, and only the address rules apply.
  */
 export function compileHosts(entries: readonly string[]): (host: string) => boolean {
   if (entries.length === 0) return () => true;

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * The text of a body, read as browsers do: a byte order mark, then what the header says, then what a `<meta>` in the
- * first kilobyte says, then UTF-8 if it is that, else windows-1252. A label that nobody knows is passed over. Bytes that
- * break the encoding become U+FFFD: half a county's pages have one.
+ * The text of a body, read as browsers do: a byte order mark, then the header, then a `<meta>` in the first kilobyte,
+ * then UTF-8 if it is valid, otherwise windows-1252. An unknown label is ignored. Bytes that break the encoding become
+ * U+FFFD: half a county's pages have one.
  */
 export function decodeText(body: Uint8Array, contentType: string | undefined): string {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);

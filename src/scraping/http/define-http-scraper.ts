@@ -106,7 +106,7 @@ export function defineHttpScraper<Input extends z.ZodType>(
           ),
         );
         page = pageOf(result.html, http);
-        // Before anything is made of it: what cannot be read today is what will have to be read again.
+        // Kept before it is parsed: a page that cannot be read today is one that will have to be read again.
         if (page !== null && policy.results.keep_html) fetched.push(htmlArtifact(page));
         if (result.document) fetched.push(documentArtifact(result.document));
         const data = await onPage(
@@ -197,7 +197,7 @@ function factsOf(
   };
 }
 
-/** Kept as UTF-8, whatever it came in, and its `<meta>` may say otherwise: whoever reads it goes by the type. */
+/** Stored as UTF-8, whatever its encoding was; its `<meta>` may disagree, so readers must go by the content type. */
 function htmlArtifact(page: PageToParse): ProducedArtifact {
   return { kind: 'html', bytes: Buffer.from(page.body) };
 }

@@ -52,7 +52,7 @@ export function contentTypeOf(head: AnswerHead, extension: string): string {
 
 function kindByStart(start: Buffer): DocumentKind | null {
   const found = ENTRIES.filter(([kind]) => beginsAs(start, kind)).map(([kind]) => kind);
-  // Several kinds are zip files, or what Office wrote before: the plain one stands for them all.
+  // Several kinds are zip files, or the format of older Office versions: the plain kind covers them all.
   return found.find((kind) => kind === 'zip') ?? found[0] ?? null;
 }
 
@@ -82,7 +82,7 @@ function pathOf(url: string): string {
   return URL.parse(url)?.pathname ?? '';
 }
 
-/** Programs that make pages are no file types. */
+/** Extensions of programs that generate pages are not file types. */
 const NO_FILE_TYPE = /^(?:aspx?|ashx|php|jsp|do|cgi|htm|html|dll|cfm)$/;
 
 function suffixOf(name: string): string | null {

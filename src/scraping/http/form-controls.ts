@@ -2,8 +2,8 @@ import type { CheerioAPI } from 'cheerio';
 import type { Element } from 'domhandler';
 
 /**
- * What a form is made of, in the order of the page, and what of it is sent: the "successful controls" of the HTML
- * standard. Controls are read off the page once and changed here; the page itself stays as it came.
+ * The controls of a form, in the order of the page, and which of them are sent: the "successful controls" of the HTML
+ * standard. Controls are read from the page once and changed here; the page itself stays as it came.
  */
 export type Control = TextControl | CheckControl | SelectControl | ButtonControl | FileControl;
 
@@ -49,7 +49,7 @@ export interface FileControl extends ControlFacts {
   readonly kind: 'file';
 }
 
-/** Of the form's own elements and of those elsewhere that name it by their `form` attribute. */
+/** Controls inside the form, and those elsewhere that name it in their `form` attribute. */
 export function readControls($: CheerioAPI, form: Element): Control[] {
   const id = form.attribs['id'];
   const controls: Control[] = [];
@@ -154,7 +154,7 @@ function keepOneRadioEach(controls: readonly Control[]): void {
   }
 }
 
-/** By itself, or by a fieldset around it; what stands in the fieldset's legend stays free. */
+/** Disabled by its own attribute or by a fieldset around it; controls in the fieldset's legend stay enabled. */
 function isDisabled(element: Element): boolean {
   if (element.attribs['disabled'] !== undefined) return true;
   let below = element;

@@ -83,7 +83,7 @@ function multipart(entries: readonly Entry[]): { contentType: string; body: Uint
       ? `${head}; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n\r\n`
       : `${head}\r\n\r\n${withLineEnds(value)}\r\n`;
   });
-  // Made of the content itself, so that it cannot stand in it, and the same form gives the same bytes.
+  // Derived from the content, so that the content cannot contain it, and the same form gives the same bytes.
   const digest = createHash('sha256').update(parts.join('\0')).digest('hex');
   const boundary = `----WebKitFormBoundary${digest.slice(0, 16)}`;
   const body = `${parts.map((part) => `--${boundary}\r\n${part}`).join('')}--${boundary}--\r\n`;

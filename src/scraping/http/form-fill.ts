@@ -5,8 +5,8 @@ import type { CheckControl, Control, SelectControl, TextControl } from './form-c
 export type FieldValue = string | number | boolean | readonly string[];
 
 /**
- * Fills the controls that one key of `fill` stands for: one field, a group of radio buttons, or ticks of one name. A
- * choice that is not there is a change of the site, and never sent as nothing.
+ * Fills the controls that one key of `fill` names: one field, a group of radio buttons, or checkboxes of one name. A
+ * choice that does not exist means that the site changed; it is never silently left out.
  */
 export function fillControls(key: string, controls: readonly Control[], value: FieldValue): void {
   const texts = controls.filter((control) => control.kind === 'text');
@@ -78,7 +78,7 @@ function noChoice(key: string, text: string, choices: readonly string[]): string
 function textsOf(key: string, value: FieldValue): readonly string[] {
   if (typeof value === 'boolean') return fail('unexpected', `"${key}" is not a checkbox`);
   if (typeof value === 'object' && value !== null) return value;
-  // Scrapers are not all type-checked, and a site would take `undefined` for somebody's name.
+  // Scrapers are not all type-checked, and a site would take `undefined` for a name.
   if (typeof value !== 'string' && typeof value !== 'number')
     return fail('unexpected', `"${key}" is filled with nothing`);
   return [String(value)];

@@ -138,7 +138,7 @@ export class Form<P> {
     return postbackIn(href) ?? postbackIn(onclick) ?? fail('structure_changed', `"${key}" does not submit the form`);
   }
 
-  /** A name such as `ctl00$btnGo` is no selector, and matches nothing. */
+  /** A name such as `ctl00$btnGo` is not a selector, and matches nothing. */
   #matching(selector: string): readonly Element[] {
     try {
       return findAll(this.#place.$, null, selector);

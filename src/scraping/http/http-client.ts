@@ -175,7 +175,7 @@ export class HttpClient {
     throw seenOn({ body: text() }, new ScrapeFailure(found));
   }
 
-  /** All items of this process hold back, not only the one that was told. */
+  /** All items of this process hold back, not only the one that got the answer. */
   #tellGate({ type, retryAfterMs, message }: Failure, url: string): void {
     if ((type !== 'rate_limited' && type !== 'blocked') || retryAfterMs === null) return;
     const host = URL.parse(url)?.host;
@@ -257,7 +257,7 @@ function heldBack(error: unknown): never {
 /** As many as browsers follow in good cases; a login that needs more is a loop. */
 const MAX_REDIRECTS = 10;
 
-/** Decoded once, when somebody asks; then the bytes are let go. */
+/** Decoded once, on first use; then the bytes are released. */
 function textOf(answer: WebAnswer): () => string {
   let bytes: Uint8Array | null = answer.body;
   let text = '';

@@ -25,7 +25,7 @@ export function identityOf(who: {
 const CHROMIUM = 150;
 const FIREFOX = 152;
 
-/** What the brand list is made of. */
+/** The characters that a brand list may contain. */
 const SIGNS = [' ', '(', ':', '-', '.', '/', ')', ';', '=', '?', '_'];
 const MADE_UP_VERSIONS = ['8', '99', '24'];
 const PLACES = [
@@ -76,8 +76,8 @@ function firefox(system: string, version: number): Identity {
 }
 
 /**
- * Chromium names a made-up brand beside its own, and shuffles the three by its version (components/embedder_support/
- * user_agent_utils.cc), so that nobody relies on the list. One that does not fit the version gives us away.
+ * Chromium adds a made-up brand to its own, and shuffles the three by its version (components/embedder_support/
+ * user_agent_utils.cc), to keep sites from relying on the list. A list that does not fit the version gives us away.
  */
 export function brandList(brand: string, version: number): string {
   const sign = (at: number) => SIGNS[at % SIGNS.length] ?? '';

@@ -17,7 +17,7 @@ export interface PageFacts {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetchedAt: number;
-  /** The body, decoded when somebody asks. */
+  /** The body, decoded on first use. */
   readonly text: () => string;
 }
 
@@ -69,7 +69,7 @@ export class Page extends Reader {
     return new Form(this, element, this.#requester).postback({ target, argument });
   }
 
-  /** Clicks on a link: goes where it leads, or does the postback that it stands for. */
+  /** Clicks on a link: goes where it leads, or does the postback behind it. */
   async follow(selector: string): Promise<Page> {
     const element = findAll(this.$, null, selector)[0];
     if (element === undefined) throw this.missing(selector);

@@ -3,7 +3,7 @@ export interface PostOptions {
   readonly form?: Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
   readonly json?: unknown;
   readonly body?: Uint8Array | string;
-  /** Of `body`. */
+  /** Content type of `body`. */
   readonly contentType?: string;
 }
 

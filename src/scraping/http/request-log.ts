@@ -23,7 +23,7 @@ export class RequestLog {
     return this.#records;
   }
 
-  /** Also of those that are no longer recorded. */
+  /** Counts all requests, including those that are no longer recorded. */
   get count(): number {
     return this.#count;
   }

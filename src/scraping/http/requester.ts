@@ -18,7 +18,7 @@ export interface Requester<P> {
   download(request: PageRequest, options: DocumentOptions): Promise<WebDocument>;
 }
 
-/** The page that a form stands on. */
+/** The page that contains a form. */
 export interface FormPlace {
   readonly $: CheerioAPI;
   readonly url: string;

@@ -17,7 +17,7 @@ export interface DocumentOptions {
   readonly as?: DocumentKind;
 }
 
-/** Of what is no document, so much is kept to see what it is instead. */
+/** How much to keep of an answer that is not a document, to see what it is instead. */
 const KEPT_OF_OTHERS = 64 * 1024;
 
 /**

@@ -114,7 +114,7 @@ function byServerError(status: number, hint: number | null, text: () => string, 
   return say('server_error', 'the server failed');
 }
 
-/** Also plain text, and an answer without a content type: some block pages come like that. */
+/** Includes plain text and answers without a content type: some block pages come like that. */
 function mayBePage(contentType: string | undefined): boolean {
   return contentType === undefined || contentType === '' || /html|text\/plain/i.test(contentType);
 }

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { ScrapeFailure } from '../scrape-failure.ts';
 import { titleOf } from './rough-text.ts';
 
-/** What a page is made of shows early; the rest is particulars. */
+/** The structure of a page shows early; the rest is details. */
 const MOST_CHARACTERS = 256 * 1024;
 
-/** A page made of more than that has names without a pattern. */
+/** A page with more distinct parts than that has names without a pattern. */
 const MOST_PARTS = 300;
 
 const LONGEST_NAME = 60;

@@ -1,11 +1,11 @@
 /**
- * Of a Retry-After header: seconds, or a date. Null when it says nothing that we understand. Never more than `maxMs`: one
- * answer must not close a host for as long as its server likes.
+ * Parses a Retry-After header: seconds, or a date. Null if it says nothing that we understand. The answer is never more
+ * than `maxMs`: one answer must not close a host for as long as its server likes.
  */
 export function retryAfterMs(header: string | undefined, now: number, maxMs: number): number | null {
   const value = header?.trim() ?? '';
   if (/^\d+(?:\.\d+)?$/.test(value)) return clamp(Number(value) * 1000, maxMs);
-  // Without a name of a month it is no HTTP date, and Date.parse makes one of nearly anything.
+  // Without the name of a month it is not an HTTP date, and Date.parse accepts nearly anything.
   if (!/[a-z]{3}/i.test(value)) return null;
   const at = Date.parse(value);
   return Number.isNaN(at) ? null : clamp(at - now, maxMs);

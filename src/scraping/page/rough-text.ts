@@ -22,12 +22,12 @@ export function roughText(source: string): string {
     .trim();
 }
 
-/** Of the first `<title>`; empty when there is none. */
+/** The text of the first `<title>`; empty if there is none. */
 export function titleOf(source: string): string {
   return contentOf(source, 'title') ?? '';
 }
 
-/** What stands in the first element of this name, as text. */
+/** The text inside the first element of this name. */
 export function contentOf(source: string, name: string): string | null {
   const start = firstOf(source, `<${name}`, `<${name.toUpperCase()}`);
   if (start < 0) return null;

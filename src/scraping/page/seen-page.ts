@@ -7,7 +7,7 @@ export interface SeenPage {
   readonly url: string;
   /** Null for a page that a script put together without another navigation. */
   readonly status: number | null;
-  /** Of the answer that the page came with, with lower-case names; empty where there was none. */
+  /** Headers of the answer that the page came with, with lower-case names; empty if there was none. */
   readonly headers: SeenHeaders;
   /** The HTML: the body, decoded, or the rendered document written out as HTML. Called only when it is needed. */
   readonly source: () => string;

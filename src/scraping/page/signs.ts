@@ -29,7 +29,7 @@ function compile(signs: readonly (string | RegExp)[]): RegExp[] {
   });
 }
 
-/** Block pages are short. What stands further down in a long page is the page's own. */
+/** Block pages are short. What is further down in a long page belongs to the site. */
 export const SCANNED_LENGTH = 64 * 1024;
 /** Under this, a page may be nothing but a challenge: Imperva's are 1 to 6 kB. */
 const SMALL_PAGE = 8 * 1024;
@@ -97,7 +97,7 @@ const WEAK = [
 
 const ADJECTIVE =
   '(?:scheduled|routine|planned|regular|system|systems|site|website|web|server|database|emergency|essential|a|some|our)';
-/** Of the present: that there will be maintenance on Sunday stands on good pages. */
+/** Matches the present tense only: good pages announce maintenance on Sunday. */
 const MAINTENANCE = new RegExp(
   [
     `\\b(?:under|undergoing|down for|offline for|closed for|unavailable (?:due to|for|during)|conducting|performing|in) (?:${ADJECTIVE} ){0,3}maintenance(?! district)\\b`,
@@ -107,7 +107,7 @@ const MAINTENANCE = new RegExp(
   'i',
 );
 
-/** The sentence, if it stands anywhere in the page. For a page that already counts as bad. */
+/** The sentence, if it is anywhere in the page. For a page that already counts as bad. */
 export function maintenanceIn(page: string): string | null {
   const source = page.slice(0, SCANNED_LENGTH);
   if (!/maintenance/i.test(source)) return null;
@@ -162,8 +162,8 @@ const LONGEST_NOTHING_FOUND = 1500;
 const MOST_ROWS_OF_NOTHING = 5;
 
 /**
- * The sentence by which a page says that there is no such thing. It also stands in good pages, above an empty table:
- * to take it there for the reason why a field is missing would hide, for every item, that the site has changed.
+ * The sentence by which a page says that nothing was found. Good pages have it too, above an empty table: taking it there
+ * for the reason why a field is missing would hide, for every item, that the site has changed.
  */
 export function nothingFoundIn(page: string): { readonly sentence: string; readonly isAllItSays: boolean } | null {
   const text = roughText(page.length > 4 * SCANNED_LENGTH ? page.slice(0, 4 * SCANNED_LENGTH) : page);

@@ -32,7 +32,7 @@ export async function writeNewScraper(
   try {
     for (const { file, text } of files) {
       await mkdir(dirname(file), { recursive: true });
-      // Not over one that somebody has just made.
+      // Do not overwrite a file that was created just now.
       await writeFile(file, text, { flag: 'wx' });
       written.push(file);
     }

@@ -109,7 +109,7 @@ function cases(host: string) {
   };
 }
 
-/** `maricopa-az` is called Maricopa Az until somebody knows better. */
+/** `maricopa-az` is called Maricopa Az until its author changes that. */
 function titleOf(id: string): string {
   return id
     .split('-')
