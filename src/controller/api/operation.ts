@@ -40,11 +40,11 @@ export type BodySpec<Body> =
       readonly isOptional: boolean;
       readonly example: unknown;
     }
-  /** Of any length: the operation reads it as it arrives. */
+  /** A body of any length: the operation reads it as it arrives. */
   | { readonly kind: 'stream'; readonly contentTypes: Readonly<Record<string, StreamSpec>> };
 
 export interface StreamSpec {
-  /** Of the complete body. The operation checks it; it is here for the OpenAPI document. */
+  /** Schema of the complete body. The operation checks it; it is here for the OpenAPI document. */
   readonly schema: z.ZodType;
   readonly example: unknown;
 }
@@ -58,7 +58,7 @@ export interface AnswerSpec {
 
 export interface EventStreamSpec {
   readonly description: string;
-  /** Of an object with the name of an event and its data. */
+  /** Schema of an object with the name of an event and its data. */
   readonly events: z.ZodType;
 }
 

@@ -67,7 +67,7 @@ export class Controller {
     const mayWrite = () => mayWork() && ownsStore();
     this.#itemManifests = new ItemManifests({ ...shared, mayWork: mayWrite, byDefault: settings.itemManifests });
     this.#finisher = new Finisher({ ...shared, mayWork: mayWrite, itemManifests: this.#itemManifests });
-    // Also while the storage is in trouble: a full disk has room again when something was deleted.
+    // It runs even while the storage is in trouble: deleting something makes room on a full disk.
     this.#remover = new Remover({
       ...shared,
       leadTerm: () => (isLeading() && ownsStore() && !this.#stop.signal.aborted ? this.#term : null),
@@ -124,7 +124,7 @@ export class Controller {
     this.#loops.reaper.poke();
   }
 
-  /** Somebody else could not write. */
+  /** Another part of the system could not write. */
   storageTrouble(message: string): void {
     this.#guard.reportMessage(message);
   }
@@ -165,7 +165,7 @@ export class Controller {
     }
   }
 
-  /** A former leader whose write came late has paused the job: the storage is well here, and nobody else would resume it. */
+  /** A late write of a former leader has paused the job: the storage works here, and nothing else would resume the job. */
   #proveStorage(): void {
     this.#isStorageProven = false;
     this.#loops.guard.poke();

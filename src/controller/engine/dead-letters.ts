@@ -5,15 +5,15 @@ import type { DeadLetters } from '../../ports/work-queue.ts';
 import type { EventStream } from './events.ts';
 
 /**
- * Empties the queue of dead letters. A message ends there when it was delivered several times and each receiver was gone
+ * Empties the queue of dead letters. A message ends there if it was delivered several times and each receiver was gone
  * before it could claim the batch: in the ledger that batch still waits, and no worker will hear of it again.
  *
- * Here it is claimed like a worker would, with a lease that is over at once. So the reaper finds a worker's death, and
- * everything that is known about those applies: strikes, suspect batches, and `poison` at the third. No other way into
- * the ledger is needed, and an item ends in the same way whether its worker died before the claim or after it. A suspect
- * batch charges only the item that was begun; the first one is, as it would have been by a worker.
+ * The drain claims it like a worker would, with a lease that expires at once. So the reaper finds a worker's death, and
+ * the usual rules apply: strikes, suspect batches, and `poison` at the third. No other way into the ledger is needed, and
+ * an item ends in the same way whether its worker died before the claim or after it. A suspect batch charges only the
+ * item that was begun; the drain begins the first one, as a worker would have.
  *
- * `gone` and `held` need nothing: the batch ended, or somebody works on it. The message is deleted after the ledger has
+ * `gone` and `held` need no action: the batch ended, or a worker has it. The message is deleted after the ledger has
  * answered; if we die in between, it is found again and its batch is gone.
  */
 export class DeadLetterDrain {
@@ -60,7 +60,7 @@ export class DeadLetterDrain {
 
 const CLAIMANT = 'dead-letters';
 
-/** A claim is one step of the ledger, and whoever else wants something of it waits meanwhile. */
+/** A claim is one step of the ledger, and other callers wait meanwhile. */
 const LETTERS_PER_STEP = 30;
 
 export interface DeadLetterParts {

@@ -10,7 +10,7 @@ export type EngineEvent =
   | { readonly kind: 'following'; readonly holder: string }
   | { readonly kind: 'sent'; readonly batches: number; readonly refused: number }
   | { readonly kind: 'reaped'; readonly leases: number; readonly queued: number }
-  /** Batches whose message was delivered again and again, and nobody took them up: they count as lost by a worker. */
+  /** Batches whose message was delivered repeatedly but never claimed: they count as lost by a worker. */
   | { readonly kind: 'dead-letters'; readonly batches: number }
   | { readonly kind: 'manifest-written'; readonly jobId: string; readonly parts: number }
   /** With all its results: its id is free. */
@@ -20,7 +20,7 @@ export type EngineEvent =
   | { readonly kind: 'connection-trouble'; readonly worker: string | null; readonly reason: string }
   | { readonly kind: 'storage-trouble'; readonly message: string }
   | { readonly kind: 'storage-recovered' }
-  /** Something threw that should not have. The engine goes on and tries again; somebody should look. */
+  /** An unexpected exception. The engine continues and tries again; an operator should look at it. */
   | { readonly kind: 'engine-error'; readonly where: string; readonly error: unknown };
 
 export class EventStream {

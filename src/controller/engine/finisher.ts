@@ -90,7 +90,7 @@ export class Finisher {
       const added = addPage(fold, page.entries);
       fold = added.fold;
       if (!(await this.#putParts(job, added.parts, hashes))) return false;
-      // Reading and writing are over at once on one machine: whoever else waits would wait for the whole manifest.
+      // On one machine, reading and writing never yield: without this, everything else would wait for the whole manifest.
       await clock.turn();
     }
 
@@ -114,8 +114,8 @@ export class Finisher {
   }
 
   /**
-   * A ledger that is many rows may be read in the middle of a write, and a page miss what was just recorded. Such an
-   * index must never count, and must not keep other jobs from theirs: the next round reads again.
+   * A ledger of many rows may be read in the middle of a write, so that a page misses what was just recorded. Such an index
+   * must never count, and must not keep other jobs from theirs: the next round reads again.
    */
   #readAmiss({ jobId, counts }: JobRecord, found: string): false {
     const error = new Error(`manifest of job ${jobId}: ${found}, its counters say ${JSON.stringify(counts)}`);
@@ -158,7 +158,7 @@ export class Finisher {
   }
 }
 
-/** Also where a re-extraction replaced the data: how the items ended is always the job's own. */
+/** Holds for replaced data too: how the items ended is always the job's own. */
 function addsUp({ counts }: JobRecord, { seen }: ManifestFold): boolean {
   const isAlike = (['success', 'failed', 'skipped', 'cancelled'] as const).every((end) => seen[end] === counts[end]);
   return isAlike && seen.success + seen.failed + seen.skipped + seen.cancelled === counts.total;

@@ -144,8 +144,8 @@ export class ItemManifests {
   }
 
   /**
-   * The first bytes under a name stay unless they are this item's own: so that of two ids which are one name on this disk
-   * neither overwrites the other's file, whoever writes first. False if we are to stop.
+   * The first bytes under a name stay unless they are this item's own: so if two ids have the same name on this disk,
+   * neither overwrites the other's file, in whichever order they are written. False if we are to stop.
    */
   async #place({ jobId }: JobRecord, itemId: string, text: string): Promise<boolean> {
     const { store, digest, mayWork } = this.#parts;
@@ -178,7 +178,7 @@ export class ItemManifests {
 /** Enough to keep a bucket busy; on a disk some ten milliseconds. */
 const BATCH = 32;
 
-/** Of one job. Beyond that it is cheaper to wait for the finisher, who reads all items anyway. */
+/** Limit per job. Beyond that it is cheaper to wait for the finisher, which reads all items anyway. */
 const MAX_HINTS = 10_000;
 
 /** Places close to each other are read together. */

@@ -3,7 +3,7 @@ import { describeError, withoutSecrets } from '../../domain/describe-error.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EngineEvent, EventStream } from './events.ts';
 
-/** One line per event that matters to whoever runs the engine; items are counted, not listed. */
+/** Logs one line per event that matters to an operator; items are counted, not listed. */
 export function logEvents(events: EventStream, log: Logger): () => void {
   return events.subscribe((event) => {
     switch (event.kind) {
@@ -74,7 +74,7 @@ export function logEvents(events: EventStream, log: Logger): () => void {
   });
 }
 
-/** Of these there is one per chunk of an upload or of a retry, or another line tells the same. */
+/** These occur once per chunk of an upload or of a retry, or another line says the same. */
 const QUIET: readonly string[] = ['items', 'retry', 'recover', 'finish', 'manifest'];
 
 function logJob({ job, because }: Extract<EngineEvent, { kind: 'job' }>, log: Logger): void {
@@ -84,8 +84,8 @@ function logJob({ job, because }: Extract<EngineEvent, { kind: 'job' }>, log: Lo
 }
 
 /**
- * While jobs run, a line for each every ten seconds: what was settled since, how much of it failed and of what. What is
- * left is told when the job stops. There is no timer: a job of which nothing is settled has nothing to tell.
+ * While jobs run, logs a line for each every ten seconds: what was settled since, how much of it failed and why. The rest
+ * is logged when the job stops. There is no timer: a job without settled items has nothing to log.
  */
 export function logProgress(events: EventStream, log: Logger, clock: Clock): () => void {
   const spans = new Map<string, Span>();

@@ -5,13 +5,13 @@ import type { DueTimes, LatestTimes, Ledger } from '../../ports/ledger.ts';
 import type { EventStream } from './events.ts';
 
 /**
- * Brings back what was lost: leases whose worker fell silent, and batches whose message never arrived. It takes whatever
+ * Brings back what was lost: leases whose worker went silent, and batches whose message never arrived. It takes whatever
  * is overdue, oldest first over all jobs, in bounded steps.
  *
- * It does not trust leases after a time in which nobody could have renewed them: when it was itself asleep (a stopped
- * process, a suspended machine), the storage took no writes, or the wall clock was set, workers get one lease's time to
- * be heard first. A clock that is set forward makes every lease look overdue at once, and the items in flight would get
- * a strike for it. One that is set back makes leases of dead workers last as long as it was set back: times that lie too
+ * It does not trust leases after a time in which they could not have been renewed: when it was itself asleep (a stopped
+ * process, a suspended machine), the storage could not be written, or the wall clock was set, workers get the length of
+ * one lease to report first. A clock that is set forward makes every lease look overdue at once, and the items in flight
+ * would get a strike for it. One that is set back makes leases of dead workers last as long as it was set back: times too
  * far ahead are corrected from time to time, on all backends also for the sake of workers whose own clock is ahead.
  */
 export class Reaper {
@@ -57,8 +57,8 @@ export class Reaper {
   /** The time by which leases are judged; null while none may be. */
   #readClock(): number | null {
     const { clock, leaseMs, mayWork } = this.#parts;
-    // Half a lease is enough to worry, because leases are not all fresh. Also noticed while another controller leads: one
-    // that slept may lead again before it has heard from any worker.
+    // Half a lease is enough to worry, because leases are not all fresh. This is noticed even while another controller
+    // leads: one that slept may lead again before it has heard from any worker.
     const wasAsleep = this.#lookedAt !== null && clock.elapsed() - this.#lookedAt > leaseMs / 2;
     this.#lookedAt = clock.elapsed();
     if (wasAsleep) this.giveGrace();
@@ -81,7 +81,7 @@ export class Reaper {
   }
 }
 
-/** Few enough that one step does not hold up the settles that wait behind it. */
+/** Few enough that one step does not delay the settles that wait for it. */
 const BATCHES_PER_STEP = 200;
 
 export interface ReaperParts {

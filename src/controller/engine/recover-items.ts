@@ -14,7 +14,7 @@ export interface RecoverParts {
   readonly mayWork: () => boolean;
 }
 
-/** Of failed items, looked at together. */
+/** Failed items read together. */
 const PAGE = 200;
 
 /**
@@ -36,7 +36,7 @@ export async function recoverItems(parts: RecoverParts, job: JobRecord): Promise
     while (left.length > 0) {
       if (!mayWork()) return recovered;
       const answer = await ledger.recover(jobId, by, left, clock.now());
-      // Deleted, or others are in place by now: whoever put them there has left a mark of its own.
+      // The job was deleted, or other data are in place by now: that replacement has left its own mark.
       if (!('kind' in answer) || answer.kind === 'missing') return recovered;
       recovered += answer.items;
       left = left.slice(answer.taken);

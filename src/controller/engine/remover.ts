@@ -9,22 +9,23 @@ import { whyInUse } from '../results/job-in-use.ts';
 import type { EventStream } from './events.ts';
 
 /**
- * Deletes the jobs that are marked for it (`removing`), results first: the id is free last of all, so that no other job
- * of that id can meet keys of this one. In four steps, each of which may be the last of a process and is found by the next:
+ * Deletes the jobs that are marked for it (`removing`), results first: the id is released last of all, so that no other
+ * job with that id can meet keys of this one. There are four steps; a process may die after any of them, and the next one
+ * continues:
  *
- *   asked     the mark of a user. It is written before the look at who needs the job, and so is their own mark before
- *             they look at this one: of two that meet, one at least sees the other.
+ *   asked     a user has set the mark. It is written before checking which jobs need this one, and those write their own
+ *             mark before they check this one: if two meet, at least one sees the other.
  *   for good  no other job needs it. From here on there is no way back.
  *   clear     no key is left under the job's prefix.
- *   gone      the ledger forgets the job, if it is still the same one, and its id is free.
+ *   gone      the ledger forgets the job, if it is still the same one, and its id can be reused.
  *
- * A worker that lost its lease before the mark may still send bytes of this job, and they may arrive when the next job of the
- * id is at work. They do no harm: artifacts are put with `keep`, so that they never replace what is there; what they find
- * free they take, and the worker of the next job is told that the key is taken by other bytes and never records them.
+ * A worker that lost its lease before the mark may still send bytes of this job, and they may arrive while the next job
+ * with the id is running. They do no harm: artifacts are put with `keep`, so that they never replace what is there; a free
+ * key they take, and then the worker of the next job gets KeyTaken for it and never records those bytes.
  *
- * Only one may be at it: a slower one would go on to remove keys of the next job of that id. So it is the leader's work, and
- * before every step that removes keys the lead must still be the one under which the removal began. A leader that took
- * over from one that may be alive begins when nothing of that one can be on its way any more (`handoverMs`).
+ * Only one process may do this: a slower one would go on to remove keys of the next job with that id. So it is the
+ * leader's work, and before every step that removes keys the lead must still be the one under which the removal began. A
+ * leader that took over from one that may be alive begins when nothing of that one can still arrive (`handoverMs`).
  */
 export class Remover {
   readonly #parts: RemoverParts;
@@ -36,7 +37,7 @@ export class Remover {
     this.#parts = parts;
   }
 
-  /** Begins with every marked job that nobody here is at; answers how many. Small ones do not wait for large ones. */
+  /** Begins with every marked job that is not being removed here yet; answers how many. Small jobs do not wait for large ones. */
   async runOnce(): Promise<number> {
     let begun = 0;
     const read = (after: string | null) => this.#parts.ledger.activeJobs({ after, limit: 100 });
@@ -97,17 +98,17 @@ export class Remover {
     const clear = Promise.withResolvers<void>();
     let isClear = false;
     const emptied = store.removeAll(jobPrefix(jobId, digest), {
-      // Bytes that are out of the way harm nobody, whoever leads.
+      // After the prefix is clear, deleting the remaining bytes is safe even for a former leader.
       mayGoOn: () => (isClear ? !this.#isStopped : mayWork()),
       onClear: () => {
         isClear = true;
         clear.resolve();
       },
     });
-    // It is waited for at the end; if the ledger fails before, that is what is told.
+    // It is awaited at the end; if the ledger fails before, that is the error to report.
     emptied.catch(() => {});
     await Promise.race([clear.promise, emptied]);
-    // Stopped, or somebody else leads by now and is at it.
+    // Otherwise we were stopped, or another controller leads by now and removes the job.
     if (isClear && mayWork() && (await ledger.removeJob(jobId, incarnation))) {
       events.publish({ kind: 'job-removed', jobId });
     }

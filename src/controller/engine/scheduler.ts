@@ -138,7 +138,7 @@ export class Scheduler {
   }
 }
 
-/** An abort without a reason makes an exception with a stack trace, which nobody reads. */
+/** An abort without a reason creates an exception with a stack trace, which would not be read. */
 const REPLACED = 'another alarm';
 
 export interface SchedulerParts {

@@ -8,12 +8,12 @@ import type { EventStream } from './events.ts';
 /**
  * What the engine does when the disk is full or fails. It is in one of two modes:
  *
- *   well      everything goes on
+ *   well      everything runs
  *   trouble   nothing is dispatched or reaped; running jobs are paused with the reason, as far as that can still be
- *             written; every second a small durable write is tried, and when one succeeds the jobs that were paused for
- *             this go on
+ *             written; every second a small durable write is tried, and when one succeeds, the jobs that were paused for
+ *             this resume
  *
- * Nobody's attempt is charged, and nothing that was acknowledged is touched.
+ * No attempt is charged, and nothing that was acknowledged is touched.
  */
 export class StorageGuard {
   readonly #parts: StorageGuardParts;
@@ -52,7 +52,7 @@ export class StorageGuard {
     const isWell = await this.#probe();
     if (this.#trouble !== null && this.#parts.isLeading()) await this.#pauseRunningJobs(this.#trouble);
     if (!isWell) return false;
-    // The trouble is over when those that were paused for it go on, not before: nobody else would resume them.
+    // The trouble is over only when the jobs that were paused for it have resumed: nothing else would resume them.
     if (!(await this.#resumePausedJobs())) return false;
     const wasTroubled = this.#trouble !== null;
     this.#trouble = null;
@@ -111,7 +111,7 @@ export interface StorageGuardParts {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly events: EventStream;
-  /** Only a leader pauses jobs: whoever leads next resumes them, should this one die first. */
+  /** Only a leader pauses jobs: if it dies first, the next leader resumes them. */
   readonly isLeading: () => boolean;
   /** Gives up what was put by for this: without any room not even a pause can be written. */
   readonly makeRoom: () => Promise<void>;

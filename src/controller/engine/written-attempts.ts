@@ -1,8 +1,8 @@
 import type { JobRecord } from '../../domain/job.ts';
 
 /**
- * Which attempt of an item was written last by this process, in a byte per item. What is not known here was written by
- * nobody, or by another process: writing it again is no error, and forgetting is none.
+ * Which attempt of an item was written last by this process, in a byte per item. An unknown item was either not written or
+ * written by another process: writing it again is not an error, and neither is forgetting it.
  */
 export class WrittenAttempts {
   readonly #jobs = new Map<string, AttemptsOfJob>();
@@ -28,7 +28,7 @@ export class WrittenAttempts {
 }
 
 const CHUNK_ITEMS = 4096;
-/** Of all jobs: 64 MiB, for as many million items. */
+/** Limit for all jobs: 64 MiB, for as many million items. */
 const MAX_CHUNKS = 16_384;
 const MAX_JOBS = 1000;
 

@@ -66,13 +66,13 @@ export async function beginExtraction(
 
   const seeded = await seed(parts, wanted, source, present);
   if (seeded.kind !== 'seeded') return seeded;
-  // Asked after the job was made: whoever deletes the older one looks for its readers after it was marked.
+  // Read after the job was created: a deletion of the older job looks for its readers after marking it.
   const sourceNow = await ledger.job(source.jobId);
   if (sourceNow?.incarnation !== source.incarnation || sourceNow.removing) {
     await withdraw(parts, wanted);
     return { kind: 'missing' };
   }
-  // Refused if somebody else, who made the same call, came first.
+  // Refused if another caller made the same request first.
   const started = await ledger.changeJob(wanted.jobId, { kind: 'start' }, clock.now());
   const job = await ledger.job(wanted.jobId);
   if (job === null)
@@ -144,7 +144,7 @@ function extractionOf(
     scraperId: id,
     scraperVersion: version,
     lane,
-    // Nobody is asked for anything, so that there is nobody to be polite to.
+    // No site is contacted, so there is none to be polite to.
     policy: {
       ...source.policy,
       throttling: {

@@ -22,8 +22,8 @@ const PAGE = 200;
 const MAX_DATA_BYTES = 4 << 20;
 
 /**
- * Holds the data of every item that a re-extraction read against those which the older job made itself, whatever stands
- * for them by now, and adds what is different to the tally. False if it was told to stop on the way.
+ * Compares the data of every item that a re-extraction read with those that the older job produced itself, regardless of
+ * later replacements, and adds the differences to the tally. False if it was stopped on the way.
  */
 export async function compareData(
   parts: CompareParts,
@@ -58,7 +58,7 @@ export async function compareData(
   return true;
 }
 
-/** Or has failed still; one that was recovered has the data of this re-extraction by now. */
+/** Had failed, or still has; a recovered item has the data of this re-extraction by now. */
 function hadFailed(older: ItemRecord | undefined, item: ItemRecord): boolean {
   const [was, is] = [dataOf(older), dataOf(item)];
   return older?.status === 'failed' || (was !== null && is !== null && isSameAddress(was, is));
@@ -68,7 +68,7 @@ function dataOf(item: ItemRecord | undefined): StoredArtifact | null {
   return item?.artifacts.find(({ kind }) => kind === 'data') ?? null;
 }
 
-/** Files that cannot be read or taken apart are different for a reason that is told in the place of a field. */
+/** Files that cannot be read or parsed count as different; the reason takes the place of a field. */
 async function differences(
   store: Pick<ResultStore, 'get'>,
   was: StoredArtifact | null,

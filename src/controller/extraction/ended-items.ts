@@ -2,7 +2,7 @@ import type { ItemRecord } from '../../domain/item.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { ItemBook } from '../../ports/ledger.ts';
 
-/** Of a job's items, read together. */
+/** Items of a job read together. */
 const PAGE = 1000;
 
 /**

@@ -4,7 +4,7 @@ export interface FieldDifference {
   readonly field: string;
   /** `added`: there was nothing, or null, before. `removed`: there is nothing, or null, now. */
   readonly kind: 'added' | 'removed' | 'changed';
-  /** Null for what is not there. Of a field of a list, all its values. */
+  /** Null if there is none. For a field of a list, all its values. */
   readonly before: unknown;
   readonly after: unknown;
 }
@@ -29,7 +29,7 @@ export function fieldDifferences(before: unknown, after: unknown): readonly Fiel
   for (const field of new Set([...old.leaves.keys(), ...now.leaves.keys()])) {
     if (differences.length > MAX_DIFFERENCES) break;
     const [was, is] = [old.leaves.get(field), now.leaves.get(field)];
-    // `owner: null` that became `owner: { name }` is told by `owner.name`.
+    // `owner: null` that became `owner: { name }` is reported as `owner.name`.
     if (isEmpty(was) && now.branches.has(field)) continue;
     if (isEmpty(is) && old.branches.has(field)) continue;
     if (JSON.stringify(was) === JSON.stringify(is)) continue;
@@ -77,7 +77,7 @@ function collect(value: unknown, field: string, place: string, depth: number, in
 function add(leaves: Map<string, Leaf>, field: string, place: string, value: unknown): void {
   const name = nameOf(field);
   const leaf = leaves.get(name) ?? { places: [], values: [] };
-  // Long names that are alike where they were cut are told apart by the rest.
+  // Long names that are alike up to the cut are distinguished by the rest.
   leaf.places.push(name === field || field === '' ? place : `${field} ${place}`);
   leaf.values.push(value);
   leaves.set(name, leaf);

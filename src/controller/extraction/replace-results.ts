@@ -6,7 +6,7 @@ import type { JobBook } from '../../ports/ledger.ts';
 export type ReplaceAnswer =
   | { readonly kind: 'missing' }
   | { readonly kind: 'refused'; readonly because: string }
-  /** `source` is the older one, whose index is made anew. */
+  /** `source` is the older job, whose index is written again. */
   | { readonly kind: 'replaced'; readonly source: JobRecord };
 
 export interface ReplaceParts {

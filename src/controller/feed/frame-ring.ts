@@ -1,9 +1,9 @@
 import { encodeEvent, type FeedEvent } from './feed-event.ts';
 
 /**
- * The latest frames of a feed. A frame is what one look at the job had to tell: some events, each with a number, in one
- * buffer that all watchers share. Watchers keep no queue: each knows the number of the last event it was given, and
- * asks for what comes after. Whoever asks too late for something that was dropped is told so.
+ * The latest frames of a feed. A frame is the result of one look at the job: some events, each with a number, in one
+ * buffer that all watchers share. Watchers keep no queue: each knows the number of the last event it got, and asks for
+ * what comes after. The answer is `dropped` if that is no longer kept.
  */
 export class FrameRing {
   readonly #idPrefix: string;
@@ -36,7 +36,7 @@ export class FrameRing {
     return number === null || number > this.#head ? null : number;
   }
 
-  /** `isLast`: streams end behind it. */
+  /** `isLast`: streams end after it. */
   add(events: readonly FeedEvent[], isLast: boolean): void {
     const first = this.#head + 1;
     const encoded = events.map((event, index) => Buffer.from(encodeEvent(event, this.idOf(first + index))));
@@ -57,7 +57,7 @@ export class FrameRing {
     }
   }
 
-  /** The next frame for whoever has seen `number`; null when there is none yet, `dropped` when it is no longer here. */
+  /** The next frame for a watcher that has seen `number`; null if there is none yet, `dropped` if it is no longer here. */
   after(number: number): Piece | 'dropped' | null {
     if (number >= this.#head) return null;
     // Nearly everybody wants the latest.
@@ -82,6 +82,6 @@ export interface Piece {
 
 interface Frame extends Piece {
   readonly first: number;
-  /** Of its events, in bytes. */
+  /** Size of each event, in bytes. */
   readonly sizes: readonly number[];
 }

@@ -20,12 +20,12 @@ import { OutcomeBatch } from './outcome-batch.ts';
 import type { RateBook } from './rate-book.ts';
 
 /**
- * What happens to one job, told to all who watch it. The feed is
+ * What happens to one job, for all its watchers. The feed is
  *
- *   looking   reads the job once and makes one frame of what is new, for everybody
+ *   looking   reads the job once and makes one frame of what is new, for all watchers
  *   resting   for a tick after each look, whatever happens; only another status cuts it short
- *   waiting   for anything to happen to the job; now and then it looks all the same, for changes made elsewhere
- *   ended     the job was deleted, nobody watched for a while, or the feed was stopped; it never goes on
+ *   waiting   for anything to happen to the job; now and then it looks anyway, for changes made elsewhere
+ *   ended     the job was deleted, there were no watchers for a while, or the feed was stopped; it never resumes
  *
  * So a look costs the same for one watcher and for a hundred, and there is at most one per tick.
  */
@@ -61,17 +61,17 @@ export class JobFeed {
     this.#lastSentAt = clock.elapsed();
   }
 
-  /** Whether there is no such job, as far as the feed knows, or nobody tells of it any more. */
+  /** Whether the job does not exist, as far as the feed knows, or the feed has ended. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** Whether all is told that there is to tell, unless the job is opened again. */
+  /** Whether everything was sent that there is to send, unless the job is reopened. */
   get isOver(): boolean {
     return this.#told !== null && this.#told.end !== null;
   }
 
-  /** By `elapsed()`; null while somebody watches. */
+  /** By `elapsed()`; null while there are watchers. */
   get emptySince(): number | null {
     return this.#watchers.size > 0 ? null : this.#emptySince;
   }
@@ -121,7 +121,7 @@ export class JobFeed {
     }
   }
 
-  /** A look that begins after this call: whoever changed the job before finds it changed. Many callers share one. */
+  /** A look that begins after this call: changes made before it are seen. Many callers share one. */
   look(): Promise<void> {
     this.#nextLook ??= this.#lookInTurn();
     return this.#nextLook;
@@ -133,14 +133,14 @@ export class JobFeed {
     for (const { wake } of this.#watchers) wake();
   }
 
-  /** How the job stands as of `ring.head`: with the frames behind it, nothing is missing. Null before the first look. */
+  /** The state of the job as of `ring.head`: with the frames after it, nothing is missing. Null before the first look. */
   snapshot(reset: ResetReason | null): { readonly text: string; readonly isLast: boolean } | null {
     if (this.#told === null) return null;
     const { status, progress, end } = this.#told;
     const events = [status, progress, ...(end === null ? [] : [end])];
     if (reset !== null) events.unshift(resetEvent(this.jobId, reset));
     const id = this.ring.idOf(this.ring.head);
-    // The id stands with the last one, so that whoever did not get all of it gets all of it again.
+    // Only the last event has the id, so that a client which did not get all of it gets all of it again.
     const text = events.map((event, index) => encodeEvent(event, index === events.length - 1 ? id : null)).join('');
     return { text, isLast: end !== null };
   }
@@ -255,7 +255,7 @@ export interface JobFeedSettings {
   /** Between two looks while nothing happens. */
   readonly idleMs: number;
   readonly keepAliveMs: number;
-  /** How long it goes on when nobody watches, for those who come back. */
+  /** How long it continues without watchers, for those that come back. */
   readonly lingerMs: number;
   /** How long the end of a job waits for outcomes that its counters include and that have not been heard of. */
   readonly lateOutcomesMs: number;

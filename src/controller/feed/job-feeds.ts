@@ -7,8 +7,8 @@ import { JobFeed, type JobFeedSettings, type Watcher } from './job-feed.ts';
 import type { RateBook } from './rate-book.ts';
 
 /**
- * The event streams of jobs. A job that nobody watches costs one look into a map per event; one that is watched is
- * looked at once per tick, and what is new is written once, into a buffer that all its watchers are given.
+ * The event streams of jobs. A job without watchers costs one look into a map per event; one with watchers is looked at
+ * once per tick, and what is new is written once, into a buffer that all its watchers share.
  */
 export class JobFeeds {
   readonly #parts: JobFeedsParts;
@@ -75,7 +75,7 @@ export class JobFeeds {
     return stream(feed, watcher, answer, () => !isIn || this.#isClosed, leave);
   }
 
-  /** Ends all streams; clients will come again, to whoever serves them then. */
+  /** Ends all streams; clients reconnect, to the server that runs then. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#unsubscribe();
@@ -147,7 +147,7 @@ export interface JobFeedsParts {
 
 export interface JobFeedsSettings extends JobFeedSettings {
   readonly maxWatchers: number;
-  /** Of frames that are kept for those who come back, per job and of all jobs together. */
+  /** Limits for frames that are kept for returning clients, per job and for all jobs together. */
   readonly maxBytesPerJob: number;
   readonly maxBytes: number;
 }
@@ -174,7 +174,7 @@ interface Beginning {
   readonly isLast: boolean;
 }
 
-/** Where a watcher begins: behind the event it saw last, or with how the job stands now. */
+/** Where a watcher begins: after the event it saw last, or with the current state of the job. */
 function begin(feed: JobFeed, watcher: Watcher, lastEventId: string | null): Beginning | 'missing' | 'over' {
   if (feed.isEnded) return 'missing';
   const seen = lastEventId === null ? null : feed.ring.numberOf(lastEventId);

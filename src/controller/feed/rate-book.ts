@@ -2,8 +2,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { EngineEvent, EventStream } from '../engine/events.ts';
 
 /**
- * How fast jobs go: items per second over about the last half minute. A few numbers per job that runs, forgotten when it
- * stands still for good; the counting costs one addition per batch of outcomes.
+ * How fast jobs run: items per second over about the last half minute. It keeps a few numbers per running job, forgotten
+ * when the job stops for good; counting costs one addition per batch of outcomes.
  */
 export class RateBook {
   readonly #clock: Clock;
@@ -17,7 +17,7 @@ export class RateBook {
     this.#unsubscribe = events.subscribe((event) => this.#hear(event));
   }
 
-  /** Null while nobody can tell: nothing was settled here, or too little time has passed since. */
+  /** Null until there is enough data: nothing was settled here, or too little time has passed since. */
   perSecond(jobId: string): number | null {
     const rate = this.#rates.get(jobId);
     return rate === undefined ? null : rateAt(rate, this.#clock.elapsed());
@@ -47,7 +47,7 @@ export class RateBook {
     const rate = this.#rates.get(jobId);
     if (rate === undefined) {
       this.#makeRoom(slot);
-      // The first ones took a time that nobody measured: they only start the watch.
+      // How long the first ones took is unknown: they only start the measurement.
       this.#rates.set(jobId, { since: at, heard: slot, latest: slot, counts: new Float64Array(SLOTS) });
       return;
     }

@@ -93,7 +93,7 @@ export async function takeInItems(
   }
 }
 
-/** The job may be deleted while its items come, and another made of that id: they are not for that one. */
+/** The job may be deleted while its items arrive, and its id reused: they are not meant for that job. */
 function onlyTo({ jobId, createdAt }: JobRecord, parts: IntakeParts): ImportParts {
   const { ledger } = parts;
   return {
@@ -139,7 +139,7 @@ async function addChunks(
       const refused = await committing;
       if (refused !== null) return refused;
       committing = add(items);
-      // Whoever waits for it below hears of its failure; the next chunk may come first.
+      // Its failure is reported where it is awaited below; the next chunk may come first.
       committing.catch(() => {});
       // The commit is made in a turn of its own, and others have theirs before the next chunk is read.
       await clock.turn();
@@ -213,7 +213,7 @@ async function* checkedItems(
     const { items, bad } =
       scraper === null ? { items: chunk.items.map(itemOf), bad: chunk.bad } : judged(chunk, scraper);
     sum.receive(items.length, bad);
-    // Also when all of its lines are bad: the job must be kept open, and may be cancelled by now.
+    // Sent even if all of its lines are bad: the job must be kept open, and may be cancelled by now.
     yield items;
     handedOverAt = clock.elapsed();
   }

@@ -2,7 +2,7 @@ import { isRecord } from '../../domain/is-record.ts';
 import { type ItemInput, MAX_ITEM_ID_LENGTH, type NewItem } from '../../domain/item.ts';
 import { inputProblem, textProblem } from '../../domain/storable-input.ts';
 
-/** The item that an entry of a list stands for: `{"item_id": …, "input": {…}}`, or the input with its id among it. */
+/** The item of an entry in a list: `{"item_id": …, "input": {…}}`, or the input with the id as one of its fields. */
 export function itemOfEntry(entry: unknown): { readonly item: NewItem } | { readonly problem: string } {
   if (!isRecord(entry)) return { problem: 'it is not an object' };
   const given = entry['item_id'];

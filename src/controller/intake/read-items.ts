@@ -212,7 +212,7 @@ function lostIn(record: RawRecord): string {
   return `: a quote is not closed, and lines ${record.line} to ${record.lastLine} are lost in it`;
 }
 
-/** What a decoder puts in the place of bytes that are no UTF-8. */
+/** What a decoder inserts for bytes that are not UTF-8. */
 const REPLACED = '\uFFFD';
 
 interface Head {
@@ -231,7 +231,7 @@ async function readHead(source: AsyncIterator<Uint8Array>, format: ItemFormat | 
     if (next.done === true) break;
     pieces.push(next.value);
     size += next.value.length;
-    // Whoever sends slowly need not wait until there is more of it than is looked at.
+    // A slow sender need not wait until there is more of it than is looked at.
     isEnough = size >= MARK_BYTES && (format === 'jsonl' || format === 'json' || endsLine(next.value));
   }
   const head = Buffer.concat(pieces);

@@ -10,7 +10,7 @@
 export type RawRecord =
   | { readonly kind: 'record'; readonly line: number; readonly bytes: Uint8Array }
   | { readonly kind: 'too-long'; readonly line: number; readonly lastLine: number }
-  /** A quoted field ran over several lines, and its end is none: the end of the file, or a quote with text behind it. */
+  /** A quoted field ran over several lines without a proper end: the file ended, or text follows the closing quote. */
   | { readonly kind: 'open-quote'; readonly line: number; readonly lastLine: number };
 
 /** More than any line of items has. */

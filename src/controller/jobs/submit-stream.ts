@@ -190,7 +190,7 @@ interface Head {
   readonly isEnd: boolean;
 }
 
-/** As much as may be parsed as a whole, without a byte order mark; the whole body if it is no larger than that. */
+/** As much as may be parsed at once, without a byte order mark; the whole body if it is no larger than that. */
 async function readHead(source: AsyncIterator<Uint8Array>, maxBytes: number): Promise<Head> {
   const pieces: Uint8Array[] = [];
   let size = 0;

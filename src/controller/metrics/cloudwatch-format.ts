@@ -8,15 +8,15 @@ import { Loop } from '../engine/loop.ts';
 import { EMF, EMF_DIMENSIONS, EMF_NAMESPACE } from './emf-names.ts';
 
 /**
- * Metrics as lines of the log, in the format out of which CloudWatch makes metrics by itself: no agent, no requests of
- * our own, no permission. Every controller tells how it stands itself; the rest is told by the one that leads, because
- * all of them hear of all changes, and CloudWatch would add up what each of them counted. There are no ids in it, and
- * few dimensions: each new value of one is a metric that is billed.
+ * Metrics as lines of the log, in the format from which CloudWatch creates metrics by itself: no agent, no requests of our
+ * own, no permission. Every controller reports its own state; the leader alone reports the rest, because all controllers
+ * hear of all changes, and CloudWatch would add up what each of them counted. It contains no ids and few dimensions: each
+ * new value of a dimension is a metric that is billed.
  */
 export interface EmfParts {
   readonly events: EventStream;
   readonly standing: StandingSource;
-  /** Of one line, without its end. */
+  /** Writes one line, given without its line break. */
   readonly write: (line: string) => void;
   readonly clock: Clock;
   readonly everyMs: number;
@@ -42,7 +42,7 @@ export function emfReporter({ events, standing, write, clock, everyMs }: EmfPart
   const running = new Loop({ clock, everyMs, runOnce: tell, onError }).run(stop.signal);
 
   return {
-    /** Tells what was counted last. Asks nobody: ledger and queue may be closed by then. */
+    /** Writes what was counted last. It queries nothing: ledger and queue may be closed by then. */
     async close(): Promise<void> {
       stop.abort();
       await running;

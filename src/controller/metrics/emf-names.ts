@@ -1,11 +1,11 @@
 /**
- * Under which names metrics are told to CloudWatch, as plain data: the alarms and the dashboard of deploy/aws are made from
- * these, so that they ask for what there is.
+ * The names of metrics in CloudWatch, as plain data: the alarms and the dashboard of deploy/aws are built from these, so
+ * that they use names that exist.
  */
 export const EMF_NAMESPACE = 'Trawl';
 
 export const EMF = {
-  /** To be added up; told by the leader, where something happened. */
+  /** Added up by CloudWatch; written by the leader, when something happened. */
   counts: {
     settled: 'ItemsSettled',
     success: 'ItemsSucceeded',
@@ -21,9 +21,9 @@ export const EMF = {
   },
   /** The same, of every controller. */
   ownCounts: { errors: 'EngineErrors' },
-  /** Of every controller: the largest of them is what counts. */
+  /** Written by every controller: the largest value counts. */
   gauges: { leading: 'Leading', storageTrouble: 'StorageTrouble' },
-  /** Of the leader alone. */
+  /** Written by the leader alone. */
   standing: { jobs: 'JobsInProgress', pending: 'ItemsPending' },
   /** … and per lane. */
   perLane: { waiting: 'BatchesWaiting', delivered: 'BatchesDelivered' },

@@ -82,8 +82,8 @@ const ENDS: readonly string[] = ['completed', 'failed', 'cancelled'];
 const ATTEMPT_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 /**
- * Ten thousand items a second come by here: they are counted in plain numbers, which go into the counters when somebody
- * asks for them, and their durations into histograms that need not be looked up.
+ * Ten thousand items a second pass through here: they are counted in plain numbers, which go into the counters when the
+ * metrics are read, and their durations into histograms that need not be looked up.
  */
 function countItems(registry: Registry) {
   const registers = [registry];

@@ -19,7 +19,7 @@ export interface MetricsParts {
   readonly watchers: () => number;
 }
 
-/** What Prometheus is told of a controller. There are no ids in it: a label set per job would be one that only grows. */
+/** The Prometheus metrics of a controller. They contain no ids: a label set per job would grow forever. */
 export function openMetrics(parts: MetricsParts) {
   const registry = new Registry();
   const registers = [registry];
@@ -66,7 +66,7 @@ export function openMetrics(parts: MetricsParts) {
     return await registry.metrics();
   }
 
-  /** A ledger in trouble is when metrics are needed most: the others are told all the same. */
+  /** Metrics are needed most when the ledger is in trouble: all others are reported anyway. */
   async function readInTime(): Promise<boolean> {
     const read = standing.read(parts).then(
       () => true,

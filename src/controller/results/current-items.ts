@@ -8,9 +8,9 @@ import { readsPageOf } from './same-page.ts';
 export type CurrentItems = Pick<ItemBook, 'item' | 'items' | 'itemsAt'>;
 
 /**
- * The items of a job with what stands for their data now: that of the re-extraction which replaced them, where it
- * could read the page that the item still has, and their own otherwise. Pages, pictures and documents are always their own, and so is how they ended; but
- * the scraper and version told of the last attempt are those that the data come from.
+ * The items of a job with their current data: those of the re-extraction that replaced them, if it could read the page
+ * that the item still has, and their own otherwise. Pages, pictures and documents are always their own, and so is how
+ * they ended; but the scraper and version of the last attempt are those that the data come from.
  */
 export function currentItems(
   ledger: CurrentItems & Pick<JobBook, 'job'>,
@@ -31,7 +31,7 @@ export function currentItems(
     const newer = await itemsAlike(ledger, replacedBy, ids);
     return Promise.all(records.map((record) => renewed(record, newer.get(record.itemId))));
   };
-  /** Whoever asks for another job by mistake gets that job's own items. */
+  /** A caller that asks for another job by mistake gets that job's own items. */
   const isOurs = (asked: string) => asked === jobId;
   return {
     async item(asked, itemId) {

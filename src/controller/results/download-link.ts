@@ -7,12 +7,12 @@ export interface LinkRequest extends Pick<DownloadRequest, 'itemId' | 'artifact'
   readonly headers: DownloadRequest['headers'] & { readonly acceptEncoding?: string | undefined };
 }
 
-/** Whoever is sent somewhere goes there at once; a link that got about is of no use to others for long. */
+/** A redirected client fetches the file at once; a link that leaks is soon useless. */
 const EXPIRES_SECONDS = 300;
 
 /**
- * Where a client may fetch the bytes of an artifact without us, under the name and type that `download` gives them; null
- * where what lies there is not what it asked for.
+ * Where a client may fetch the bytes of an artifact directly, under the name and type that `download` gives them; null
+ * if what is stored there is not what it asked for.
  */
 export async function downloadLink({ itemId, artifact, links, headers }: LinkRequest): Promise<string | null> {
   if (hasAlready(artifact, headers.ifNoneMatch) || !isAsAsked({ artifact, headers })) return null;

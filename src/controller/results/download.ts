@@ -18,13 +18,13 @@ export interface DownloadRequest {
 export interface DownloadAnswer {
   readonly status: 200 | 206 | 304 | 416;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whoever does not read it need not close it. Ends in an error where there is less than the headers promised. */
+  /** An unread body need not be closed. It ends in an error if there is less than the headers promised. */
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
 /**
- * What a site sent us is never run where our own pages are: it is handed out as a file to keep, of the type that it was
- * stored with and no other, and if a browser shows it after all, then without scripts and as nobody's.
+ * Content of a site is never run in the origin of our own pages: it is sent as a file to download, of exactly the type
+ * that it was stored with, and if a browser shows it after all, then without scripts and in an opaque origin.
  */
 const NEVER_RUN = {
   'X-Content-Type-Options': 'nosniff',
@@ -39,7 +39,7 @@ export async function download({ itemId, artifact, store, headers }: DownloadReq
   const always = { ...NEVER_RUN, ETag: etag, 'Accept-Ranges': 'bytes', 'Cache-Control': 'private, no-cache' };
   if (hasAlready(artifact, headers.ifNoneMatch)) return { status: 304, headers: always, body: null };
 
-  // A part is good only for whoever has the rest of the same bytes. We name no date, so that none can be the right one.
+  // A range is useful only to a client that has the rest of the same bytes. We send no date, so no date can match.
   const isSame = headers.ifRange === undefined || headers.ifRange.trim() === etag;
   const asked = askedRange(isSame ? headers.range : undefined, size);
   if (asked.kind === 'unsatisfiable') {

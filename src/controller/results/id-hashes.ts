@@ -1,7 +1,7 @@
 /**
- * Finds what stands twice among any number of ids, in eight bytes each: it keeps a 64-bit hash of every id. Two ids of
- * one hash are only suspects; among ten million that are all different the odds of one such pair are three in a million,
- * and whoever reads the ids a second time knows.
+ * Finds duplicates among any number of ids, in eight bytes each: it keeps a 64-bit hash of every id. Two ids with the same
+ * hash are only suspects; among ten million distinct ids the odds of one such pair are three in a million, and reading the
+ * ids a second time settles it.
  */
 export class IdHashes {
   #hashes = new BigUint64Array(1024);

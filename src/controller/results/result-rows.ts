@@ -56,8 +56,8 @@ export interface RowBatch {
 }
 
 /**
- * The same in batches, for whoever has many to get through. A batch may be empty: the ledger looks at a bounded number
- * of items at a time, and whoever shares the process with it can give way to others in between.
+ * The same in batches, for callers with many rows. A batch may be empty: the ledger looks at a bounded number of items at
+ * a time, and a caller in the same process can yield in between.
  */
 export async function* rowBatches(parts: RowParts, jobId: string, filter: ItemFilter): AsyncGenerator<RowBatch> {
   let ahead: Promise<RowBatch> | null = null;

@@ -17,10 +17,10 @@ import type { ItemBook } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 
 /**
- * A job's results in parts, at any time. Once the manifest is written they are its parts, as they lie in the store. Until
- * then a part is made when it is asked for, in the same shape: part N has those of the items from N × 1,000 on that are
- * final so far and pass the filter. So part N of `all` is about the same thousand items before and after the end. The
- * parts of `success` and `errors` are thin while the job runs, and in the manifest each but the last one is full.
+ * A job's results in parts, at any time. After the manifest is written they are its parts, as stored. Until then a part is
+ * built on request, in the same shape: part N has those of the items from N × 1,000 on that are final so far and pass the
+ * filter. So part N of `all` has about the same thousand items before and after the end. The parts of `success` and
+ * `errors` are thin while the job runs; in the manifest, each but the last is full.
  */
 export interface ResultsParts {
   readonly ledger: Pick<ItemBook, 'itemsAt'>;

@@ -10,8 +10,8 @@ import { IdHashes } from './id-hashes.ts';
 import { ReadLimiter } from './read-limiter.ts';
 
 /**
- * Checks a job from its results alone, as whoever gets a copy of them could: the parts against the hashes in
- * `job_metadata.json`, the lists against each other and the counts, every id for being there once, and each artifact
+ * Checks a job from its results alone, so that a copy of them can be checked: the parts against the hashes in
+ * `job_metadata.json`, the lists against each other and the counts, that every id is there once, and each artifact
  * against its size and hash. It holds one part of each list, the artifacts being read, and eight bytes per item.
  */
 export interface VerifyParts {

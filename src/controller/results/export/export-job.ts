@@ -7,7 +7,7 @@ import { csvHeader, csvLine } from './csv-line.ts';
 import { parquetBytes } from './parquet-bytes.ts';
 
 export interface ExportParts extends RowParts {
-  /** Whether the job is still the one that is exported: it may be deleted, and another made of that id. */
+  /** Whether the job is still the one that is exported: it may be deleted, and its id reused. */
   readonly isStillThere: () => Promise<boolean>;
   readonly clock: Pick<Clock, 'turn'>;
 }
@@ -29,9 +29,9 @@ export interface Export {
 }
 
 /**
- * A job's results as one file, a row per item in their order, read as its reader takes it: in memory are a batch of rows
- * and a chunk, or a row group, whatever the size of the job. Others get their turn after every batch, because the
- * engine runs in the same process. An item that changes meanwhile is told as it was when its page was read.
+ * A job's results as one file, a row per item in their order, produced as the reader takes it: memory holds a batch of
+ * rows and a chunk, or a row group, whatever the size of the job. It yields after every batch, because the engine runs in
+ * the same process. An item that changes meanwhile is exported as it was when its page was read.
  */
 export function exportJob(
   parts: ExportParts,
@@ -143,7 +143,7 @@ function jsonLine(row: ResultRow): string {
   return `${JSON.stringify(row)}\n`;
 }
 
-/** Goes into a header of the answer and onto somebody's disk. */
+/** Used in a header of the answer and as a file name on the user's disk. */
 function fileStem(jobId: string): string {
   const stem = jobId.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 100);
   return /[A-Za-z0-9]/.test(stem) ? stem : 'job';

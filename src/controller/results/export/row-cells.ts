@@ -7,9 +7,9 @@ import type { ColumnType } from './schema-fields.ts';
 export type MakeCell<Cell> = (value: string | number | boolean | object, type: ColumnType) => Cell | null;
 
 /**
- * A row as the cells of a table; null is an empty one. What no cell can hold is told as JSON in the last one: an object
- * with what is left of the row, in the shape of a line of JSONL. So the cause of an error is there, data that is no
- * object, and an id with half a character in it, whose cell has a stand-in.
+ * A row as the cells of a table; null is an empty one. What no cell can hold is in the last one as JSON: an object with
+ * the rest of the row, in the shape of a line of JSONL. That covers the cause of an error, data that are not an object,
+ * and an id with half a character in it, whose cell has a substitute.
  */
 export function rowCells<Cell>(table: Table, row: ResultRow, makeCell: MakeCell<Cell>): (Cell | null)[] {
   const cells: (Cell | null)[] = new Array(table.columns.length).fill(null);

@@ -6,7 +6,7 @@ import { isRecord } from '../../../domain/is-record.ts';
  */
 export type ColumnType = 'text' | 'number' | 'boolean' | 'json';
 
-/** Of references and alternatives inside each other: a schema that refers to itself comes to an end. */
+/** Limit for nested references and alternatives, so that a schema that refers to itself comes to an end. */
 const MAX_DEPTH = 16;
 
 export function schemaFields(schema: object | null): ReadonlyMap<string, ColumnType> {
@@ -75,7 +75,7 @@ function partsOf(schema: Readonly<Record<string, unknown>>): readonly unknown[] 
   });
 }
 
-/** Follows references within the document; null for what is no schema, or one that says nothing (`true`). */
+/** Follows references within the document; null if it is not a schema, or one that says nothing (`true`). */
 function resolve(schema: unknown, root: object): Readonly<Record<string, unknown>> | null {
   let found = schema;
   for (let step = 0; step <= MAX_DEPTH; step += 1) {
