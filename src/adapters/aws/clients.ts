@@ -4,7 +4,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { Lane } from '../../domain/lane.ts';
 
-/** What the AWS adapters are told. Credentials, region and endpoints are the SDK's own business, unless named here. */
+/** Settings of the AWS adapters. The SDK finds credentials, region and endpoints itself, unless they are given here. */
 export interface AwsSettings {
   readonly tableName: string;
   readonly bucket: string;
@@ -33,7 +33,7 @@ const REQUEST_MS = 10_000;
 const POLL_MS = 30_000;
 /** Four parts of 8 MiB at once go out in this time over a line of 5 Mbit/s. */
 const TRANSFER_MS = 60_000;
-/** Of one call, with the SDK's growing pauses in between: a minute or so until somebody else has to decide. */
+/** Attempts of one call, with the SDK's growing pauses in between: it gives up after a minute or so. */
 const ATTEMPTS = 8;
 const SOCKETS = 128;
 
@@ -52,7 +52,7 @@ export function openAwsClients({ region, credentials, endpoints = {} }: ClientOv
     ...shared,
     ...endpoint(endpoints.sqs),
     requestHandler: handler(POLL_MS),
-    // The address of a queue is its name. Where SQS is, the SDK is told like all else: by region or endpoint.
+    // The URL of a queue is only its name. Like any other service, SQS is found by region or endpoint.
     useQueueUrlAsEndpoint: false,
   });
   const s3 = new S3Client({

@@ -61,7 +61,7 @@ export function openDynamoLedger(parts: DynamoLedgerParts): DynamoLedgerOpened {
 const LISTEN_EVERY_MS = 250;
 const SWEEP_EVERY_MS = 3_600_000;
 
-/** The ledger on one DynamoDB table: `ledger/keys.ts` says what lies where, and each file beside it does one thing. */
+/** The ledger on one DynamoDB table: `ledger/keys.ts` lists its rows, and each file beside it does one thing. */
 function ledgerOn(books: Books, news: News, purge: Purge): Ledger {
   const groups = new FailureGroups(books.table);
   const settling = new Settling(books, groups);

@@ -7,7 +7,7 @@ import { inspectTable, provisionTable } from './provision/table.ts';
 
 export interface ProvisioningParts {
   readonly clock: Clock;
-  /** When nobody waits for it any longer. */
+  /** Aborts when the answer is no longer awaited. */
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +53,7 @@ export async function provisionAws(
   };
 }
 
-/** Who they belong to only a further service could tell; that they are good is told by the answers of the others. */
+/** Only a further service could say whose they are; whether they are valid shows in the answers of the others. */
 export async function inspectCredentials({ dynamo }: AwsClients): Promise<Finding> {
   const name = 'AWS';
   try {

@@ -92,9 +92,9 @@ export class S3ResultStore implements ResultStore, ResultLinks {
   }
 
   /**
-   * The first alone, because of several who bring different bytes one is to win all: whoever has put the first is that
-   * one, and puts the others side by side. Where the first was there already, somebody else may be at it, and the
-   * order decides; likewise for a key that is there twice.
+   * Puts the first alone: if several callers bring different bytes, the one that puts the first wins all, and puts the
+   * others side by side. If the first was already there, another caller may be putting the same files, and the order
+   * decides; likewise for a key that occurs twice.
    */
   async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
     return await endingDrafts(puts, this.#drafts, async () => {
@@ -150,8 +150,8 @@ export class S3ResultStore implements ResultStore, ResultLinks {
   }
 
   /**
-   * Whether the server holds the condition that a key is new. One that speaks S3 and ignores it would let a second
-   * writer replace what the first has recorded, and nobody would be told.
+   * Whether the server supports the condition that a key is new. An S3 server that ignores it would let a second writer
+   * silently replace what the first has recorded.
    */
   async holdsConditions(): Promise<boolean> {
     await this.probe();
@@ -176,7 +176,7 @@ export class S3ResultStore implements ResultStore, ResultLinks {
     return answers;
   }
 
-  /** All have ended when this does, because drafts are removed then. The first in order that failed is what is told. */
+  /** Resolves when all have ended, because drafts are removed then. The first failure in order is the one reported. */
   async #placeTogether(uploads: readonly Upload[]): Promise<readonly StoredBytes[]> {
     const placing = uploads.map((upload) => this.#place(upload));
     await Promise.allSettled(placing);

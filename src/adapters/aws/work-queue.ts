@@ -124,9 +124,9 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
   }
 
   /**
-   * Waits until messages that were on their way to somebody who stopped are given back, and what was said of others has
-   * arrived: before the client is closed, and after whoever receives was told to stop. What SQS has not answered in that
-   * time is left behind, and comes again when its time is over.
+   * Waits until messages that were on their way to a receiver that stopped are returned, and requests about others have
+   * arrived: call it before the client is closed, and after the receivers were stopped. What SQS has not answered by
+   * then is abandoned, and is delivered again when its visibility timeout is over.
    */
   async close(): Promise<void> {
     const ended = new AbortController();
@@ -187,7 +187,7 @@ export interface SqsQueueParts {
   readonly sqs: SQSClient;
   readonly queueUrls: Readonly<Record<Lane, string>>;
   readonly clock: Clock;
-  /** Something was passed over that somebody may want to know of. */
+  /** Reports what was skipped and may be of interest. */
   readonly onTrouble?: (where: string, error: unknown) => void;
 }
 

@@ -23,9 +23,9 @@ export class UnusableDataDirectory extends Error {
 }
 
 /**
- * Makes the data directory if it is not there, and refuses one that cannot be written, or whose ledger is lost while
- * its results are still there. Begun anew, that ledger would know none of those jobs, give their ids to other jobs, and
- * mix new results with old ones.
+ * Creates the data directory if it does not exist, and refuses one that cannot be written, or whose ledger is lost while
+ * its results are still there. A new ledger would know none of those jobs, give their ids to other jobs, and mix new
+ * results with old ones.
  */
 export function prepareDataDirectory(dataDir: string, disk: StartDisk = nodeFs): void {
   mustBeWritable(dataDir, disk);
@@ -34,7 +34,7 @@ export function prepareDataDirectory(dataDir: string, disk: StartDisk = nodeFs):
 }
 
 function mustBeWritable(dataDir: string, disk: StartDisk): void {
-  // Of this process alone: another one may own the directory.
+  // The name is unique to this process: another one may own the directory.
   const probe = join(dataDir, `.write-check-${process.pid}`);
   try {
     makeFolder(dataDir, disk);

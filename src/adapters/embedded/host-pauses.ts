@@ -2,8 +2,9 @@ import { PauseBook } from '../../domain/host-pause.ts';
 import type { HostPauses } from '../../ports/host-pauses.ts';
 
 /**
- * Kept in the process that owns the ledger, which workers reach by their socket. They are not written down: workers that it
- * started end with it, others begin anew with the next owner, and a host that still wants to be left alone says so again.
+ * Kept in the process that owns the ledger, which workers reach through their socket. They are not written to disk:
+ * workers that it started end with it, others start over with the next owner, and a host that still wants a pause asks
+ * for it again.
  */
 export class EmbeddedHostPauses implements HostPauses {
   readonly #book = new PauseBook();

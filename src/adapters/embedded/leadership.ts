@@ -7,7 +7,7 @@ import type { Statements } from './ledger/statements.ts';
 export class EmbeddedLeadership implements Leadership {
   readonly #sql: Statements;
   readonly #committer: Committer;
-  /** The leader, if it overtook another. In memory: whoever led in an earlier life of this process died with it. */
+  /** The leader, if it overtook another. In memory: a leader in an earlier run of this process died with it. */
   #overtaker: string | null = null;
 
   constructor(sql: Statements, committer: Committer) {

@@ -51,7 +51,7 @@ export interface EmbeddedLedgerHandle {
   limitSize(bytes: number | null): void;
   /** Waits for what was begun, and puts everything into the database file. */
   close(): Promise<void>;
-  /** As if the process were killed now: what waits to be written is dropped, and nobody gets an answer any more. */
+  /** Behaves as if the process were killed now: pending writes are dropped, and no more answers are given. */
   crash(): void;
 }
 

@@ -7,10 +7,10 @@ import { makePrivate } from './private-file.ts';
 
 /**
  * One process owns a data directory. The lock is SQLite's own, on a tiny database beside the ledger, held for as long
- * as the process lives; the kernel gives it back when the process dies, however it dies, so that it is never stale. The
- * pid beside it is only for the message.
+ * as the process lives; the kernel releases it when the process dies, however it dies, so it is never stale. The pid
+ * beside it is only for the message.
  *
- * Nobody may open these files otherwise: closing any other descriptor of a locked file drops the lock.
+ * These files must not be opened in any other way: closing another descriptor of a locked file drops the lock.
  */
 export class OwnerLock {
   readonly #db: DatabaseSync;

@@ -108,7 +108,7 @@ export class EmbeddedWorkQueue implements WorkQueue {
     this.#setAlarm(lane);
   }
 
-  /** Only while somebody waits: whoever comes later looks for himself, and no timer is left behind. */
+  /** Set only while a receiver waits: a later one looks for itself, and no timer is left over. */
   #setAlarm(lane: LaneState): void {
     const at = lane.receivers.size === 0 ? null : lane.mailbox.wakeAt();
     // An alarm that is too early only looks and is set again, so that acknowledging does not move timers about.

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Gives back, now, the memory that nobody uses any more. Takes some ten milliseconds. */
+/** Frees unused memory now. It takes about ten milliseconds. */
 export function garbageCollector(): () => void {
   // A new context has the function that this one was started without.
   setFlagsFromString('--expose-gc');

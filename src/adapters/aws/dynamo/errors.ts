@@ -16,7 +16,7 @@ export function isConditionFailed(error: unknown): boolean {
   return error instanceof Error && error.name === 'ConditionalCheckFailedException';
 }
 
-/** What the SDK gave up on, in our words: trouble that passes, or something that somebody has to repair. */
+/** Translates an error that the SDK gave up on: trouble that passes, or something that an operator has to repair. */
 export function translated(what: string, table: string, error: unknown): Error {
   if (error instanceof StorageTrouble) return error;
   const { name, message } = error instanceof Error ? error : new Error(String(error));

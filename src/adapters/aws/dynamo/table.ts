@@ -69,7 +69,7 @@ export class Table {
     return keys.map((key) => found.get(nameOf(keyOf(key))) ?? null);
   }
 
-  /** Page by page; whoever has enough ends the iteration. */
+  /** Reads page by page; a caller that has enough ends the iteration. */
   async *pages(query: RowQuery): AsyncGenerator<readonly Row[]> {
     let after: Row | undefined;
     do {
@@ -183,7 +183,7 @@ export class Table {
     }
   }
 
-  /** For whoever finds that somebody was faster, and looks again. */
+  /** Waits before another try, after another writer was faster. */
   async pause(tries: number): Promise<void> {
     await this.#pause('a change that others were faster with', tries);
   }
@@ -233,7 +233,7 @@ export interface RowQuery {
   /** … and up to here. */
   readonly to?: string;
   readonly backwards?: boolean;
-  /** Half the price, for whoever does not mind that the last moments are missing. */
+  /** Half the price, for callers that can do without the latest writes. */
   readonly mayBeBehind?: boolean;
   readonly limit?: number;
 }

@@ -3,19 +3,19 @@ import type { RunRef } from './id-run.ts';
 import type { IdTable } from './id-table.ts';
 
 /**
- * Runs that were read or written, by name: a run never changes, so nothing here grows old. A run is known
+ * Runs that were read or written, by name: a run never changes, so nothing here becomes stale. A run is cached
  *
- *   as a table    whoever asks for an id is answered without a request
- *   as a filter   a third of the size: whoever asks for an id that is not there is answered without a request
+ *   as a table    any question about an id is answered without a request
+ *   as a filter   a third of the size: a question about an id that does not exist is answered without a request
  *   not at all    its rows are read
  *
- * When the limit is passed, the tables used longest ago become filters; when all of them have, filters are forgotten.
+ * When the limit is passed, the least recently used tables become filters; when all of them have, filters are dropped.
  */
 export class IdCache {
   readonly #maxBytes: number;
   /** Those used last stand last. */
   readonly #known = new Map<string, IdTable | IdFilter>();
-  /** Parts read one by one of runs that are no table here. */
+  /** Parts read one by one, of runs that are not cached as a table. */
   readonly #partsRead = new Map<string, number>();
   #bytes = 0;
 
@@ -46,8 +46,8 @@ export class IdCache {
   }
 
   /**
-   * Whether to read the whole run instead of these parts: when they, and those read before, are as many as it has. So
-   * whoever asks for one id reads little, and whoever goes on asking soon reads no more.
+   * Whether to read the whole run instead of these parts: if they, and those read before, are as many as it has. So a
+   * caller that asks for one id reads little, and one that keeps asking soon reads nothing more.
    */
   isWorthReading(inc: string, run: RunRef, parts: number): boolean {
     const name = nameOf(inc, run);
@@ -93,7 +93,7 @@ export class IdCache {
 }
 
 const MAX_RUNS_COUNTED = 10_000;
-/** Of the objects around the numbers: a million runs of one entry each are not small. */
+/** Overhead of the objects around the numbers: a million runs of one entry each are not small. */
 const OVERHEAD_BYTES = 400;
 
 function sizeOf(known: IdTable | IdFilter): number {

@@ -13,13 +13,13 @@ export type { IdJob, RunRef } from './id-run.ts';
 export interface IdIndexParts {
   readonly table: Table;
   readonly clock: Clock;
-  /** Of all jobs together. */
+  /** Limit for all jobs together. */
   readonly maxCacheBytes?: number;
   /** 32 bits. For tests, in which different ids are to meet. */
   readonly hashOf?: (inc: string, itemId: string) => number;
 }
 
-/** Of each pair, whether the item at that place has that id. */
+/** Answers for each pair whether the item at that place has that id. */
 export type ConfirmPlaces = (
   pairs: readonly { readonly seq: number; readonly itemId: string }[],
 ) => Promise<readonly boolean[]>;
@@ -35,15 +35,15 @@ export interface Appended {
 }
 
 /**
- * At which place of its job an item id stands. A row per id would cost more than all the rest of an import, so each
+ * Finds the place of an item id in its job. A row per id would cost more than all the rest of an import, so each
  * addition writes one run: its ids as pairs of a hash and a place, sorted, in few large rows. Runs are merged as they
- * become many; the job's own row lists those that count, and is changed by whoever adds items, in the same transaction
- * as the job's total. What no list names is garbage, does no harm, and goes with the job.
+ * become many; the job's own row lists those that count, and every addition of items changes it in the same transaction
+ * as the job's total. A run that is not listed is garbage, does no harm, and is removed with the job.
  *
  * A hash has 32 bits: an answer is a candidate, and the item itself decides. In an import of a million that is about a
  * hundred items looked at in vain, which costs far less than longer hashes would.
  *
- * `moved`: a run is gone, because somebody merged it since the list was read, or removed the job. Read the list again.
+ * `moved`: a run is gone, because it was merged since the list was read, or the job was removed. Read the list again.
  */
 export class IdIndex {
   readonly #rows: IdRows;
@@ -102,8 +102,8 @@ export class IdIndex {
   }
 
   /**
-   * Writes a run of these ids, which the job does not have and which all differ; the first is at the place behind the
-   * last run. Nothing has happened until the caller has put the answer's list into force.
+   * Writes a run of these ids, which the job does not have and which all differ; the first is at the place after the last
+   * run. It has no effect until the caller has put the answer's list into force.
    */
   async append({ inc, runs }: IdJob, itemIds: readonly string[]): Promise<Appended | 'moved'> {
     if (itemIds.length === 0) return { runs, committed: async () => {}, lost: async () => {} };
@@ -135,7 +135,7 @@ export class IdIndex {
     };
   }
 
-  /** Deletes all that was ever written for a job to which nobody adds any more. May be repeated. */
+  /** Deletes everything that was ever written for a job that no longer gets items. May be repeated. */
   async remove(inc: string): Promise<void> {
     this.#cache.forgetJob(inc);
     await this.#rows.deleteAll(inc);
@@ -235,7 +235,7 @@ function groupsOf(runs: readonly RunRef[]): readonly (readonly RunRef[])[] {
   return groups;
 }
 
-/** Salted, so that nobody can choose ids that all fall into one row. */
+/** Salted, so that a user cannot choose ids that all fall into one row. */
 function saltedHash(inc: string, itemId: string): number {
   return hash('sha256', `${inc}\n${itemId}`, 'buffer').readUInt32BE(0);
 }

@@ -53,7 +53,7 @@ export class IdRows {
     await this.#table.removeAll(runs.flatMap(partsOf).map(({ run, part }) => partKey(inc, run, part)));
   }
 
-  /** Also those that nobody knows of. */
+  /** Includes runs that no list names. */
   async deleteAll(inc: string): Promise<void> {
     await atOnce(SHARDS_DELETED_AT_ONCE, shardKeys(inc), async (pk) => {
       for await (const rows of this.#table.pages({ pk })) {

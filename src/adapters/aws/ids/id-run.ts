@@ -5,7 +5,7 @@ import type { Key } from '../dynamo/attributes.ts';
  * a gap; a run never changes, and is replaced by one that covers it and its neighbours.
  */
 export interface RunRef {
-  /** Nobody else's, so that it can be written before anything refers to it. */
+  /** Unique, so that it can be written before anything refers to it. */
   readonly id: string;
   readonly from: number;
   readonly to: number;

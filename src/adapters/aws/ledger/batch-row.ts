@@ -124,7 +124,7 @@ export function dueShard(kind: 'queued' | 'leased', shard: number): string {
   return `${kind === 'queued' ? 'Q' : 'L'}#${shard}`;
 }
 
-/** The row is as it was read, lease and all. `until` only for whoever acts because it is over. */
+/** The row is as it was read, including its lease. `withUntil` is for callers that act because the lease is over. */
 export function unchanged({ hold, version }: Batch, { withUntil = false } = {}): Condition {
   const values: Record<string, Row[string]> = { ':ifVersion': num(version) };
   const terms = ['#version = :ifVersion'];

@@ -9,7 +9,7 @@ import { type JobRows, jobOfRows } from './job-rows.ts';
 import { hotKey, jobPk, metaKey } from './keys.ts';
 import type { News } from './news.ts';
 
-/** What the books of the ledger share: the table, and whoever wants to hear of changes. */
+/** What the books of the ledger share: the table, and the listeners for changes. */
 export class Books {
   readonly table: Table;
   readonly clock: Clock;
@@ -51,7 +51,7 @@ export class Books {
     return jobs.filter((job) => job !== null);
   }
 
-  /** Repeats a change until it comes through: `attempt` answers undefined when somebody else was faster. */
+  /** Repeats a change until it comes through: `attempt` answers undefined if another writer was faster. */
   async untilDone<T>(attempt: () => Promise<T | undefined>): Promise<T> {
     for (let tries = 0; ; tries += 1) {
       const answer = await attempt();
@@ -61,8 +61,8 @@ export class Books {
   }
 
   /**
-   * Changes of a job's counters by this process, one after another: DynamoDB refuses two transactions on one row at the
-   * same time, and whoever was refused tries again, which others are then in the way of.
+   * Runs changes of a job's counters by this process one after another: DynamoDB refuses two transactions on one row at the
+   * same time, and the refused one tries again, which then gets in the way of others.
    */
   async inTurn<T>(jobId: string, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(jobId) ?? Promise.resolve();

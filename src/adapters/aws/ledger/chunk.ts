@@ -17,7 +17,7 @@ import { attemptOf, type OutcomeEntry, outcomesOfRows } from './outcome-log.ts';
  */
 export interface ChunkItem {
   readonly record: ItemRecord;
-  /** What ended last, for whoever undoes it. */
+  /** The last outcome, for undoing it. */
   readonly last: OutcomeEntry | null;
 }
 
@@ -109,7 +109,7 @@ function piecesByName(rows: readonly Row[]): ReadonlyMap<string, Uint8Array[]> {
   return found;
 }
 
-/** Of one item, from all rows of its chunk. */
+/** The facts about one item, from all rows of its chunk. */
 interface Facts {
   readonly entries: OutcomeEntry[];
   reopenedAfter: number;

@@ -11,7 +11,7 @@ function directoriesOf(job: JobRecord): readonly string[] {
   return [ALL_JOBS, jobsOfStatus(job.status), ...(mayBeActive(job) ? [ACTIVE_JOBS] : [])];
 }
 
-/** As `isActive` says, as far as it does not hang on counters; whoever reads the list asks `isActive` again. */
+/** Like `isActive`, as far as it does not depend on counters; readers of the list ask `isActive` again. */
 function mayBeActive(job: JobRecord): boolean {
   if (job.removing) return true;
   switch (job.status) {

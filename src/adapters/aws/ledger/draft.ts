@@ -29,7 +29,7 @@ export class DynamoJobDraft implements JobDraft {
   #runs: readonly RunRef[] = [];
   /** What the note says: for how many items, and since when. */
   #noted: { readonly total: number; readonly at: number };
-  /** Others took this process for dead, and are removing what it wrote: the job is certainly not made of it. */
+  /** Another process took this one for dead and is removing what it wrote: the job was certainly not created. */
   #isTaken = false;
 
   private constructor(books: Books, purge: Purge, inc: string, now: number) {

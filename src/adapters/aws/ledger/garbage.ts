@@ -18,28 +18,28 @@ export function draftRow({ inc, jobId, total }: Garbage, since: number): Row {
   return { pk: text(GARBAGE), sk: text(inc), job: text(jobId), total: num(total), since: num(since) };
 }
 
-/** The note of rows that nobody will ever see again. */
+/** The note of rows that are no longer visible to anyone. */
 export function garbageRow(garbage: Garbage, since: number): Row {
   return { ...draftRow(garbage, since), taken: { BOOL: true } };
 }
 
-/** The note is there, and nobody took the job for dead and removes its rows. */
+/** The note exists, and no process has taken the writer for dead and removes the rows. */
 export const IS_KEPT: Condition = { expression: 'attribute_exists(#pk) AND attribute_not_exists(#taken)' };
 
-/** The job is made, and its rows with it. */
+/** The job is created, and its rows are kept. */
 export function keepAction(inc: string): Action {
   return { remove: { pk: GARBAGE, sk: inc }, when: IS_KEPT };
 }
 
-/** From now on the job cannot be made any more. False if there is no note: it was made, or removed by others. */
+/** From now on the job can no longer be created. False if there is no note: it was created, or removed by others. */
 export function markAsTaken(table: Table, inc: string): Promise<boolean> {
   return table.update({ pk: GARBAGE, sk: inc }, setting({ taken: { BOOL: true } }), IS_THERE);
 }
 
 /**
- * Removes the rows of jobs that are gone: nobody can see them any more, so it may take its time. What a process had to
- * leave, because it died or the table was in trouble, is found by the next sweep: the note of it goes last. Two may be
- * at the same, for a row that is gone is no harm.
+ * Removes the rows of jobs that are gone: they are no longer visible, so it may take its time. What a process had to
+ * leave, because it died or the table was in trouble, is found by the next sweep: its note is deleted last. Two processes
+ * may work on the same job, because deleting a row that is gone does no harm.
  */
 export class Purge {
   readonly #parts: PurgeParts;
@@ -83,8 +83,8 @@ export class Purge {
   }
 
   /**
-   * What is young may be a job that is just being made. One that takes longer may still be: a suspended process goes on
-   * where it stood. So the note is marked before the first row goes, and a job whose note is marked is not made.
+   * A young note may belong to a job that is just being created. So may an older one: a suspended process continues where
+   * it was. So the note is marked before the first row is deleted, and a job whose note is marked is not created.
    */
   async #take(row: Row): Promise<boolean> {
     const { table, clock } = this.#parts;

@@ -8,10 +8,10 @@ import type { HotCount, JobRows } from './job-rows.ts';
 import { hotKey } from './keys.ts';
 
 /**
- * What a change of items does to the hot row, as something that can be added to whatever stands there by then: so that
- * batches of one job settle side by side, and nobody has to read before he writes.
+ * What a change of items does to the hot row, as something that can be added to its content at that time: so batches of
+ * one job settle side by side, and writers need not read first.
  *
- * The domain says what becomes of a job; here it is asked what becomes of one in which everything is zero.
+ * The domain decides what becomes of a job; here it is applied to a job in which everything is zero.
  */
 export function hotDelta(effect: (job: Progress) => Progress): HotDelta {
   const after = effect(BLANK);
@@ -30,7 +30,7 @@ export function hotDelta(effect: (job: Progress) => Progress): HotDelta {
       talliedBad: tally.failed,
       refusals: after.refusals,
     },
-    // The one thing in which order matters: whoever saw the site work ends the streak, whatever it was.
+    // Order matters only here: a write that saw the site work ends the streak, whatever its length.
     streak: tally.streak >= UNBROKEN ? { add: tally.streak - UNBROKEN } : { set: tally.streak },
     stopper: tally.stopper,
   };
@@ -53,7 +53,7 @@ const BLANK: Progress = {
   refusals: 0,
 };
 
-/** What stands in the row instead of what stood there; only where the writer knows that nobody else changes it. */
+/** New values for the row; only for fields that no other writer changes at the same time. */
 export interface HotSet {
   readonly numbers?: Readonly<Record<string, number>>;
   readonly throttle?: JobRecord['throttle'];
@@ -125,7 +125,7 @@ function guardOf({ inc, epoch, dispatches, changes, shut }: HotGuard): Condition
   return { expression: terms.join(' AND '), values };
 }
 
-/** What an event of the job changed of what stands in the hot row: set as it is to be, because the event decides it. */
+/** The fields of the hot row that an event of the job changed: they are set, not added to, because the event decides them. */
 export function hotSetOf(before: JobRows, after: JobRecord): HotSet {
   const { record } = before;
   const numbers: Record<string, number> = {};
@@ -137,7 +137,7 @@ export function hotSetOf(before: JobRows, after: JobRecord): HotSet {
   }
   put('itemsInFlight', record.itemsInFlight, after.itemsInFlight);
   if (after.tally === record.tally) return { numbers };
-  // Whole, whatever was added to it meanwhile: a tally is begun anew, and never in part.
+  // Set as a whole, whatever was added to it meanwhile: a tally starts over completely or not at all.
   const { finished: tallied, failed: talliedBad, streak, stopper } = after.tally;
   return { numbers: { ...numbers, tallied, talliedBad, streak }, stopper };
 }

@@ -4,8 +4,8 @@ import { readInputs } from './chunk.ts';
 import { type BatchName, batchIdOf } from './keys.ts';
 
 /**
- * The ids of items in flight. Whoever settles a batch is nearly always the one that claimed it, with inputs and all, so
- * that its ids need not be read a second time.
+ * The ids of items in flight. The worker that settles a batch is nearly always the one that claimed it, including its
+ * inputs, so the ids need not be read a second time.
  */
 export class ItemNames {
   readonly #table: Table;

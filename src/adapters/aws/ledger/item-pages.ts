@@ -90,7 +90,7 @@ const MOST_CHUNKS = 10;
 const CHUNKS_AT_ONCE = 4;
 /** As many as may be in flight: a policy allows no more workers. */
 const MOST_FLYING = 100_000;
-/** Whoever asks holds the whole page. */
+/** The caller has the whole page in memory. */
 const MAX_PAGE_BYTES = 2 * 2 ** 20;
 
 function markOf(status: ItemStatus | null, errorType: ItemFilter['errorType']): Mark | null {

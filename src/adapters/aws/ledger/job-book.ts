@@ -34,9 +34,9 @@ export class DynamoJobBook implements JobBook {
   }
 
   /**
-   * Items first, under an incarnation that nobody else knows; then, in one transaction, the job that makes them visible.
-   * Whoever dies in between leaves a note of what is to be removed; whoever only slept for so long that somebody took
-   * it for dead finds the note taken, and begins anew.
+   * Writes the items first, under a new incarnation; then, in one transaction, the job that makes them visible. A process
+   * that dies in between leaves a note of what is to be removed; one that only slept, for so long that it was taken for
+   * dead, finds the note taken and starts over.
    */
   async createJob(job: NewJob, items: readonly NewItem[], now: number): Promise<CreateAnswer> {
     const { table, clock, ids } = this.#books;
@@ -72,8 +72,8 @@ export class DynamoJobBook implements JobBook {
   }
 
   /**
-   * Somebody else was faster with this id; or took what was written so far for what a dead process left; or it was this
-   * very call, and its reply was lost for longer than a token lives.
+   * Either another caller was faster with this id; or another process took what was written so far for the remains of a
+   * dead one; or it was this very call, and its reply was lost for longer than a token lives.
    */
   async #notMade(draft: Garbage): Promise<CreateAnswer> {
     const { table, clock } = this.#books;

@@ -8,9 +8,9 @@ import { decodeRuns, encodeRuns, type RunRef } from '../ids/id-run.ts';
 import { HOT, hotKey, META, metaKey } from './keys.ts';
 
 /**
- * A job as it stands in the table. What changes with every batch is a small row of its own, because a write costs what
- * the whole row weighs; what changes seldom is the other. Both carry the same `epoch`, which grows whenever the seldom
- * one changes: whoever reads two different ones looks again.
+ * A job as stored in the table. What changes with every batch is in a small separate row, because a write costs what the
+ * whole row weighs; the rest is in the other. Both carry the same `epoch`, which grows whenever the rarely changed row
+ * changes: a reader that sees two different epochs reads again.
  */
 export interface JobRows {
   readonly record: JobRecord;
@@ -90,7 +90,7 @@ export function hotRow({ record, inc, epoch, dispatches, changes, cursor, pooled
   };
 }
 
-/** Null if one of the two is missing or they do not belong together: then somebody is changing the job. */
+/** Null if one of the two is missing or they do not belong together: then the job is being changed. */
 export function jobOfRows(rows: readonly (Row | null)[]): JobRows | null {
   const meta = rows.find((row) => row?.['sk']?.S === META);
   const hot = rows.find((row) => row?.['sk']?.S === HOT);
@@ -116,8 +116,8 @@ export function jobOfRows(rows: readonly (Row | null)[]): JobRows | null {
 }
 
 /**
- * Of a cancelled job every item has ended, or is the one that a worker is at; so that what was cancelled follows, and a
- * cancellation is one flag that does not have to wait for a moment in which nobody settles.
+ * In a cancelled job every item has ended, or is the one that a worker is processing; so the cancelled items follow from
+ * the rest, and a cancellation is one flag that need not wait for a moment without settles.
  */
 function whenShut(fields: Pick<JobRecord, HotField>): Pick<JobRecord, HotField> {
   const { total, inProgress, success, failed, skipped } = fields.counts;

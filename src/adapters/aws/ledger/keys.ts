@@ -1,8 +1,8 @@
 import type { Key } from '../dynamo/attributes.ts';
 
 /**
- * Where everything lies in the one table. A job's own two rows are found by its id; all else by its incarnation, a name
- * that is made with the job: so that a job which is deleted and made again under the same id never meets what is left
+ * The rows of the one table. A job's own two rows are found by its id; everything else by its incarnation, a name
+ * that is created with the job: so a job that is deleted and created again under the same id never meets what is left
  * of the former one.
  *
  *   J#<job>              META                what changes seldom: state, policy, index of ids
@@ -85,7 +85,7 @@ export function newsPk(shard: number): string {
 /** All jobs, in the order in which they were made; those of a status; those that the engine has something to do for. */
 export const ALL_JOBS = 'JOBS';
 export const ACTIVE_JOBS = 'ACTIVE';
-/** What is to be removed, should whoever is at it die. */
+/** What is to be removed, in case its writer dies. */
 export const GARBAGE = 'GARBAGE';
 
 /** Pauses of hosts. */
@@ -111,7 +111,7 @@ export function batchIdOf({ inc, chunk, id }: BatchName): string {
   return `${inc}.${chunk}.${id}`;
 }
 
-/** Null for what is no name of ours. */
+/** Null if the name is not one of ours. */
 export function parseBatchId(batchId: string): BatchName | null {
   const found = /^([^.]+)\.(\d+)\.([^.]+)$/.exec(batchId);
   if (found === null) return null;

@@ -38,7 +38,7 @@ export async function claimBatches(
       }
     }
   });
-  // What was claimed must be told: nobody else would carry it out. The others come again with their message.
+  // Claimed batches must be returned: no other worker would process them. The others come again with their message.
   const [trouble] = troubles;
   if (trouble !== undefined && answers.size === 0) throw trouble;
   return refs.map(({ batchId }) => answers.get(batchId) ?? 'held');
@@ -162,8 +162,8 @@ export async function beginItem(books: Books, token: string, seq: number): Promi
 }
 
 /**
- * Never shortens a lease. False when it is lost. The index of what is due is left as it is, which saves two thirds of
- * what a renewal costs: whoever finds the batch there looks at the row, and puts the index right.
+ * Never shortens a lease. False if it is lost. The index of what is due is left unchanged, which saves two thirds of the
+ * cost of a renewal: a reader that finds the batch there looks at the row, and corrects the index.
  */
 export async function renewLease(books: Books, token: string, until: number): Promise<boolean> {
   const name = parseBatchId(batchIdOfToken(token));

@@ -6,10 +6,10 @@ import type { Table } from '../dynamo/table.ts';
 import { newsPk } from './keys.ts';
 
 /**
- * Who hears of changes. Those made through this ledger are told at once; they are also left in the table for an hour, a
- * row for each that others may want to know of, and a ledger that listens reads them four times a second, those of all
- * jobs together. So a controller refills a freed slot, and a watcher sees items end, wherever the worker runs. News are hints: what is
- * lost of them is found by whoever looks from time to time.
+ * Distributes changes. Listeners hear of those made through this ledger at once; they are also left in the table for an
+ * hour, a row for each that others may want to know of, and a ledger that listens reads them four times a second, those
+ * of all jobs together. So a controller refills a freed slot, and a watcher sees items end, wherever the worker runs.
+ * News are hints: what is lost is found by looking from time to time.
  */
 export class News {
   readonly #parts: NewsParts;
@@ -80,7 +80,7 @@ export class News {
       } catch (error) {
         onTrouble('news', error);
       }
-      // Where nothing happens, nobody is in a hurry to hear of it.
+      // While nothing happens, news are read less often.
       const isIdle = clock.elapsed() - this.#lastNewsAt > IDLE_AFTER_MS;
       await clock.sleep(isIdle ? IDLE_FACTOR * everyMs : everyMs, signal);
     }
@@ -115,14 +115,14 @@ export class News {
 /** Up to where news were heard. */
 interface Heard {
   after: number;
-  /** Rows that are looked at again and were told already. */
+  /** Rows that are read again and were already reported. */
   known: ReadonlySet<string>;
 }
 
 export interface NewsParts {
   readonly table: Table;
   readonly clock: Clock;
-  /** Null: nobody here wants to hear what others did. */
+  /** Null: this process does not listen for the changes of others. */
   readonly listenEveryMs: number | null;
   readonly onTrouble: (where: string, error: unknown) => void;
 }

@@ -12,7 +12,7 @@ import type { Action, Table } from '../dynamo/table.ts';
 import type { FlyingItem } from './batch-row.ts';
 import { type BatchName, chunkPk, outcomePieceSk, outcomeSk } from './keys.ts';
 
-/** How an item ended, as it is kept. A field that is not there stands for nothing. */
+/** How an item ended, as stored. A missing field means that there is nothing. */
 export interface OutcomeEntry {
   readonly seq: number;
   readonly attempt: number;
@@ -60,9 +60,9 @@ export function attemptOf(entry: OutcomeEntry): AttemptRecord {
 const INLINE_BYTES = 2000;
 
 /**
- * Entries of one chunk as rows. What is small goes into the transaction itself; what is large is written before, where a
- * kilobyte costs half, and counts only if the transaction names it: a write that was fenced leaves rows that nobody reads.
- * They are named by whose they are, so that another try writes over them.
+ * Entries of one chunk as rows. Small ones go into the transaction itself; large ones are written before, where a
+ * kilobyte costs half, and count only if the transaction names them: a write that was fenced leaves rows that are never
+ * read. They are named after their writer, so that another try overwrites them.
  *
  * `cancelled`: items that leave the batch in the same step because their job was cancelled. Their deliveries and strikes,
  * which only the batch's row knew, are noted in the row, so that it costs no other write.
@@ -151,8 +151,9 @@ export function reopenMarkOf(row: Row | null): ReopenMark {
 
 /**
  * Adds to the mark, if it is still the one that was read. DynamoDB applies a transaction row by row, and a read that is
- * no transaction may see the job as it is after a retry, and the chunk as it was before: by the epoch of the job alone, the
- * same items would be reopened twice. Every retry of items of a chunk writes this row, so that the second is refused.
+ * not a transaction may see the job as it is after a retry, and the chunk as it was before: with the epoch of the job
+ * alone, the same items would be reopened twice. Every retry of items of a chunk writes this row, so the second one is
+ * refused.
  */
 export function reopenMarkAction(
   key: Key,

@@ -17,8 +17,8 @@ import { type OutcomeEntry, outcomeRows } from './outcome-log.ts';
 import { failureOf, TransactionRoom } from './transaction-room.ts';
 
 /**
- * Failed items that are successes by what a re-extraction read of their pages: one more outcome in their chunk, with the
- * next number. The job's epoch is the fence: whoever reopens one of them, or replaces the results by others, changes it.
+ * Turns failed items into successes after a re-extraction could read their pages: one more outcome in their chunk, with
+ * the next number. The job's epoch is the fence: reopening one of them, or replacing the results again, changes it.
  */
 export class Recovering {
   readonly #books: Books;

@@ -78,7 +78,7 @@ export class Reopening {
     const end = Math.min(first + MOST_ITEMS, itemIds.length);
     const room = new TransactionRoom(ACTIONS_PER_CHUNK);
     const known = new Map<number, readonly ChunkItem[]>();
-    // Somebody may have named an item twice.
+    // The caller may have named an item twice.
     const picked = new Set<ChunkItem>();
     for (let at = first; at < end; at += NAMES_AT_ONCE) {
       const places = await this.#locate(job, itemIds.slice(at, Math.min(at + NAMES_AT_ONCE, end)));
@@ -106,7 +106,7 @@ export class Reopening {
     });
   }
 
-  /** Of the chunks that these items are in. */
+  /** Marks of the chunks that these items are in. */
   async #readMarks(job: JobRows, items: readonly ChunkItem[]): Promise<ReadonlyMap<number, ReopenMark>> {
     const chunks = [...new Set(items.map(({ record }) => chunkOf(record.seq)))];
     const rows = await this.#books.table.getAll(chunks.map((chunk) => reopenMarkKey(job.inc, chunk)));
@@ -152,7 +152,7 @@ export class Reopening {
   }
 }
 
-/** Somebody has reopened it since it was read. */
+/** It was reopened since it was read. */
 function isMarked({ record: { seq }, last }: ChunkItem, marks: ReadonlyMap<number, ReopenMark>): boolean {
   const upTo = marks.get(chunkOf(seq))?.items.get(seq);
   return upTo !== undefined && upTo >= (last?.attempt ?? 0);

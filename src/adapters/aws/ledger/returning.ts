@@ -42,7 +42,7 @@ export class Returning {
       const job = await this.#books.readJob(batch.jobId);
       const isLeft = job !== null && job.inc === name.inc;
       if (!isLeft || (job.isShut && batch.hold === null)) {
-        // Nobody counts on it any more: the job is gone, or was cancelled while the batch waited.
+        // The batch no longer matters: the job is gone, or was cancelled while the batch waited.
         const kept = isLeft ? this.#kept(batch, batch.unsettled) : [];
         await table.transact([{ remove: batchKey(name), when: unchanged(batch) }, ...kept]);
         return false;

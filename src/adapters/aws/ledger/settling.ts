@@ -134,7 +134,7 @@ export class Settling {
   }
 }
 
-/** What of a batch ends now. In a cancelled job that is the item at its head at the most: the others are cancelled. */
+/** Which items of a batch end now. In a cancelled job that is at most the one at its head: the others are cancelled. */
 export interface BatchEnds {
   readonly batch: Batch;
   readonly settled: readonly { readonly item: FlyingItem; readonly settlement: Settlement }[];

@@ -29,5 +29,5 @@ export function failureOf({ record: { itemId }, last }: ChunkItem): readonly Cou
   return last?.failure === undefined ? [] : [{ itemId, failure: last.failure, isOther: last.isOther ?? false }];
 }
 
-/** Of the hundred that a transaction has; the others are for the job itself and the lists it is in. */
+/** Out of the hundred of a transaction; the others are for the job itself and the lists it is in. */
 const MOST_ACTIONS = 88;

@@ -101,7 +101,7 @@ async function isThere({ s3, bucket, signal }: BucketParts): Promise<boolean> {
   }
 }
 
-/** Null where nobody can tell: not every server that speaks S3 has such rules, nor may everybody read them. */
+/** Null if unknown: not every S3 server has such rules, and reading them may not be permitted. */
 async function abortsUploads(parts: BucketParts): Promise<boolean | null> {
   try {
     const rules = await lifecycleOf(parts);
@@ -126,7 +126,7 @@ async function lifecycleOf({ s3, bucket, signal }: BucketParts) {
   }
 }
 
-/** Somebody of ours made it at the same moment. */
+/** Another Trawl process created it at the same moment. */
 function unlessOurs(error: unknown): void {
   if (nameOf(error) !== 'BucketAlreadyOwnedByYou') throw error;
 }

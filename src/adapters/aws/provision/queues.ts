@@ -22,7 +22,7 @@ const SETTINGS: Readonly<Record<Lane, string>> = {
 
 /**
  * Three lost workers make an item poison by themselves; a message that is set aside earlier would only hide that. It may
- * also come again and again because its batch is held, or because a worker is told to stop while it waits.
+ * also come repeatedly because its batch is held, or because a worker stops while it waits.
  */
 const MAX_RECEIVES = 10;
 

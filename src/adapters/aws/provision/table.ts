@@ -179,7 +179,7 @@ function hasKeys(found: KeySchemaElement[] | undefined, wanted: KeySchemaElement
   return text(found) === text(wanted);
 }
 
-/** Somebody else made it at the same moment. */
+/** It was created elsewhere at the same moment. */
 function unlessInUse(error: unknown): void {
   if (nameOf(error) !== 'ResourceInUseException') throw error;
 }

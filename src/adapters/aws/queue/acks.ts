@@ -7,8 +7,8 @@ const GATHER_MS = 20;
 
 /**
  * Deletes the messages of one queue. A worker acknowledges one at a time, and a request costs the same for ten: those of
- * one turn of the event loop go together, and while a request is under way the next ones gather until its answer is
- * there, ten are complete, or a moment has passed. So somebody who comes alone does not wait, and many share.
+ * one turn of the event loop go together, and while a request is in progress the next ones gather until it is answered,
+ * ten are complete, or a moment has passed. So a single one does not wait, and many share a request.
  */
 export class AckGatherer {
   readonly #parts: AckParts;
@@ -62,7 +62,7 @@ export class AckGatherer {
         }),
       ),
     );
-    // A receipt that is no good is nobody's trouble: that message was deleted, or is out again.
+    // An invalid receipt is not an error: that message was deleted, or has been delivered again.
     const [failed] = notTaken.filter(({ isOurFault }) => !isOurFault);
     if (failed !== undefined) report('acknowledging', failed.why);
   }

@@ -8,7 +8,7 @@ export const MAX_ENTRIES = 10;
 /** Each is a socket for its time; beyond this, more of them make nothing faster. */
 const REQUESTS_AT_ONCE = 8;
 
-/** Of one entry. The SDK has retries of its own for requests that fail as a whole. */
+/** Tries per entry. The SDK has its own retries for requests that fail as a whole. */
 const TRIES = 3;
 
 const FIRST_PAUSE_MS = 100;
@@ -24,13 +24,13 @@ export interface BatchAnswer {
 export interface NotTaken<T> {
   readonly value: T;
   readonly why: Error;
-  /** The service says that it was not its own fault: the message or the receipt is no good. */
+  /** The service says that it was not its own fault: the message or the receipt is invalid. */
   readonly isOurFault: boolean;
 }
 
 /**
- * Says something about many messages, in requests of ten, several at once. An entry that failed by a fault of the service
- * is tried again. Answers what was not taken in the end, or what nobody knows of because there was no answer.
+ * Sends entries about many messages, in requests of ten, several at once. An entry that failed by a fault of the service
+ * is tried again. Answers the entries that were finally refused, or whose fate is unknown because there was no answer.
  */
 export async function inTens<T>(
   values: readonly T[],

@@ -1,6 +1,6 @@
 import { GetQueueAttributesCommand, GetQueueUrlCommand, type SQSClient } from '@aws-sdk/client-sqs';
 
-/** The queue to which messages of this one are moved that nobody acknowledged. Null when it has none. */
+/** The queue to which unacknowledged messages of this one are moved. Null if it has none. */
 export async function deadLetterQueueOf(sqs: SQSClient, queueUrl: string): Promise<string | null> {
   const { Attributes = {} } = await sqs.send(
     new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['RedrivePolicy'] }),

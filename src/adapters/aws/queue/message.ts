@@ -36,8 +36,8 @@ function refIn(body: string | undefined): BatchRef | null {
 }
 
 /**
- * What one must know of a delivery to say something about it later: whoever does so may be another object, in another
- * thread, than the one that received it.
+ * Everything needed to refer to a delivery later, possibly from another object, in another thread, than the one that
+ * received it.
  */
 export interface Receipt {
   readonly lane: Lane;

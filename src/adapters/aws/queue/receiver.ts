@@ -6,7 +6,7 @@ import type { UnderWay } from './under-way.ts';
 /** The longest that SQS allows: an empty answer costs as much as a full one. */
 const WAIT_SECONDS = 20;
 
-/** What a request brings that was on its way when its receiver was told to stop is there in less. */
+/** A request that was on its way when its receiver was asked to stop is answered in less. */
 export const LINGER_MS = 1000;
 
 /**
@@ -74,7 +74,7 @@ export class QueueReceiver {
     try {
       await giveBack(await answer);
     } catch {
-      // It was cut, or failed: there is nothing to give back, and nobody who waits for it.
+      // It was cut, or failed: there is nothing to return, and no caller is waiting.
     } finally {
       isThere.abort();
     }
@@ -117,7 +117,7 @@ export interface ReceiverParts {
   readonly sqs: SQSClient;
   readonly queueUrl: string;
   readonly clock: Clock;
-  /** Is told of what goes on when the receiver has its answer. */
+  /** Tracks what is still in progress after the receiver has its answer. */
   readonly underWay: UnderWay;
   readonly giveBack: (messages: readonly Message[]) => Promise<void>;
   readonly report: (where: string, error: unknown) => void;

@@ -16,7 +16,7 @@ export interface TurnParts {
   receive(max: number): Promise<readonly SqsDelivery[]>;
   hide(receipts: readonly string[], ms: number): Promise<void>;
   giveBack(receipts: readonly string[]): Promise<void>;
-  /** Sends these messages anew, and deletes the old ones. */
+  /** Sends these messages again, and deletes the old ones. */
   sendAgain(deliveries: readonly SqsDelivery[]): Promise<void>;
 }
 
@@ -29,8 +29,8 @@ export interface TurnParts {
  * costs. That a message of another job comes first, although thousands of the busy job wait, is what the message groups
  * are for (`send`).
  *
- * SQS counts how often a message was received and takes one that was received too often for a dead letter, which would
- * count against its items. So after some times it is sent anew, and the count begins again.
+ * SQS counts how often a message was received and treats one that was received too often as a dead letter, which would
+ * count against its items. So after some times it is sent again, which resets the count.
  */
 export async function takeFromAnyJob(
   { room, hideMs, clock, signal }: Receiving,
@@ -65,7 +65,7 @@ export async function takeFromAnyJob(
 const PASS_MS = 1000;
 const LONGEST_PASS_MS = 5000;
 
-/** A second more than we keep them in hand, so that nobody else has what we may still take. */
+/** A second longer than we keep them, so that no other process gets what we may still take. */
 const MARGIN_MS = 1000;
 
 /** Half of what our queues allow (`provision/queues.ts`), because others may pass it over, too. */

@@ -1,4 +1,4 @@
-/** What was begun and has not ended, for whoever closes what it needs. */
+/** Work that has begun and not ended, so that its resources are closed only afterwards. */
 export class UnderWay {
   readonly #begun = new Set<Promise<unknown>>();
 
@@ -9,7 +9,7 @@ export class UnderWay {
     return doing;
   }
 
-  /** Of all that is under way, and of what that begins meanwhile. */
+  /** Waits for everything in progress, and for what that begins meanwhile. */
   async end(): Promise<void> {
     while (this.#begun.size > 0) await Promise.allSettled(this.#begun);
   }

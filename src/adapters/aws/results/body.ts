@@ -16,7 +16,7 @@ import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { BucketCalls } from './calls.ts';
 import { instead, resultError } from './errors.ts';
 
-/** A body of which nothing has come for this long, while somebody waits for it, is given up. */
+/** A body that sends nothing for this long, while a reader waits for it, is given up. */
 const SILENCE_MS = 30_000;
 /** The SDK tries again until the first byte. A line that breaks later is ours to repair. */
 const WHOLE_TRIES = 3;
@@ -35,7 +35,7 @@ export function pack(body: Uint8Array): Promise<Uint8Array> {
 export interface SeenObject {
   readonly etag: string | undefined;
   readonly encoding: ContentEncoding;
-  /** As it lies there, encoded or not. */
+  /** As stored, encoded or not. */
   readonly length: number;
   readonly size: number | null;
   readonly sha256: string | null;
@@ -89,7 +89,7 @@ export class Bodies {
     return { [Symbol.asyncIterator]: pieces };
   }
 
-  /** Piece by piece, of the object that was seen and of no other. Nothing is asked for before somebody reads. */
+  /** Reads exactly the object that was seen, in pieces. No request is made before the first piece is read. */
   async *pieces(key: string, object: SeenObject, range: ByteRange | null): AsyncGenerator<Uint8Array> {
     const size = object.encoding === 'identity' ? object.length : object.size;
     const { start, end } = cutRange(range, size ?? Number.MAX_SAFE_INTEGER);
@@ -156,7 +156,7 @@ export class Bodies {
     );
   }
 
-  /** As many bytes as were promised, or an error. Whoever stops reading closes the connection. */
+  /** As many bytes as were promised, or an error. A reader that stops closes the connection. */
   async *#received(key: string, answer: GetObjectCommandOutput, length: number): AsyncGenerator<Uint8Array> {
     const { Body: body, ContentLength: promised } = answer;
     if (!(body instanceof Readable)) throw new Error(`cannot read ${key}: the answer has no body`);

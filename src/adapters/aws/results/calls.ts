@@ -3,7 +3,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import { type Doing, resultError } from './errors.ts';
 
-/** Of one call with all the tries that the SDK makes. */
+/** Time limit of one call with all the tries that the SDK makes. */
 const CALL_MS = 180_000;
 
 /**
@@ -28,7 +28,7 @@ export class BucketCalls {
     this.clock = parts.clock;
   }
 
-  /** `signal` is for whoever has no more use for the answer. */
+  /** Abort `signal` when the answer is no longer needed. */
   async call<T>(
     about: Omit<Doing, 'bucket'>,
     send: (options: SendOptions) => Promise<T>,

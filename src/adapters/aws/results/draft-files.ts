@@ -46,7 +46,7 @@ async function nameless(newPath: () => string): Promise<FileHandle> {
   for (;;) {
     const path = newPath();
     const file = await open(path, 'wx+', 0o600).catch((error: unknown) => {
-      // Another name then: this one is of somebody who has not yet taken it away, or died before.
+      // Try another name: this one belongs to a process that has not yet removed it, or died before.
       if (errorCode(error) === 'EEXIST') return null;
       throw error;
     });

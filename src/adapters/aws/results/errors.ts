@@ -51,7 +51,7 @@ const BY_STATUS: Readonly<Record<number, S3Refusal>> = {
   507: 'full',
 };
 
-/** Of sockets and names. */
+/** Errors of sockets and names. */
 const BROKEN_LINE =
   /^(?:ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENETDOWN|EADDRNOTAVAIL|EPROTO|ERR_STREAM_PREMATURE_CLOSE)$/;
 
@@ -60,7 +60,7 @@ export function refusalOf(error: unknown): S3Refusal {
   return refusalFor(error.name, statusOf(error)) ?? (BROKEN_LINE.test(errorCode(error) ?? '') ? 'passing' : 'other');
 }
 
-/** Of an entry of a bulk call, which has a code and no status. */
+/** For an entry of a bulk call, which has a code and no status. */
 export function refusalOfCode(code: string | undefined): S3Refusal {
   return refusalFor(code ?? '', null) ?? 'other';
 }
@@ -82,7 +82,7 @@ export interface Doing {
   readonly bucket: string;
 }
 
-/** What the SDK gave up on, in our words: trouble that passes, or something that somebody has to repair. */
+/** Translates an error that the SDK gave up on: trouble that passes, or something that an operator has to repair. */
 export function resultError(error: unknown, { what, action, bucket }: Doing): Error {
   if (error instanceof StorageTrouble) return error;
   const { name, message } = error instanceof Error ? error : new Error(String(error));

@@ -43,7 +43,7 @@ export async function removeKeys(calls: BucketCalls, prefix: string, watch: Remo
   );
 }
 
-/** Parts of uploads that nobody will finish. They are in no list of keys, and are paid for. False if it was stopped. */
+/** Parts of abandoned uploads. They are not listed as keys, but they are billed. False if it was stopped. */
 export async function abortUploads(calls: BucketCalls, prefix: string, watch: RemovalWatch): Promise<boolean> {
   const { s3, bucket } = calls;
   let after: { readonly KeyMarker?: string; readonly UploadIdMarker?: string } | null = {};

@@ -14,7 +14,7 @@ export class Slots {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      // A slot is handed on, and not freed: nobody who comes in between can take it.
+      // A slot is handed over, not freed: a caller that comes in between cannot take it.
       if (next === undefined) this.#free += 1;
       else next();
     }

@@ -15,7 +15,7 @@ import { Slots } from './slots.ts';
 
 /** A part, and the largest body that goes in one request. Parts have at least 5 MiB; there are at most 10,000 of them. */
 const PART_BYTES = 8 * 1024 * 1024;
-/** Of the whole store, so that its memory has a bound however many documents are put at once. */
+/** Limit for the whole store, so that its memory is bounded however many documents are put at once. */
 const PARTS_AT_ONCE = 4;
 
 /** Bytes as they are to lie in the bucket, and what is said of them. */
@@ -146,7 +146,7 @@ function headersOf({ stored, contentType }: Described) {
     Key: stored.key,
     ContentType: SAFE_HEADER.test(contentType) ? contentType : 'application/octet-stream',
     ...(stored.encoding === 'gzip' ? { ContentEncoding: 'gzip' } : {}),
-    // Of the bytes as they were given to us: by these we know them again.
+    // Describes the bytes as they were given to us: they are compared by these.
     Metadata: { sha256: stored.sha256, size: String(stored.size) },
   };
 }

@@ -36,7 +36,7 @@ export interface BatchItem {
   strikes: number;
   /** Earlier attempts, as JSON. */
   readonly history: string | null;
-  /** Remembered when it is read for a worker, so that its end can be told of without another read. Not in the row. */
+  /** Remembered when it is read for a worker, so that its end can be reported without another read. Not in the row. */
   itemId: string | null;
 }
 

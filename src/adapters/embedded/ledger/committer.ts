@@ -45,7 +45,7 @@ export class Committer {
     return this.#enqueue(work, 'durable-now');
   }
 
-  /** Durable too, and nobody is held up by a few milliseconds more: syncs are shared with others. */
+  /** Durable too, but a few milliseconds later, which delay no caller: syncs are shared with others. */
   durableSoon<T>(work: () => T): Promise<T> {
     return this.#enqueue(work, 'durable-soon');
   }
@@ -68,7 +68,7 @@ export class Committer {
     };
   }
 
-  /** Called by a change: to be told when it is applied, in order. */
+  /** Called by a change, to report it to listeners once it is applied, in order. */
   tell(change: LedgerChange): void {
     this.#told.push(change);
   }
@@ -80,7 +80,7 @@ export class Committer {
     await this.#durability.idle();
   }
 
-  /** As if the process had died: what waits is dropped, and nobody is answered any more. */
+  /** Behaves as if the process had died: what waits is dropped, and no more answers are given. */
   die(): void {
     this.#state = 'dead';
     this.#queue = [];

@@ -8,9 +8,9 @@ import { migrate } from './schema.ts';
 import { prepareAll, type Statements } from './statements.ts';
 
 /**
- * Memory for pages: what is in flight and the ends of all tables fit in many times over, and four times as much was no
- * faster at a million items. The log is copied into the database when it has 16 MB: each copy is two waits for the disk,
- * and a page that changed a hundred times is copied once.
+ * Memory for pages: what is in flight and the ends of all tables fit many times over, and four times as much was not
+ * faster at a million items. The log is copied into the database at 16 MB: each copy is two waits for the disk, and a
+ * page that changed a hundred times is copied once.
  */
 const CACHE_KIB = 16_384;
 const PAGES_PER_CHECKPOINT = 4000;
@@ -27,7 +27,7 @@ export class Database {
   readonly sql: Statements;
   readonly #db: DatabaseSync;
   readonly #files: LedgerFiles;
-  /** Once a page was found damaged, nothing more is written: it would only add to what has to be restored. */
+  /** After a page was found damaged, nothing more is written: it would only add to what has to be restored. */
   #damage: StorageTrouble | null = null;
 
   constructor(file: string, db: DatabaseSync) {
@@ -99,7 +99,7 @@ export function openDatabase(file: string): Database {
   let db: DatabaseSync | null = null;
   try {
     makePrivate(file);
-    // No time-out: nobody else writes here, and waiting for a lock would stop the whole process.
+    // No timeout: this is the only writer, and waiting for a lock would stop the whole process.
     db = new DatabaseSync(file, { timeout: 0 });
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY');
     db.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${PAGES_PER_CHECKPOINT}`);

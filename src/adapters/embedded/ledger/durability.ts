@@ -18,8 +18,8 @@ export type Sync = () => Promise<void>;
 export type Gather = (signal: AbortSignal) => Promise<void>;
 
 /**
- * Says when what was committed is on the disk. One sync covers all commits made before it began, and runs off the event
- * loop; whoever comes while it runs waits for the next. It is in one of two modes:
+ * Reports when commits are on the disk. One sync covers all commits made before it began, and runs off the event loop;
+ * commits made while it runs wait for the next. It is in one of two modes:
  *
  *   trusting     a sync that succeeds is believed
  *   mistrusting  a sync failed. The system may have dropped the pages that it could not write, and the next sync would
@@ -56,13 +56,13 @@ export class Durability {
     return waiter.promise;
   }
 
-  /** Resolves when nobody waits any more. */
+  /** Resolves when there are no more waiting callers. */
   async idle(): Promise<void> {
     await this.#running;
   }
 
   async #run(): Promise<void> {
-    // Not in the call that began it: whoever asks has to know of this run before it can end.
+    // Not in the call that began it: the caller has to know of this run before it can end.
     await null;
     while (this.#waiting.length > 0) {
       if (!this.#isUrgent) await this.#waitForCompany();
@@ -92,7 +92,7 @@ export class Durability {
   }
 }
 
-/** An abort without a reason makes an exception with a stack trace, which nobody reads. */
+/** An abort without a reason creates an exception with a stack trace, which would not be read. */
 const IN_A_HURRY = 'a caller is in a hurry';
 
 /** The sync of real disks. The log keeps its file for as long as the database is open, so one descriptor will do. */

@@ -3,9 +3,9 @@ import type { Statements } from './statements.ts';
 
 /** Systems write what is in their memory to the disk within half a minute or so; this is ten times that. */
 const FRESH_MS = 5 * 60_000;
-/** Rows are told apart by stretches of time, so that a look at the first is enough to know what is old. */
+/** Rows are grouped by stretches of time, so that a look at the first is enough to know what is old. */
 const STRETCH_MS = 1000;
-/** One comes a second at the most, so that two at a time catch up with any backlog. */
+/** At most one comes per second, so two at a time catch up with any backlog. */
 const MAX_FORGOTTEN_AT_ONCE = 2;
 
 /**

@@ -12,8 +12,8 @@ export type LedgerState =
   | { readonly kind: 'damaged'; readonly message: string };
 
 /**
- * Looks at the ledger of a data directory without changing it. While it looks it holds the owner's lock, so that nobody
- * opens the files for work meanwhile; it takes milliseconds.
+ * Looks at the ledger of a data directory without changing it. Meanwhile it holds the owner's lock, so that no process
+ * opens the files for work; it takes milliseconds.
  */
 export function inspectLedger(dataDir: string): LedgerState {
   const file = join(dataDir, 'ledger.db');

@@ -4,15 +4,15 @@ import { lastKey, placeOf, rowKey } from './row-key.ts';
 import type { Statements } from './statements.ts';
 
 /**
- * Which place an item id has in its job. An index over the texts would be the slowest part of an import by far, because
+ * Finds the place of an item id in its job. An index over the texts would be the slowest part of an import by far, because
  * each id lands at a random page of it; so ids are kept as hashes, in runs that are only ever appended:
  *
  *   run      the ids of one chunk: a hash table of 2^bits buckets, a row each, written in order
- *   bucket   pairs of 32-bit numbers: the hash of an id, and its place. The text itself stands in `items`, and decides
+ *   bucket   pairs of 32-bit numbers: the hash of an id, and its place. The text itself is in `items`, and decides
  *
- * To find an id is one row per run. Small runs are merged with the next, so that a job has few: each entry is rewritten
- * about once per doubling, until its run has MAX_RUN. Whether an id is there already is asked of a filter in memory
- * first, and of the runs only if that says maybe.
+ * Finding an id takes one row per run. Small runs are merged with the next, so that a job has few: each entry is rewritten
+ * about once per doubling, until its run has MAX_RUN. Whether an id already exists is first checked in a filter in memory,
+ * and in the runs only if that says maybe.
  */
 export class ItemIds {
   readonly #sql: Statements;
@@ -96,7 +96,7 @@ export class ItemIds {
     this.#readInstead.delete(jobNum);
   }
 
-  /** Filters stay: of what was rolled back they say maybe, and that is no mistake. */
+  /** Filters stay: they say maybe for what was rolled back, which is not wrong. */
   forget(): void {
     this.#runs.clear();
   }

@@ -12,7 +12,7 @@ import type { Tables } from './tables.ts';
 
 /**
  * Items as records, in pages. An item's status is not stored anywhere: it has an outcome, or it is in a batch, or it is
- * pending. Every page is a few ranges of keys, wherever in the job it lies.
+ * pending. Every page is a few ranges of keys, wherever in the job it is.
  */
 export function itemPage(tables: Tables, entry: JobEntry, filter: ItemFilter, page: PageRequest): Page<ItemRecord> {
   const { status, errorType } = filter;
@@ -98,7 +98,7 @@ function pageOf(entries: ItemRecord[], limit: number, isCut = false): Page<ItemR
   return { entries, next: last !== undefined && (isCut || entries.length >= limit) ? String(last.seq) : null };
 }
 
-/** Of inputs and outcomes on one page: a thousand items of a megabyte each would stop the process for seconds. */
+/** Limit for inputs and outcomes on one page: a thousand items of a megabyte each would block the process for seconds. */
 const MAX_PAGE_BYTES = 2 * 2 ** 20;
 
 /** Rows until they weigh too much, but one at least. */
@@ -181,8 +181,8 @@ function firstsPage(
 }
 
 /**
- * Pending items came back, stand behind the first of their batch, or were never out: the first of each, merged. In a
- * cancelled job the same places hold the cancelled ones.
+ * Pending items were returned, come after the first of their batch, or were never dispatched: the first of each, merged.
+ * In a cancelled job the same places hold the cancelled ones.
  */
 function waitingPage(
   tables: Tables,
@@ -275,7 +275,7 @@ class UnsettledItems {
     const missing = open.filter((row) => !this.#bySeq.has(placeOf(row.key)));
     const [firstMissing, lastMissing] = [missing[0]?.key, missing.at(-1)?.key];
     if (firstMissing === undefined || lastMissing === undefined) return;
-    // Not more than a page: what lies between two rows of it that are in no batch is on the page, too.
+    // Never more than a page: items between two of its rows that are not in a batch are on the page, too.
     for (const row of tables.sql.returnedBetween.all(firstMissing, lastMissing) as unknown as ReturnedRow[]) {
       this.#bySeq.set(placeOf(row.key), { ...row, status: waits });
     }

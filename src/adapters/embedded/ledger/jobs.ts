@@ -153,7 +153,7 @@ export class Jobs {
     return entry;
   }
 
-  /** Lists leave the cache as it is: whoever walks over all jobs is not at work on them. */
+  /** Lists leave the cache unchanged: a caller that goes over all jobs is not working on them. */
   #entryOf(row: unknown): JobEntry {
     const decoded = row as JobRow;
     return this.#byNum.get(decoded.num) ?? decode(decoded);

@@ -9,8 +9,8 @@ import { sourceOf } from './source-column.ts';
 import type { Statements } from './statements.ts';
 
 /**
- * A batch's name and the token of its lease are the number of its row. A batch is given out once, and one that comes
- * back goes out under another number; so the token is good for as long as there is the batch, and for nobody else.
+ * A batch's name and the token of its lease are the number of its row. A batch is given out once, and its items go out
+ * again under another number; so the token is valid for as long as the batch exists, and only for its worker.
  */
 export function refOf({ record }: JobEntry, batch: Batch): BatchRef {
   return { jobId: record.jobId, batchId: batchIdOf(batch.key), lane: record.lane };
@@ -28,7 +28,7 @@ export function keyOfToken(token: string): number {
   return token.startsWith('t') ? Number(token.slice(1)) : Number.NaN;
 }
 
-/** Also of one that is gone. */
+/** Works for a batch that is gone, too. */
 export function batchIdOfToken(token: string): string {
   return batchIdOf(keyOfToken(token));
 }

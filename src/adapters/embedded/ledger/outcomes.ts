@@ -21,7 +21,7 @@ export interface OutcomeRow {
   readonly detail: string | null;
 }
 
-/** What only some outcomes have. A field that is not there stands for nothing. */
+/** What only some outcomes have. A missing field means that there is nothing. */
 export interface OutcomeDetail {
   readonly failure?: Failure;
   readonly artifacts?: readonly StoredArtifact[];
@@ -38,7 +38,7 @@ export interface OutcomeDetail {
 export type End = AttemptRecord['end'];
 const ENDS: readonly End[] = ['success', 'failed', 'skipped'];
 
-/** As it stands in a row. Success is 0: the indexes leave it out. */
+/** As stored in a row. Success is 0: the indexes leave it out. */
 export function statusCode(end: End): number {
   return ENDS.indexOf(end);
 }

@@ -36,8 +36,8 @@ export function recoverInFlight(
 export type ArtifactCheck = (artifact: StoredArtifact) => Promise<boolean>;
 
 /**
- * After the machine went down: outcomes are on the disk, but bytes that were written just before may not be. Items whose
- * artifacts are missing or torn are pending again, and nobody is charged for it. Answers how many there were.
+ * After the machine went down, outcomes are on the disk, but bytes that were written just before may not be. Items whose
+ * artifacts are missing or torn are pending again, without a charge. Answers how many there were.
  */
 export async function recoverArtifacts(tables: Tables, committer: Committer, check: ArtifactCheck): Promise<number> {
   const upTo = await committer.read(() => tables.fresh.newest());
@@ -92,7 +92,7 @@ function undo(tables: Tables, row: OutcomeRow): boolean {
   return true;
 }
 
-/** The item has not ended after all. A job that was over is not, and its manifest, which told of it, is void. */
+/** The item has not ended after all. A finished job is reopened, and its manifest, which listed the item, is void. */
 function whenUndone(job: JobRecord, end: End): JobRecord {
   const { counts } = job;
   const isCancelled = statusWhenBack(end, job.status === 'cancelled') === 'cancelled';

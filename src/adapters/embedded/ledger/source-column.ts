@@ -1,6 +1,6 @@
 import type { SourcePage } from '../../../domain/item.ts';
 
-/** The `source` of an item as it stands in its row. Nearly all items have none, and NULL takes no room. */
+/** The `source` of an item as stored in its row. Nearly all items have none, and NULL takes no room. */
 export function encodeSource(source: SourcePage | undefined): string | null {
   return source === undefined ? null : JSON.stringify(source);
 }

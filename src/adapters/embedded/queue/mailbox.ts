@@ -161,7 +161,7 @@ class JobLines<T extends MailRef> {
     this.#size += 1;
   }
 
-  /** Of the first job in turn that is admitted, whose next turn comes after all others. One that is not keeps its turn. */
+  /** Takes from the first admitted job in turn; its next turn comes after all others. A job not admitted keeps its turn. */
   next(admits: (jobId: string) => boolean): T | undefined {
     for (const [jobId, line] of this.#lines) {
       if (!admits(jobId)) continue;

@@ -31,7 +31,7 @@ async function empty(folder: string, mayGoOn: () => boolean): Promise<number | n
   let removed: number | null = 0;
   let batch: Promise<number | null>[] = [];
   const entries = await opendir(folder).catch((error: unknown) => {
-    // Somebody else removes it, too.
+    // It is being removed elsewhere, too.
     if (errorCode(error) === 'ENOENT') return [];
     throw error;
   });
@@ -39,7 +39,7 @@ async function empty(folder: string, mayGoOn: () => boolean): Promise<number | n
     if (batch.length === 0 && (removed === null || !mayGoOn())) return null;
     const path = join(folder, entry.name);
     const removal = entry.isDirectory() ? removeFolder(path, mayGoOn) : removeFile(path);
-    // It is waited for below; one that fails before that must not count as nobody's.
+    // It is awaited below; failing before that must not count as an unhandled rejection.
     removal.catch(() => {});
     batch.push(removal);
     if (batch.length < REMOVED_AT_ONCE) continue;

@@ -41,10 +41,11 @@ export class ResultPlacing {
   }
 
   /**
-   * Places files of different keys in one folder, if it is not there yet or is empty: it is filled elsewhere and takes
-   * its place by one rename. False, and nothing has changed, if that cannot be. Files that were given stay.
+   * Places files of different keys in one folder, if it does not exist yet or is empty: it is filled elsewhere and moved
+   * into place by one rename. False if that is not possible; then nothing has changed. Files that were given stay.
    *
-   * For three files that is half the calls of placing them one by one, and nobody else can be half in such a folder.
+   * For three files that is half the calls of placing them one by one, and another process cannot be halfway in such a
+   * folder.
    */
   placeNewFolder(files: readonly Placed[]): boolean {
     const folders = files[0]?.path.folders ?? [];
@@ -101,7 +102,7 @@ export class ResultPlacing {
   #keep(file: string, mine: string, other: string): boolean {
     if (this.#exists(other) || !this.#linkNew(file, mine)) return false;
     if (!this.#exists(other)) return true;
-    // Another process was here at the same moment and in the other encoding: whoever sees the other steps back.
+    // Another process was here at the same moment with the other encoding: each steps back if it sees the other.
     this.#unfinished.unlink(mine);
     return false;
   }
@@ -134,7 +135,7 @@ export class ResultPlacing {
 
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-/** A folder with something in it; something that is no folder, a link for one; a file system that moves no folders. */
+/** The folder is not empty; it is not a folder but, for example, a link; or the file system cannot move folders. */
 const NOT_LIKE_THIS = new Set([
   ...['ENOTEMPTY', 'EEXIST', 'ENOTDIR'],
   ...['EXDEV', 'EPERM', 'EACCES', 'EBUSY', 'EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'],

@@ -9,9 +9,9 @@ const MARK = '.store';
 const MAX_MARK_LENGTH = 100;
 
 /**
- * The folder that results are kept in, and whether it is still the one that was opened. It may be moved away under us, or
- * be on a disk that is no longer mounted; the folder in its place, or one that we made, would take results that nobody
- * finds again. So it is never made anew while the store is open, and what is not this folder is trouble with the storage.
+ * The folder that results are kept in, and whether it is still the one that was opened. It may be moved away, or be on a
+ * disk that is no longer mounted; the folder in its place, or one that we created, would take results that are never found
+ * again. So it is never created again while the store is open, and any other folder counts as storage trouble.
  */
 export class ResultRoot {
   readonly path: string;
@@ -77,8 +77,8 @@ export function readMark(root: string): string | null {
 }
 
 /**
- * Marks the folder, unless somebody else has by now. Null where that is not possible, on a disk that is full or may only be
- * read: such a store can still be opened, and says so when it is written to.
+ * Marks the folder, unless it is marked by now. Null if that is not possible, on a disk that is full or read-only: such a
+ * store can still be opened, and fails when it is written to.
  */
 export function markRoot(root: string, name: string): string | null {
   try {

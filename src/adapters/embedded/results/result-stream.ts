@@ -8,22 +8,22 @@ export const TO_READ = constants.O_RDONLY | constants.O_NOFOLLOW;
 /** Held by each reader. Larger ones are hardly faster: 64 KiB take some ten microseconds, with the way to the thread. */
 const PIECE_BYTES = 64 * 1024;
 
-/** A file as it was when somebody asked for it. A file of results is never written to again, only another put in its place. */
+/** A file as it was when it was opened. A file of results is never written to again, only replaced by another. */
 export interface SeenFile {
   readonly path: string;
   readonly size: number;
   readonly mark: string;
 }
 
-/** Null when it is no file. */
+/** Null if it is not a file. */
 export async function seeFile(path: string): Promise<SeenFile | null> {
   await using handle = await open(path, TO_READ);
   return seen(path, handle);
 }
 
 /**
- * Reads a range of a file, which must lie within it. The file is opened by the first reading and closed by the last,
- * however that ends, so that a body which nobody reads holds nothing open. Throws when it is another file by then.
+ * Reads a range of a file, which must be within it. The file is opened by the first read and closed by the last, however
+ * that ends, so that an unread body holds nothing open. Throws if it is another file by then.
  */
 export async function* streamFile(file: SeenFile, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
   await using handle = await open(file.path, TO_READ);

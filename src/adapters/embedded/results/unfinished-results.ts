@@ -16,10 +16,10 @@ export type Disk = Pick<
 /** A folder of its own for what is unfinished, so that sweeping up does not mean walking through a million folders. */
 const UNFINISHED = '.tmp';
 
-/** A put is a matter of milliseconds, and a draft of one item; whoever touched it last this long ago is dead. */
+/** A put takes milliseconds, and a draft the time of one item; if it was last touched this long ago, its writer is dead. */
 const OLD_MS = 60 * 60_000;
 
-/** Begins the names of what was taken away to be removed, which nobody waits for, however young it is. */
+/** Prefix of what was moved away to be removed; no caller waits for it, however young it is. */
 const REMOVED = 'removed-';
 
 /** A disk that has no room for another name, or that moves no folders. */
@@ -52,7 +52,7 @@ export class UnfinishedResults {
     this.#aheadMs = clock.now() - clock.elapsed();
   }
 
-  /** A path that nobody else has. Everything that is written begins here, and so does the look at the root. */
+  /** A unique path. Everything that is written begins here, and so does the check of the root. */
   newPath(prefix = ''): string {
     this.#root.check();
     this.#count += 1;
@@ -126,9 +126,9 @@ export class UnfinishedResults {
   }
 
   /**
-   * Removes what processes that died left; answers how many files and folders that were. A wall clock that was set
-   * forward must not make a file old that is being written: the age is told by the clock as it was before. What is
-   * written after such a jump stays until the next start.
+   * Removes what dead processes left; answers how many files and folders there were. A wall clock that was set forward must
+   * not make a file old that is being written: the age is judged by the clock as it was before. What is written after such
+   * a jump stays until the next start.
    */
   async sweep(): Promise<number> {
     const folder = join(this.#root.path, UNFINISHED);

@@ -1,6 +1,6 @@
 /**
- * Frames on a stream: the length of the body in 4 bytes, then the body, which is JSON. A peer that sends anything else
- * is told nothing and cut off (ProtocolError), because after one bad byte nobody knows where the next frame begins.
+ * Frames on a stream: the length of the body in 4 bytes, then the body, which is JSON. A peer that sends anything else is
+ * cut off without an answer (ProtocolError), because after one bad byte the next frame cannot be found.
  */
 export class ProtocolError extends Error {
   constructor(message: string) {

@@ -38,7 +38,7 @@ export class Outbox {
     return true;
   }
 
-  /** For what stands alone: hello, welcome, bye. What was added before goes out before. */
+  /** For messages that go alone: hello, welcome, bye. What was added before is sent before. */
   sendNow(message: readonly unknown[]): void {
     this.#writeEntries();
     if (this.#socket.writable) this.#socket.write(encodeFrame(JSON.stringify(message)));
@@ -79,7 +79,7 @@ export class Outbox {
   }
 }
 
-/** Or closed: whoever waits looks again. */
+/** Or closed: the caller looks again. */
 function drained(socket: Socket): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const done = () => {

@@ -43,7 +43,7 @@ export function entriesOf(message: unknown, kind: 'calls' | 'replies'): readonly
 export interface SentError {
   readonly name: string;
   readonly message: string;
-  /** Of StorageTrouble. */
+  /** Kind of a StorageTrouble. */
   readonly kind?: TroubleKind;
 }
 

@@ -32,7 +32,7 @@ export interface OwnerConnection {
   readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;
   readonly source: WorkSource;
   readonly hostPauses: WorkerHostPauses;
-  /** Resolves with the reason when the connection has ended, whoever ended it. */
+  /** Resolves with the reason when the connection has ended, on either side. */
   readonly closed: Promise<string>;
   /** Says goodbye, which means that the worker holds nothing any more, and waits until the owner has heard it. */
   close(): Promise<void>;
@@ -47,7 +47,7 @@ export interface ConnectParts {
   readonly signal: AbortSignal;
 }
 
-/** Throws OwnerGone if nobody is there, which may change, and OwnerRefused, which will not. */
+/** Throws OwnerGone if there is no owner, which may change, and OwnerRefused, which will not. */
 export async function connectToOwner(parts: ConnectParts): Promise<OwnerConnection> {
   const socket = createConnection(parts.socketPath);
   const line = new OwnerLine(socket, parts.clock);
@@ -184,7 +184,7 @@ class OwnerLine {
     }
   }
 
-  /** Once for all that becomes free together, and only if the owner would turn something away by what it knows. */
+  /** Sent once for all that becomes free together, and only if the owner would refuse something by what it knows. */
   #tellingRoom(id: number, room: ReceiverRoom, told: Room): () => void {
     let known = told;
     let isTelling = false;

@@ -17,7 +17,7 @@ export function workerSocketPath(dataDir: string): string {
 
   const folder = join(tmpdir(), `trawl-${userInfo().uid}-${hash('sha256', dir).slice(0, 16)}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Anybody may make a folder there, and whoever owns it can pretend to be the owner of our ledger.
+  // Any user may create a folder there, and its owner can pretend to be the owner of our ledger.
   const found = lstatSync(folder);
   if (!found.isDirectory() || found.uid !== userInfo().uid || (found.mode & 0o077) !== 0) {
     throw new Error(`${folder} is not a private folder of this user: remove it, or choose a shorter data directory`);

@@ -23,11 +23,11 @@ export interface ServeParts {
 
 export type WorkerEvent =
   | { readonly kind: 'worker-joined'; readonly worker: string }
-  /** `abandoned`: leases that the ledger was told to end, because the worker did not say that it holds none. */
+  /** `abandoned`: leases that were ended in the ledger, because the worker did not say that it holds none. */
   | { readonly kind: 'worker-left'; readonly worker: string; readonly reason: string; readonly abandoned: number }
-  /** A worker was told so; whoever owns the ledger should know, too. */
+  /** A worker got this error; the owner of the ledger should know, too. */
   | { readonly kind: 'storage-trouble'; readonly message: string }
-  /** Somebody who was not a worker, or a worker whose end of the connection went wrong. */
+  /** A peer that was not a worker, or a worker whose connection failed. */
   | { readonly kind: 'connection-trouble'; readonly worker: string | null; readonly reason: string };
 
 export interface WorkerServer {
@@ -39,7 +39,7 @@ export interface WorkerServer {
 
 /**
  * Serves ledger and queue to worker processes over a socket that only this user may open. The caller must own the ledger
- * already: a socket that nobody answers on is taken to be left over from an owner that died, and is replaced.
+ * already: a socket that does not answer is taken to be left over from a dead owner, and is replaced.
  */
 export async function serveWorkers(parts: ServeParts): Promise<WorkerServer> {
   const workers = new ConnectedWorkers(parts);
@@ -150,7 +150,7 @@ async function removeLeftOver(path: string): Promise<void> {
   unlinkSync(path);
 }
 
-/** Only a refusal means that nobody is there; an owner that is too busy to answer is one all the same. */
+/** Only a refusal means that there is no owner; one that is too busy to answer is an owner all the same. */
 function isAnswered(path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = createConnection(path);

@@ -14,7 +14,7 @@ import { Outbox } from './outbox.ts';
 import { entriesOf, HELLO_MS, helloSchema, PROTOCOL_VERSION, sendableError } from './protocol.ts';
 import { type CallContext, findCall, type Role } from './worker-calls.ts';
 
-/** Nobody has this many calls open at once; beyond it we do not read on, and the worker has to wait. */
+/** No worker has this many calls open at once; beyond it we stop reading, and the worker has to wait. */
 const MAX_OPEN_CALLS = 20_000;
 
 /** How a process ends that was killed; nothing is wrong with the connection. */
