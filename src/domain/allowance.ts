@@ -1,3 +1,4 @@
+import type { Batching } from './batching.ts';
 import type { Circuit, Tally } from './breaker.ts';
 import { type Counts, finishedOf, inFlightOf } from './counts.ts';
 import { latest } from './due.ts';
@@ -10,6 +11,8 @@ export interface Allowance {
   readonly ceiling: number;
   readonly batches: number;
   readonly itemsPerBatch: number;
+  /** In all of these batches together. */
+  readonly items: number;
   /** The next item may go out at `from` + items dispatched × `spacingMs`. */
   readonly pace: Pace;
   /** When it is only the pace that forbids more: when to look again. */
@@ -30,6 +33,7 @@ export interface DispatchState {
   readonly circuit: Circuit;
   readonly throttle: Throttle;
   readonly readyAt: number;
+  readonly batching?: Batching;
 }
 
 /** A rate of many per second is kept in small bursts, because timers cannot fire every tenth of a millisecond. */
@@ -56,14 +60,26 @@ export function dispatchAllowance(state: DispatchState, itemsPerBatch: number, n
   const paced = pacing(policy, state.readyAt, now);
 
   const batches = Math.min(slots, items, paced.items);
-  const perBatch = paced.spacingMs > 0 ? 1 : fairShare(items, Math.max(1, batches), ceiling, itemsPerBatch);
+  const perBatch = Math.max(1, paced.spacingMs > 0 ? 1 : batchSize(state, items, batches, ceiling, itemsPerBatch));
   return {
     ceiling,
     batches,
-    itemsPerBatch: Math.max(1, perBatch),
+    itemsPerBatch: perBatch,
+    items: Math.min(items, batches * perBatch),
     pace: { from: paced.from, spacingMs: paced.spacingMs },
     wakeAt: paced.items < Math.min(slots, items) ? paced.nextAt : null,
   };
+}
+
+/** A job that says how large its batches are gets them so, also where that leaves slots without work. */
+function batchSize(
+  { batching }: DispatchState,
+  items: number,
+  batches: number,
+  ceiling: number,
+  itemsPerBatch: number,
+): number {
+  return batching === undefined ? fairShare(items, Math.max(1, batches), ceiling, itemsPerBatch) : batching.maxItems;
 }
 
 /**

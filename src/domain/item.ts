@@ -72,6 +72,8 @@ export interface NewItem {
   readonly input: ItemInput;
   /** Only of a re-extraction. */
   readonly source?: SourcePage;
+  /** What it belongs to, such as a site, in the words of the job's user: a job may have its batches made by it. */
+  readonly group?: string;
 }
 
 /** An item of a list whose id was given before. */
@@ -142,6 +144,8 @@ export function recoveryOf({ attempt, reading }: RecoveredItem): AttemptRecord {
 
 export const MAX_ITEM_ID_LENGTH = 1000;
 
+export const MAX_GROUP_LENGTH = 200;
+
 export const MAX_VERSION_LENGTH = 100;
 
 /** The field, or none: what most items have in common with their job is not kept once more for each. */
@@ -182,6 +186,8 @@ export interface ItemRecord {
   readonly artifacts: readonly StoredArtifact[];
   /** Only of a re-extraction. */
   readonly source?: SourcePage;
+  /** Only if it was given one. */
+  readonly group?: string;
 }
 
 /** Kept per item, so that a job retried every night for a year does not grow for ever. */

@@ -33,6 +33,11 @@ export function whenClaimed<Job extends Progress>(job: Job): Job {
   return { ...job, counts: { ...counts, queued: counts.queued - 1, inProgress: counts.inProgress + 1 } };
 }
 
+/** A batch was given out without the last of its items: they are pending again, and the batch counts as before. */
+export function whenCut<Job extends Progress>(job: Job, items: number): Job {
+  return { ...job, itemsInFlight: job.itemsInFlight - items };
+}
+
 /** One item came to its end; whether its batch did too is the caller's to say. */
 export function whenSettled<Job extends Progress>(job: Job, outcome: Outcome, endsBatch: boolean): Job {
   const { counts } = job;

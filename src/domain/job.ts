@@ -1,3 +1,4 @@
+import type { Batching } from './batching.ts';
 import { type Circuit, CLOSED, EMPTY_TALLY, judge, type Tally, type Verdict } from './breaker.ts';
 import { type Counts, finishedOf, inFlightOf, NO_COUNTS, pendingOf } from './counts.ts';
 import { isDue } from './due.ts';
@@ -32,6 +33,8 @@ export interface NewJob {
   readonly labels: Readonly<Record<string, string>>;
   /** A held job takes items, and waits for `start`. */
   readonly held: boolean;
+  /** How its items are put into batches; without it, as suits the backend. */
+  readonly batching?: Batching;
   /** Only of a re-extraction: the job whose pages it reads. */
   readonly extracts?: string;
   /** … and when that one was made: another may have its id by now. */

@@ -124,9 +124,9 @@ export interface JobDraft {
 export interface ItemBook {
   /**
    * Adds the items whose id the job does not have yet; the others are left alone and named by index, so that a chunk sent
-   * twice is added once. A duplicate with another input is reported as such: the first input stays. Sets how long the job
-   * waits for more items before it may be completed. A completed job begins a new round with the first item added; a
-   * failed one keeps them until it is resumed.
+   * twice is added once. A duplicate with another input is reported as such: the first input stays, and so does the first
+   * group. Sets how long the job waits for more items before it may be completed. A completed job begins a new round with
+   * the first item added; a failed one keeps them until it is resumed.
    */
   addItems(jobId: string, items: readonly NewItem[], openUntil: number, now: number): Promise<AddAnswer>;
   item(jobId: string, itemId: string): Promise<ItemRecord | null>;
@@ -210,12 +210,18 @@ export interface LeaseBook {
    * batches and records them as queued; all in one step, so that two callers together cannot exceed a limit. Returned
    * items go first. Items with a strike only share a batch with each other, and such a batch is `suspect`. Fewer refs than
    * the plan allows are not an error. Null if there is no such job.
+   *
+   * In a job with `batching`, a batch is a run of neighbouring pending items of one group (or of none), in the order in
+   * which they were added, at most `maxItems` of them; `itemsPerBatch` does not matter. Groups are not gathered: the
+   * submitter puts the items of a group next to each other. A limit of the job or of the backend may cut a run. In a job
+   * without `batching`, groups do not matter.
    */
   dispatch(jobId: string, itemsPerBatch: number, now: number): Promise<Dispatched | null>;
   /**
    * Gives queued batches to a worker until `until`, and counts the delivery, before any work is done. Answers one per
    * ref, in order. `gone`: the batch no longer exists, forget the message. `held`: another worker has it. A worker that
-   * claims a batch it already holds gets the same lease.
+   * claims a batch it already holds gets the same lease. A worker may get only the first items of a batch with large
+   * inputs; the others are pending again, and no delivery of them is counted.
    */
   claim(refs: readonly BatchRef[], worker: string, until: number, now: number): Promise<readonly ClaimAnswer[]>;
   /** What a worker must know about a job to work on it. Null if the job is gone. */

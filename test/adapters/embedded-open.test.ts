@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { MIGRATIONS, migrate } from '../../src/adapters/embedded/ledger/schema.ts';
-import { allItems, change, complete, givenJob, jobOf, runAll, takeOne } from '../contract/ledger/hands.ts';
+import { allItems, change, complete, givenJob, itemOf, jobOf, runAll, takeOne } from '../contract/ledger/hands.ts';
 import { failedWith, NOW, sourcePage } from '../support/builders.ts';
 import { dataDirOf, openIn } from './embedded-support.ts';
 
@@ -52,7 +52,7 @@ test('a ledger of the first version is read as it was, and takes what is new', a
   await first.close();
   const file = new DatabaseSync(join(dataDir, 'ledger.db'));
   file.exec(`ALTER TABLE items DROP COLUMN source; ALTER TABLE failure_groups DROP COLUMN page;
-    PRAGMA user_version = 1`);
+    DROP TABLE item_groups; PRAGMA user_version = 1`);
   file.close();
 
   const { ledger } = openIn(t, dataDir);
@@ -62,6 +62,8 @@ test('a ledger of the first version is read as it was, and takes what is new', a
   const source = sourcePage('old');
   await ledger.addItems(jobId, [{ itemId: 'new', input: {}, source }], 0, NOW);
   assert.deepEqual((await takeOne(ledger, jobId)).items[0]?.source, source);
+  await ledger.addItems(jobId, [{ itemId: 'grouped', input: {}, group: 'g' }], 0, NOW);
+  assert.equal((await itemOf(ledger, jobId, 'grouped')).group, 'g');
   assert.equal((await change(ledger, jobId, { kind: 'replace-results', by: 'x' })).replacedBy, 'x');
 });
 

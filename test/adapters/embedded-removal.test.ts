@@ -8,7 +8,17 @@ import { deleteJob } from '../support/delete-job.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { dataDirOf, openIn } from './embedded-support.ts';
 
-const LARGE = ['items', 'outcomes', 'returned', 'item_ids', 'item_id_runs', 'batches', 'failure_groups', 'removals'];
+const LARGE = [
+  'items',
+  'outcomes',
+  'returned',
+  'item_ids',
+  'item_id_runs',
+  'item_groups',
+  'batches',
+  'failure_groups',
+  'removals',
+];
 
 /** Rows of every table, as another process would see them. */
 function rowsIn(dataDir: string): Record<string, number> {
@@ -35,7 +45,8 @@ test('a removed job is gone at once, and its rows a few at a time after that', a
   const dataDir = dataDirOf(t);
   const clock = new FakeClock();
   const { ledger } = openIn(t, dataDir, { clock, sync });
-  await ledger.createJob(newJob(), newItems(9000), NOW);
+  const items = newItems(9000).map((item, place) => ({ ...item, group: `site ${place % 7}` }));
+  await ledger.createJob(newJob(), items, NOW);
   const [one, two, three] = await takeOut(ledger, 'job-1');
   assert.ok(one && two && three);
   await ledger.settle([partOf(one, failedWith('blocked')), partOf(two, scrapedWith('a'))], NOW);

@@ -1,5 +1,6 @@
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { artifactCases } from './ledger/artifact-cases.ts';
+import { batchingCases } from './ledger/batching-cases.ts';
 import { cancelCases } from './ledger/cancel-cases.ts';
 import { changeCases } from './ledger/change-cases.ts';
 import { clampCases } from './ledger/clamp-cases.ts';
@@ -31,6 +32,7 @@ export function ledgerContract(
     itemCases(add);
     draftCases(add);
     dispatchCases(add);
+    batchingCases(add);
     leaseCases(add);
     clampCases(add);
     settleCases(add);

@@ -50,6 +50,24 @@ test('what a throttle allows is the limit, and one is always allowed', () => {
   assert.equal(at(0.2), 1);
 });
 
+test('a job that says how large its batches are gets them so, whatever suits the backend', () => {
+  const batching = { by: 'group', maxItems: 10 } as const;
+  const sizesOf = (state: Partial<DispatchState> & { total?: number }) => {
+    const { batches, itemsPerBatch, items } = dispatchAllowance(stateOf({ ...state, batching }), 1, NOW);
+    return [batches, itemsPerBatch, items];
+  };
+  assert.deepEqual(sizesOf({ total: 1000 }), [3, 10, 30]);
+  // Not spread over the slots: a group of ten goes to one worker.
+  assert.deepEqual(sizesOf({ total: 12 }), [3, 10, 12]);
+  // No more is risked than the breaker allows …
+  const careful = policyOf({ circuit_breaker: { min_requests: 14 } });
+  assert.deepEqual(sizesOf({ policy: careful, tally: EMPTY_TALLY }), [3, 10, 14]);
+  assert.deepEqual(sizesOf({ circuit: { state: 'probing', since: NOW }, tally: EMPTY_TALLY }), [1, 10, 1]);
+  // … and a pace between items is kept.
+  const paced = policyOf({ throttling: { max_requests_per_second: 1 } });
+  assert.deepEqual(sizesOf({ policy: paced }), [1, 1, 1]);
+});
+
 test('items are spread over the slots before batches are filled', () => {
   const allowance = dispatchAllowance(stateOf({ total: 30 }), 100, NOW);
   assert.equal(allowance.batches, 3);
@@ -171,6 +189,7 @@ const anyState: fc.Arbitrary<DispatchState> = fc
       { state: 'open', since: NOW, probeAt: null },
     ),
     ready: fc.integer({ min: -5000, max: 5000 }),
+    maxItems: fc.constantFrom(null, null, 1, 6),
   })
   .map((from) => {
     const inFlight = from.queued + from.inProgress;
@@ -198,11 +217,15 @@ const anyState: fc.Arbitrary<DispatchState> = fc
       circuit: from.circuit,
       throttle: { ...FRESH_THROTTLE, ceiling: from.ceiling },
       readyAt: NOW + from.ready,
+      ...(from.maxItems === null ? {} : { batching: { by: 'group', maxItems: from.maxItems } as const }),
     };
   });
 
 const anyBatchSize = fc.constantFrom(1, 1, 2, 7, 100);
-const itemsOf = (allowance: Allowance) => allowance.batches * allowance.itemsPerBatch;
+const itemsOf = ({ batches, itemsPerBatch, items }: Allowance) => {
+  assert.ok(items >= batches && items <= batches * itemsPerBatch);
+  return items;
+};
 const waitingIn = (state: DispatchState) => state.counts.total - finishedOf(state.counts) - state.itemsInFlight;
 
 test('in flight never exceeds the ceiling, and the ceiling never the maximum', () => {
@@ -222,7 +245,7 @@ test('no more goes out than is waiting, in batches no larger than asked for', ()
     fc.property(anyState, anyBatchSize, (state, size) => {
       const allowance = dispatchAllowance(state, size, NOW);
       assert.ok(Number.isInteger(allowance.itemsPerBatch));
-      assert.ok(allowance.itemsPerBatch >= 1 && allowance.itemsPerBatch <= size);
+      assert.ok(allowance.itemsPerBatch >= 1 && allowance.itemsPerBatch <= (state.batching?.maxItems ?? size));
       assert.ok(itemsOf(allowance) <= waitingIn(state));
       if (allowance.pace.spacingMs > 0) assert.equal(allowance.itemsPerBatch, 1);
     }),

@@ -153,18 +153,20 @@ export class LateCountReturns extends MemoryReturns {
   }
 }
 
+const NO_LIMIT = Number.POSITIVE_INFINITY;
+
 export class NoCeilingLeases extends MemoryLeaseBook {
   protected override makeBatches(entry: JobEntry, allowance: Allowance, now: number): Batch[] {
     const { tally, policy } = entry.record;
     const extra = tally.finished >= policy.circuit_breaker.min_requests ? 1 : 0;
-    return super.makeBatches(entry, { ...allowance, batches: allowance.batches + extra }, now);
+    return super.makeBatches(entry, { ...allowance, batches: allowance.batches + extra, items: NO_LIMIT }, now);
   }
 }
 
 /** Batches are filled up, whatever the breaker has still to learn. */
 export class ImpatientLeases extends MemoryLeaseBook {
   protected override makeBatches(entry: JobEntry, allowance: Allowance, now: number): Batch[] {
-    return super.makeBatches(entry, { ...allowance, itemsPerBatch: 5 }, now);
+    return super.makeBatches(entry, { ...allowance, itemsPerBatch: 5, items: NO_LIMIT }, now);
   }
 }
 

@@ -29,7 +29,7 @@ export function addItems(which: number, from: number, count: number, openMs: num
     const job = model.jobAt(which);
     const itemIds = Array.from({ length: count }, (_, index) => `i-${from + index}`);
     const openUntil = model.now + openMs;
-    const items = itemIds.map((itemId) => ({ itemId, input: { itemId } }));
+    const items = itemIds.map((itemId, index) => ({ itemId, input: { itemId }, ...groupAt(from + index) }));
     const answer = await ledger.addItems(job.jobId, items, openUntil, model.now);
     if (job.status === 'cancelled') {
       assert.deepEqual(answer, { kind: 'closed', status: job.status });
@@ -37,8 +37,14 @@ export function addItems(which: number, from: number, count: number, openMs: num
     }
     const duplicates = itemIds.flatMap((itemId, index) => (job.items.has(itemId) ? [index] : []));
     assert.deepEqual(answer, { kind: 'added', added: count - duplicates.length, duplicates, differing: [] });
-    model.addItems(job, itemIds, openUntil);
+    model.addItems(job, items, openUntil);
   });
+}
+
+/** Two of one group, two of another, one of none, and so on. */
+export function groupAt(place: number): { readonly group?: string } {
+  const group = ['a', 'a', 'b', 'b'][place % 5];
+  return group === undefined ? {} : { group };
 }
 
 export function dispatch(which: number, size: number): LedgerCommand {

@@ -3,6 +3,7 @@ import type { Ledger } from '../../../src/ports/ledger.ts';
 import { newItems, newJob } from '../../support/builders.ts';
 import type { AddCase, Opened } from '../suite.ts';
 import { anyCommand, POLICIES } from './any-command.ts';
+import { groupAt } from './commands.ts';
 import type { LedgerParts } from './hands.ts';
 import { Model } from './model.ts';
 import { checkModel } from './model-check.ts';
@@ -41,17 +42,14 @@ export async function checkSequences(open: Open, { runs, commands: maxCommands, 
 
 async function begin(ledger: Ledger): Promise<Model> {
   const model = new Model();
-  for (const [jobId, count, policy] of [
-    ['job-a', 4, POLICIES[0]],
-    ['job-b', 6, POLICIES[1]],
-  ] as const) {
-    const items = newItems(count, { prefix: jobId });
-    await ledger.createJob({ ...newJob({ jobId }), policy }, items, model.now);
-    model.addJob(
-      jobId,
-      items.map((item) => item.itemId),
-      policy,
-    );
+  for (const { policy, count, ...job } of [
+    { jobId: 'job-a', count: 4, policy: POLICIES[0] },
+    { jobId: 'job-b', count: 6, policy: POLICIES[1], batching: { by: 'group', maxItems: 3 } as const },
+  ]) {
+    const items = newItems(count, { prefix: job.jobId }).map((item, place) => ({ ...item, ...groupAt(place) }));
+    const made = { ...newJob(job), policy };
+    await ledger.createJob(made, items, model.now);
+    model.addJob(job.jobId, items, policy, made.batching);
   }
   await checkModel(model, ledger, []);
   return model;

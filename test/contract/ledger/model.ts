@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import type { Batching } from '../../../src/domain/batching.ts';
 import { CLOSED, EMPTY_TALLY, judge, type Tally, tallyOutcome } from '../../../src/domain/breaker.ts';
 import type { FailureType } from '../../../src/domain/failure.ts';
-import { type ItemStatus, MAX_HISTORY } from '../../../src/domain/item.ts';
+import { type ItemStatus, MAX_HISTORY, type NewItem } from '../../../src/domain/item.ts';
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
@@ -17,6 +18,7 @@ import { failedWith, NOW } from '../../support/builders.ts';
  */
 export interface ModelItem {
   readonly itemId: string;
+  readonly group: string | undefined;
   end: 'success' | 'failed' | 'skipped' | 'cancelled' | null;
   strikes: number;
   deliveries: number;
@@ -28,6 +30,7 @@ export interface ModelItem {
 export interface ModelJob {
   readonly jobId: string;
   readonly items: Map<string, ModelItem>;
+  readonly batching: Batching | undefined;
   status: JobStatus;
   policy: Policy;
   policyRevision: number;
@@ -65,10 +68,11 @@ export class Model {
   now = NOW;
   #extractions = 0;
 
-  addJob(jobId: string, itemIds: readonly string[], policy: Policy): void {
+  addJob(jobId: string, items: readonly NewItem[], policy: Policy, batching?: Batching): void {
     const job: ModelJob = {
       jobId,
       items: new Map(),
+      batching,
       status: 'pending',
       policy,
       policyRevision: 1,
@@ -79,7 +83,7 @@ export class Model {
       round: 1,
     };
     this.jobs.push(job);
-    for (const itemId of itemIds) addItem(job, itemId);
+    for (const item of items) addItem(job, item);
   }
 
   jobAt(which: number): ModelJob {
@@ -98,7 +102,8 @@ export class Model {
     return [...this.batches.values()].find(isHeld);
   }
 
-  queue(job: ModelJob, refs: readonly BatchRef[], perBatch: number): void {
+  queue(job: ModelJob, refs: readonly BatchRef[], itemsPerBatch: number): void {
+    const perBatch = job.batching?.maxItems ?? itemsPerBatch;
     if (refs.length > 0) job.status = 'in_progress';
     for (const ref of refs) {
       assert.ok(!this.everyRef.some((other) => other.batchId === ref.batchId), 'a batch id for the second time');
@@ -112,6 +117,7 @@ export class Model {
     const { job } = batch;
     const held = this.batchesOf(job).flatMap((other) => other.hold?.left ?? []);
     assert.ok(lease.items.length >= 1 && lease.items.length <= batch.perBatch, 'size of the batch');
+    if (job.batching !== undefined) mustBeOfOneGroup(job, lease);
     assert.ok(!this.everyLease.some((other) => other.token === lease.token), 'a token for the second time');
     assert.deepEqual([lease.until, lease.policyRevision], [until, job.policyRevision]);
     for (const { itemId, attempt } of lease.items) {
@@ -173,10 +179,10 @@ export class Model {
     }
   }
 
-  addItems(job: ModelJob, itemIds: readonly string[], openUntil: number): void {
-    const fresh = itemIds.filter((itemId) => !job.items.has(itemId));
+  addItems(job: ModelJob, items: readonly NewItem[], openUntil: number): void {
+    const fresh = items.filter(({ itemId }) => !job.items.has(itemId));
     if (job.status === 'completed' && fresh.length === 0) return;
-    for (const itemId of fresh) addItem(job, itemId);
+    for (const item of fresh) addItem(job, item);
     job.openUntil = openUntil;
     if (job.status !== 'completed') return;
     job.round += 1;
@@ -227,8 +233,19 @@ export class Model {
   }
 }
 
-function addItem(job: ModelJob, itemId: string): void {
-  job.items.set(itemId, { itemId, end: null, strikes: 0, deliveries: 0, ended: [], lastStatus: null });
+function mustBeOfOneGroup(job: ModelJob, { items }: Lease): void {
+  const groups = new Set(items.map(({ itemId }) => itemIn(job, itemId).group));
+  assert.equal(groups.size, 1, `a batch of the groups ${[...groups]}`);
+  const seqs = items.map(({ seq }) => seq);
+  assert.deepEqual(
+    seqs,
+    seqs.toSorted((one, other) => one - other),
+    'the order of a batch',
+  );
+}
+
+function addItem(job: ModelJob, { itemId, group }: NewItem): void {
+  job.items.set(itemId, { itemId, group, end: null, strikes: 0, deliveries: 0, ended: [], lastStatus: null });
 }
 
 export function itemIn(job: ModelJob, itemId: string): ModelItem {

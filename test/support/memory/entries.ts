@@ -37,6 +37,7 @@ export interface ItemEntry {
   readonly itemId: string;
   readonly input: ItemInput;
   readonly source: SourcePage | null;
+  readonly group: string | null;
   final: FinalStatus | null;
   batch: Batch | null;
   strikes: number;
@@ -79,12 +80,13 @@ export function newJobEntry(number: number, record: JobRecord): JobEntry {
   };
 }
 
-export function appendItem(job: JobEntry, { itemId, input, source }: NewItem): void {
+export function appendItem(job: JobEntry, { itemId, input, source, group }: NewItem): void {
   const item: ItemEntry = {
     seq: job.items.length,
     itemId,
     input,
     source: source ?? null,
+    group: group ?? null,
     final: null,
     batch: null,
     strikes: 0,
@@ -122,7 +124,8 @@ export function statusOf(item: ItemEntry): ItemStatus {
 export function itemRecord(jobId: string, item: ItemEntry): ItemRecord {
   const { seq, itemId, input, strikes, deliveries, attempts, artifacts } = item;
   const status = statusOf(item);
-  return { jobId, seq, itemId, input, ...sourceOf(item), status, strikes, deliveries, attempts, artifacts };
+  const group = item.group === null ? {} : { group: item.group };
+  return { jobId, seq, itemId, input, ...sourceOf(item), ...group, status, strikes, deliveries, attempts, artifacts };
 }
 
 /** A field of its own, or none: what has no source does not have the field. */

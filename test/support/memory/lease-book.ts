@@ -1,5 +1,5 @@
 import type { Allowance } from '../../../src/domain/allowance.ts';
-import { planBatches } from '../../../src/domain/batching.ts';
+import { type PendingRun, planBatches, splitByGroup } from '../../../src/domain/batching.ts';
 import { planDispatch } from '../../../src/domain/dispatch-plan.ts';
 import { whenClaimed, whenDispatched } from '../../../src/domain/job-progress.ts';
 import { mustRunAlone } from '../../../src/domain/strikes.ts';
@@ -105,13 +105,17 @@ export class MemoryLeaseBook implements Leases {
   protected makeBatches(entry: JobEntry, allowance: Allowance, now: number): Batch[] {
     const fresh = entry.items.slice(entry.cursor, entry.cursor + allowance.batches * allowance.itemsPerBatch);
     const runs = [
-      { kind: 'suspect', lot: 0, count: entry.suspects.size, waiting: entry.suspects },
-      { kind: 'returned', lot: 0, count: entry.returned.size, waiting: entry.returned },
-      { kind: 'fresh', lot: 0, count: fresh.length, waiting: new Set(fresh) },
-    ] as const;
+      ...this.runsOf(entry, 'suspect', [...entry.suspects]),
+      ...this.runsOf(entry, 'returned', [...entry.returned]),
+      ...this.runsOf(entry, 'fresh', fresh),
+    ];
     return planBatches(runs, allowance).map(({ suspect, parts }) => {
-      const unsettled = new Set(parts.flatMap(({ run, count }) => takeFrom(run.waiting, count)));
-      for (const item of unsettled) entry.cursor = Math.max(entry.cursor, item.seq + 1);
+      const unsettled = new Set(parts.flatMap(({ run, count }) => run.waiting.splice(0, count)));
+      for (const item of unsettled) {
+        entry.suspects.delete(item);
+        entry.returned.delete(item);
+        entry.cursor = Math.max(entry.cursor, item.seq + 1);
+      }
       this.#batchesMade += 1;
       const ref = { jobId: entry.record.jobId, batchId: `b${this.#batchesMade}`, lane: entry.record.lane };
       const batch: Batch = { ref, job: entry, suspect, queuedAt: now, unsettled, hold: null };
@@ -120,6 +124,14 @@ export class MemoryLeaseBook implements Leases {
       this.core.batches.set(ref.batchId, batch);
       return batch;
     });
+  }
+
+  /** Where batches are made by group, what came back goes out in the order in which it was added. */
+  protected runsOf({ record }: JobEntry, kind: Run['kind'], items: readonly ItemEntry[]): readonly Run[] {
+    const { batching } = record;
+    const inOrder = batching === undefined ? items : items.toSorted((one, other) => one.seq - other.seq);
+    const parts = splitByGroup(inOrder, ({ group }) => (batching === undefined ? null : group));
+    return parts.map(({ group, items: waiting }) => ({ kind, lot: 0, group, count: waiting.length, waiting }));
   }
 
   protected claimOne(ref: BatchRef, worker: string, until: number, now: number): ClaimAnswer {
@@ -147,10 +159,8 @@ export class MemoryLeaseBook implements Leases {
   }
 }
 
-function takeFrom(items: Set<ItemEntry>, count: number): ItemEntry[] {
-  const taken = [...items.values().take(count)];
-  for (const item of taken) items.delete(item);
-  return taken;
+interface Run extends PendingRun {
+  readonly waiting: ItemEntry[];
 }
 
 function leaseOf(batch: Batch, hold: Hold): Lease {

@@ -6,6 +6,7 @@ import { bytes, bytesOf, jsonOf, type Row, text, textOf } from '../dynamo/attrib
 import { MAX_PACKED_JSON, packJson, unpackJson } from '../dynamo/packing.ts';
 import type { Table } from '../dynamo/table.ts';
 import { type Batch, batchOfRow, deliveriesOf } from './batch-row.ts';
+import { groupRows, groupsOfRows } from './item-groups.ts';
 import type { JobRows } from './job-rows.ts';
 import { CHUNK_ITEMS, chunkOf, chunkPk, inputSk } from './keys.ts';
 import { attemptOf, type OutcomeEntry, outcomesOfRows } from './outcome-log.ts';
@@ -26,7 +27,7 @@ export async function readChunk(table: Table, job: JobRows, chunk: number): Prom
   return itemsOfRows(job, rows, await outcomesOfRows(table, rows));
 }
 
-/** Ids and inputs of items, and no more rows than those are in: an input may have a megabyte. */
+/** Ids and inputs of items without their groups, and no more rows than those are in: an input may have a megabyte. */
 export async function readInputs(
   table: Table,
   inc: string,
@@ -54,7 +55,7 @@ export async function readOutcomes(table: Table, inc: string, chunk: number): Pr
 
 const CHUNKS_AT_ONCE = 8;
 
-/** Rows of inputs for items from `first` on, cut at chunks and where they are large. */
+/** Rows of inputs and groups for items from `first` on, cut at chunks and where they are large. */
 export function inputRows(inc: string, first: number, items: readonly NewItem[]): readonly Row[] {
   const rows: Row[] = [];
   for (let at = 0; at < items.length; ) {
@@ -66,6 +67,7 @@ export function inputRows(inc: string, first: number, items: readonly NewItem[])
     for (const [piece, part] of packed.entries()) {
       rows.push({ pk: text(chunkPk(inc, chunkOf(seq))), sk: text(inputSk(seq, piece)), packed: bytes(part) });
     }
+    rows.push(...groupRows(inc, seq, group));
     at += group.length;
   }
   return rows;
@@ -122,6 +124,7 @@ interface Facts {
 function itemsOfRows(job: JobRows, rows: readonly Row[], outcomes: readonly OutcomeEntry[]): readonly ChunkItem[] {
   const { record: jobRecord } = job;
   const inputs = inputsOf(rows);
+  const groups = groupsOfRows(rows);
   const facts = new Map<number, Facts>();
   const factsOf = (seq: number): Facts => {
     const known = facts.get(seq) ?? { entries: [], reopenedAfter: 0, deliveries: 0, strikes: 0, batch: null };
@@ -153,7 +156,10 @@ function itemsOfRows(job: JobRows, rows: readonly Row[], outcomes: readonly Outc
   return [...inputs]
     .filter(([seq]) => seq < jobRecord.counts.total)
     .sort(([a], [b]) => a - b)
-    .map(([seq, item]) => chunkItem(job, seq, item, facts.get(seq)));
+    .map(([seq, item]) => {
+      const group = groups.get(seq);
+      return chunkItem(job, seq, group === undefined ? item : { ...item, group }, facts.get(seq));
+    });
 }
 
 function marksOf<T>(row: Row): readonly T[] {

@@ -1,5 +1,5 @@
 import type { Allowance } from '../../../domain/allowance.ts';
-import { type PendingRun, planBatches } from '../../../domain/batching.ts';
+import { type BatchLimits, type PendingRun, planBatches, splitByGroup } from '../../../domain/batching.ts';
 import { type DispatchPlan, planDispatch } from '../../../domain/dispatch-plan.ts';
 import { whenDispatched } from '../../../domain/job-progress.ts';
 import type { Dispatched } from '../../../ports/ledger.ts';
@@ -10,6 +10,7 @@ import { type Batch, batchRow, type FlyingItem, refOf } from './batch-row.ts';
 import type { Books } from './books.ts';
 import { directoryActions } from './directories.ts';
 import { hotAction } from './hot-change.ts';
+import { CHUNKS_AT_ONCE, KnownGroups } from './item-groups.ts';
 import { sameEpoch } from './job-book.ts';
 import { type JobRows, metaRow } from './job-rows.ts';
 import { CHUNK_ITEMS, chunkOf } from './keys.ts';
@@ -105,7 +106,7 @@ interface Made {
   readonly cursor: number;
 }
 
-/** What the domain plans batches of: an entry of the pool, or items of one chunk that were never out. */
+/** What the domain plans batches of: items of one chunk, of an entry of the pool or such as were never out. */
 interface Run extends PendingRun {
   /** Null for those that were never out. */
   readonly entry: PoolEntry | null;
@@ -117,40 +118,66 @@ interface Run extends PendingRun {
 async function makeBatches(books: Books, job: JobRows, allowance: Allowance, now: number): Promise<Made> {
   const batches = Math.min(allowance.batches, job.pooled > 0 ? MOST_WITH_POOL : MOST_BATCHES);
   const itemsPerBatch = Math.min(allowance.itemsPerBatch, CHUNK_ITEMS);
-  const most = batches * itemsPerBatch;
-  const pool = (job.pooled > 0 ? await readPool(books.table, job.inc, most) : []).map(pooledRun);
-  const fresh = freshRuns(job, most);
-  const planned = planBatches([...pool, ...fresh], { batches, itemsPerBatch });
+  const limits = { batches, itemsPerBatch, items: Math.min(allowance.items, batches * itemsPerBatch) };
+  const groups = new KnownGroups(books.table, job);
+  const entries = job.pooled > 0 ? await readPool(books.table, job.inc, limits.items) : [];
+  await groups.learn(entries.map(({ chunk }) => chunk));
+  const pool = entries.flatMap((entry) => pooledRuns(job, entry, groups));
+  const fresh = await freshRuns(job, limits, groups);
+  const planned = planBatches([...pool, ...fresh], limits);
   const { jobId, lane, scraperVersion } = job.record;
   const made = planned.map(({ suspect, lot, parts }): Batch => {
-    const unsettled = parts.flatMap(({ run, count }) => takeFrom(run, count));
+    const taken = parts.flatMap(({ run, count }) => takeFrom(run, count));
+    const unsettled = inOrder(job, taken);
     const name = { inc: job.inc, chunk: lot, id: books.clock.id() };
     return { name, jobId, lane, suspect, queuedAt: now, scraperVersion, unsettled, hold: null, version: 1 };
   });
-  const touched = pool.filter((run) => run.left.length < run.count);
+  const touched = entries
+    .map((entry) => ({ entry, left: pool.filter((run) => run.entry === entry).flatMap((run) => run.left) }))
+    .filter(({ entry, left }) => left.length < entry.items.length);
   return {
     batches: made,
-    taken: touched.flatMap(({ entry, left }) => (entry === null ? [] : [takenAction(entry, left)])),
-    pooled: touched.reduce((sum, run) => sum + run.count - run.left.length, 0),
+    taken: touched.map(({ entry, left }) => takenAction(entry, left)),
+    pooled: touched.reduce((sum, { entry, left }) => sum + entry.items.length - left.length, 0),
     cursor: job.cursor + fresh.reduce((sum, run) => sum + run.count - run.left.length, 0),
   };
 }
 
-function pooledRun(entry: PoolEntry): Run {
-  const { kind, chunk, items } = entry;
-  return { kind, lot: chunk, count: items.length, entry, left: items };
+function pooledRuns(job: JobRows, entry: PoolEntry, groups: KnownGroups): readonly Run[] {
+  const { kind, chunk } = entry;
+  return splitByGroup(inOrder(job, entry.items), ({ seq }) => groups.at(seq)).map(({ group, items }) => {
+    return { kind, lot: chunk, group, count: items.length, entry, left: items };
+  });
 }
 
-/** No more of what was never out than one step takes. */
-function freshRuns({ cursor, record }: JobRows, most: number): readonly Run[] {
+/** No more of what was never out than one step takes, and so no more runs than it may make batches, and one. */
+async function freshRuns(
+  { cursor, record }: JobRows,
+  { batches, items }: BatchLimits,
+  groups: KnownGroups,
+): Promise<readonly Run[]> {
   const runs: Run[] = [];
-  const last = Math.min(record.counts.total, cursor + most);
-  for (let from = cursor; from < last; ) {
-    const end = Math.min((chunkOf(from) + 1) * CHUNK_ITEMS, last);
-    runs.push({ kind: 'fresh', lot: chunkOf(from), count: end - from, entry: null, left: freshItems(from, end) });
+  const last = Math.min(record.counts.total, cursor + items);
+  for (let from = cursor; from < last && runs.length <= batches; ) {
+    const chunk = chunkOf(from);
+    const end = Math.min((chunk + 1) * CHUNK_ITEMS, last);
+    if (!groups.knows(chunk)) await groups.learn(chunksFrom(chunk, chunkOf(last - 1)));
+    for (const { group, items: left } of splitByGroup(freshItems(from, end), ({ seq }) => groups.at(seq))) {
+      runs.push({ kind: 'fresh', lot: chunk, group, count: left.length, entry: null, left });
+    }
     from = end;
   }
   return runs;
+}
+
+/** So many that are read at once. */
+function chunksFrom(first: number, last: number): readonly number[] {
+  return Array.from({ length: Math.min(CHUNKS_AT_ONCE, last - first + 1) }, (_, index) => first + index);
+}
+
+/** Where batches are made by group, what came back goes out in the order in which it was added. */
+function inOrder({ record }: JobRows, items: readonly FlyingItem[]): readonly FlyingItem[] {
+  return record.batching === undefined ? items : items.toSorted((one, other) => one.seq - other.seq);
 }
 
 function takeFrom(run: Run, count: number): readonly FlyingItem[] {

@@ -10,8 +10,9 @@ import type { Books } from './books.ts';
 import { inputRows, readInputs } from './chunk.ts';
 import { directoryActions } from './directories.ts';
 import { draftRow, garbageRow, IS_KEPT, keepAction, markAsTaken, type Purge } from './garbage.ts';
+import { type Groups, readGroups } from './item-groups.ts';
 import { hotRow, type JobRows, metaRow } from './job-rows.ts';
-import { GARBAGE } from './keys.ts';
+import { chunkOf, GARBAGE } from './keys.ts';
 import { knownItems } from './known-items.ts';
 
 /**
@@ -27,6 +28,7 @@ export class DynamoJobDraft implements JobDraft {
   /** Items whose rows may be there, also those of a call that failed. */
   #written = 0;
   #runs: readonly RunRef[] = [];
+  #hasGroups = false;
   /** What the note says: for how many items, and since when. */
   #noted: { readonly total: number; readonly at: number };
   /** Another process took this one for dead and is removing what it wrote: the job was certainly not created. */
@@ -58,6 +60,7 @@ export class DynamoJobDraft implements JobDraft {
     if (this.#total !== place) throw new Error(`the draft has ${this.#total} items, and not ${place}`);
     await this.#renewNote(place + fresh.length);
     this.#written = place + fresh.length;
+    this.#hasGroups ||= fresh.some(({ group }) => group !== undefined);
     await table.putAll(inputRows(this.#inc, place, fresh));
     const index = await ids.append(
       job,
@@ -75,7 +78,12 @@ export class DynamoJobDraft implements JobDraft {
     if (count <= 0) return [];
     const places = Array.from({ length: count }, (_, index) => first + index);
     const inputs = await readInputs(this.#books.table, this.#inc, places);
-    return places.flatMap((place) => inputs.get(place) ?? []);
+    const groups = await this.#groupsOf(places);
+    return places.flatMap((place) => {
+      const item = inputs.get(place);
+      const group = groups.get(place);
+      return item === undefined ? [] : [group === undefined ? item : { ...item, group }];
+    });
   }
 
   async commit(job: NewJob, now: number): Promise<Exclude<CreateAnswer, { kind: 'duplicates' }>> {
@@ -104,6 +112,11 @@ export class DynamoJobDraft implements JobDraft {
     if (!isMarked && !this.#isTaken) return;
     if (!isMarked) await table.put(garbageRow(garbage, clock.now()));
     await this.#purge.begin(garbage);
+  }
+
+  async #groupsOf(places: readonly number[]): Promise<Groups> {
+    if (!this.#hasGroups) return new Map();
+    return await readGroups(this.#books.table, this.#inc, [...new Set(places.map(chunkOf))]);
   }
 
   async #renewNote(total: number): Promise<void> {

@@ -8,6 +8,7 @@ import type { Key } from '../dynamo/attributes.ts';
  *   J#<job>              META                what changes seldom: state, policy, index of ids
  *                        HOT                 counters, tally, cursor: changed with every batch
  *   C#<inc>#<chunk>      I#<seq>#<piece>     inputs, of up to a hundred items, as they were added
+ *                        U#<seq>             … and their groups, if they have any
  *                        B#<batch>           a batch in flight, and its lease
  *                        O#<id>              how items ended, and deliveries of those cancelled with them
  *                        D#<id>#<piece>      … where that is much, and an O row names it
@@ -52,6 +53,13 @@ export function chunkPk(inc: string, chunk: number): string {
 
 export function inputSk(seq: number, piece: number): string {
   return `I#${padded(seq)}#${padded(piece)}`;
+}
+
+/** Rows of groups begin so. */
+export const GROUPS_PREFIX = 'U#';
+
+export function groupsSk(seq: number): string {
+  return `${GROUPS_PREFIX}${padded(seq)}`;
 }
 
 export function outcomeSk(id: string): string {

@@ -81,6 +81,7 @@ export class Books implements Pick<Ledger, 'subscribe'> {
       key += 1;
     }
     this.tables.itemIds.append(num, firstSeq, items);
+    this.tables.groups.append(num, firstSeq, items);
   }
 
   /** There are rows to delete. */

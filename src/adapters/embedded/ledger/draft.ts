@@ -2,7 +2,8 @@ import type { NewItem, RepeatedItem } from '../../../domain/item.ts';
 import { type NewJob, newJobRecord } from '../../../domain/job.ts';
 import type { CreateAnswer, JobDraft } from '../../../ports/ledger.ts';
 import type { Books } from './books.ts';
-import { rowKey } from './row-key.ts';
+import { groupField } from './item-groups.ts';
+import { placeOf, rowKey } from './row-key.ts';
 import { sourceOf } from './source-column.ts';
 
 /**
@@ -51,13 +52,15 @@ export class EmbeddedJobDraft implements JobDraft {
 
   items(first: number, limit: number): Promise<readonly NewItem[]> {
     return this.#books.read(() => {
-      const { sql } = this.#books.tables;
+      const { sql, groups } = this.#books.tables;
+      const reader = groups.reader(this.#num);
       const items: NewItem[] = [];
       let size = 0;
       const range = [rowKey(this.#num, first), rowKey(this.#num, first + limit - 1)] as const;
       for (const row of sql.itemsToLease.iterate(...range)) {
-        const [, itemId, input, source] = row as unknown as [number, string, string, string | null];
-        items.push({ itemId, input: JSON.parse(input), ...sourceOf(source) });
+        const [key, itemId, input, source] = row as unknown as [number, string, string, string | null];
+        const group = groupField(reader.at(placeOf(key)));
+        items.push({ itemId, input: JSON.parse(input), ...sourceOf(source), ...group });
         size += input.length;
         if (size >= MOST_CHARACTERS) break;
       }

@@ -4,6 +4,7 @@ import { openStatus, placeInBatch } from '../../../domain/open-status.ts';
 import type { ItemFilter, Page, PageRequest } from '../../../ports/ledger.ts';
 import type { Batch, BatchItem } from './batches.ts';
 import { MAX_LOOKED_AT, placeOfCursor } from './books.ts';
+import { type GroupReader, groupField } from './item-groups.ts';
 import type { JobEntry } from './jobs.ts';
 import { attemptsOf, detailOf, endOf, historyOf, type OutcomeRow, statusCode } from './outcomes.ts';
 import { lastKey, placeOf, rowKey } from './row-key.ts';
@@ -125,19 +126,20 @@ function wholePage(tables: Tables, entry: JobEntry, page: PageRequest): Page<Ite
 
 function failedPage(tables: Tables, entry: JobEntry, type: FailureType, page: PageRequest): Page<ItemRecord> {
   const found = tables.sql.itemsOfErrorAfter.iterate(type, ...rangeAfter(entry, page), page.limit);
-  return endedRecords(entry, found, page.limit);
+  return endedRecords(tables, entry, found, page.limit);
 }
 
 function endedPage(tables: Tables, entry: JobEntry, status: 'failed' | 'skipped', page: PageRequest): Page<ItemRecord> {
   const range = rangeAfter(entry, page);
   const found = tables.sql.itemsOfStatusAfter.iterate(statusCode(status), ...range, page.limit);
-  return endedRecords(entry, found, page.limit);
+  return endedRecords(tables, entry, found, page.limit);
 }
 
-function endedRecords(entry: JobEntry, found: Iterable<unknown>, limit: number): Page<ItemRecord> {
+function endedRecords(tables: Tables, entry: JobEntry, found: Iterable<unknown>, limit: number): Page<ItemRecord> {
   const { rows, isCut } = lightRows(found, endedRowOf);
+  const groups = tables.groups.reader(entry.num);
   return pageOf(
-    rows.map((row) => endedRecord(entry, row)),
+    rows.map((row) => endedRecord(entry, row, groups)),
     limit,
     isCut,
   );
@@ -147,6 +149,7 @@ function endedRecords(entry: JobEntry, found: Iterable<unknown>, limit: number):
 function successPage(tables: Tables, entry: JobEntry, page: PageRequest): Page<ItemRecord> {
   const picked: ItemRecord[] = [];
   const most = page.limit + MAX_LOOKED_AT;
+  const groups = tables.groups.reader(entry.num);
   let looked = 0;
   let bytes = 0;
   let lastSeq: number | null = null;
@@ -155,7 +158,7 @@ function successPage(tables: Tables, entry: JobEntry, page: PageRequest): Page<I
     looked += 1;
     lastSeq = placeOf(row.key);
     if (endOf(row) === 'success') {
-      picked.push(endedRecord(entry, row));
+      picked.push(endedRecord(entry, row, groups));
       bytes += row.input.length + (row.detail?.length ?? 0);
     }
     if (picked.length === page.limit || bytes > MAX_PAGE_BYTES) break;
@@ -220,10 +223,11 @@ function placesPage(tables: Tables, entry: JobEntry, seqs: readonly number[], li
 
 function recordsOf(tables: Tables, entry: JobEntry, rows: readonly ItemRow[]): ItemRecord[] {
   const unsettled = new UnsettledItems(tables, entry, rows);
+  const groups = tables.groups.reader(entry.num);
   return rows.map((row) => {
-    if (isEnded(row)) return endedRecord(entry, row);
+    if (isEnded(row)) return endedRecord(entry, row, groups);
     const { status, strikes, deliveries, history } = unsettled.at(placeOf(row.key));
-    return { ...itemOf(entry, row), status, strikes, deliveries, attempts: historyOf(history), artifacts: [] };
+    return { ...itemOf(entry, row, groups), status, strikes, deliveries, attempts: historyOf(history), artifacts: [] };
   });
 }
 
@@ -231,10 +235,10 @@ function isEnded(row: ItemRow): row is EndedRow {
   return row.status !== null;
 }
 
-function endedRecord(entry: JobEntry, row: EndedRow): ItemRecord {
+function endedRecord(entry: JobEntry, row: EndedRow, groups: GroupReader): ItemRecord {
   const detail = detailOf(row);
   return {
-    ...itemOf(entry, row),
+    ...itemOf(entry, row, groups),
     status: endOf(row),
     strikes: detail.strikes ?? 0,
     deliveries: row.attempt,
@@ -243,10 +247,11 @@ function endedRecord(entry: JobEntry, row: EndedRow): ItemRecord {
   };
 }
 
-function itemOf(entry: JobEntry, row: ItemRow) {
+function itemOf(entry: JobEntry, row: ItemRow, groups: GroupReader) {
   const { jobId } = entry.record;
+  const seq = placeOf(row.key);
   const input: ItemInput = JSON.parse(row.input);
-  return { jobId, seq: placeOf(row.key), itemId: row.item_id, input, ...sourceOf(row.source) };
+  return { jobId, seq, itemId: row.item_id, input, ...sourceOf(row.source), ...groupField(groups.at(seq)) };
 }
 
 function statusIn({ record }: JobEntry, batch: Batch, isFirst: boolean): ItemStatus {

@@ -1,6 +1,6 @@
 import type { Allowance } from '../../../domain/allowance.ts';
 import { planDispatch } from '../../../domain/dispatch-plan.ts';
-import { whenClaimed, whenDispatched } from '../../../domain/job-progress.ts';
+import { whenClaimed, whenCut, whenDispatched } from '../../../domain/job-progress.ts';
 import type { Leases } from '../../../ports/compose-ledger.ts';
 import {
   type ClaimAnswer,
@@ -13,7 +13,7 @@ import type { BatchRef } from '../../../ports/work-queue.ts';
 import type { Batch } from './batches.ts';
 import type { Books } from './books.ts';
 import type { JobEntry } from './jobs.ts';
-import { ItemsToLease, keyOfBatchId, refOf } from './lease-rows.ts';
+import { countFitting, ItemsToLease, keyOfBatchId, refOf } from './lease-rows.ts';
 import { PendingItems } from './pending-items.ts';
 
 /**
@@ -47,7 +47,8 @@ export class EmbeddedLeaseBook implements Leases {
   claim(refs: readonly BatchRef[], worker: string, until: number, now: number): Promise<readonly ClaimAnswer[]> {
     return this.#books.applied(() => {
       const claimed = new Map<JobEntry, number>();
-      const found = refs.map((ref) => this.#claimOne(ref, worker, until, now, claimed));
+      const wanted: Claim = { worker, until, now, maxBytes: MAX_CLAIMED_BYTES / refs.length };
+      const found = refs.map((ref) => this.#claimOne(ref, wanted, claimed));
       for (const [{ record }, batches] of claimed) this.#books.tell({ kind: 'claimed', jobId: record.jobId, batches });
 
       const items = new ItemsToLease(
@@ -122,8 +123,8 @@ export class EmbeddedLeaseBook implements Leases {
   }
 
   #makeBatches(entry: JobEntry, allowance: Allowance, now: number): Batch[] {
-    const pending = new PendingItems(this.#books.sql, entry, allowance.batches * allowance.itemsPerBatch);
-    return pending.takeBatches(allowance).map(({ suspect, items }) => {
+    const pending = new PendingItems(this.#books.tables, entry, allowance);
+    return pending.takeBatches().map(({ suspect, items }) => {
       const batch = this.#books.tables.batches.add(entry.num, entry.nextBatch, { suspect, dueAt: now, items });
       entry.nextBatch += 1;
       return batch;
@@ -132,9 +133,7 @@ export class EmbeddedLeaseBook implements Leases {
 
   #claimOne(
     { batchId }: BatchRef,
-    worker: string,
-    until: number,
-    now: number,
+    { worker, until, now, maxBytes }: Claim,
     claimed: Map<JobEntry, number>,
   ): Batch | 'gone' | 'held' {
     const batch = this.#books.tables.batches.get(keyOfBatchId(batchId));
@@ -142,6 +141,7 @@ export class EmbeddedLeaseBook implements Leases {
     if (batch === undefined || entry === null) return 'gone';
     if (batch.hold !== null) return batch.hold.worker === worker ? batch : 'held';
 
+    if (batch.items.length > 1) this.#cutToSize(entry, batch, maxBytes);
     batch.hold = { worker, claimedAt: now, begunSeq: null, blameless: false };
     batch.dueAt = until;
     for (const item of batch.items) item.deliveries += 1;
@@ -150,4 +150,27 @@ export class EmbeddedLeaseBook implements Leases {
     claimed.set(entry, (claimed.get(entry) ?? 0) + 1);
     return batch;
   }
+
+  /** What is too much for one message waits for the next batch, and no delivery of it is counted. */
+  #cutToSize(entry: JobEntry, batch: Batch, maxBytes: number): void {
+    const fits = countFitting(this.#books.sql, batch, maxBytes);
+    if (fits === batch.items.length) return;
+    const rest = batch.items.splice(fits);
+    this.#books.tables.putBack(entry, rest);
+    this.#books.write(entry, whenCut(entry.record, rest.length));
+  }
 }
+
+interface Claim {
+  readonly worker: string;
+  readonly until: number;
+  readonly now: number;
+  /** Of the inputs of one batch, if it has several. */
+  readonly maxBytes: number;
+}
+
+/**
+ * Of all batches that are claimed together, because a worker in another process gets them in one message. That may have
+ * eleven million characters (`socket/outbox.ts`), and one that cannot be sent costs each item a strike.
+ */
+const MAX_CLAIMED_BYTES = 4 * 2 ** 20;

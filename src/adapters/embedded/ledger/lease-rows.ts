@@ -83,5 +83,16 @@ export class ItemsToLease {
   }
 }
 
+/** How many of a batch's items, from the first on, have inputs of no more than `maxBytes` together; one at least. */
+export function countFitting(sql: Statements, { key, items }: Batch, maxBytes: number): number {
+  const jobNum = jobNumOf(key);
+  let bytes = 0;
+  for (const [index, { seq }] of items.entries()) {
+    bytes += Number(sql.inputBytes.get(rowKey(jobNum, seq))?.['bytes'] ?? 0);
+    if (index > 0 && bytes > maxBytes) return index;
+  }
+  return items.length;
+}
+
 /** Rows read for nothing cost a quarter of a read by itself. */
 const MAX_SPREAD = 4;

@@ -1,10 +1,10 @@
-import { type BatchLimits, type PendingRun, planBatches } from '../../../domain/batching.ts';
+import { type BatchLimits, type PendingRun, planBatches, splitByGroup } from '../../../domain/batching.ts';
 import { finishedOf } from '../../../domain/counts.ts';
 import { kindWhenBack } from '../../../domain/pending-order.ts';
 import type { BatchItem } from './batches.ts';
 import type { JobEntry } from './jobs.ts';
 import { lastKey, placeOf, rowKey } from './row-key.ts';
-import type { Statements } from './statements.ts';
+import type { Tables } from './tables.ts';
 
 /** What the domain plans batches of: items that came back, or those from the job's cursor on, which were never out. */
 interface Run extends PendingRun {
@@ -12,21 +12,26 @@ interface Run extends PendingRun {
   readonly items: BatchItem[] | null;
 }
 
-/** Pending items of a job, taken out as batches in the order that the domain says. Items of any place go together. */
+/**
+ * Pending items of a job, taken out as batches in the order that the domain says. Items of any place go together, unless
+ * the job has its batches made by group; only then are groups read.
+ */
 export class PendingItems {
-  readonly #sql: Statements;
+  readonly #tables: Tables;
   readonly #entry: JobEntry;
+  readonly #limits: BatchLimits;
   readonly #runs: readonly Run[];
 
-  constructor(sql: Statements, entry: JobEntry, max: number) {
-    this.#sql = sql;
+  constructor(tables: Tables, entry: JobEntry, limits: BatchLimits) {
+    this.#tables = tables;
     this.#entry = entry;
-    const fresh: Run = { kind: 'fresh', lot: 0, count: entry.record.counts.total - entry.cursor, items: null };
-    this.#runs = returnedItems(entry) === 0 ? [fresh] : [...returnedRuns(sql, entry, max), fresh];
+    this.#limits = limits;
+    const fresh = freshRuns(tables, entry, limits.batches);
+    this.#runs = returnedItems(entry) === 0 ? fresh : [...returnedRuns(tables, entry, limits.items), ...fresh];
   }
 
-  takeBatches(limits: BatchLimits): readonly { readonly suspect: boolean; readonly items: BatchItem[] }[] {
-    return planBatches(this.#runs, limits).map(({ suspect, parts }) => {
+  takeBatches(): readonly { readonly suspect: boolean; readonly items: BatchItem[] }[] {
+    return planBatches(this.#runs, this.#limits).map(({ suspect, parts }) => {
       const items: BatchItem[] = [];
       for (const { run, count } of parts) {
         if (run.items === null) this.#takeFresh(items, count);
@@ -45,21 +50,34 @@ export class PendingItems {
 
   #takeReturned(items: BatchItem[], taken: readonly BatchItem[]): void {
     for (const item of taken) {
-      this.#sql.deleteReturned.run(rowKey(this.#entry.num, item.seq));
+      this.#tables.sql.deleteReturned.run(rowKey(this.#entry.num, item.seq));
       items.push(item);
     }
   }
 }
 
-function returnedRuns(sql: Statements, entry: JobEntry, max: number): readonly Run[] {
+/** Each run makes a batch at least, so that no more runs are read than there may be batches. */
+function freshRuns(tables: Tables, { num, cursor, record }: JobEntry, batches: number): readonly Run[] {
+  const { total } = record.counts;
+  if (record.batching === undefined)
+    return [{ kind: 'fresh', lot: 0, group: null, count: total - cursor, items: null }];
+  const runs = tables.groups.runsFrom(num, cursor, total, batches);
+  return runs.map(({ group, count }): Run => ({ kind: 'fresh', lot: 0, group, count, items: null }));
+}
+
+function returnedRuns({ sql, groups }: Tables, entry: JobEntry, max: number): readonly Run[] {
   const rows = sql.returnedFirst.all(rowKey(entry.num, 0), lastKey(entry.num), max) as unknown as ReturnedRow[];
-  const byKind = Map.groupBy(rows, ({ strikes }) => kindWhenBack(strikes));
-  return [...byKind].map(([kind, found]): Run => {
-    const items = found.map(({ key, deliveries, strikes, history }) => {
-      return { seq: placeOf(key), deliveries, strikes, history, itemId: null };
-    });
-    return { kind, lot: 0, count: items.length, items };
-  });
+  const reader = entry.record.batching === undefined ? null : groups.reader(entry.num);
+  const waiting = rows.map((row) => ({ row, group: reader?.at(placeOf(row.key)) ?? null }));
+  const byKind = Map.groupBy(waiting, ({ row }) => kindWhenBack(row.strikes));
+  return [...byKind].flatMap(([kind, found]) =>
+    splitByGroup(found, ({ group }) => group).map(({ group, items: some }): Run => {
+      const items = some.map(({ row: { key, deliveries, strikes, history } }) => {
+        return { seq: placeOf(key), deliveries, strikes, history, itemId: null };
+      });
+      return { kind, lot: 0, group, count: items.length, items };
+    }),
+  );
 }
 
 interface ReturnedRow extends Omit<BatchItem, 'seq' | 'itemId'> {

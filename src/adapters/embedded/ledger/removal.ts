@@ -57,6 +57,7 @@ export class Removal {
     this.#sql.deleteItemsBetween.run(...range);
     this.#sql.deleteOutcomesBetween.run(...range);
     this.#sql.deleteReturnedBetween.run(...range);
+    this.#sql.deleteGroupsBetween.run(...range);
     this.#sql.deleteIdsBetween.run(...range);
     this.#sql.deleteIdRunsBetween.run(...range);
     if (done + ROWS_PER_STEP < items) this.#sql.updateRemoval.run(done + ROWS_PER_STEP, num);

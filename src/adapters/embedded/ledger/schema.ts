@@ -10,6 +10,7 @@ import type { DatabaseSync } from 'node:sqlite';
  *   jobs       one row per job: its counters, and all that is rarely changed as one JSON document
  *   items      what was submitted; only ever appended to
  *   item_ids   which place an item id has: see `item-ids.ts`
+ *   item_groups   where runs of items of one group begin: see `item-groups.ts`
  *   returned   pending items that have been out before. All others are pending from the job's `cursor` on
  *   batches    what is in flight: few rows, however large the job
  *   outcomes   how items ended; written once
@@ -102,6 +103,10 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE items ADD COLUMN source TEXT;
   ALTER TABLE failure_groups ADD COLUMN page TEXT;
+  `,
+  // Apart from the items: a job without groups costs nothing, and a dispatch does not read inputs to find one.
+  `
+  CREATE TABLE item_groups (key INTEGER PRIMARY KEY, name TEXT);
   `,
 ];
 

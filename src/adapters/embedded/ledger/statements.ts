@@ -41,6 +41,7 @@ export const SQL = {
   idAndInput: 'SELECT item_id, input FROM items WHERE key = ?',
   itemToLease: 'SELECT key, item_id, input, source FROM items WHERE key = ?',
   itemsToLease: 'SELECT key, item_id, input, source FROM items WHERE key BETWEEN ? AND ?',
+  inputBytes: 'SELECT octet_length(input) + ifnull(octet_length(source), 0) AS bytes FROM items WHERE key = ?',
 
   insertIds: 'INSERT INTO item_ids (key, entries) VALUES (?, ?)',
   ids: 'SELECT entries FROM item_ids WHERE key = ?',
@@ -49,6 +50,11 @@ export const SQL = {
   insertIdRun: 'INSERT INTO item_id_runs (key, bits, size) VALUES (?, ?, ?)',
   idRunsBetween: 'SELECT key, bits, size FROM item_id_runs WHERE key BETWEEN ? AND ? ORDER BY key',
   deleteIdRunsBetween: 'DELETE FROM item_id_runs WHERE key BETWEEN ? AND ?',
+
+  insertGroup: 'INSERT INTO item_groups (key, name) VALUES (?, ?)',
+  groupUpTo: 'SELECT key, name FROM item_groups WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1',
+  groupsAfter: 'SELECT key, name FROM item_groups WHERE key > ? AND key <= ? ORDER BY key LIMIT ?',
+  deleteGroupsBetween: 'DELETE FROM item_groups WHERE key BETWEEN ? AND ?',
 
   insertReturned: 'INSERT INTO returned (key, deliveries, strikes, history) VALUES (?, ?, ?, ?)',
   returnedFirst: `SELECT key, deliveries, strikes, history FROM returned

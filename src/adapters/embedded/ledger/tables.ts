@@ -4,6 +4,7 @@ import { type Batch, Batches, type BatchItem } from './batches.ts';
 import type { WorkingSet } from './committer.ts';
 import { FailureGroups } from './failure-groups.ts';
 import { Fresh } from './fresh.ts';
+import { ItemGroups } from './item-groups.ts';
 import { ItemIds } from './item-ids.ts';
 import { type JobEntry, Jobs } from './jobs.ts';
 import { rowKey } from './row-key.ts';
@@ -15,6 +16,7 @@ export class Tables implements WorkingSet {
   readonly jobs: Jobs;
   readonly batches: Batches;
   readonly itemIds: ItemIds;
+  readonly groups: ItemGroups;
   readonly failureGroups: FailureGroups;
   readonly fresh: Fresh;
 
@@ -23,6 +25,7 @@ export class Tables implements WorkingSet {
     this.jobs = new Jobs(sql);
     this.batches = new Batches(sql);
     this.itemIds = new ItemIds(sql);
+    this.groups = new ItemGroups(sql);
     this.failureGroups = new FailureGroups(sql);
     this.fresh = new Fresh(sql, clock, afterMachineCrash);
   }
