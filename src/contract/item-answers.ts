@@ -68,6 +68,7 @@ export const itemSchema = z
     item_id: itemId,
     status: itemStatusSchema,
     input: z.record(z.string(), z.unknown()).meta({ description: 'The input for the scraper, as it was sent.' }),
+    group: text('The group of the item; only if it was given one.').optional(),
     error: errorSchema.nullable().meta({ description: 'Why the item failed; null unless its status is `failed`.' }),
     attempts: count('Finished attempts. An item that a stopping worker gave back is not charged an attempt.'),
     tries: count('Tries within the last attempt.'),

@@ -2,7 +2,7 @@
  * The formats in which items are uploaded.
  *
  *   csv    a header row; columns become the input, as strings; the column `item_id` is the id
- *   jsonl  one object per line: `{"item_id": "a", "input": {…}}`, or the input itself
+ *   jsonl  one object per line: `{"item_id": "a", "input": {…}, "group": "g"}`, or the input itself
  *   json   an array of such objects
  */
 

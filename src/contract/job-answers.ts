@@ -15,6 +15,7 @@ import {
   timeOrNull,
 } from './answer-fields.ts';
 import { failureGroupSchema } from './failure-answers.ts';
+import { batchingSchema } from './job-fields.ts';
 import { warningSchema } from './problem-answer.ts';
 import { jobStatusSchema } from './statuses.ts';
 
@@ -116,6 +117,9 @@ export const jobSchema = jobSummarySchema
       .meta({ description: 'Items dispatched to workers, and the current limit.' }),
     errors: z.array(failureGroupSchema).max(10).meta({ description: 'The most frequent failures.' }),
     policy: policySchema.meta({ id: 'Policy', description: 'The execution policy in force, with every setting.' }),
+    batching: batchingSchema
+      .nullable()
+      .meta({ description: 'How items are put into batches; null if the server decides.' }),
     breaker: breakerSchema,
     fenced: count('Late writes rejected because the worker had lost its lease.'),
     results: z

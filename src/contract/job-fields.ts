@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { MAX_ITEM_ID_LENGTH } from '../domain/item.ts';
+import { MAX_BATCH_ITEMS } from '../domain/batching.ts';
+import { MAX_GROUP_LENGTH, MAX_ITEM_ID_LENGTH } from '../domain/item.ts';
 import { textProblem } from '../domain/storable-input.ts';
 
 /** Paths of the API under /jobs, now or soon: a job with such an id could not be reached, or would hide the path. */
@@ -12,6 +13,7 @@ export const jobIdSchema = storable(z.string().min(1).max(200))
     error: ({ input }) => `${String(input)} is reserved: /jobs/${String(input)} is a path of the API`,
   });
 export const itemIdSchema = storable(z.string().min(1).max(MAX_ITEM_ID_LENGTH));
+export const groupSchema = storable(z.string().min(1).max(MAX_GROUP_LENGTH));
 export const jobNameSchema = storable(z.string().max(500));
 /** They are stored in the job's row and read together with it. */
 const MAX_LABELS = 50;
@@ -21,6 +23,13 @@ export const labelsSchema = z
     error: ({ input }) => `at most ${MAX_LABELS} labels are allowed, not ${Object.keys(input as object).length}`,
   })
   .meta({ maxProperties: MAX_LABELS });
+/** How a job's items are put into batches. */
+export const batchingSchema = z
+  .strictObject({
+    by: z.literal('group').meta({ description: 'Neighbouring items with the same `group` go together.' }),
+    max_items: z.int().min(1).max(MAX_BATCH_ITEMS).meta({ description: 'The most items that a batch may have.' }),
+  })
+  .meta({ id: 'Batching', description: 'Which items share a worker, and at most how many.' });
 /** Only looked up, never stored. */
 export const scraperIdSchema = z.string().min(1).max(200);
 

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { policySchema } from '../domain/policy.ts';
-import { itemIdSchema, jobIdSchema, jobNameSchema, labelsSchema, scraperIdSchema } from './job-fields.ts';
+import {
+  batchingSchema,
+  groupSchema,
+  itemIdSchema,
+  jobIdSchema,
+  jobNameSchema,
+  labelsSchema,
+  scraperIdSchema,
+} from './job-fields.ts';
 
 /** The body of `POST /jobs`. Unknown fields are rejected by name, and a job is created completely or not at all. */
 export const newItemSchema = z.strictObject({
@@ -8,6 +16,9 @@ export const newItemSchema = z.strictObject({
     .optional()
     .meta({ description: 'Unique within the job. If omitted, it is derived from the input.' }),
   input: z.record(z.string(), z.unknown()).meta({ description: 'Input for the scraper: see its `input_schema`.' }),
+  group: groupSchema.optional().meta({
+    description: 'What the item belongs to, such as a site. It matters only to a job with `batching`.',
+  }),
 });
 
 export const newJobSchema = z
@@ -25,6 +36,12 @@ export const newJobSchema = z
       .meta({ id: 'NewPolicy', description: 'The execution policy. Omitted settings take their defaults.' })
       .prefault({}),
     labels: labelsSchema.meta({ description: 'Your own labels; they are returned with the job.' }).default({}),
+    batching: batchingSchema.optional().meta({
+      description:
+        'Process items of one group one after another in one worker: a batch is a run of neighbouring items with the same ' +
+        '`group`, in the order in which they were added. Put the items of a group next to each other. If omitted, the ' +
+        'server decides which items share a worker.',
+    }),
     hold: z.boolean().meta({ description: 'Accept items, but wait for `start`.' }).default(false),
   })
   .meta({ id: 'NewJob', description: 'A job to create.' });

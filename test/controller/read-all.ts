@@ -11,7 +11,7 @@ export async function read(text: string | Uint8Array, format: ItemFormat | null 
   const items: { id: string; input: unknown; line: number }[] = [];
   const bad: { line: number; problem: string }[] = [];
   for await (const chunk of readItems(inPieces(bytes, pieceSize), format)) {
-    items.push(...chunk.items.map(({ item, line }) => ({ id: item.itemId, input: item.input, line })));
+    items.push(...chunk.items.map(({ item: { itemId: id, ...rest }, line }) => ({ id, ...rest, line })));
     bad.push(...chunk.bad);
   }
   return { items, bad };

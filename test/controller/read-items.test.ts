@@ -133,6 +133,30 @@ test('JSONL takes the input itself or with its id, and names lines that are neit
   );
 });
 
+test('an item may have a group beside its id and its input; a field of the input is never taken for one', async () => {
+  const lines = [
+    '{"item_id":"a","input":{"apn":"1"},"group":"north"}',
+    '{"input":{"apn":"2"},"group":null}',
+    '{"apn":"3","group":"of the input"}',
+    '{"input":{"apn":"4"},"group":"","item_id":"d"}',
+    '{"input":{"apn":"5"},"group":7}',
+    `{"input":{"apn":"6"},"group":"${'x'.repeat(201)}"}`,
+    '{"input":{"apn":"7"},"group":"\\u0000"}',
+  ];
+  const { items, bad } = await read(lines.join('\n'), 'jsonl');
+  assert.deepEqual(items, [
+    { id: 'a', input: { apn: '1' }, group: 'north', line: 1 },
+    { id: '2', input: { apn: '2' }, line: 2 },
+    { id: '[["apn","3"],["group","of the input"]]', input: { apn: '3', group: 'of the input' }, line: 3 },
+  ]);
+  assert.deepEqual(
+    bad.map(({ line }) => line),
+    [4, 5, 6, 7],
+  );
+  assert.match(bad[0]?.problem ?? '', /group is not a text of 1 to 200 characters/);
+  assert.deepEqual((await read('apn,group\n1,north\n')).items[0]?.input, { apn: '1', group: 'north' });
+});
+
 test('an id that nobody could use is asked for', async () => {
   const { items, bad } = await read(
     `{"apn":"${'x'.repeat(2000)}"}\n{"item_id":"${'y'.repeat(2000)}","apn":"1"}\n{"apn":""}\n`,

@@ -14,6 +14,7 @@ export function presentItem(item: ItemRecord): ItemAnswer {
     item_id: item.itemId,
     status: item.status,
     input: item.input,
+    ...(item.group === undefined ? {} : { group: item.group }),
     error: failure ? presentFailure(failure) : null,
     attempts: countAttempts(item),
     tries: last?.tries ?? 0,

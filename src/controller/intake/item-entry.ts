@@ -1,9 +1,14 @@
 import { isRecord } from '../../domain/is-record.ts';
-import { type ItemInput, MAX_ITEM_ID_LENGTH, type NewItem } from '../../domain/item.ts';
+import { type ItemInput, MAX_GROUP_LENGTH, MAX_ITEM_ID_LENGTH, type NewItem } from '../../domain/item.ts';
 import { inputProblem, textProblem } from '../../domain/storable-input.ts';
 
-/** The item of an entry in a list: `{"item_id": …, "input": {…}}`, or the input with the id as one of its fields. */
-export function itemOfEntry(entry: unknown): { readonly item: NewItem } | { readonly problem: string } {
+type ItemOrProblem = { readonly item: NewItem } | { readonly problem: string };
+
+/**
+ * The item of an entry in a list: `{"item_id": …, "input": {…}, "group": …}`, or the input with the id as one of its
+ * fields. An entry that is itself the input, such as a row of CSV, has no group: `group` may be a field of the scraper.
+ */
+export function itemOfEntry(entry: unknown): ItemOrProblem {
   if (!isRecord(entry)) return { problem: 'it is not an object' };
   const given = entry['item_id'];
   const wrapped = wrappedInput(entry);
@@ -13,7 +18,9 @@ export function itemOfEntry(entry: unknown): { readonly item: NewItem } | { read
   if (unsound !== null) {
     return { problem: unsound.path === '' ? `its input ${unsound.message}` : `${unsound.path}: ${unsound.message}` };
   }
-  if (given === undefined || given === null || given === '') return withDerivedId(input);
+  const group = wrapped === null ? {} : groupGiven(entry['group']);
+  if ('problem' in group) return group;
+  if (given === undefined || given === null || given === '') return withDerivedId(input, group);
   if (typeof given !== 'string' && !Number.isSafeInteger(given)) {
     return { problem: 'its item_id is neither a text nor a whole number' };
   }
@@ -22,16 +29,25 @@ export function itemOfEntry(entry: unknown): { readonly item: NewItem } | { read
     return { problem: `its item_id is longer than ${MAX_ITEM_ID_LENGTH} characters` };
   }
   const unsoundId = textProblem(itemId);
-  return unsoundId === null ? { item: { itemId, input } } : { problem: `its item_id ${unsoundId}` };
+  return unsoundId === null ? { item: { itemId, input, ...group } } : { problem: `its item_id ${unsoundId}` };
 }
 
-function withDerivedId(input: ItemInput): { readonly item: NewItem } | { readonly problem: string } {
+function withDerivedId(input: ItemInput, group: Pick<NewItem, 'group'>): ItemOrProblem {
   const itemId = derivedItemId(input);
   const isUsable = itemId !== '' && itemId.length <= MAX_ITEM_ID_LENGTH && textProblem(itemId) === null;
-  if (isUsable) return { item: { itemId, input } };
+  if (isUsable) return { item: { itemId, input, ...group } };
   return {
     problem: `it needs an item_id: none can be derived from its input with 1 to ${MAX_ITEM_ID_LENGTH} characters`,
   };
+}
+
+function groupGiven(group: unknown): Pick<NewItem, 'group'> | { readonly problem: string } {
+  if (group === undefined || group === null) return {};
+  if (typeof group !== 'string' || group === '' || group.length > MAX_GROUP_LENGTH) {
+    return { problem: `its group is not a text of 1 to ${MAX_GROUP_LENGTH} characters` };
+  }
+  const unsound = textProblem(group);
+  return unsound === null ? { group } : { problem: `its group ${unsound}` };
 }
 
 /**
@@ -48,11 +64,13 @@ export function derivedItemId(input: ItemInput): string {
   return JSON.stringify(names.map((name) => [name, input[name]]));
 }
 
+const FIELDS: ReadonlySet<string> = new Set(['item_id', 'input', 'group']);
+
 /** Null where the entry is the input itself, of which a field may be called `input` too. */
 function wrappedInput(entry: Record<string, unknown>): ItemInput | null {
   const input = entry['input'];
   if (!isRecord(input)) return null;
-  for (const name of Object.keys(entry)) if (name !== 'input' && name !== 'item_id') return null;
+  for (const name of Object.keys(entry)) if (!FIELDS.has(name)) return null;
   return input;
 }
 

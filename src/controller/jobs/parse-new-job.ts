@@ -33,9 +33,9 @@ export function parseNewJob(request: unknown): ParsedSubmission | { readonly pro
   if (isRecord(request) && isRecord(request['labels']) && Object.hasOwn(request['labels'], '__proto__')) {
     problems.push({ path: 'labels.__proto__', message: 'cannot be used as the name of a label' });
   }
-  const items = wanted.items.map(({ item_id, input: copy }, index) => {
+  const items = wanted.items.map((item, index) => {
     // As it was sent: a parsed record has lost a field called __proto__.
-    const made = makeItem(item_id, inputGiven(given[index]) ?? copy, index);
+    const made = makeItem({ ...item, input: inputGiven(given[index]) ?? item.input }, index);
     if ('item' in made) return made.item;
     problems.push(...made.problems);
     return { itemId: '', input: {} };
@@ -46,23 +46,25 @@ export function parseNewJob(request: unknown): ParsedSubmission | { readonly pro
 /** One item of a request that is read item by item. */
 export function parseNewItem(value: unknown, index: number): MadeItem {
   const parsed = newItemSchema.safeParse(value);
-  if (parsed.success) return makeItem(parsed.data.item_id, inputGiven(value) ?? parsed.data.input, index);
+  if (parsed.success) return makeItem({ ...parsed.data, input: inputGiven(value) ?? parsed.data.input }, index);
   const problems = schemaProblems(parsed.error).map((problem) => {
     return { ...problem, path: problem.path === '' ? `items.${index}` : `items.${index}.${problem.path}` };
   });
   return { problems };
 }
 
+type GivenItem = ParsedNewJob['items'][number];
 type MadeItem = { readonly item: NewItem } | { readonly problems: readonly FieldError[] };
 
-/** `given` passed the schema of ids; one that is derived from the input has not been checked yet. */
-function makeItem(given: string | undefined, input: NewItem['input'], index: number): MadeItem {
+/** Its id passed the schema; one that is derived from the input has not been checked yet. */
+function makeItem({ item_id: given, input, group }: GivenItem, index: number): MadeItem {
   const unsound = inputProblem(input);
   if (unsound !== null) return { problems: [{ path: inputPath(index, unsound.path), message: unsound.message }] };
-  if (given !== undefined) return { item: { itemId: given, input } };
+  const rest = group === undefined ? { input } : { input, group };
+  if (given !== undefined) return { item: { itemId: given, ...rest } };
   const itemId = derivedItemId(input);
   const isUsable = itemId !== '' && itemId.length <= MAX_ITEM_ID_LENGTH && textProblem(itemId) === null;
-  if (isUsable) return { item: { itemId, input } };
+  if (isUsable) return { item: { itemId, ...rest } };
   const message = `is required: no id of 1 to ${MAX_ITEM_ID_LENGTH} characters can be derived from the input`;
   return { problems: [{ path: `items.${index}.item_id`, message }] };
 }

@@ -46,6 +46,7 @@ export function presentJob(
     },
     errors: more.failures.slice(0, 10).map(presentFailureGroup),
     policy: inForce(policy),
+    batching: presentBatching(job),
     breaker: {
       state: circuit.state,
       since: circuit.state === 'closed' ? null : iso(circuit.since),
@@ -63,6 +64,10 @@ export function presentJob(
     replaced_by: job.replacedBy ?? null,
     recovering: job.recovering ?? false,
   };
+}
+
+function presentBatching({ batching }: JobRecord): JobAnswer['batching'] {
+  return batching === undefined ? null : { by: batching.by, max_items: batching.maxItems };
 }
 
 /** A limit that is derived from another one is shown as the resulting number. */

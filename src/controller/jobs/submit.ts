@@ -91,8 +91,13 @@ export function newJobOf(wanted: ParsedNewJob, jobId: string, scraper: CatalogSc
     policy: wanted.execution_policy,
     labels: wanted.labels,
     held: wanted.hold,
+    ...batchingOf(wanted),
     submission,
   };
+}
+
+function batchingOf({ batching }: ParsedNewJob): Pick<NewJob, 'batching'> {
+  return batching === undefined ? {} : { batching: { by: batching.by, maxItems: batching.max_items } };
 }
 
 export function inputProblems(scraper: CatalogScraper, input: NewItem['input'], index: number): FieldError[] {
