@@ -1,5 +1,6 @@
 import { type MemoryLedger, type MemoryParts, openMemoryLedger } from '../support/memory/ledger.ts';
 import type { Plant } from './plant.ts';
+import * as batching from './planted-batching-bugs.ts';
 import * as clocks from './planted-clock-bugs.ts';
 import { HalfDraftJobs } from './planted-draft-bugs.ts';
 import * as errors from './planted-error-bugs.ts';
@@ -63,6 +64,8 @@ export const PLANTED_BUGS: readonly Plant[] = [
   ledger('a removal deletes the next job of that id', { jobs: removals.AnyIncarnationJobs }),
   { name: 'the id is free before the keys are gone', controller: removals.freesTheIdEarly },
   ...RECOVERY_BUGS,
+  ledger('a batch mixes groups', { leases: batching.MixedGroupLeases }),
+  ledger('a batch by group is out of order', { leases: batching.DisorderedGroupLeases }),
   ledger('a drafted job is made before its last items', { jobs: HalfDraftJobs }),
 ];
 

@@ -11,6 +11,7 @@ import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger, RetryFilter } from '../../src/ports/ledger.ts';
 import { judgeError } from './actors.ts';
 import type { Dice } from './dice.ts';
+import { DrawnGroups } from './drawn-groups.ts';
 import { ExtractingUser } from './extracting-user.ts';
 import type { FaultKind } from './fault-plan.ts';
 import { piecesOf } from './large-request.ts';
@@ -41,6 +42,7 @@ export class User {
   readonly #dice: Dice;
   readonly #ledger: Ledger;
   readonly #extracting: ExtractingUser;
+  readonly #groups: DrawnGroups;
   #added = 0;
   #unsubmitted = 0;
   #large = 0;
@@ -52,6 +54,7 @@ export class User {
     this.#sim = sim;
     this.#dice = dice;
     this.#ledger = ledgerFor(process, sim);
+    this.#groups = new DrawnGroups(sim.seed);
     this.#removing = new RemovingUsers({
       ...{ process, dice, ledger: this.#ledger },
       submit: (jobId, itemIds) => this.#submitOnce(this.#request(jobId, dice.int(1, 8), itemIds)),
@@ -293,10 +296,13 @@ export class User {
   #request(jobId: string, items: number, itemIds: readonly string[] = []): NewJobRequest {
     const made =
       itemIds.length > 0 ? itemIds.map((itemId) => ({ itemId, input: { again: true } })) : this.#newItems(items);
+    const batching = this.#groups.batching();
+    if (batching.batching !== undefined) this.#sim.faults.count('job batched by group');
     return {
       job_id: jobId,
       scraper_id: SCRAPER.id,
-      items: made.map(({ itemId, input }) => ({ item_id: itemId, input })),
+      items: made.map(({ itemId, input, ...group }) => ({ item_id: itemId, input, ...group })),
+      ...batching,
       execution_policy: this.#policy(),
       hold: this.#dice.happens(0.1),
     };
@@ -305,7 +311,7 @@ export class User {
   #newItems(count: number): NewItem[] {
     return Array.from({ length: count }, () => {
       this.#added += 1;
-      return { itemId: `item-${this.#added}`, input: { number: this.#added } };
+      return { itemId: `item-${this.#added}`, input: { number: this.#added }, ...this.#groups.next() };
     });
   }
 

@@ -3,6 +3,7 @@ import { MAX_STRIKES, mustRunAlone } from '../../../src/domain/strikes.ts';
 import type { ClaimAnswer, Lease, Settlement, SettlePart } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { SimProcess } from '../sim-process.ts';
+import { wrongBatch } from './batches.ts';
 import { mustTrip, riskBound, tallyAfter } from './breaker.ts';
 import {
   dropBatch,
@@ -177,6 +178,8 @@ export class LeaseOracle {
     }
     if (mustRunAlone(items) !== answer.alone && !job.isFoggy) this.#fail(`${name}: alone is ${answer.alone}`);
     if (items.length === 0) this.#fail(`${name}: granted without items`);
+    const wrong = wrongBatch(job, items);
+    if (wrong !== null) this.#fail(`${name}: ${wrong}`);
     const lease: ModelLease = {
       token: answer.token,
       worker,

@@ -1,3 +1,4 @@
+import type { Batching } from '../../../src/domain/batching.ts';
 import type { Tally } from '../../../src/domain/breaker.ts';
 import type { FinalStatus, ItemRecord, NewItem, RecoveredItem } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
@@ -30,6 +31,7 @@ export interface ModelJob {
   readonly incarnation: string;
   /** Its id was that of another job before, whose workers may not have heard of its end. */
   readonly isSecondLife: boolean;
+  readonly batching: Batching | null;
   removing: JobRecord['removing'];
   policy: Policy;
   status: JobStatus;
@@ -71,6 +73,7 @@ export interface ModelItem {
   readonly jobId: string;
   readonly seq: number;
   readonly itemId: string;
+  readonly group: string | null;
   final: FinalStatus | null;
   /** What was recorded last; null for what the ledger decided by itself (poison, cancelled). */
   settlement: Settlement | null;
@@ -118,6 +121,7 @@ export function newModelJob(job: JobRecord, model: Model): ModelJob {
     jobId: job.jobId,
     incarnation: job.incarnation,
     isSecondLife: model.usedIds.has(job.jobId),
+    batching: job.batching ?? null,
     removing: undefined,
     policy: job.policy,
     status: 'pending',
@@ -147,12 +151,13 @@ export function newModelJob(job: JobRecord, model: Model): ModelJob {
 
 export const NO_TALLY: Tally = { finished: 0, failed: 0, streak: 0, stopper: null };
 
-export function addModelItem(job: ModelJob, { itemId }: NewItem): void {
+export function addModelItem(job: ModelJob, { itemId, group }: NewItem): void {
   job.ids.add(itemId);
   job.items.push({
     jobId: job.jobId,
     seq: job.items.length,
     itemId,
+    group: group ?? null,
     final: null,
     settlement: null,
     recovered: null,

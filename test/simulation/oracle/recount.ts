@@ -50,7 +50,8 @@ function wrongItems(job: ModelJob, items: readonly ItemRecord[]): string | null 
 }
 
 function wrongItem(job: ModelJob, item: ModelItem, actual: ItemRecord, isBegun: boolean): string | null {
-  const { status } = actual;
+  const { status, group = null } = actual;
+  if (group !== item.group) return `is of group ${group}, and was added to ${item.group}`;
   const isOpen = status === 'pending' || status === 'queued' || status === 'in_progress';
   if (item.final === 'failed' && isOpen && job.mayReopen > 0) {
     job.mayReopen -= 1;

@@ -1,0 +1,22 @@
+import type { PendingRun } from '../../src/domain/batching.ts';
+import type { ItemEntry, JobEntry } from '../support/memory/entries.ts';
+import { MemoryLeaseBook } from '../support/memory/lease-book.ts';
+
+/** Batches by group, with one mistake each. */
+
+/** Batches have the size that the job wants, and whatever groups come. */
+export class MixedGroupLeases extends MemoryLeaseBook {
+  protected override runsOf(entry: JobEntry, kind: PendingRun['kind'], items: readonly ItemEntry[]) {
+    const { batching, ...record } = entry.record;
+    return super.runsOf({ ...entry, record }, kind, items);
+  }
+}
+
+/** What came back last goes out first. */
+export class DisorderedGroupLeases extends MemoryLeaseBook {
+  protected override runsOf(entry: JobEntry, kind: PendingRun['kind'], items: readonly ItemEntry[]) {
+    const runs = super.runsOf(entry, kind, items);
+    if (kind !== 'fresh') for (const { waiting } of runs) waiting.reverse();
+    return runs;
+  }
+}
