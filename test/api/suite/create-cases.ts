@@ -60,6 +60,11 @@ export function createCases(client: Client): void {
       paths: ['execution_policy.circuit_breaker.failure_threshold_percentage'],
     },
     {
+      what: 'a batching that cannot be',
+      request: { batching: { by: 'site', max_items: 101, order: 'kept' }, items: [{ input: {}, group: '' }] },
+      paths: ['items.0.group', 'batching.by', 'batching.max_items', 'batching.order'],
+    },
+    {
       what: 'inputs that break the schema of the scraper',
       request: {
         scraper_id: 'example-mock',

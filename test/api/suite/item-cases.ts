@@ -28,6 +28,28 @@ export function itemCases(client: Client): void {
     assert.equal(new Set(items.map(({ item_id: id }) => id)).size, 6);
   });
 
+  test('items go by group where the job wants it, and both are shown', async () => {
+    const sites = ['north', 'north', 'south'].map((group, at) => ({ item_id: `p-${at}`, input: {}, group }));
+    const batching = { by: 'group', max_items: 2 } as const;
+    const job = { scraper_id: 'example-noop', items: [...sites, ...noopItems(1)], batching, hold: true };
+    const { job_id: jobId } = await client.create(job);
+    assert.deepEqual((await client.get<JobAnswer>(`/jobs/${jobId}`)).batching, batching);
+    const lines = '{"item_id":"q-1","input":{},"group":"south"}\n{"item_id":"q-2","input":{},"group":""}\n';
+    const { added, bad_lines: bad } = await client.send<AddedAnswer>(jobId, NDJSON, lines);
+    assert.deepEqual([added, bad.length, bad[0]?.line], [1, 1, 2]);
+    const items = await allPages<ItemAnswer>(client, `/jobs/${jobId}/items`, 'items');
+    assert.deepEqual(
+      items.map(({ group }) => group),
+      ['north', 'north', 'south', undefined, 'south'],
+    );
+    assert.equal((await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/p-2`)).group, 'south');
+    await client.ask('POST', `/jobs/${jobId}/start`);
+    assert.equal((await client.ended(jobId)).summary.success, 5);
+
+    const { job_id: plain } = await client.create({ scraper_id: 'example-noop', items: noopItems(1), hold: true });
+    assert.equal((await client.get<JobAnswer>(`/jobs/${plain}`)).batching, null);
+  });
+
   test('bad lines are told by their number, and the good ones are kept', async () => {
     const jobId = await heldJob(client, 'example-mock');
     const lines = ['{"apn":"1"}', '{"apn":', '{"apn":7}', '"text"', '[1]', '{"apn":"3"}'];
