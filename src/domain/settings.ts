@@ -197,7 +197,7 @@ export const PLAIN = {
     fallback: ({ backend }) => (backend === 'aws' ? 16 : 64),
     byDefault: '64; on AWS 16',
     about:
-      'batches of one job that a worker process of the lane `http` processes concurrently. A batch is one item; on AWS up to 100 items, processed one after another. All jobs together may use twice as many ([sizing](operations.md#sizing))',
+      'batches of one job that a worker process of the lane `http` processes concurrently. A batch is one item, on AWS up to 100 items, or what the `batching` of the job says; its items are processed one after another. All jobs together may use twice as many ([sizing](operations.md#sizing))',
   }),
   browserWorkers: row({
     variable: 'TRAWL_BROWSER_WORKERS',
