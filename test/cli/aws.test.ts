@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import type { Check } from '../../src/main/check.ts';
 import { startEmulators } from '../support/aws/emulators.ts';
 import { awsEnvironment, awsNames } from '../support/aws/names.ts';
-import { startTrawl, trawl } from './trawl.ts';
+import { command, startTrawl, trawl } from './trawl.ts';
 
 const emulators = await startEmulators();
 after(() => emulators.stop());
@@ -21,7 +21,7 @@ function environmentOf(name: string): Readonly<Record<string, string>> {
 }
 
 async function doctor(environment: Readonly<Record<string, string>>, ...args: readonly string[]) {
-  const { code, stdout, stderr } = await trawl(['doctor', '--json', ...args], environment);
+  const { code, stdout, stderr } = await command(['doctor', '--json', ...args], environment);
   assert.ok(stdout.startsWith('{'), stderr);
   const { checks } = JSON.parse(stdout) as { readonly checks: readonly Check[] };
   const problems = checks.filter(({ result }) => result === 'problem').map(({ name }) => name);
@@ -56,7 +56,7 @@ test('from nothing to the results of a job: doctor makes what is missing, a work
   assert.deepEqual([status, summary.success], ['completed', 2]);
   await controller.shows(/"CloudWatchMetrics"/);
 
-  const verified = await trawl(['verify', 'two'], environment);
+  const verified = await command(['verify', 'two'], environment);
   assert.deepEqual([verified.code, /All is well/.test(verified.stdout)], [0, true], verified.stdout + verified.stderr);
   for (const { signalGroup, ended } of [worker, controller]) {
     signalGroup('SIGTERM');

@@ -17,7 +17,7 @@ import { checkDataDir, checkLedger } from '../../src/main/data-directory-checks.
 import { openStorage } from '../../src/main/embedded-owner.ts';
 import { inspect } from '../../src/main/inspect.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { tempFolder, trawl } from './trawl.ts';
+import { command, tempFolder, trawl } from './trawl.ts';
 
 interface Answer {
   readonly ok: boolean;
@@ -88,7 +88,7 @@ test('the ledger is told to be absent, idle or owned, and by whom', async () => 
   assert.match(look(), /none yet/);
   const storage = await openStorage(config);
   // Not from the process that owns it: closing a second descriptor there would drop its lock.
-  const { stdout } = await trawl(['doctor', '--offline', '--data-dir', dataDir]);
+  const { stdout } = await command(['doctor', '--offline', '--data-dir', dataDir]);
   await storage.close();
   assert.match(stdout, new RegExp(`Ledger: .*in use by process ${process.pid}`));
   assert.match(look(), /KiB; not in use/);

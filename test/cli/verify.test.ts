@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { verifyText } from '../../src/cli/verify.ts';
-import { tempFolder, trawl, writeLines } from './trawl.ts';
+import { command, tempFolder, trawl, writeLines } from './trawl.ts';
 
 test('trawl verify finds the job of a run by its name, and what was taken away from its results', async () => {
   const folder = tempFolder();
@@ -11,13 +11,13 @@ test('trawl verify finds the job of a run by its name, and what was taken away f
   const list = writeLines(folder, 'items.jsonl', [{ ms: 1, bytes: 30 }]);
   const ran = await trawl(['run', 'example-slow', '--items', list], env);
   assert.equal(ran.code, 0, ran.stderr);
-  const well = await trawl(['verify', 'example-slow'], env);
+  const well = await command(['verify', 'example-slow'], env);
   assert.equal(well.code, 0, well.stdout);
   assert.match(well.stdout, /1 item in 3 parts of the manifest, 2 files of \d+ B\nAll is well/);
 
   const items = join(folder, 'run', 'example-slow', 'results', 'example-slow', 'items');
   for (const name of readdirSync(items)) rmSync(join(items, name), { recursive: true });
-  const damaged = await trawl(['verify', 'example-slow', '--json'], env);
+  const damaged = await command(['verify', 'example-slow', '--json'], env);
   assert.equal(damaged.code, 1, damaged.stdout);
   const { ok, problem_count: count, problems } = JSON.parse(damaged.stdout);
   assert.deepEqual([ok, count], [false, 2]);
