@@ -6,7 +6,9 @@ import { tempFolder, trawl } from './trawl.ts';
 
 test('trawl demo shows a job that is done, a breaker that trips with its evidence, and the resume', async () => {
   const dataDir = tempFolder();
-  const { code, stdout, stderr } = await trawl(['demo', '--parcels', '40'], { TRAWL_DATA_DIR: dataDir });
+  const { code, stdout, stderr } = await trawl(['demo', '--parcels', '40', '--workers', '1'], {
+    TRAWL_DATA_DIR: dataDir,
+  });
   assert.equal(code, 0, `${stdout}\n${stderr}`);
   assert.match(stdout, /^40 parcels in .*; \d{3} requests\.$/m);
   assert.match(stdout, /owner +\S+/);

@@ -57,8 +57,17 @@ const CASES: Readonly<Record<string, Expected>> = {
 const POLICY = {
   throttling: { max_concurrent_workers: 8, adaptive: false },
   retries: { max_retries: 1, backoff_factor: 0, max_backoff_seconds: 0 },
-  timeouts: { request_timeout_seconds: 6 },
   circuit_breaker: { min_requests: 1000, consecutive_failures: 1000 },
+};
+
+/**
+ * The silent parcel is a run of its own, beside the other: only there is a short timeout harmless. On a busy machine the
+ * good pages would exceed it, too.
+ */
+const isSilent = (apn: string) => CASES[apn]?.behaviour === 'never answers';
+const RUNS = {
+  out: { apns: Object.keys(CASES).filter((apn) => !isSilent(apn)), timeoutSeconds: 60 },
+  silent: { apns: Object.keys(CASES).filter(isSilent), timeoutSeconds: 2 },
 };
 
 interface Row {
@@ -78,12 +87,12 @@ describe('trawl run maricopa-az', () => {
     server = await startMaricopa(
       Object.fromEntries(Object.entries(CASES).map(([apn, { behaviour }]) => [apn, behaviour])),
     );
-    writeFileSync(join(dir, 'parcels.csv'), `apn\n${Object.keys(CASES).join('\n')}\n`);
-    writeFileSync(join(dir, 'policy.json'), JSON.stringify(POLICY));
-    exitCode = await trawl(['run', 'maricopa-az', '--items', 'parcels.csv', '--out', 'out', '--policy', 'policy.json']);
-    const lines = readFileSync(join(dir, 'out', 'results.jsonl'), 'utf8')
-      .trim()
-      .split('\n');
+    [exitCode = null] = await Promise.all([run('out'), run('silent')]);
+    const lines = Object.keys(RUNS).flatMap((out) =>
+      readFileSync(join(dir, out, 'results.jsonl'), 'utf8')
+        .trim()
+        .split('\n'),
+    );
     rows = new Map(lines.map((line): [string, Row] => [JSON.parse(line).item_id, JSON.parse(line)]));
     assert.equal(rows.size, lines.length, 'an item stands twice in the results');
   });
@@ -91,6 +100,15 @@ describe('trawl run maricopa-az', () => {
     await server.close();
     rmSync(dir, { recursive: true, force: true });
   });
+
+  function run(out: keyof typeof RUNS): Promise<number | null> {
+    const { apns, timeoutSeconds } = RUNS[out];
+    const [items, policy] = [`${out}.csv`, `${out}.json`];
+    writeFileSync(join(dir, items), `apn\n${apns.join('\n')}\n`);
+    const timeouts = { request_timeout_seconds: timeoutSeconds };
+    writeFileSync(join(dir, policy), JSON.stringify({ ...POLICY, timeouts }));
+    return trawl(['run', 'maricopa-az', '--items', items, '--out', out, '--policy', policy]);
+  }
 
   function trawl(args: readonly string[]): Promise<number | null> {
     const env = {
