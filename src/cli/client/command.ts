@@ -4,6 +4,7 @@ import { ApiClient } from '../../contract/client/api-client.ts';
 import { ApiError } from '../../contract/client/api-error.ts';
 import { systemClock } from '../../main/client.ts';
 import { untilToldToStop } from '../../main/stop-signal.ts';
+import { EXIT } from '../exit-codes.ts';
 import type { Screen } from '../progress-display.ts';
 import { CommandFailed, errorText } from './command-failure.ts';
 import { Output, OutputClosed } from './output.ts';
@@ -64,6 +65,21 @@ export async function talkToApi(options: ClientOptions, action: (client: Client)
     process.exitCode = failed.exitCode;
     if (options.json) await printProblem(out, failed);
   }
+}
+
+/** Runs a command that shows one answer: as JSON for programs, or as the text that `describe` makes of it. */
+export async function showAnswer<Answer>(
+  options: ClientOptions,
+  ask: (client: Client) => Promise<Answer>,
+  describe: (answer: Answer) => string,
+  exitCodeOf: (answer: Answer) => number = () => EXIT.done,
+): Promise<void> {
+  await talkToApi(options, async (client) => {
+    const answer = await ask(client);
+    if (options.json) await client.out.json(answer);
+    else await client.out.write(`${describe(answer).trimEnd()}\n`);
+    return exitCodeOf(answer);
+  });
 }
 
 function firstLine(text: string): string {

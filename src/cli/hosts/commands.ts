@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { hostPath } from '../../contract/client/api-paths.ts';
 import type { HostAnswer, HostsAnswer, LiftedAnswer } from '../../contract/service-answers.ts';
-import { type ClientOptions, talkToApi, withClientOptions, withOwnHint } from '../client/command.ts';
+import { type ClientOptions, showAnswer, talkToApi, withClientOptions, withOwnHint } from '../client/command.ts';
 import { type Column, tableText } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
@@ -63,12 +63,7 @@ function rowOf({ host, paused_until, reported_by, reason }: HostAnswer): readonl
 }
 
 async function show(host: string, options: ClientOptions): Promise<void> {
-  await talkToApi(options, async ({ api, out }) => {
-    const answer = await api.get<HostAnswer>(hostPath(host));
-    if (options.json) await out.json(answer);
-    else await out.write(`${stateText(answer)}\n`);
-    return EXIT.done;
-  });
+  await showAnswer(options, ({ api }) => api.get<HostAnswer>(hostPath(host)), stateText);
 }
 
 function stateText({ host, paused_until, reason }: HostAnswer): string {
@@ -77,14 +72,11 @@ function stateText({ host, paused_until, reason }: HostAnswer): string {
 }
 
 async function resume(host: string, options: ClientOptions): Promise<void> {
-  await talkToApi(options, async ({ api, out }) => {
-    const answer = await api.json<LiftedAnswer>({ method: 'DELETE', path: `${hostPath(host)}/pause` });
-    if (options.json) await out.json(answer);
-    else if (answer.lifted)
-      await out.write(
-        `${printable(answer.host)} is no longer paused; workers contact it again within a few seconds.\n`,
-      );
-    else await out.write(`${printable(answer.host)} was not paused.\n`);
-    return EXIT.done;
-  });
+  const path = `${hostPath(host)}/pause`;
+  await showAnswer(options, ({ api }) => api.json<LiftedAnswer>({ method: 'DELETE', path }), liftedText);
+}
+
+function liftedText({ host, lifted }: LiftedAnswer): string {
+  if (!lifted) return `${printable(host)} was not paused.`;
+  return `${printable(host)} is no longer paused; workers contact it again within a few seconds.`;
 }

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { jobPath } from '../../contract/client/api-paths.ts';
 import type { FailuresAnswer } from '../../contract/failure-answers.ts';
-import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
+import { type ClientOptions, showAnswer, withClientOptions } from '../client/command.ts';
 import { type Column, tableText } from '../client/table.ts';
-import { EXIT } from '../exit-codes.ts';
 import { formatCount, formatItems } from '../format.ts';
 import { wholeNumber } from '../options.ts';
 
@@ -29,12 +28,12 @@ Examples:
 }
 
 async function failures(jobId: string, options: ClientOptions & { readonly limit?: number }): Promise<void> {
-  await talkToApi(options, async ({ api, out }) => {
-    const answer = await api.get<FailuresAnswer>(`${jobPath(jobId)}/failures`, { limit: options.limit });
-    if (options.json) await out.json(answer);
-    else await out.write(failuresText(answer));
-    return EXIT.done;
-  });
+  const { limit } = options;
+  await showAnswer(
+    options,
+    ({ api }) => api.get<FailuresAnswer>(`${jobPath(jobId)}/failures`, { limit }),
+    failuresText,
+  );
 }
 
 const COLUMNS: readonly Column[] = [

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { itemPath, jobPath } from '../../contract/client/api-paths.ts';
 import type { ItemAnswer, ItemDetailAnswer, ItemPageAnswer } from '../../contract/item-answers.ts';
-import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
+import { type ClientOptions, showAnswer, talkToApi, withClientOptions } from '../client/command.ts';
 import { type ListOptions, showList, withListOptions } from '../client/show-list.ts';
 import { type Column, coloured, statusStyle, tableText } from '../client/table.ts';
-import { EXIT } from '../exit-codes.ts';
 import { formatBytes, formatCount, formatItems, formatTook, printable } from '../format.ts';
 import { command } from './job-text.ts';
 
@@ -40,9 +39,12 @@ Examples:
 }
 
 async function items(jobId: string, itemId: string | undefined, options: ItemsOptions): Promise<void> {
-  await talkToApi(options, async (client) => {
-    if (itemId !== undefined) return await showItem(client, jobId, itemId, options);
-    return await showList<ItemPageAnswer, ItemAnswer>(client, options, {
+  if (itemId !== undefined) {
+    await showAnswer(options, ({ api }) => api.get<ItemDetailAnswer>(itemPath(jobId, itemId)), itemText);
+    return;
+  }
+  await talkToApi(options, (client) =>
+    showList<ItemPageAnswer, ItemAnswer>(client, options, {
       path: `${jobPath(jobId)}/items`,
       query: { status: options.status, error_type: options.errorType },
       entries: (page) => page.items,
@@ -50,8 +52,8 @@ async function items(jobId: string, itemId: string | undefined, options: ItemsOp
       columns: COLUMNS,
       row: rowOf,
       nothing: 'No matching items.',
-    });
-  });
+    }),
+  );
 }
 
 const COLUMNS: readonly Column[] = [
@@ -66,13 +68,6 @@ const COLUMNS: readonly Column[] = [
 function rowOf({ item_id, status, tries, duration_ms, error }: ItemAnswer): string[] {
   const took = duration_ms === null ? '' : formatTook(duration_ms);
   return [item_id, status, formatCount(tries), took, error?.type ?? '', error?.message ?? ''];
-}
-
-async function showItem({ api, out }: Client, jobId: string, itemId: string, options: ItemsOptions): Promise<number> {
-  const item = await api.get<ItemDetailAnswer>(itemPath(jobId, itemId));
-  if (options.json) await out.json(item);
-  else await out.write(itemText(item));
-  return EXIT.done;
 }
 
 function itemText(item: ItemDetailAnswer): string {

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { jobPath } from '../../contract/client/api-paths.ts';
 import type { ResultPartAnswer, ResultsAnswer } from '../../contract/result-answers.ts';
-import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
+import { type ClientOptions, showAnswer, withClientOptions } from '../client/command.ts';
 import { type Column, statusStyle, tableText } from '../client/table.ts';
-import { EXIT } from '../exit-codes.ts';
 import { formatCount, formatItems, printable } from '../format.ts';
 import { command } from './job-text.ts';
 import { partNumber } from './options.ts';
@@ -37,18 +36,15 @@ Examples:
 async function results(jobId: string, options: ResultsOptions): Promise<void> {
   const { filter, part } = options;
   const path = `${jobPath(jobId)}/results`;
-  await talkToApi(options, async ({ api, out }) => {
-    if (part === undefined) {
-      const answer = await api.get<ResultsAnswer>(path, { filter });
-      if (options.json) await out.json(answer);
-      else await out.write(resultsText(answer));
-    } else {
-      const answer = await api.get<ResultPartAnswer>(path, { filter, part });
-      if (options.json) await out.json(answer);
-      else await out.write(tableText(ITEM_COLUMNS, answer.items.map(itemRow)));
-    }
-    return EXIT.done;
-  });
+  if (part === undefined) {
+    await showAnswer(options, ({ api }) => api.get<ResultsAnswer>(path, { filter }), resultsText);
+    return;
+  }
+  await showAnswer(
+    options,
+    ({ api }) => api.get<ResultPartAnswer>(path, { filter, part }),
+    ({ items }) => tableText(ITEM_COLUMNS, items.map(itemRow)),
+  );
 }
 
 const PART_COLUMNS: readonly Column[] = [

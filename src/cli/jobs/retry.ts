@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { jobPath } from '../../contract/client/api-paths.ts';
 import type { RetriedAnswer } from '../../contract/job-answers.ts';
-import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
+import { type ClientOptions, showAnswer, withClientOptions } from '../client/command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatCount, formatItems } from '../format.ts';
 import { command } from './job-text.ts';
@@ -44,21 +44,18 @@ Examples:
 async function retry(jobId: string, options: RetryOptions): Promise<void> {
   const { errorType, item, preview } = options;
   const named = new Set(item).size;
-  await talkToApi(options, async ({ api, out }) => {
-    const answer = await api.post<RetriedAnswer>(
-      `${jobPath(jobId)}/retry`,
-      {
-        ...(errorType === undefined ? {} : { error_type: errorType }),
-        ...(item === undefined ? {} : { item_ids: item }),
-        preview: preview === true,
-      },
-      // Items that are already open are not reopened.
-      { isRepeatable: true },
-    );
-    if (options.json) await out.json(answer);
-    else await out.write(`${retriedText(answer, named)}\n`);
-    return named > 0 && answer.items === 0 ? EXIT.someItemsFailed : EXIT.done;
-  });
+  const body = {
+    ...(errorType === undefined ? {} : { error_type: errorType }),
+    ...(item === undefined ? {} : { item_ids: item }),
+    preview: preview === true,
+  };
+  await showAnswer(
+    options,
+    // Items that are already open are not reopened.
+    ({ api }) => api.post<RetriedAnswer>(`${jobPath(jobId)}/retry`, body, { isRepeatable: true }),
+    (answer) => retriedText(answer, named),
+    (answer) => (named > 0 && answer.items === 0 ? EXIT.someItemsFailed : EXIT.done),
+  );
 }
 
 /** `named`: how many items the user gave by their ids. */

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { jobPath } from '../../contract/client/api-paths.ts';
 import type { JobAnswer } from '../../contract/job-answers.ts';
-import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
-import { EXIT } from '../exit-codes.ts';
+import { type ClientOptions, showAnswer, withClientOptions } from '../client/command.ts';
 import { exitCodeOfJob, jobEndText, jobText } from './job-text.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -38,19 +37,9 @@ Examples:
 }
 
 async function status(jobId: string, options: ClientOptions): Promise<void> {
-  await talkToApi(options, async ({ api, out }) => {
-    const job = await api.get<JobAnswer>(jobPath(jobId));
-    if (options.json) await out.json(job);
-    else await out.write(`${jobText(job)}\n`);
-    return EXIT.done;
-  });
+  await showAnswer(options, ({ api }) => api.get<JobAnswer>(jobPath(jobId)), jobText);
 }
 
 async function watch(jobId: string, options: ClientOptions): Promise<void> {
-  await talkToApi(options, async (client) => {
-    const job = await watchJob(client, jobId);
-    if (options.json) await client.out.json(job);
-    else await client.out.write(`${jobEndText(job)}\n`);
-    return exitCodeOfJob(job);
-  });
+  await showAnswer(options, (client) => watchJob(client, jobId), jobEndText, exitCodeOfJob);
 }

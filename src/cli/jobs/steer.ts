@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
 import { jobPath } from '../../contract/client/api-paths.ts';
 import type { JobStatusAnswer } from '../../contract/job-answers.ts';
-import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
-import { EXIT } from '../exit-codes.ts';
+import { type ClientOptions, showAnswer, withClientOptions } from '../client/command.ts';
 import { formatCount, formatItems, printable } from '../format.ts';
 import { deletedText } from './job-text.ts';
 
@@ -45,12 +44,8 @@ export function addSteerCommands(jobs: Command): void {
 }
 
 async function steer(step: string, jobId: string, options: ClientOptions, isRepeatable: boolean): Promise<void> {
-  await talkToApi(options, async ({ api, out }) => {
-    const answer = await api.post<JobStatusAnswer>(`${jobPath(jobId)}/${step}`, undefined, { isRepeatable });
-    if (options.json) await out.json(answer);
-    else await out.write(`${statusLine(answer)}\n`);
-    return EXIT.done;
-  });
+  const path = `${jobPath(jobId)}/${step}`;
+  await showAnswer(options, ({ api }) => api.post<JobStatusAnswer>(path, undefined, { isRepeatable }), statusLine);
 }
 
 function statusLine({ job_id, status, summary }: JobStatusAnswer): string {
@@ -63,10 +58,12 @@ function statusLine({ job_id, status, summary }: JobStatusAnswer): string {
 async function remove(jobId: string, options: ClientOptions & { readonly yes?: true }): Promise<void> {
   if (!options.yes)
     throw new ConfigError(`this permanently deletes job ${jobId} and its results: add --yes to confirm`);
-  await talkToApi(options, async ({ api, out }) => {
-    const { removing = false } = await api.json<Partial<JobStatusAnswer>>({ method: 'DELETE', path: jobPath(jobId) });
-    if (options.json) await out.json({ job_id: jobId, deleted: !removing });
-    else await out.write(`${deletedText(jobId, removing)}\n`);
-    return EXIT.done;
-  });
+  await showAnswer(
+    options,
+    async ({ api }) => {
+      const { removing = false } = await api.json<Partial<JobStatusAnswer>>({ method: 'DELETE', path: jobPath(jobId) });
+      return { job_id: jobId, deleted: !removing };
+    },
+    ({ deleted }) => deletedText(jobId, !deleted),
+  );
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { collected } from '../jobs/options.ts';
 import { listScrapers } from './list.ts';
 import { newScraper } from './new.ts';
 import { showScraper } from './show.ts';
@@ -90,8 +91,4 @@ Examples:
   $ trawl scrapers test my-county --record --input parcel=100-20-300 --case 'a parcel'`,
     )
     .action(testScrapers);
-}
-
-function collected(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }

@@ -1,10 +1,19 @@
 import { styleText } from 'node:util';
 import { loadConfig } from '../../config.ts';
 import { openScrapers } from '../../main/scrapers.ts';
+import { type Column, tableText } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
 import { shownPath } from './shown-path.ts';
-import { table } from './table.ts';
+
+const COLUMNS: readonly Column[] = [
+  { name: 'ID', max: 80 },
+  { name: 'NAME', isFlexible: true },
+  { name: 'VERSION' },
+  { name: 'KIND' },
+  { name: 'HOSTS', isFlexible: true },
+  { name: 'FILE' },
+];
 
 /** `trawl scrapers list` */
 export async function listScrapers(options: { check?: true; json?: true }): Promise<void> {
@@ -20,9 +29,9 @@ export async function listScrapers(options: { check?: true; json?: true }): Prom
     return;
   }
   const rows = known.map(({ id, name, version, kind, hosts, file }) => {
-    return [id, name, version, kind, hosts?.join(' ') || '-', shownPath(file)];
+    return [id, name, version, kind, hosts?.join(' ') ?? '', shownPath(file)];
   });
-  process.stdout.write(table(['ID', 'NAME', 'VERSION', 'KIND', 'HOSTS', 'FILE'], rows));
+  process.stdout.write(tableText(COLUMNS, rows));
   if (problems.length === 0) return;
   process.stdout.write(`\n${styleText('red', 'cannot be used:')}\n`);
   for (const { problem } of problems) process.stdout.write(`  ${printable(problem, 1000)}\n`);
