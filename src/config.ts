@@ -62,10 +62,7 @@ export function countWorkers(config: Config): number {
 }
 
 export class ConfigError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'ConfigError';
-  }
+  override name = 'ConfigError';
 }
 
 /** Found in the folder in which a command is started. */

@@ -196,17 +196,23 @@ export const DEFAULT_POLICY: Policy = policySchema.parse({});
 
 type Section = Exclude<keyof Policy, 'robots'>;
 
-/** A policy as an earlier version may have stored it: fields that it did not know yet have their defaults. */
-export type StoredPolicy = Pick<Policy, 'robots'> & { readonly [Name in Section]: Partial<Policy[Name]> };
+/** Any of a policy's fields, section by section. */
+export type PartialPolicy = { readonly [Name in Section]?: Partial<Policy[Name]> } & Partial<Pick<Policy, 'robots'>>;
 
-export function completePolicy(stored: StoredPolicy): Policy {
+/** The policy with these fields changed; what is left out stays as it is. */
+export function mergePolicy(policy: Policy, change: PartialPolicy): Policy {
   return {
-    throttling: { ...DEFAULT_POLICY.throttling, ...stored.throttling },
-    proxy: { ...DEFAULT_POLICY.proxy, ...stored.proxy },
-    retries: { ...DEFAULT_POLICY.retries, ...stored.retries },
-    timeouts: { ...DEFAULT_POLICY.timeouts, ...stored.timeouts },
-    circuit_breaker: { ...DEFAULT_POLICY.circuit_breaker, ...stored.circuit_breaker },
-    results: { ...DEFAULT_POLICY.results, ...stored.results },
-    robots: stored.robots,
+    throttling: { ...policy.throttling, ...change.throttling },
+    proxy: { ...policy.proxy, ...change.proxy },
+    retries: { ...policy.retries, ...change.retries },
+    timeouts: { ...policy.timeouts, ...change.timeouts },
+    circuit_breaker: { ...policy.circuit_breaker, ...change.circuit_breaker },
+    results: { ...policy.results, ...change.results },
+    robots: change.robots ?? policy.robots,
   };
+}
+
+/** A policy as an earlier version may have stored it: fields that it did not know yet have their defaults. */
+export function completePolicy(stored: PartialPolicy): Policy {
+  return mergePolicy(DEFAULT_POLICY, stored);
 }

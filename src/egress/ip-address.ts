@@ -34,14 +34,8 @@ export function formatIp({ family, bytes }: IpAddress): string {
   const words = Array.from({ length: 8 }, (_, at) =>
     ((byte(bytes, 2 * at) << 8) | byte(bytes, 2 * at + 1)).toString(16),
   );
-  const text = words.join(':');
-  let longest = { index: 0, length: 0 };
-  for (const { index, 0: zeros } of text.matchAll(/\b0(?::0)+\b/g)) {
-    if (zeros.length > longest.length) longest = { index, length: zeros.length };
-  }
-  if (longest.length === 0) return text;
-  const before = text.slice(0, longest.index).replace(/:$/, '');
-  return `${before}::${text.slice(longest.index + longest.length).replace(/^:/, '')}`;
+  // URLs write their hosts so, in brackets.
+  return new URL(`http://[${words.join(':')}]`).hostname.slice(1, -1);
 }
 
 export function sameIp(a: IpAddress, b: IpAddress): boolean {

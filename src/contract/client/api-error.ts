@@ -7,10 +7,7 @@ import { TimedOut } from './deadline.ts';
  * them on a terminal must make them printable.
  */
 export class ApiError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'ApiError';
-  }
+  override name = 'ApiError';
 }
 
 /** The API could not be reached, or the connection broke. */
@@ -62,10 +59,7 @@ export class NotTrawl extends ApiError {
 
 /** What arrived is not what the server stores. */
 export class Damaged extends ApiError {
-  constructor(message: string) {
-    super(message);
-    this.name = 'Damaged';
-  }
+  override name = 'Damaged';
 }
 
 /** The signal of the client aborted. */

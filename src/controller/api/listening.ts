@@ -2,10 +2,7 @@ import { isLoopback } from './access.ts';
 
 /** The API cannot listen on the configured address. */
 export class RefusedToListen extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'RefusedToListen';
-  }
+  override name = 'RefusedToListen';
 }
 
 /** Checked before anything is opened: without a key, the server may only be reachable from this machine. */

@@ -33,10 +33,7 @@ export interface BadLine {
 }
 
 export class UnreadableItems extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UnreadableItems';
-  }
+  override name = 'UnreadableItems';
 }
 
 const MAX_COLUMNS = 1000;

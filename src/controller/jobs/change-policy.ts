@@ -1,7 +1,6 @@
-import type { PolicyChange } from '../../contract/policy-change.ts';
 import type { FieldError } from '../../contract/problem.ts';
 import type { JobRecord } from '../../domain/job.ts';
-import { notYetAvailable, type Policy } from '../../domain/policy.ts';
+import { mergePolicy, notYetAvailable, type PartialPolicy } from '../../domain/policy.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 
@@ -20,7 +19,7 @@ export interface ChangePolicyDeps {
 export async function changePolicy(
   { ledger, clock }: ChangePolicyDeps,
   jobId: string,
-  change: PolicyChange,
+  change: PartialPolicy,
 ): Promise<PolicyAnswer> {
   for (;;) {
     const job = await ledger.job(jobId);
@@ -40,17 +39,4 @@ export async function changePolicy(
     if (answer.code !== 'other_revision') return { kind: 'refused', because: answer.refused };
     // Another request changed the policy in between, and its change must not be undone by what we read before.
   }
-}
-
-/** Each field was checked when the request was parsed. */
-function mergePolicy(policy: Policy, change: PolicyChange): Policy {
-  return {
-    throttling: { ...policy.throttling, ...change.throttling },
-    proxy: { ...policy.proxy, ...change.proxy },
-    retries: { ...policy.retries, ...change.retries },
-    timeouts: { ...policy.timeouts, ...change.timeouts },
-    circuit_breaker: { ...policy.circuit_breaker, ...change.circuit_breaker },
-    results: { ...policy.results, ...change.results },
-    robots: change.robots ?? policy.robots,
-  };
 }

@@ -2,9 +2,11 @@ import { pendingOf } from '../../domain/counts.ts';
 import type { FailureType } from '../../domain/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
+import { within } from '../../ports/within.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';
 import type { EngineEvent, EventStream } from '../engine/events.ts';
 import { Loop } from '../engine/loop.ts';
+import { activeJobs } from './active-jobs.ts';
 import { EMF, EMF_DIMENSIONS, EMF_NAMESPACE } from './emf-names.ts';
 
 /**
@@ -39,6 +41,8 @@ export function emfReporter({ events, standing, write, clock, everyMs }: EmfPart
   const unsubscribe = events.subscribe(hear);
   const stop = new AbortController();
   const onError = (error: unknown) => events.publish({ kind: 'engine-error', where: 'metrics', error });
+  const sleepUnlessStopped = (ms: number, signal: AbortSignal = stop.signal) =>
+    clock.sleep(ms, AbortSignal.any([stop.signal, signal]));
   const running = new Loop({ clock, everyMs, runOnce: tell, onError }).run(stop.signal);
 
   return {
@@ -62,7 +66,9 @@ export function emfReporter({ events, standing, write, clock, everyMs }: EmfPart
 
   async function readStanding(): Promise<Record<string, number>> {
     const { ledger, queue } = standing;
-    const read = await inTime(Promise.all([jobsInProgress(ledger), queue.depth()]), clock, stop.signal);
+    const reading = Promise.all([jobsInProgress(ledger), queue.depth()]).catch(() => null);
+    // A ledger in trouble is when the other metrics are needed most.
+    const read = await within({ sleep: sleepUnlessStopped }, READ_MS, reading, () => null);
     if (read === null) {
       add('unread', 1);
       return {};
@@ -151,30 +157,13 @@ export function emfLine(
 /** Less than the time between two lines, however short it is made. */
 const READ_MS = 5000;
 
-/** Null if it failed or takes too long: a ledger in trouble is when the other metrics are needed most. */
-async function inTime<T>(reading: Promise<T>, clock: Clock, stop: AbortSignal): Promise<T | null> {
-  const done = new AbortController();
-  const late = clock.sleep(READ_MS, AbortSignal.any([done.signal, stop])).then(() => null);
-  const read = await Promise.race([reading.catch(() => null), late]);
-  done.abort();
-  return read;
-}
-
-const PAGE = 200;
-/** Ten thousand jobs; beyond them it is enough to know that there are many. */
-const MAX_PAGES = 50;
-
 async function jobsInProgress(ledger: Pick<JobBook, 'activeJobs'>) {
   const found = { jobs: 0, pending: 0 };
-  let after: string | null = null;
-  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const page: Awaited<ReturnType<typeof ledger.activeJobs>> = await ledger.activeJobs({ after, limit: PAGE });
-    for (const { counts } of page.entries.filter(({ status }) => status === 'in_progress')) {
+  for await (const { entries } of activeJobs(ledger)) {
+    for (const { counts } of entries.filter(({ status }) => status === 'in_progress')) {
       found.jobs += 1;
       found.pending += pendingOf(counts);
     }
-    after = page.next;
-    if (after === null) break;
   }
   return found;
 }

@@ -4,6 +4,7 @@ import { JOB_STATUSES } from '../../domain/job-steps.ts';
 import { LANES } from '../../domain/lane.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';
+import { activeJobs } from './active-jobs.ts';
 
 /** How things stand at the moment of asking: read from ledger and queue, in pages, as far as a limit. */
 export function standingMetrics(registry: Registry): {
@@ -39,25 +40,20 @@ export function standingMetrics(registry: Registry): {
   };
 }
 
-const PAGE = 200;
-const MAX_PAGES = 50;
-
 async function countActive(ledger: Pick<JobBook, 'activeJobs'>) {
   const jobs = new Map<string, number>();
   const items = { pending: 0, queued: 0, in_progress: 0 };
   const circuits = { open: 0, probing: 0 };
-  let after: string | null = null;
-  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const page = await ledger.activeJobs({ after, limit: PAGE });
-    for (const { status, counts, circuit } of page.entries) {
+  let isAll = true;
+  for await (const { entries, next } of activeJobs(ledger)) {
+    for (const { status, counts, circuit } of entries) {
       jobs.set(status, (jobs.get(status) ?? 0) + 1);
       items.pending += pendingOf(counts);
       items.queued += counts.queued;
       items.in_progress += counts.inProgress;
       if (circuit.state !== 'closed') circuits[circuit.state] += 1;
     }
-    after = page.next;
-    if (after === null) break;
+    isAll = next === null;
   }
-  return { jobs, items, circuits, isAll: after === null };
+  return { jobs, items, circuits, isAll };
 }

@@ -3,10 +3,7 @@
  * cut off without an answer (ProtocolError), because after one bad byte the next frame cannot be found.
  */
 export class ProtocolError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'ProtocolError';
-  }
+  override name = 'ProtocolError';
 }
 
 /** Far above what a full batch of the largest items needs; a longer one is a stranger or a bug. */

@@ -21,10 +21,7 @@ export class OwnerGone extends Error {
 
 /** The owner does not want us, and will not next time either. */
 export class OwnerRefused extends Error {
-  constructor(reason: string) {
-    super(reason);
-    this.name = 'OwnerRefused';
-  }
+  override name = 'OwnerRefused';
 }
 
 export interface OwnerConnection {
