@@ -44,7 +44,7 @@ export type ResultsConfig = { readonly kind: 'local' } | { readonly kind: 's3'; 
 
 export const LOCAL_RESULTS: ResultsConfig = { kind: 'local' };
 
-export interface LaneConfig {
+interface LaneConfig {
   /** Processes that `trawl serve` keeps running. */
   readonly workers: number;
   /** Batches that one of them carries out at the same time. */

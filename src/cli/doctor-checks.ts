@@ -66,7 +66,7 @@ export function checkEgress(inspection: Inspection, { allowAddresses, routes, dn
   return checks;
 }
 
-export interface DnsParts {
+interface DnsParts {
   readonly clock: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
   readonly resolve: (host: string) => Promise<unknown>;
   readonly deadlineMs: number;

@@ -22,10 +22,10 @@ import { itemStatusSchema } from './statuses.ts';
  * Why a line of an upload was not added. After `lines_lost` and `rest_unread` the list is longer than what was read, so
  * that a job started now would lack items.
  */
-export const BAD_LINE_CODES = ['unreadable', 'invalid_input', 'lines_lost', 'rest_unread'] as const;
+const BAD_LINE_CODES = ['unreadable', 'invalid_input', 'lines_lost', 'rest_unread'] as const;
 export type BadLineCode = (typeof BAD_LINE_CODES)[number];
 
-export const badLineSchema = z.object({
+const badLineSchema = z.object({
   line: z.int().min(1).meta({ description: '1-based number of the line in the body.' }),
   code: z.enum(BAD_LINE_CODES).meta({
     description:
@@ -63,7 +63,7 @@ export const artifactSchema = z
   })
   .meta({ id: 'Artifact', description: 'Something that was stored for an item.' });
 
-export const itemSchema = z
+const itemSchema = z
   .object({
     item_id: itemId,
     status: itemStatusSchema,

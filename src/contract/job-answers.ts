@@ -71,7 +71,7 @@ export const jobSummarySchema = z
   })
   .meta({ id: 'JobSummary', description: 'A job as listed.' });
 
-export const breakerSchema = z
+const breakerSchema = z
   .object({
     state: z.enum(['closed', 'open', 'probing']).meta({
       description: 'closed: items are dispatched. open: none are. probing: a single item is, and its outcome decides.',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { list, text } from './answer-fields.ts';
 import { FIELD_CODES, PROBLEMS, type ProblemCode, WARNING_CODES } from './problem.ts';
 
-export const fieldErrorSchema = z
+const fieldErrorSchema = z
   .object({
     path: text('Such as `items.3.input.apn`; empty for the request as a whole.'),
     code: z.enum(FIELD_CODES).meta({ description: 'For programs to switch on.' }),

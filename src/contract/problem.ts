@@ -45,11 +45,10 @@ export const FIELD_CODES = [
   'more_errors',
   'items_added',
 ] as const;
-export type FieldCode = (typeof FIELD_CODES)[number];
+type FieldCode = (typeof FIELD_CODES)[number];
 
 /** What the server did without being asked, or what a job will wait for. */
 export const WARNING_CODES = ['default_scraper', 'no_workers'] as const;
-export type WarningCode = (typeof WARNING_CODES)[number];
 
 export interface FieldError {
   /** `items.3.input.apn`; empty for the request as a whole. */

@@ -59,7 +59,7 @@ export const itemsQuery = z.strictObject({
 
 export const failuresQuery = z.strictObject({ limit: whole(1, 200, 'Maximum number of groups.').default(50) });
 
-export const resultFilter = z
+const resultFilter = z
   .enum(['all', 'success', 'errors', 'error'])
   .default('all')
   .transform((filter) => (filter === 'error' ? 'errors' : filter))

@@ -3,7 +3,7 @@ import { LANES } from '../domain/lane.ts';
 import { flag, list, text, textOrNull } from './answer-fields.ts';
 
 /** What the API says about scrapers. */
-export const scraperSummarySchema = z
+const scraperSummarySchema = z
   .object({
     id: text('The id that jobs refer to.'),
     name: text('A name for people.'),

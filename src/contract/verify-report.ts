@@ -18,7 +18,7 @@ export type VerifyReport =
       readonly problemCount: number;
     };
 
-export interface VerifyProblem {
+interface VerifyProblem {
   /** The key of the part or artifact, or the id of the item. */
   readonly where: string;
   readonly problem: string;

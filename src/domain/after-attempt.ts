@@ -7,7 +7,7 @@ export type Decision =
   | { readonly kind: 'give-up'; readonly because: 'not-retryable' | 'retries-used-up' | 'no-time-left' }
   | { readonly kind: 'retry'; readonly delayMs: number; readonly identity: 'keep' | 'new' | 'new-proxy-session' };
 
-export interface TrySoFar {
+interface TrySoFar {
   /** 1 for the first try. */
   readonly tries: number;
   /** What is left of the item's time. */

@@ -19,7 +19,7 @@ export interface Allowance {
   readonly wakeAt: number | null;
 }
 
-export interface Pace {
+interface Pace {
   readonly from: number;
   readonly spacingMs: number;
 }
@@ -40,7 +40,7 @@ export interface DispatchState {
 const BURST_SECONDS = 0.05;
 
 /** How many batches of the job may be in flight now. */
-export function ceilingOf({ policy, throttle }: Pick<DispatchState, 'policy' | 'throttle'>): number {
+function ceilingOf({ policy, throttle }: Pick<DispatchState, 'policy' | 'throttle'>): number {
   return Math.min(policy.throttling.max_concurrent_workers, Math.max(1, Math.floor(throttle.ceiling)));
 }
 

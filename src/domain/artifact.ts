@@ -2,7 +2,7 @@ import { type ContentEncoding, parseAddress, type ResultAddress } from './result
 
 /** Bytes kept of an item: what kinds there are, and under which keys they are put. */
 
-export interface ArtifactRow {
+interface ArtifactRow {
   /** File extension without the dot. Null: it depends on the content, and the scraper provides it. */
   readonly extension: string | null;
   /** Null: the content decides, and the scraper says what it is. */

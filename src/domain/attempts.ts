@@ -4,7 +4,7 @@ import { finalStatusOf } from './job-progress.ts';
 import type { Outcome } from './outcome.ts';
 
 /** How a worker, or the ledger itself, says that an attempt ended. */
-export interface EndedAttempt {
+interface EndedAttempt {
   readonly attempt: number;
   readonly outcome: Outcome;
   readonly tries: number;

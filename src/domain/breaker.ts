@@ -47,7 +47,7 @@ export function tallyOutcome(tally: Tally, outcome: Outcome): Tally {
   return rule.blame === 'proxy' ? tally : { ...tally, finished: tally.finished + 1, streak: 0 };
 }
 
-export interface Trip {
+interface Trip {
   readonly cause: 'stopper' | 'streak' | 'share' | 'probe';
   readonly message: string;
   readonly tally: Tally;

@@ -5,7 +5,7 @@ import { errorCode } from './error-code.ts';
  * those of foreign errors may be anything (a request with its headers, an address with a password), and what looks like
  * a secret in its texts is crossed out.
  */
-export interface LoggedError {
+interface LoggedError {
   readonly type: string;
   readonly message: string;
   readonly stack?: string;

@@ -6,7 +6,7 @@ import { errorCode } from './error-code.ts';
  */
 
 /** What a retry must do differently, or that there is none. */
-export type RetryRule =
+type RetryRule =
   | 'counted' // try again after the usual backoff
   | 'new-identity' // … with another identity: other cookies, other exit address
   | 'new-proxy-session' // … through another proxy session
@@ -15,7 +15,7 @@ export type RetryRule =
   | 'never'
   | 'stops-the-job'; // retrying any item would fail the same way and may cost money
 
-export interface FailureRule {
+interface FailureRule {
   readonly retry: RetryRule;
   readonly blame: 'target' | 'network' | 'proxy' | 'config' | 'input' | 'scraper' | 'us';
   /** Whether it speaks against the site, and so counts for the circuit breaker. */

@@ -3,7 +3,7 @@ import type { ItemRecord } from './item.ts';
 import { type ContentEncoding, parseAddress, sliceFields } from './result-address.ts';
 
 /** `manifests/items/{item_id}.json`: how one item ended and where its files are, for readers who cannot wait for the job. */
-export interface ItemManifest {
+interface ItemManifest {
   readonly item_id: string;
   readonly status: 'success' | 'error';
   readonly storage_keys: Readonly<Partial<Record<ArtifactKind, string>>>;

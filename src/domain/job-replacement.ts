@@ -28,7 +28,7 @@ export type ReplacementEvent =
 const OTHER_REPLACEMENT: Refusal = { refused: 'other results were put in place at the same moment: try again' };
 
 /** The re-extraction whose data replace those of a job. */
-export interface Replacement {
+interface Replacement {
   readonly by: string;
   readonly round: number;
 }

@@ -162,7 +162,7 @@ function isOpen(job: JobRecord): boolean {
 }
 
 /** The caller reads the job again and repeats the change. */
-export const OTHER_REVISION: Refusal = { refused: 'the policy was changed meanwhile', code: 'other_revision' };
+const OTHER_REVISION: Refusal = { refused: 'the policy was changed meanwhile', code: 'other_revision' };
 
 export function isRefusal(result: JobRecord | Refusal): result is Refusal {
   return 'refused' in result;
@@ -329,7 +329,7 @@ export function acceptsItems(job: JobRecord): job is AcceptingJob {
   return 'add' in NEXT_JOB_STATUS[job.status] && !job.removing;
 }
 
-export type AcceptingJob = JobRecord & { readonly status: Exclude<JobStatus, 'cancelled'> };
+type AcceptingJob = JobRecord & { readonly status: Exclude<JobStatus, 'cancelled'> };
 
 /**
  * This many new items are in the job, and more may come until `openUntil`. A completed job, or one that is finishing,

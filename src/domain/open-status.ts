@@ -5,9 +5,9 @@ import { type ItemStatus, NEXT_ITEM_STATUS, nextStatus } from './item.ts';
  * itself, of a batch that is queued or that a worker holds. The first one represents its batch, so that as many items are
  * queued and in progress as there are batches.
  */
-export type OpenPlace = 'waiting' | 'later-in-batch' | 'first-of-queued' | 'first-of-held';
+type OpenPlace = 'waiting' | 'later-in-batch' | 'first-of-queued' | 'first-of-held';
 
-export type OpenStatus = Exclude<ItemStatus, 'success' | 'skipped' | 'failed'>;
+type OpenStatus = Exclude<ItemStatus, 'success' | 'skipped' | 'failed'>;
 
 const OPEN_STATUS = {
   waiting: 'pending',

@@ -34,7 +34,7 @@ export const throttlingSchema = z
   })
   .meta({ description: 'How fast the job may run.' });
 
-export const proxySchema = z
+const proxySchema = z
   .strictObject({
     type: proxyType.meta({ description: 'Kind of proxy to use.' }).default('none'),
     geo_target: z
@@ -82,7 +82,7 @@ export const retriesSchema = z
   })
   .meta({ description: 'What happens after a transient failure.' });
 
-export const timeoutsSchema = z
+const timeoutsSchema = z
   .strictObject({
     connect_timeout_seconds: positiveSeconds.meta({ description: 'Time limit for connecting.' }).default(10),
     request_timeout_seconds: positiveSeconds

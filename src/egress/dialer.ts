@@ -40,13 +40,13 @@ export interface TlsTarget {
   readonly ca?: string;
 }
 
-export interface DialDeadline {
+interface DialDeadline {
   /** By the clock's `elapsed()`. */
   readonly at: number;
   /** The whole time allowed for a connection, of which looking up the name has used a part: for messages. */
   readonly ms: number;
 }
 
-export type Dialled =
+type Dialled =
   | { readonly kind: 'connected'; readonly socket: Socket | TLSSocket }
   | { readonly kind: 'failed'; readonly failure: Failure };

@@ -11,7 +11,7 @@ import { isLoss, translateError } from './translate-error.ts';
 import type { BodySink, Visit, WebRequest } from './web.ts';
 
 /** One hop: a request and its answer on one connection. */
-export interface ExchangeDeps {
+interface ExchangeDeps {
   readonly connection: Connection;
   readonly pool: ConnectionPool;
   readonly method: WebRequest['method'];
@@ -35,7 +35,7 @@ export type ExchangeEnd =
   /** What the visit gave us to call has thrown. */
   | { readonly kind: 'thrown'; readonly error: unknown };
 
-export interface HopAnswer {
+interface HopAnswer {
   readonly kind: 'answer';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

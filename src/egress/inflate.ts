@@ -21,11 +21,11 @@ import { gunzipMembers, TooManyMembers } from './gzip-members.ts';
  */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
-export type Codings =
+type Codings =
   | { readonly kind: 'codings' /** In the order they were applied. */; readonly codings: readonly Coding[] }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-export type Inflated =
+type Inflated =
   | { readonly kind: 'inflated'; readonly body: Uint8Array }
   /** Too large to block the thread for: inflate it piece by piece. */
   | { readonly kind: 'large' }

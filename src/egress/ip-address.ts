@@ -7,7 +7,7 @@ export interface IpAddress {
 }
 
 /** An IPv4 address inside of an IPv6 address, and the mechanism that would unpack it. */
-export interface HiddenIpv4 {
+interface HiddenIpv4 {
   readonly form: string;
   readonly address: IpAddress;
 }

@@ -23,7 +23,7 @@ export interface NameLookupDeps {
 /** In milliseconds; see the options of `Resolver` in node:dns. */
 type Patience = Required<Pick<ResolverOptions, 'timeout' | 'tries' | 'maxTimeout'>>;
 
-export interface NameLookup {
+interface NameLookup {
   readonly lookup: Lookup;
   /** Ends what is under way. */
   close(): void;

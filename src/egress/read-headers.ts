@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../domain/failure.ts';
 
 /** The headers of an answer as callers see them, and its cookies, which they do not. */
-export type HeadersRead =
+type HeadersRead =
   | {
       readonly kind: 'headers';
       readonly headers: Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import { type Failure, failure } from '../domain/failure.ts';
 import type { WebRequest } from './web.ts';
 
 /** What comes after an answer that points elsewhere. Whether that place may be visited is decided there, as for any other. */
-export type NextHop =
+type NextHop =
   | { readonly kind: 'follow'; readonly request: WebRequest }
   | { readonly kind: 'failed'; readonly failure: Failure };
 

@@ -9,13 +9,13 @@ export interface ResolvedAddress {
   readonly family: 4 | 6;
 }
 
-export interface Resolved {
+interface Resolved {
   readonly kind: 'resolved';
   /** At least one, each of them allowed. These are dialled; the name is not looked up again. */
   readonly addresses: readonly ResolvedAddress[];
 }
 
-export interface ResolveFailed {
+interface ResolveFailed {
   readonly kind: 'failed';
   readonly failure: Failure;
 }

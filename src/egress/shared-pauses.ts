@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { WorkerHostPauses } from '../ports/host-pauses.ts';
 import type { PoliteHostGate } from './polite-host-gate.ts';
 
-export interface SharedPausesDeps {
+interface SharedPausesDeps {
   readonly pauses: WorkerHostPauses;
   /** The name of this process. */
   readonly worker: string;

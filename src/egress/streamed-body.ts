@@ -11,7 +11,7 @@ export type StreamedEnd =
   /** Not the network's fault: the caller that provided the sink gets the error. */
   | { readonly kind: 'sink-failed'; readonly error: unknown };
 
-export interface StreamedBodyDeps {
+interface StreamedBodyDeps {
   readonly codings: readonly Coding[];
   /** Limit for the inflated bytes. */
   readonly limit: number;

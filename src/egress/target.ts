@@ -17,7 +17,7 @@ export interface Target {
   readonly authorization: string | null;
 }
 
-export interface TargetFailed {
+interface TargetFailed {
   readonly kind: 'failed';
   readonly failure: Failure;
 }

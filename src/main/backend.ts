@@ -48,7 +48,7 @@ export interface WorkerBackendDeps {
   readonly stop: AbortSignal;
 }
 
-export interface HeartbeatDeps {
+interface HeartbeatDeps {
   readonly workerId: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;

@@ -11,7 +11,7 @@ import type { WorkerParts } from '../worker/worker.ts';
 import type { WorkerBackend } from './backend.ts';
 import { egressSettings } from './egress-settings.ts';
 
-export interface ToolsDeps {
+interface ToolsDeps {
   readonly config: Config;
   readonly log: Logger;
   readonly clock: Clock;

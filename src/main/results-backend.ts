@@ -7,7 +7,7 @@ import type { Check, InspectOptions } from './check.ts';
 export type ResultsKind = ResultsConfig['kind'];
 
 /** The settings of a process whose results are kept like this. */
-export type ConfigWithResults<Kind extends ResultsKind> = Config & {
+type ConfigWithResults<Kind extends ResultsKind> = Config & {
   readonly results: Extract<ResultsConfig, { readonly kind: Kind }>;
 };
 
@@ -44,6 +44,6 @@ export interface OpenResults {
   close(): void;
 }
 
-export type ExistingResults =
+type ExistingResults =
   | { readonly kind: 'found'; readonly store: ResultStore; close(): void }
   | { readonly kind: 'none'; readonly message: string };

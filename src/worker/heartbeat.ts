@@ -51,7 +51,7 @@ export class NotAnswered extends Error {
   }
 }
 
-export interface BeatLoopParts {
+interface BeatLoopParts {
   /** One beat, over whatever is held at that moment: answers the tokens that are lost. */
   readonly beat: () => Promise<readonly string[]>;
   readonly clock: Clock;
@@ -147,7 +147,7 @@ export function inProcessHeartbeat(parts: BeatParts & { readonly onTrouble: (err
  * It also watches the main thread. One that holds work and has not come round for `hangLimitMs` is in an endless loop,
  * and as nothing else can free its slots, the thread kills the process.
  */
-export interface HeartbeatThreadParts {
+interface HeartbeatThreadParts {
   /** The module that the thread runs: it calls `runHeartbeatThread`. src/main supplies it, because it names adapters. */
   readonly entry: URL;
   /** Whatever that module needs in order to connect; it must survive being sent to another thread. */

@@ -11,13 +11,13 @@ import type { Clock } from '../ports/clock.ts';
 import { KeyTaken, type Put, type ResultStore, type StoredBytes } from '../ports/result-store.ts';
 import type { ProducedArtifact } from '../scraping/scraper.ts';
 
-export interface KeepParts {
+interface KeepParts {
   readonly store: ResultStore;
   readonly clock: Pick<Clock, 'id'>;
   readonly digest: Digest;
 }
 
-export interface KeptAttempt {
+interface KeptAttempt {
   readonly jobId: string;
   readonly itemId: string;
   readonly attempt: number;

@@ -4,7 +4,7 @@ import { backoffMs } from '../domain/backoff.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
 
-export interface PoolDeps {
+interface PoolDeps {
   readonly processes: readonly PoolProcess[];
   readonly command: string;
   readonly env: Readonly<Record<string, string | undefined>>;

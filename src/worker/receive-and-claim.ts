@@ -4,7 +4,7 @@ import type { WorkerLeases } from '../ports/ledger.ts';
 import type { WorkerQueue } from '../ports/work-queue.ts';
 import type { WorkSource } from '../ports/work-source.ts';
 
-export interface ReceiveAndClaimParts {
+interface ReceiveAndClaimParts {
   readonly id: string;
   readonly queue: Pick<WorkerQueue, 'receive' | 'giveBack' | 'extend'>;
   readonly leases: Pick<WorkerLeases, 'claim'>;

@@ -236,7 +236,7 @@ const MAX_KNOWN_ORDERS = 1000;
 /** A second message comes within seconds of the first, or not at all. */
 const MAX_KNOWN_LEASES = 50_000;
 
-export interface WorkerSettings {
+interface WorkerSettings {
   readonly lane: Lane;
   /** Batches of one job carried out at the same time; all jobs together may have twice as many. */
   readonly slots: number;

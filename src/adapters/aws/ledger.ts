@@ -29,7 +29,7 @@ export interface DynamoLedgerParts {
   readonly onTrouble?: (where: string, error: unknown) => void;
 }
 
-export interface DynamoLedgerOpened {
+interface DynamoLedgerOpened {
   readonly ledger: Ledger;
   readonly leadership: Leadership;
   /** A small write, to see whether there is room for others. */

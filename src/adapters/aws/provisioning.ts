@@ -12,7 +12,7 @@ export interface ProvisioningParts {
 }
 
 /** What there is to look at; no bucket where the results are kept elsewhere. */
-export type Provisioned = Omit<AwsSettings, 'overrides' | 'bucket'> & { readonly bucket: string | null };
+type Provisioned = Omit<AwsSettings, 'overrides' | 'bucket'> & { readonly bucket: string | null };
 
 /** Looks at credentials, table, queues and bucket, and changes none of them. */
 export async function inspectAws(

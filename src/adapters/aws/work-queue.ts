@@ -183,7 +183,7 @@ export function openSqsQueue(parts: SqsQueueParts): SqsWorkQueue {
   return new SqsWorkQueue(parts);
 }
 
-export interface SqsQueueParts {
+interface SqsQueueParts {
   readonly sqs: SQSClient;
   readonly queueUrls: Readonly<Record<Lane, string>>;
   readonly clock: Clock;

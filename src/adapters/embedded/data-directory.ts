@@ -12,7 +12,7 @@ export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;
 
 /** What the check of a data directory writes with; a test may put a disk in its place that cannot be written. */
-export type StartDisk = Pick<typeof nodeFs, 'mkdirSync' | 'writeFileSync' | 'rmSync'>;
+type StartDisk = Pick<typeof nodeFs, 'mkdirSync' | 'writeFileSync' | 'rmSync'>;
 
 /** Thrown at the start: no waiting will make this directory usable, and the message says what would. */
 export class UnusableDataDirectory extends Error {

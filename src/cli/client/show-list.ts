@@ -19,7 +19,7 @@ export function withListOptions(command: Command): Command {
 }
 
 /** A list of the API and how to show it. */
-export interface ListView<Page, Entry> {
+interface ListView<Page, Entry> {
   readonly path: string;
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly entries: (page: Page) => readonly Entry[];

@@ -2,7 +2,7 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 import { printable } from '../format.ts';
 
 /** What is needed of stdout. */
-export interface TableScreen {
+interface TableScreen {
   readonly isTTY?: boolean;
   readonly columns?: number;
   hasColors?(): boolean;
@@ -19,7 +19,7 @@ export interface Column {
   readonly style?: (cell: string) => Style | null;
 }
 
-export type Style = 'bold' | 'green' | 'red' | 'yellow' | 'dim' | 'cyan';
+type Style = 'bold' | 'green' | 'red' | 'yellow' | 'dim' | 'cyan';
 
 const GAP = '  ';
 const LEAST_WIDTH = 8;

@@ -7,7 +7,7 @@ import { parseInput } from '../run-items.ts';
 import { recordScraper } from './record.ts';
 import { tellUnknown } from './unknown.ts';
 
-export interface TestOptions {
+interface TestOptions {
   readonly record?: true;
   readonly input?: readonly string[];
   readonly case?: string;

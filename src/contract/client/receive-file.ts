@@ -1,7 +1,7 @@
 import type { ApiClient, OpenAnswer, Query } from './api-client.ts';
 import { Damaged, Refused, Unreachable } from './api-error.ts';
 
-export interface FileRequest {
+interface FileRequest {
   readonly path: string;
   readonly query: Query;
 }
@@ -23,7 +23,7 @@ export interface RunningHash {
   digest(encoding: 'hex'): string;
 }
 
-export interface ReceiveDeps {
+interface ReceiveDeps {
   readonly api: ApiClient;
   readonly target: FileTarget;
   readonly startHash: () => RunningHash;

@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { Problem } from '../../contract/problem.ts';
 
-export interface BodyLimits {
+interface BodyLimits {
   /** Limit of the body as sent; null for none. */
   readonly sentBytes: number | null;
   /** Limit of the uncompressed body, which may be a thousand times larger than what was sent. */

@@ -30,7 +30,7 @@ export interface Operation<Params = unknown, Query = unknown, Body = unknown> {
   handle(request: ApiRequest<Params, Query, Body>): Promise<ApiReply>;
 }
 
-export type BodySpec<Body> =
+type BodySpec<Body> =
   | { readonly kind: 'none' }
   | {
       readonly kind: 'json';
@@ -43,7 +43,7 @@ export type BodySpec<Body> =
   /** A body of any length: the operation reads it as it arrives. */
   | { readonly kind: 'stream'; readonly contentTypes: Readonly<Record<string, StreamSpec>> };
 
-export interface StreamSpec {
+interface StreamSpec {
   /** Schema of the complete body. The operation checks it; it is here for the OpenAPI document. */
   readonly schema: z.ZodType;
   readonly example: unknown;
@@ -62,7 +62,7 @@ export interface EventStreamSpec {
   readonly events: z.ZodType;
 }
 
-export interface ApiRequest<Params, Query, Body> {
+interface ApiRequest<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;

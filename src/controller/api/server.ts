@@ -12,7 +12,7 @@ import { packedProblem } from './body-bytes.ts';
 import { type ApiReply, checked, type Operation } from './operation.ts';
 import { UnderWay } from './under-way.ts';
 
-export interface ServerDeps {
+interface ServerDeps {
   readonly operations: readonly Operation[];
   readonly keys: Keys;
   readonly hosts: AllowedHosts;
@@ -119,7 +119,7 @@ export function buildServer(deps: ServerDeps): BuiltServer {
   };
 }
 
-export interface BuiltServer {
+interface BuiltServer {
   readonly app: FastifyInstance;
   /** Answers new requests with 503 `stopping` from now on. Resolves when all earlier ones are answered. */
   stopTaking(): Promise<void>;

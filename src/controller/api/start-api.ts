@@ -30,7 +30,7 @@ export interface ApiSettings {
   readonly maxBodyBytes: number;
 }
 
-export function allOperations(deps: ApiDeps): readonly Operation[] {
+function allOperations(deps: ApiDeps): readonly Operation[] {
   const own = [
     createJobOperation(deps),
     ...jobOperations(deps),
@@ -88,7 +88,7 @@ async function serveApi(
   };
 }
 
-export interface StartApiDeps
+interface StartApiDeps
   extends Omit<ApiDeps, 'feeds' | 'rates' | 'metrics' | 'changes' | 'checks' | 'log' | 'maxBodyBytes'> {
   readonly events: EventStream;
   /** Overrides of the default feed settings. */

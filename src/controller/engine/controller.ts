@@ -247,7 +247,7 @@ export interface ControllerSettings {
   readonly itemManifests: boolean;
 }
 
-export interface ControllerParts {
+interface ControllerParts {
   readonly holder: string;
   readonly ledger: Ledger;
   readonly leadership: Leadership;

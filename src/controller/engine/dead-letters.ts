@@ -63,7 +63,7 @@ const CLAIMANT = 'dead-letters';
 /** A claim is one step of the ledger, and other callers wait meanwhile. */
 const LETTERS_PER_STEP = 30;
 
-export interface DeadLetterParts {
+interface DeadLetterParts {
   readonly deadLetters: DeadLetters;
   readonly ledger: Pick<LeaseBook, 'claim' | 'begin'>;
   readonly clock: Clock;

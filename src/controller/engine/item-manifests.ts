@@ -192,7 +192,7 @@ function runsOf(seqs: readonly number[]): readonly { readonly first: number; rea
   return runs;
 }
 
-export interface ItemManifestsParts {
+interface ItemManifestsParts {
   readonly ledger: Ledger;
   readonly store: ResultStore;
   readonly clock: Pick<Clock, 'turn'>;

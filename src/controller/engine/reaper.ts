@@ -84,7 +84,7 @@ export class Reaper {
 /** Few enough that one step does not delay the settles that wait for it. */
 const BATCHES_PER_STEP = 200;
 
-export interface ReaperParts {
+interface ReaperParts {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly faults: Faults;

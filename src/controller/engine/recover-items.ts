@@ -6,7 +6,7 @@ import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import { itemsAlike } from '../results/items-alike.ts';
 import { readsPageOf } from '../results/same-page.ts';
 
-export interface RecoverParts {
+interface RecoverParts {
   readonly ledger: JobBook & ItemBook;
   readonly clock: Clock;
   readonly faults: Faults;

@@ -129,7 +129,7 @@ const MOST_AT_ONCE = 8;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 300_000;
 
-export interface RemoverParts {
+interface RemoverParts {
   readonly ledger: Ledger;
   readonly store: Pick<ResultStore, 'removeAll'>;
   readonly clock: Clock;

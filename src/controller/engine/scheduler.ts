@@ -141,7 +141,7 @@ export class Scheduler {
 /** An abort without a reason creates an exception with a stack trace, which would not be read. */
 const REPLACED = 'another alarm';
 
-export interface SchedulerParts {
+interface SchedulerParts {
   readonly ledger: Ledger;
   readonly queue: WorkQueue;
   readonly clock: Clock;

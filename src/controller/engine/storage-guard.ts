@@ -107,7 +107,7 @@ export class StorageGuard {
   }
 }
 
-export interface StorageGuardParts {
+interface StorageGuardParts {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly events: EventStream;

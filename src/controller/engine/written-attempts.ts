@@ -40,7 +40,7 @@ function lifeOf({ incarnation, replacedBy, replacedRound, recovering }: JobRecor
   return JSON.stringify([incarnation, replacedBy, replacedRound, recovering]);
 }
 
-export class AttemptsOfJob {
+class AttemptsOfJob {
   readonly life: string;
   readonly #chunks = new Map<number, Uint8Array>();
 

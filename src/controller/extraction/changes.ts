@@ -7,7 +7,7 @@ import type { ResultStore } from '../../ports/result-store.ts';
 import { ChangeTally } from './change-tally.ts';
 import { type CompareParts, compareData } from './compare-data.ts';
 
-export interface ChangeBookDeps extends CompareParts {
+interface ChangeBookDeps extends CompareParts {
   readonly ledger: JobBook & ItemBook;
   readonly store: Pick<ResultStore, 'get' | 'put'>;
   readonly digest: Digest;

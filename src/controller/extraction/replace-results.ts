@@ -3,13 +3,13 @@ import { replacementOf } from '../../domain/job-replacement.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 
-export type ReplaceAnswer =
+type ReplaceAnswer =
   | { readonly kind: 'missing' }
   | { readonly kind: 'refused'; readonly because: string }
   /** `source` is the older job, whose index is written again. */
   | { readonly kind: 'replaced'; readonly source: JobRecord };
 
-export interface ReplaceParts {
+interface ReplaceParts {
   readonly ledger: Pick<JobBook, 'job' | 'changeJob'>;
   readonly clock: Clock;
 }

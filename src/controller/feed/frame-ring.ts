@@ -73,7 +73,7 @@ export class FrameRing {
   }
 }
 
-export interface Piece {
+interface Piece {
   /** The number of its last event. */
   readonly last: number;
   readonly bytes: Buffer;

@@ -237,7 +237,7 @@ export interface Watcher {
   wake: () => void;
 }
 
-export interface JobFeedParts {
+interface JobFeedParts {
   readonly jobId: string;
   /** Not that of any other feed, of this process or another. */
   readonly idPrefix: string;

@@ -134,7 +134,7 @@ export class JobFeeds {
   }
 }
 
-export type WatchAnswer = AsyncGenerator<Uint8Array, void, undefined> | 'missing' | 'full' | 'over';
+type WatchAnswer = AsyncGenerator<Uint8Array, void, undefined> | 'missing' | 'full' | 'over';
 
 export interface JobFeedsParts {
   readonly events: EventStream;

@@ -11,18 +11,18 @@ import { type BadLine, type ReadItem, readItems, UnreadableItems } from './read-
 import type { CatalogScraper, ScraperCatalog } from './scraper-catalog.ts';
 import { untilAborted } from './until-aborted.ts';
 
-export interface ImportParts {
+interface ImportParts {
   readonly ledger: Pick<ItemBook, 'addItems'>;
   readonly clock: Clock;
   readonly faults: Faults;
 }
 
-export interface IntakeParts extends ImportParts {
+interface IntakeParts extends ImportParts {
   readonly ledger: Pick<ItemBook, 'addItems'> & Pick<JobBook, 'job'>;
   readonly catalog: Pick<ScraperCatalog, 'find'>;
 }
 
-export interface IntakeCounts {
+interface IntakeCounts {
   /** Lines, rows or entries that were read: those added, those that were there, and the bad ones. */
   readonly received: number;
   readonly added: number;
@@ -41,7 +41,7 @@ export interface IntakeCounts {
 
 type AnsweredLine = AddedAnswer['bad_lines'][number];
 
-export type IntakeAnswer =
+type IntakeAnswer =
   | ({ readonly kind: 'taken' } & IntakeCounts)
   | { readonly kind: 'missing' }
   | { readonly kind: 'refused'; readonly because: string }

@@ -10,11 +10,11 @@ export interface ScraperCatalog {
   find(id: string): Promise<CatalogScraper | null>;
 }
 
-export type CatalogEntry =
+type CatalogEntry =
   | { readonly kind: 'known'; readonly summary: CatalogSummary }
   | { readonly kind: 'broken'; readonly id: string | null; readonly problem: string };
 
-export interface CatalogSummary {
+interface CatalogSummary {
   readonly id: string;
   readonly name: string;
   readonly version: string;

@@ -4,13 +4,13 @@ import { mergePolicy, notYetAvailable, type PartialPolicy } from '../../domain/p
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 
-export type PolicyAnswer =
+type PolicyAnswer =
   | { readonly kind: 'changed'; readonly job: JobRecord }
   | { readonly kind: 'missing' }
   | { readonly kind: 'bad'; readonly problems: readonly FieldError[] }
   | { readonly kind: 'refused'; readonly because: string };
 
-export interface ChangePolicyDeps {
+interface ChangePolicyDeps {
   readonly ledger: Pick<JobBook, 'job' | 'changeJob'>;
   readonly clock: Clock;
 }

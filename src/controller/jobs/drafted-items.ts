@@ -17,7 +17,7 @@ const BYTES_PER_CHUNK = 2 ** 20;
 const HAND_OVER_AFTER_MS = 30_000;
 const CHECKED_AT_ONCE = 500;
 
-export interface DraftedItemsDeps {
+interface DraftedItemsDeps {
   readonly ledger: Pick<JobBook, 'draftJob'>;
   readonly clock: Clock;
   readonly faults: Faults;

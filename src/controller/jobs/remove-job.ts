@@ -3,14 +3,14 @@ import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 import { whyInUse } from '../results/job-in-use.ts';
 
-export type RemoveAnswer =
+type RemoveAnswer =
   | { readonly kind: 'removed' }
   /** It takes longer than a caller waits. The id stays taken until it is done, even if this process dies. */
   | { readonly kind: 'removing'; readonly job: JobRecord }
   | { readonly kind: 'missing' }
   | { readonly kind: 'refused'; readonly because: string };
 
-export interface RemoveDeps {
+interface RemoveDeps {
   readonly ledger: Pick<JobBook, 'job' | 'jobs' | 'activeJobs' | 'changeJob'>;
   readonly clock: Clock;
 }

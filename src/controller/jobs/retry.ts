@@ -2,7 +2,7 @@ import { OPEN_MS } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ItemBook, RetryFilter } from '../../ports/ledger.ts';
 
-export type RetryAnswer =
+type RetryAnswer =
   | { readonly kind: 'reopened'; readonly items: number }
   | { readonly kind: 'missing' }
   | { readonly kind: 'refused'; readonly because: string };

@@ -26,7 +26,7 @@ export interface SubmitStreamDeps extends Omit<SubmitDeps, 'ledger'> {
   readonly faults: Faults;
 }
 
-export type StreamAnswer =
+type StreamAnswer =
   | SubmitAnswer
   /** The body is not the JSON of a request at all. */
   | { readonly kind: 'malformed'; readonly message: string };

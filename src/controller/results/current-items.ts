@@ -5,7 +5,7 @@ import { itemsAlike } from './items-alike.ts';
 import { readsFrom } from './reads-from.ts';
 import { readsPageOf } from './same-page.ts';
 
-export type CurrentItems = Pick<ItemBook, 'item' | 'items' | 'itemsAt'>;
+type CurrentItems = Pick<ItemBook, 'item' | 'items' | 'itemsAt'>;
 
 /**
  * The items of a job with their current data: those of the re-extraction that replaced them, if it could read the page

@@ -22,14 +22,14 @@ import type { ResultStore } from '../../ports/result-store.ts';
  * filter. So part N of `all` has about the same thousand items before and after the end. The parts of `success` and
  * `errors` are thin while the job runs; in the manifest, each but the last is full.
  */
-export interface ResultsParts {
+interface ResultsParts {
   readonly ledger: Pick<ItemBook, 'itemsAt'>;
   readonly store: Pick<ResultStore, 'get'>;
   readonly digest: Digest;
   readonly clock: Pick<Clock, 'turn'>;
 }
 
-export type ResultFilter = 'all' | 'success' | 'errors';
+type ResultFilter = 'all' | 'success' | 'errors';
 
 export interface Results {
   /** False until there is a manifest. */

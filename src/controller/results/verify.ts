@@ -14,7 +14,7 @@ import { ReadLimiter } from './read-limiter.ts';
  * `job_metadata.json`, the lists against each other and the counts, that every id is there once, and each artifact
  * against its size and hash. It holds one part of each list, the artifacts being read, and eight bytes per item.
  */
-export interface VerifyParts {
+interface VerifyParts {
   readonly store: Pick<ResultStore, 'get'>;
   readonly digest: Digest;
 }

@@ -15,7 +15,7 @@ export function decodeText(body: Uint8Array, contentType: string | undefined): s
 }
 
 /** The `charset=…` of a Content-Type. */
-export function charsetOf(contentType: string | undefined): string | null {
+function charsetOf(contentType: string | undefined): string | null {
   if (contentType === undefined) return null;
   return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1] ?? null;
 }

@@ -1,6 +1,6 @@
 import type { AnswerHead } from '../../egress/web.ts';
 
-export const DOCUMENT_KINDS = {
+const DOCUMENT_KINDS = {
   pdf: { type: 'application/pdf', starts: ['%PDF-'] },
   png: { type: 'image/png', starts: ['\x89PNG\r\n'] },
   jpg: { type: 'image/jpeg', starts: ['\xff\xd8\xff'] },

@@ -30,7 +30,7 @@ export interface SelectControl extends ControlFacts {
   readonly options: readonly Option[];
 }
 
-export interface Option {
+interface Option {
   readonly value: string;
   readonly label: string;
   disabled: boolean;
@@ -45,7 +45,7 @@ export interface ButtonControl extends ControlFacts {
 }
 
 /** Files are not uploaded; the field is sent as a browser sends it when none was chosen. */
-export interface FileControl extends ControlFacts {
+interface FileControl extends ControlFacts {
   readonly kind: 'file';
 }
 

@@ -21,7 +21,7 @@ import { RequestLog } from './request-log.ts';
 import type { PageRequest, Requester } from './requester.ts';
 import { type DocumentOptions, DocumentSink, type WebDocument } from './web-document.ts';
 
-export interface GetOptions {
+interface GetOptions {
   /** Added to the address. */
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -29,12 +29,12 @@ export interface GetOptions {
   readonly expectStatus?: readonly number[];
 }
 
-export interface JsonOptions extends GetOptions {
+interface JsonOptions extends GetOptions {
   /** Makes it a POST. */
   readonly post?: PostOptions;
 }
 
-export interface HttpClientDeps {
+interface HttpClientDeps {
   readonly tools: ScrapeTools;
   readonly identity: Identity;
   readonly exit: Exit;

@@ -12,7 +12,7 @@ import { outermostForm } from './form-controls.ts';
 import { postbackIn, TARGET_FIELD } from './postback.ts';
 import { addressOn, type Requester } from './requester.ts';
 
-export interface PageFacts {
+interface PageFacts {
   readonly url: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

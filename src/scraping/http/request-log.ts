@@ -1,7 +1,7 @@
 import type { WebAnswer, WebFailed, WebRequest } from '../../egress/web.ts';
 
 /** One request of an item, as its metadata shows it. */
-export interface RequestRecord {
+interface RequestRecord {
   readonly method: string;
   readonly url: string;
   /** Null when there was no answer. */

@@ -16,6 +16,6 @@ export interface SeenPage {
 }
 
 /** Only these are looked at; others may be there. */
-export type SeenHeaders = Readonly<
+type SeenHeaders = Readonly<
   Partial<Record<'content-type' | 'retry-after' | 'cf-mitigated' | 'x-amzn-waf-action' | 'x-datadome', string>>
 >;

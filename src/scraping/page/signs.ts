@@ -30,7 +30,7 @@ function compile(signs: readonly (string | RegExp)[]): RegExp[] {
 }
 
 /** Block pages are short. What is further down in a long page belongs to the site. */
-export const SCANNED_LENGTH = 64 * 1024;
+const SCANNED_LENGTH = 64 * 1024;
 /** Under this, a page may be nothing but a challenge: Imperva's are 1 to 6 kB. */
 const SMALL_PAGE = 8 * 1024;
 /** With all its scripts. */

@@ -4,7 +4,7 @@ import { errorMessage } from '../../domain/error-message.ts';
 import type { ScraperRegistry } from '../registry.ts';
 import { scraperTemplate } from './scraper-template.ts';
 
-export type NewScraperAnswer =
+type NewScraperAnswer =
   | { readonly kind: 'written'; readonly files: readonly string[] }
   | { readonly kind: 'refused'; readonly because: string };
 

@@ -1,5 +1,5 @@
 /** The files of a new scraper: small, working, and certified by a fixture of its own from the first minute. */
-export interface NewFile {
+interface NewFile {
   /** Below the folder of the scraper. */
   readonly path: string;
   readonly text: string;

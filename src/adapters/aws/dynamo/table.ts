@@ -27,7 +27,7 @@ export type Action =
   | { readonly remove: Key; readonly when?: Condition };
 
 /** `refused`: a condition did not hold, of the actions at these places, and nothing was changed. */
-export type TransactAnswer = { readonly kind: 'done' } | { readonly kind: 'refused'; readonly at: readonly number[] };
+type TransactAnswer = { readonly kind: 'done' } | { readonly kind: 'refused'; readonly at: readonly number[] };
 
 /**
  * The table, as little of it as the ledger needs. Reads are consistent unless they need not be. A write that counts is always a transaction with
@@ -222,7 +222,7 @@ export interface Due {
   readonly at: number;
 }
 
-export interface RowQuery {
+interface RowQuery {
   readonly pk: string;
   /** The beginning of the sort key. */
   readonly begins?: string;

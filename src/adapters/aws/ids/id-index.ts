@@ -25,7 +25,7 @@ export type ConfirmPlaces = (
 ) => Promise<readonly boolean[]>;
 
 /** A run that was written, and to which nothing refers yet. A caller that cannot know how it ended calls neither. */
-export interface Appended {
+interface Appended {
   /** What the job's list is to be. */
   readonly runs: readonly RunRef[];
   /** The list is in force: what it replaces is deleted. Nothing is wrong if that fails, or never happens. */

@@ -52,7 +52,7 @@ const MAX_MERGED = 400_000;
  */
 const ENTRIES_PER_PART = 1000;
 
-export interface MergePlan {
+interface MergePlan {
   readonly kept: readonly RunRef[];
   /** To be taken into the new run. */
   readonly merged: readonly RunRef[];

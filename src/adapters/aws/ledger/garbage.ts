@@ -130,7 +130,7 @@ function garbageOf(row: Row): Garbage {
   return { inc: textOf(row, 'sk'), jobId: textOf(row, 'job'), total: numOf(row, 'total') };
 }
 
-export interface PurgeParts {
+interface PurgeParts {
   readonly table: Table;
   readonly ids: IdIndex;
   readonly clock: Clock;

@@ -36,7 +36,7 @@ export function hotDelta(effect: (job: Progress) => Progress): HotDelta {
   };
 }
 
-export interface HotDelta {
+interface HotDelta {
   readonly add: Partial<Record<HotCount, number>>;
   readonly streak: { readonly add: number } | { readonly set: number };
   readonly stopper: string | null;
@@ -61,7 +61,7 @@ export interface HotSet {
   readonly shut?: true;
 }
 
-export interface HotGuard {
+interface HotGuard {
   readonly inc: string;
   readonly epoch?: number;
   readonly dispatches?: number;

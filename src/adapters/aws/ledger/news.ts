@@ -119,7 +119,7 @@ interface Heard {
   known: ReadonlySet<string>;
 }
 
-export interface NewsParts {
+interface NewsParts {
   readonly table: Table;
   readonly clock: Clock;
   /** Null: this process does not listen for the changes of others. */

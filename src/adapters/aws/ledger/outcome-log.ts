@@ -85,7 +85,7 @@ export function outcomeRows(
   return { before, row: { pk, sk: text(outcomeSk(id)), pieces: num(pieces.length), ...marks } };
 }
 
-export interface OutcomeRows {
+interface OutcomeRows {
   /** To be written first, unconditionally. */
   readonly before: readonly Row[];
   /** Part of the transaction. */

@@ -5,7 +5,7 @@ import type { Action, Table } from '../dynamo/table.ts';
 import { type FlyingItem, packItems, unpackItems } from './batch-row.ts';
 import { poolPk } from './keys.ts';
 
-export type PooledKind = 'suspect' | 'returned';
+type PooledKind = 'suspect' | 'returned';
 
 /** How rows begin. */
 const PREFIX = { suspect: 'S#', returned: 'R#' } as const satisfies Record<PooledKind, string>;

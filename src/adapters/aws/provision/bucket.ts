@@ -9,7 +9,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import { openS3ResultStore } from '../result-store.ts';
 import { CREATE, type Finding, nameOf, refusal } from './finding.ts';
 
-export interface BucketParts {
+interface BucketParts {
   readonly s3: S3Client;
   readonly bucket: string;
   readonly clock: Clock;

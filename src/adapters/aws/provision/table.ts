@@ -14,7 +14,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import { TABLE_SCHEMA } from '../table-schema.ts';
 import { CREATE, type Finding, nameOf, refusal } from './finding.ts';
 
-export interface TableParts {
+interface TableParts {
   readonly dynamo: DynamoDBClient;
   readonly tableName: string;
   readonly clock: Clock;

@@ -68,7 +68,7 @@ export class AckGatherer {
   }
 }
 
-export interface AckParts {
+interface AckParts {
   readonly sqs: SQSClient;
   readonly queueUrl: string;
   readonly clock: Clock;

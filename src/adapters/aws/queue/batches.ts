@@ -13,15 +13,15 @@ const TRIES = 3;
 
 const FIRST_PAUSE_MS = 100;
 
-export type Numbered<T> = readonly { readonly Id: string; readonly value: T }[];
+type Numbered<T> = readonly { readonly Id: string; readonly value: T }[];
 
 /** The part of an answer that all batch requests have in common. */
-export interface BatchAnswer {
+interface BatchAnswer {
   readonly Successful?: readonly { readonly Id?: string | undefined }[] | undefined;
   readonly Failed?: readonly BatchResultErrorEntry[] | undefined;
 }
 
-export interface NotTaken<T> {
+interface NotTaken<T> {
   readonly value: T;
   readonly why: Error;
   /** The service says that it was not its own fault: the message or the receipt is invalid. */

@@ -113,7 +113,7 @@ export class QueueReceiver {
   }
 }
 
-export interface ReceiverParts {
+interface ReceiverParts {
   readonly sqs: SQSClient;
   readonly queueUrl: string;
   readonly clock: Clock;

@@ -5,14 +5,14 @@ import type { ReceiverRoom } from '../../../ports/work-queue.ts';
 import { MAX_ENTRIES } from './batches.ts';
 import type { SqsDelivery } from './message.ts';
 
-export interface Receiving {
+interface Receiving {
   readonly room: ReceiverRoom;
   readonly hideMs: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-export interface TurnParts {
+interface TurnParts {
   receive(max: number): Promise<readonly SqsDelivery[]>;
   hide(receipts: readonly string[], ms: number): Promise<void>;
   giveBack(receipts: readonly string[]): Promise<void>;

@@ -44,7 +44,7 @@ export async function changeVisibility(hidings: readonly Hiding[], parts: Visibi
   if (failed !== undefined) report('hiding', failed.why);
 }
 
-export interface VisibilityParts {
+interface VisibilityParts {
   readonly sqs: SQSClient;
   readonly queueUrl: string;
   readonly clock: Clock;

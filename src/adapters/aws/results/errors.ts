@@ -2,7 +2,7 @@ import { errorCode } from '../../../domain/error-code.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 
 /** What S3 said, by what follows from it. */
-export type S3Refusal =
+type S3Refusal =
   | 'missing'
   | 'no-upload'
   | 'taken'

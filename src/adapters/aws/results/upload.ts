@@ -27,7 +27,7 @@ export interface Upload {
 }
 
 /** `taken`: there is something under the key, which may be what we have just written and got no answer to. */
-export type Uploaded = 'stored' | 'taken' | 'conflict';
+type Uploaded = 'stored' | 'taken' | 'conflict';
 
 /** One try to put bytes under a key: in one request, or in parts where they are many. */
 export class Uploads {

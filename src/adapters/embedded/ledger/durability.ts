@@ -15,7 +15,7 @@ export type Sync = () => Promise<void>;
  * Waited for before a sync, until the signal aborts. A commit that falls into a sync is held up by the file system; a few
  * milliseconds let the dispatch and the claim that follow a settle go first, and make one sync of several.
  */
-export type Gather = (signal: AbortSignal) => Promise<void>;
+type Gather = (signal: AbortSignal) => Promise<void>;
 
 /**
  * Reports when commits are on the disk. One sync covers all commits made before it began, and runs off the event loop;

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { errorMessage } from '../../../domain/error-message.ts';
 import { takeOwnership } from '../owner-lock.ts';
 
-export type LedgerState =
+type LedgerState =
   | { readonly kind: 'none' }
   /** Some process works with it; the message names it. */
   | { readonly kind: 'owned'; readonly message: string }

@@ -28,7 +28,7 @@ export interface FoundBody {
   readonly encoding: ContentEncoding;
 }
 
-export interface ResultReadingDeps {
+interface ResultReadingDeps {
   readonly root: ResultRoot;
   readonly folders: ResultFolders;
   readonly disk: Disk;

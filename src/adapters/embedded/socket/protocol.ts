@@ -40,7 +40,7 @@ export function entriesOf(message: unknown, kind: 'calls' | 'replies'): readonly
 }
 
 /** An error on its way to the worker. */
-export interface SentError {
+interface SentError {
   readonly name: string;
   readonly message: string;
   /** Kind of a StorageTrouble. */

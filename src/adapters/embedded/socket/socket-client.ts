@@ -35,7 +35,7 @@ export interface OwnerConnection {
   close(): Promise<void>;
 }
 
-export interface ConnectParts {
+interface ConnectParts {
   readonly socketPath: string;
   readonly workerId: string;
   readonly role: Role;

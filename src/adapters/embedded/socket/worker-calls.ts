@@ -48,7 +48,7 @@ function call<const Checks extends readonly Check[], Answer>(
 const BOTH: readonly Role[] = ['main', 'heartbeat'];
 
 /** Every call that a worker makes, and no other: the checks of its arguments, what the owner does, and who may make it. */
-export const CALLS = {
+const CALLS = {
   take: call([lane, room, time], (context, args, id) => context.take(id, ...args)),
   extend: call([names, time], ({ queue }, args) => queue.extend(...args), BOTH),
   ack: call([names], ({ queue, finish }, [receipts]) => queue.ack(finish(receipts))),

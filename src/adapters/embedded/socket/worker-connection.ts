@@ -20,7 +20,7 @@ const MAX_OPEN_CALLS = 20_000;
 /** How a process ends that was killed; nothing is wrong with the connection. */
 export const WITHOUT_A_WORD = 'it closed without a word';
 
-export interface ConnectionParts {
+interface ConnectionParts {
   readonly ledger: WorkerLeases;
   readonly queue: WorkerQueue;
   readonly hostPauses: WorkerHostPauses;

@@ -20,7 +20,7 @@ export interface ExportOptions {
 }
 
 export type ExportFormat = 'jsonl' | 'csv' | 'parquet';
-export type ExportFilter = 'all' | 'success' | 'errors';
+type ExportFilter = 'all' | 'success' | 'errors';
 
 export interface Export {
   readonly contentType: string;
