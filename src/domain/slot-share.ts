@@ -32,11 +32,6 @@ export interface Room {
 /** Batches of a job at work, and all that are held. */
 export type JobHolding = readonly [jobId: string, busy: number, held: number];
 
-/** Room for `most` batches, whatever their jobs. */
-export function roomForAnyJob(most: number): Room {
-  return { most, freeSlots: Number.MAX_SAFE_INTEGER, freePlaces: Number.MAX_SAFE_INTEGER, jobs: [] };
-}
-
 /** Whether some job has its share already. If none has, a receiver gets whatever comes first, and need not say more. */
 export function turnsSomeAway({ freeSlots, freePlaces, jobs }: Room): boolean {
   return jobs.some(([, busy, held]) => busy >= freeSlots || held >= freePlaces);

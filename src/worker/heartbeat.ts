@@ -112,34 +112,6 @@ async function beatInTime(
 /** An abort without a reason makes an exception with a stack trace, which is not read here. */
 const OVER = 'the beat is over';
 
-/** In the same thread, and so only as punctual as that: for tests, the simulation, and scrapers known to be short. */
-export function inProcessHeartbeat(parts: BeatParts & { readonly onTrouble: (error: unknown) => void }): Heartbeat {
-  const held = new Map<number, Held>();
-  const listeners: ((token: string) => void)[] = [];
-  const stop = new AbortController();
-  const running = beatUntilStopped(
-    {
-      ...parts,
-      beat: () => beatOnce([...held.values()], parts),
-      onLost(tokens) {
-        const lost = new Set(tokens);
-        for (const { token } of held.values()) if (lost.has(token)) for (const tell of listeners) tell(token);
-      },
-      onSilence() {},
-    },
-    stop.signal,
-  );
-  return {
-    hold: (slot, what) => void held.set(slot, what),
-    drop: (slot) => void held.delete(slot),
-    onLost: (listener) => void listeners.push(listener),
-    async stop() {
-      stop.abort();
-      await running;
-    },
-  };
-}
-
 /**
  * A heartbeat in a thread of its own, which a scraper that computes for a minute cannot hold up. The main thread writes
  * what it holds into a shared table; the thread reads it at every beat and has its own connection to the owner.

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { type BeatParts, beatOnce, inProcessHeartbeat } from '../../src/worker/heartbeat.ts';
+import { type BeatParts, beatOnce } from '../../src/worker/heartbeat.ts';
 import { type Held, LeaseTable } from '../../src/worker/lease-table.ts';
 import { FRESH_WATCH, type Watch, watch } from '../../src/worker/watchdog.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { inProcessHeartbeat } from '../support/in-process-heartbeat.ts';
 
 const LEASE_MS = 8000;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openEmbeddedQueue } from '../../src/adapters/embedded/work-queue.ts';
+import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
 import type { Delivery } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { roomFor } from '../support/room.ts';
@@ -11,7 +11,7 @@ const NEVER = new AbortController().signal;
 
 function openQueue() {
   const clock = new FakeClock();
-  return { clock, queue: openEmbeddedQueue(clock) };
+  return { clock, queue: new EmbeddedWorkQueue(clock) };
 }
 
 function idsOf(deliveries: readonly Delivery[]): string[] {
@@ -80,7 +80,7 @@ test('a wall clock that jumps neither shows nor hides a message', async () => {
 
 test('a receipt of an earlier life of the queue means nothing to the next one', async () => {
   const clock = new FakeClock();
-  const [old, young] = [openEmbeddedQueue(clock), openEmbeddedQueue(clock)];
+  const [old, young] = [new EmbeddedWorkQueue(clock), new EmbeddedWorkQueue(clock)];
   for (const queue of [old, young]) await queue.send(batches('a'));
   const [delivery] = await old.receive('http', roomFor(1), HIDE_MS, NEVER);
   await young.receive('http', roomFor(1), HIDE_MS, NEVER);

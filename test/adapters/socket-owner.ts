@@ -13,7 +13,7 @@ import {
   type WorkerEvent,
   type WorkerServer,
 } from '../../src/adapters/embedded/socket/socket-server.ts';
-import { type EmbeddedWorkQueue, openEmbeddedQueue } from '../../src/adapters/embedded/work-queue.ts';
+import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
@@ -31,7 +31,7 @@ export class TestOwner {
 
   constructor(folder: string) {
     this.folder = folder;
-    this.queue = openEmbeddedQueue(this.clock);
+    this.queue = new EmbeddedWorkQueue(this.clock);
   }
 
   get socketPath(): string {

@@ -9,9 +9,8 @@ import fc from 'fast-check';
 import { encodeFrame, FrameReader, MAX_FRAME_BYTES, ProtocolError } from '../../src/adapters/embedded/socket/frame.ts';
 import { HELLO_MS, PROTOCOL_VERSION } from '../../src/adapters/embedded/socket/protocol.ts';
 import { connectToOwner, OwnerGone } from '../../src/adapters/embedded/socket/socket-client.ts';
-import { roomForAnyJob } from '../../src/domain/slot-share.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { roomFor } from '../support/room.ts';
+import { roomFor, roomForAnyJob } from '../support/room.ts';
 import { batches, framesOf, helloOf, withOwner } from './socket-owner.ts';
 
 const HIDE_MS = 30_000;

@@ -7,11 +7,10 @@ import { FrameReader } from '../../src/adapters/embedded/socket/frame.ts';
 import { PROTOCOL_VERSION } from '../../src/adapters/embedded/socket/protocol.ts';
 import { OwnerGone, OwnerRefused } from '../../src/adapters/embedded/socket/socket-client.ts';
 import type { ServeParts } from '../../src/adapters/embedded/socket/socket-server.ts';
-import { roomForAnyJob } from '../../src/domain/slot-share.ts';
 import type { ClaimAnswer, SettlePart } from '../../src/ports/ledger.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
-import { roomFor } from '../support/room.ts';
+import { roomFor, roomForAnyJob } from '../support/room.ts';
 import { batches, framesOf, helloOf, withOwner } from './socket-owner.ts';
 
 const HIDE_MS = 30_000;

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
-import { openEmbeddedQueue } from '../../src/adapters/embedded/work-queue.ts';
+import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { resultStoreContract } from './result-store-contract.ts';
 import { workQueueContract } from './work-queue-contract.ts';
@@ -15,5 +15,5 @@ resultStoreContract('files', async () => {
 
 workQueueContract('embedded', async () => {
   const clock = new FakeClock();
-  return { queue: openEmbeddedQueue(clock), advance: (ms) => clock.advance(ms), close() {} };
+  return { queue: new EmbeddedWorkQueue(clock), advance: (ms) => clock.advance(ms), close() {} };
 });

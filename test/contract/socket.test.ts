@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
 import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket/socket-client.ts';
 import { serveWorkers } from '../../src/adapters/embedded/socket/socket-server.ts';
-import { openEmbeddedQueue } from '../../src/adapters/embedded/work-queue.ts';
+import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { WorkQueue } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -19,7 +19,7 @@ async function openOwner() {
   const folder = await mkdtemp(join(tmpdir(), 'trawl-socket-'));
   const clock = new FakeClock();
   const ledger = openMemoryLedger();
-  const queue = openEmbeddedQueue(clock);
+  const queue = new EmbeddedWorkQueue(clock);
   const hostPauses = new EmbeddedHostPauses();
   const socketPath = join(folder, 'trawl.sock');
   const server = await serveWorkers({ ledger, queue, hostPauses, socketPath, clock, onWorker() {} });

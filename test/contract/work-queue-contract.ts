@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ChangingRoom } from '../../src/domain/changing-room.ts';
 import type { Lane } from '../../src/domain/lane.ts';
-import { type Room, roomForAnyJob } from '../../src/domain/slot-share.ts';
+import type { Room } from '../../src/domain/slot-share.ts';
 import type { BatchRef, Delivery, WorkQueue } from '../../src/ports/work-queue.ts';
-import { roomFor } from '../support/room.ts';
+import { roomFor, roomForAnyJob } from '../support/room.ts';
 import { type Opened, type SuiteOptions, suite } from './suite.ts';
 
 export interface QueueParts {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Mailbox } from '../../src/adapters/embedded/queue/mailbox.ts';
-import { Admission, roomForAnyJob } from '../../src/domain/slot-share.ts';
+import { Admission } from '../../src/domain/slot-share.ts';
+import { roomForAnyJob } from '../support/room.ts';
 
 type Ref = { readonly jobId: string; readonly batchId: string };
 const ref = (batchId: string | number, jobId = 'job'): Ref => ({ jobId, batchId: `batch-${batchId}` });

@@ -5,10 +5,10 @@ import {
   Admission,
   type JobHolding,
   placesOfAllJobs,
-  roomForAnyJob,
   slotsOfAllJobs,
   turnsSomeAway,
 } from '../../src/domain/slot-share.ts';
+import { roomForAnyJob } from '../support/room.ts';
 
 /** A process configured for `slots`, with this many busy and parked batches of each job. */
 function roomWith(slots: number, jobs: Readonly<Record<string, { busy: number; parked?: number }>>) {

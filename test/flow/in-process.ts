@@ -14,9 +14,9 @@ import type { ResultStore } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { catalogOf } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
-import { inProcessHeartbeat } from '../../src/worker/heartbeat.ts';
 import { receiveAndClaim } from '../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../src/worker/worker.ts';
+import { inProcessHeartbeat } from '../support/in-process-heartbeat.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
 
 interface Trouble {

@@ -141,7 +141,3 @@ class LaneState {
     this.mailbox = new Mailbox(name);
   }
 }
-
-export function openEmbeddedQueue(clock: Clock): EmbeddedWorkQueue {
-  return new EmbeddedWorkQueue(clock);
-}

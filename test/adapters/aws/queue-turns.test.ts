@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ChangingRoom } from '../../../src/domain/changing-room.ts';
-import { type Room, roomForAnyJob } from '../../../src/domain/slot-share.ts';
+import type { Room } from '../../../src/domain/slot-share.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import { startSqsInTime } from '../../support/aws/sqs-in-time.ts';
 import type { FakeClock } from '../../support/fake-clock.ts';
-import { roomFor } from '../../support/room.ts';
+import { roomFor, roomForAnyJob } from '../../support/room.ts';
 import { entriesOf, HIDE_MS, idsOf, NEVER, openQueue, receiptsOf } from './queue-support.ts';
 
 /** A receiver that has its share of the job `busy`, and room for others. */

@@ -11,9 +11,10 @@ import { EventStream } from '../../../src/controller/engine/events.ts';
 import { awsPace } from '../../../src/main/aws-backend.ts';
 import { NO_FAULTS } from '../../../src/ports/faults.ts';
 import { loadScrapers } from '../../../src/scraping/registry.ts';
-import { type Heartbeat, inProcessHeartbeat } from '../../../src/worker/heartbeat.ts';
+import type { Heartbeat } from '../../../src/worker/heartbeat.ts';
 import { receiveAndClaim } from '../../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../../src/worker/worker.ts';
+import { inProcessHeartbeat } from '../in-process-heartbeat.ts';
 import { NO_TOOLS } from '../no-tools.ts';
 
 /**

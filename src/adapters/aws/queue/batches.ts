@@ -1,6 +1,7 @@
 import type { BatchResultErrorEntry } from '@aws-sdk/client-sqs';
 import { backoffMs, spreadMs } from '../../../domain/backoff.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import { atOnce } from '../at-once.ts';
 
 /** What SQS takes in one request, and hands out in one. */
 export const MAX_ENTRIES = 10;
@@ -40,13 +41,8 @@ export async function inTens<T>(
   const tens = Array.from({ length: Math.ceil(values.length / MAX_ENTRIES) }, (_, index) =>
     values.slice(index * MAX_ENTRIES, (index + 1) * MAX_ENTRIES),
   );
-  const notTaken: NotTaken<T>[] = [];
-  const next = tens.values();
-  const workThrough = async () => {
-    for (const ten of next) notTaken.push(...(await untilTaken(ten, clock, request)));
-  };
-  await Promise.all(Array.from({ length: Math.min(tens.length, REQUESTS_AT_ONCE) }, workThrough));
-  return notTaken;
+  const notTaken = await atOnce(REQUESTS_AT_ONCE, tens, (ten) => untilTaken(ten, clock, request));
+  return notTaken.flat();
 }
 
 async function untilTaken<T>(
