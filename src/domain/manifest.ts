@@ -134,8 +134,9 @@ export function manifestEntry(item: ItemRecord): string {
     first_attempt_at: first ? new Date(first.startedAt).toISOString() : null,
     last_attempt_at: last ? new Date(last.startedAt).toISOString() : null,
     duration_ms: last?.durationMs ?? null,
-    ...(last?.scraperId === undefined ? {} : { scraper_id: last.scraperId }),
-    ...(last?.scraperVersion === undefined ? {} : { scraper_version: last.scraperVersion }),
+    // Left out by JSON where they are undefined.
+    scraper_id: last?.scraperId,
+    scraper_version: last?.scraperVersion,
     error: failure ? presentFailure(failure) : null,
     artifacts: item.artifacts.map((artifact) => ({
       kind: artifact.kind,

@@ -118,10 +118,22 @@ function lightRows<Row extends ItemRow>(
   return { rows, isCut: false };
 }
 
+/** Manifests and exports read whole jobs like this. A list of rows takes two thirds of the time of one row after another. */
 function wholePage(tables: Tables, entry: JobEntry, page: PageRequest): Page<ItemRecord> {
-  const found = tables.sql.itemsAfter.iterate(...rangeAfter(entry, page), page.limit);
+  const [after, last] = rangeAfter(entry, page);
+  const { itemsAfter } = tables.sql;
+  const isLight = weightOf(tables, after, Math.min(last, after + page.limit)) <= MAX_PAGE_BYTES;
+  const found = isLight ? itemsAfter.all(after, last, page.limit) : itemsAfter.iterate(after, last, page.limit);
   const { rows, isCut } = lightRows(found, rowOf);
   return pageOf(recordsOf(tables, entry, rows), page.limit, isCut);
+}
+
+/** In bytes. The items of a job have no gaps between their keys. SQLite knows it without reading the texts. */
+function weightOf({ sql }: Tables, after: number, last: number): number {
+  return (
+    Number(sql.inputBytesBetween.get(after, last)?.['bytes']) +
+    Number(sql.detailBytesBetween.get(after, last)?.['bytes'])
+  );
 }
 
 function failedPage(tables: Tables, entry: JobEntry, type: FailureType, page: PageRequest): Page<ItemRecord> {
@@ -227,7 +239,7 @@ function recordsOf(tables: Tables, entry: JobEntry, rows: readonly ItemRow[]): I
   return rows.map((row) => {
     if (isEnded(row)) return endedRecord(entry, row, groups);
     const { status, strikes, deliveries, history } = unsettled.at(placeOf(row.key));
-    return { ...itemOf(entry, row, groups), status, strikes, deliveries, attempts: historyOf(history), artifacts: [] };
+    return recordOf(entry, row, groups, { status, strikes, deliveries, attempts: historyOf(history), artifacts: [] });
   });
 }
 
@@ -237,21 +249,27 @@ function isEnded(row: ItemRow): row is EndedRow {
 
 function endedRecord(entry: JobEntry, row: EndedRow, groups: GroupReader): ItemRecord {
   const detail = detailOf(row);
-  return {
-    ...itemOf(entry, row, groups),
+  return recordOf(entry, row, groups, {
     status: endOf(row),
     strikes: detail.strikes ?? 0,
     deliveries: row.attempt,
     attempts: attemptsOf(row, detail),
     artifacts: detail.artifacts ?? [],
-  };
+  });
 }
 
-function itemOf(entry: JobEntry, row: ItemRow, groups: GroupReader) {
+type Standing = Pick<ItemRecord, 'status' | 'strikes' | 'deliveries' | 'attempts' | 'artifacts'>;
+
+function recordOf(entry: JobEntry, row: ItemRow, groups: GroupReader, standing: Standing): ItemRecord {
+  const { status, strikes, deliveries, attempts, artifacts } = standing;
+  const input: ItemInput = JSON.parse(row.input);
   const { jobId } = entry.record;
   const seq = placeOf(row.key);
-  const input: ItemInput = JSON.parse(row.input);
-  return { jobId, seq, itemId: row.item_id, input, ...sourceOf(row.source), ...groupField(groups.at(seq)) };
+  const group = groups.at(seq);
+  // Field by field: manifests and exports read every item of a job, and spreading objects takes as long as parsing the input.
+  const record = { jobId, seq, itemId: row.item_id, input, status, strikes, deliveries, attempts, artifacts };
+  if (row.source === null && group === null) return record;
+  return { ...record, ...sourceOf(row.source), ...groupField(group) };
 }
 
 function statusIn({ record }: JobEntry, batch: Batch, isFirst: boolean): ItemStatus {

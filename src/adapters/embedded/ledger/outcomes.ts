@@ -69,10 +69,15 @@ export function attemptsOf(
     durationMs: row.duration_ms,
     end: endOf(row),
     failure: detail.failure ?? null,
-    ...(detail.scraperVersion === undefined ? {} : { scraperVersion: detail.scraperVersion }),
-    ...(detail.scraperId === undefined ? {} : { scraperId: detail.scraperId }),
   };
-  return [...(detail.earlier ?? []), last];
+  // Most items have no detail, and an object or list made of nothing costs as much as one made of something.
+  if (detail === NO_DETAIL) return [last];
+  const { scraperVersion, scraperId, earlier = [] } = detail;
+  const by = {
+    ...(scraperVersion === undefined ? {} : { scraperVersion }),
+    ...(scraperId === undefined ? {} : { scraperId }),
+  };
+  return [...earlier, { ...last, ...by }];
 }
 
 export function insertOutcome(

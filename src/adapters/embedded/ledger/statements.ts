@@ -78,6 +78,8 @@ export const SQL = {
   failedAfter: `SELECT * FROM outcomes WHERE status <> 0 AND status = 1 AND key > ? AND key <= ? ORDER BY key LIMIT ?`,
   failedOfTypeAfter: `SELECT * FROM outcomes WHERE error_type = ? AND key > ? AND key <= ? ORDER BY key LIMIT ?`,
 
+  inputBytesBetween: 'SELECT total(octet_length(input)) AS bytes FROM items WHERE key > ? AND key <= ?',
+  detailBytesBetween: 'SELECT total(octet_length(detail)) AS bytes FROM outcomes WHERE key > ? AND key <= ?',
   itemsAfter: `SELECT ${ITEM_COLUMNS}
     FROM items i LEFT JOIN outcomes o ON o.key = i.key
     WHERE i.key > ? AND i.key <= ? ORDER BY i.key LIMIT ?`,
