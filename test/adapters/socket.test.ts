@@ -11,7 +11,7 @@ import type { ClaimAnswer, SettlePart } from '../../src/ports/ledger.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
 import { roomFor, roomForAnyJob } from '../support/room.ts';
-import { batches, framesOf, helloOf, withOwner } from './socket-owner.ts';
+import { batches, framesOf, helloOf, type TestOwner, withOwner } from './socket-owner.ts';
 
 const HIDE_MS = 30_000;
 const NEVER = new AbortController().signal;
@@ -24,25 +24,51 @@ function settlement(seq: number): SettlePart {
   };
 }
 
-withOwner('calls made in one turn travel together, and so do their answers', async (owner) => {
-  const frames: unknown[][] = [];
+/** Stands in the owner's place, says `true` to every call, and hands out the calls of each frame that it got. */
+async function spyInPlaceOf(owner: TestOwner) {
+  const frames: (readonly unknown[])[][] = [];
   const spy = createServer((socket) => {
     const reader = new FrameReader();
     socket.on('data', (piece: Buffer) => {
-      for (const message of reader.read(piece) as unknown[][]) {
-        frames.push(message);
-        if (message[0] === 'hello') socket.write(framesOf(['welcome', { protocol: PROTOCOL_VERSION }]));
-        else socket.write(framesOf(['replies', ...message.slice(1).map((call) => [(call as unknown[])[0], true])]));
+      for (const [kind, ...calls] of reader.read(piece) as [string, ...(readonly unknown[])[]][]) {
+        if (kind === 'hello') socket.write(framesOf(['welcome', { protocol: PROTOCOL_VERSION }]));
+        if (kind !== 'calls') continue;
+        frames.push(calls);
+        socket.write(framesOf(['replies', ...calls.map(([id]) => [id, true])]));
       }
     });
   });
   await owner.server?.close();
   spy.listen(owner.socketPath);
   await once(spy, 'listening');
+  return { frames, close: () => spy.close() };
+}
+
+withOwner('calls made in one turn travel together, and so do their answers', async (owner) => {
+  const spy = await spyInPlaceOf(owner);
   const worker = await owner.worker();
   await Promise.all(Array.from({ length: 1000 }, (_, seq) => worker.leases.begin(`token-${seq}`, seq)));
-  const sizes = frames.filter(([kind]) => kind === 'calls').map((frame) => frame.length - 1);
-  assert.deepEqual(sizes, [1000]);
+  assert.deepEqual(
+    spy.frames.map((calls) => calls.length),
+    [1000],
+  );
+  await worker.close();
+  spy.close();
+});
+
+withOwner('acknowledgements made in one turn are one call, and each knows when it is answered', async (owner) => {
+  const spy = await spyInPlaceOf(owner);
+  const worker = await owner.worker();
+  const ack = async (receipt: string) => {
+    // As batches do that were settled together: some have a few steps more to go than others.
+    for (let step = 0; step < receipt.length; step += 1) await null;
+    await worker.queue.ack([receipt]);
+    return spy.frames.length;
+  };
+  assert.deepEqual(await Promise.all([ack('a'), ack('bbb'), ack('cc')]), [1, 1, 1]);
+  assert.deepEqual(spy.frames, [[[1, 'ack', ['a', 'cc', 'bbb']]]]);
+  await ack('d');
+  assert.deepEqual(spy.frames[1], [[2, 'ack', ['d']]]);
   await worker.close();
   spy.close();
 });

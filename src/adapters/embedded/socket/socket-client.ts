@@ -96,10 +96,25 @@ function sourceOver(line: OwnerLine, leases: OwnerConnection['leases'], clock: C
   };
 }
 
+/** Batches that are settled together end together. Their acknowledgements go in one call, which costs as much as one. */
 function queueOver(line: OwnerLine): OwnerConnection['queue'] {
+  let gathered: string[] = [];
+  let sending: Promise<void> | null = null;
+  const sendGathered = async () => {
+    // When everything that the present event set off has come to rest, as in Outbox.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    const receipts = gathered;
+    gathered = [];
+    sending = null;
+    await line.call('ack', receipts);
+  };
   return {
     extend: (receipts, hideMs) => line.call('extend', receipts, hideMs),
-    ack: (receipts) => line.call('ack', receipts),
+    ack(receipts) {
+      gathered.push(...receipts);
+      sending ??= sendGathered();
+      return sending;
+    },
   };
 }
 
