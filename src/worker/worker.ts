@@ -233,8 +233,11 @@ const ORDER_IS_GOOD_MS = 5000;
 /** A worker meets few jobs at a time; beyond this it asks again rather than grow. */
 const MAX_KNOWN_ORDERS = 1000;
 
-/** A second message comes within seconds of the first, or not at all. */
-const MAX_KNOWN_LEASES = 50_000;
+/**
+ * A second answer about a batch is on its way while the batch ends, or never comes. More than a worker can end meanwhile;
+ * ten times as many were 6 MB that every garbage collection had to walk through.
+ */
+const MAX_KNOWN_LEASES = 5000;
 
 interface WorkerSettings {
   readonly lane: Lane;
