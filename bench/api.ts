@@ -16,8 +16,8 @@ const PROBE_EVERY_MS = 5;
 const BAD_EVERY = 100_000;
 
 /**
- * The API beside a job at full rate: an upload of all items, then the job with somebody who asks all the time, with and without
- * watchers in turns, an export while it runs, and a start on the ledger as it is then.
+ * The API beside a job at full rate: an upload of all items, then the job with a client that asks all the time, with and
+ * without watchers in turns, an export while it runs, and a start on the resulting ledger.
  */
 export async function benchApi(
   size: { items: number; workers: number; concurrency: number },
@@ -49,7 +49,7 @@ export async function benchApi(
       watchers?.close();
       if (perSecond === null) break;
       rates.push({ watched, perSecond });
-      say(`${watched ? `${WATCHERS} watchers` : 'nobody watches'}: ${perSecond} items/s${sent}`);
+      say(`${watched ? `${WATCHERS} watchers` : 'no watchers'}: ${perSecond} items/s${sent}`);
     }
     const latency = await probe.stop();
     say(JSON.stringify(latency));

@@ -38,7 +38,7 @@ function summaryOf({ run, report: { whole, seconds, statusRead } }: Done) {
   };
 }
 
-/** As counted: two for every thousand items, and three of the job; a few more are no harm. */
+/** As counted: two for every thousand items, and three for the job; a few more do no harm. */
 function manifestPuts(items: number): number {
   return 10 + Math.ceil(items / 500);
 }

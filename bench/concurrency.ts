@@ -7,7 +7,7 @@ import { openEngine } from '../src/main/engine.ts';
 
 /**
  * How soon a freed slot is filled again: a job that may have `limit` items in flight, each of which takes `ms`. At best it
- * runs at limit ÷ ms. After everything that happens the job is read, and the most that was ever seen in flight is told.
+ * runs at limit ÷ ms. The job is read after every event, and the most that was ever seen in flight is reported.
  */
 export async function benchConcurrency(size: { items: number; workers: number; limit: number; ms: number }) {
   const dataDir = mkdtempSync(join(tmpdir(), 'trawl-bench-'));

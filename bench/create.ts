@@ -93,7 +93,7 @@ function createJob(url: string, jobId: string, items: number, share: number) {
     sent.on('error', reject);
   });
   const body = bytesOf(jobId, items, share, () => reached.resolve());
-  // A connection that breaks is told by `answered`, too.
+  // A broken connection also shows in `answered`.
   pipeline(Readable.from(body, { objectMode: false }), sent).catch(() => reached.resolve());
   return { reached: reached.promise, answered };
 }

@@ -37,7 +37,7 @@ export async function benchHttp(
     }
     return { rows };
   } finally {
-    // At the end, and not one by one: a removal could slow down whoever comes next.
+    // All at the end: a removal could slow down the next subject.
     rmSync(room, { recursive: true, force: true, maxRetries: 3 });
   }
 }
@@ -77,5 +77,5 @@ function installPeers(say: (line: string) => void): void {
   if (existsSync(join(folder, 'node_modules', '@crawlee', 'cheerio'))) return;
   say('installing what Trawl is measured against …');
   const { status } = spawnSync('npm', ['ci', '--prefix', folder], { stdio: ['ignore', 2, 2] });
-  if (status !== 0) throw new Error('npm ci --prefix bench failed; what it had to say stands above');
+  if (status !== 0) throw new Error('npm ci --prefix bench failed; its output is above');
 }

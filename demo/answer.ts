@@ -30,7 +30,7 @@ export function redirectAnswer(location: string, more: Answer['headers'] = {}): 
 
 /** Node leaves the body out where the request was HEAD; the length is said all the same. */
 export function send(response: ServerResponse, { status, headers, body }: Answer): void {
-  // Nobody reads the date here, and it would be made anew for every page.
+  // The date is not read here, and it would be computed for every page.
   response.sendDate = false;
   response.writeHead(status, { ...headers, 'Content-Length': body.length });
   response.end(body);

@@ -27,7 +27,7 @@ export interface Payment {
   readonly amountCents: number;
 }
 
-/** The last day on which somebody paid something, here. */
+/** The last day of a payment in this county. */
 const TODAY = '2026-02-20';
 
 const DAY_MS = 86_400_000;

@@ -78,7 +78,7 @@ class Office {
   readonly #parcels: number;
   readonly #seed: number;
   #plan: FaultPlan = NO_FAULTS;
-  /** Of the plan in force. */
+  /** Start of the plan in force. */
   #since = performance.now();
   #requests = 0;
   #random: Random;

@@ -9,10 +9,10 @@ const county = await start().catch((error: unknown) => {
   process.exit(2);
 });
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
-// Whoever started this has hold of its input, by a pipe or by a channel: when he is gone, so is the site.
+// The parent holds our standard input, by a pipe or by a channel: when it is gone, the site ends.
 if (isHeldByParent()) process.stdin.once('end', stop).once('close', stop).resume();
 process.once('disconnect', stop);
-// Last, because whoever reads this may already want it to end.
+// Printed last, because a reader of this may already want it to end.
 console.log(JSON.stringify({ url: county.url }));
 
 async function start() {

@@ -1,4 +1,4 @@
-/** Words that the people, streets and places of the demo county are made of. */
+/** Words for the names of people, streets and places in the demo county. */
 
 export const FIRST_NAMES = [
   ...(['JAMES', 'MARY', 'ROBERT', 'PATRICIA', 'JOHN', 'JENNIFER', 'MICHAEL', 'LINDA', 'DAVID', 'ELIZABETH'] as const),
@@ -52,7 +52,7 @@ export const STREETS = [
 
 export const STREET_KINDS = ['ST', 'AVE', 'RD', 'DR', 'LN', 'CT', 'WAY', 'BLVD', 'CIR', 'TRL'] as const;
 
-/** Of the county itself. Each has its own tax district. */
+/** Cities of the county. Each has its own tax district. */
 export const CITIES = [
   { name: 'CEDAR FLATS', zip: '85901' },
   { name: 'SAN LORENZO', zip: '85904' },

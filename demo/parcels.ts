@@ -79,7 +79,7 @@ const USES: readonly [Use, ...Use[]] = [
   { code: '1710', name: 'COMMERCIAL - RETAIL', ratio: 1550 },
   { code: '9700', name: 'MUNICIPAL - EXEMPT', ratio: 0 },
 ];
-/** Of a hundred parcels, so many are of each use, in order. */
+/** How many of a hundred parcels have each use, in order. */
 const USE_SHARES = [52, 22, 12, 8, 5];
 
 const TOPIC = { kind: 1, owner: 2, place: 3, value: 4, payments: 5 };

@@ -11,7 +11,7 @@ export interface Session {
 
 export const SESSION_COOKIE = 'ASP.NET_SessionId';
 
-/** The visitors who came last; whoever is pushed out starts anew, as after a restart of a real site. */
+/** The most recent visitors; one that is pushed out starts over, as after a restart of a real site. */
 export class Sessions {
   readonly #byId = new Map<string, Session>();
   readonly #most: number;

@@ -129,7 +129,7 @@ export function openSite({ parcels, seed, sessions: mostSessions, secret }: Site
     return found;
   }
 
-  /** A page of the session's parcel; whoever has not chosen one is sent to the search. */
+  /** A page of the session's parcel; a visitor who has not chosen one is sent to the search. */
   function chosen({ cookie }: SiteRequest, isNeighbour: boolean, show: (n: number) => Answer): Answer {
     const session = sessions.find(readCookies(cookie).get(SESSION_COOKIE));
     if (session === null || session.chosen === null) return redirectAnswer(SEARCH_PATH);

@@ -28,7 +28,7 @@ export class Stats {
   }
 }
 
-/** How many there are now, how many there were at the most, and how many in all. */
+/** The current number, the highest so far, and the total. */
 class Level {
   now = 0;
   most = 0;

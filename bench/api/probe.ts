@@ -2,8 +2,8 @@ import { Agent, request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 
 /**
- * Asks one after another, in a thread of its own, so that what else the benchmark does is not measured: the job, and pages of
- * its items from all over it. Answers how long each took, when it is told to stop.
+ * Sends one request after another, in a separate thread, so that the rest of the benchmark is not measured: the job, and
+ * pages of its items from all over it. Answers how long each took, when it is stopped.
  */
 const { url, jobId, everyMs } = workerData as { url: string; jobId: string; everyMs: number };
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });

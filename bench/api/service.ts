@@ -27,7 +27,7 @@ export async function startServe(
   const { url, pid } = await promise;
   return {
     url,
-    /** Of the controller itself: bin/trawl only starts it. */
+    /** Process id of the controller itself: bin/trawl only starts it. */
     pid,
     /** Lines of its log that tell of an error. */
     errors: errors as readonly string[],

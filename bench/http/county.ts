@@ -16,7 +16,7 @@ export async function startCounty() {
   const { url }: { url: string } = JSON.parse(line);
   return {
     url,
-    /** Whoever is measured first would otherwise wait for the county's compiler. */
+    /** Otherwise the first subject would wait for the county's compiler. */
     async warmUp(): Promise<void> {
       for (let first = 0; first < WARM_UP; first += AT_ONCE) {
         await Promise.all(

@@ -46,7 +46,7 @@ async function told(child: ChildProcess, name: string, expected: string): Promis
   const ended = new AbortController();
   const message = once(child, 'message', { signal: ended.signal });
   const exit = once(child, 'exit', { signal: ended.signal }).then(() => {
-    throw new Error(`${name} ended before it was ${expected}; what it had to say stands above`);
+    throw new Error(`${name} ended before it was ${expected}; its output is above`);
   });
   try {
     await Promise.race([message, exit]);

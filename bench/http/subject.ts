@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { apnOf } from '../../demo/apn.ts';
 
-/** What every program that is measured is told. */
+/** The input of every program that is measured. */
 export interface Task {
-  /** Of the county. */
+  /** URL of the county. */
   readonly url: string;
   /** For its files; it is removed afterwards. */
   readonly folder: string;
@@ -17,8 +17,8 @@ export interface Task {
 const WARM_UP = 300;
 
 /**
- * The side of a program that is measured: it warms up, says so, waits for the word, does its work, and says so. Then it
- * waits until nobody listens any more, because what it has used is read while it lives.
+ * The side of a program that is measured: it warms up, reports that, waits for the signal, does its work, and reports
+ * that. Then it waits until the parent disconnects, because its resource use is read while it lives.
  */
 export async function runSubject(
   work: (apns: readonly string[], task: Task) => Promise<void>,

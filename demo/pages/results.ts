@@ -2,7 +2,7 @@ import type { Parcel } from '../parcels.ts';
 import { escapeHtml, wholeDollars } from './html.ts';
 import { renderPage } from './layout.ts';
 
-/** The list of what was found. Its links are postbacks: which parcel a row stands for is known to the session only. */
+/** The list of what was found. Its links are postbacks: only the session knows which parcel a row refers to. */
 export function resultsPage(parcels: readonly Parcel[], hiddenFields: string): Buffer {
   return renderPage({
     title: 'Search Results',

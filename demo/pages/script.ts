@@ -1,4 +1,4 @@
-/** The script that stands in every page. Without it, a postback is only a form that somebody else has to send. */
+/** The script in every page. Without it, a postback is only a form that the client has to send itself. */
 export const SCRIPT = `
 //<![CDATA[
 var theForm = document.forms['frmMain'] || document.frmMain;

@@ -1,4 +1,4 @@
-/** The style sheet that stands in every page, as vendors of county sites like it: all of it, whether used or not. */
+/** The style sheet in every page, as vendors of county sites like it: all of it, whether used or not. */
 export const STYLE = `
   html, body { margin: 0; padding: 0; background: #eef1f4; color: #222; font: 13px/1.45 Verdana, Arial, Helvetica, sans-serif; }
   a { color: #0b4f8a; text-decoration: none; } a:hover, a:focus { text-decoration: underline; }

@@ -1,7 +1,7 @@
 import { escapeHtml } from './html.ts';
 import { renderPage } from './layout.ts';
 
-/** Pages that nobody came for. */
+/** Pages that no visitor came for. */
 
 export function notFoundPage(): Buffer {
   return renderPage({

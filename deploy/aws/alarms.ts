@@ -25,7 +25,7 @@ interface AlarmParts {
   readonly settings: Settings;
 }
 
-/** What somebody should look at, each with what to do about it. All of them go to one topic. */
+/** What an operator should look at, each with what to do about it. All of them go to one topic. */
 export class Alarms extends Construct {
   readonly topic: Topic;
   readonly all: readonly Alarm[];
@@ -64,7 +64,7 @@ export class Alarms extends Construct {
         comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
         threshold: 1,
         evaluationPeriods: 5,
-        // Nobody who leads, and nobody who says so, are the same.
+        // No leader and no report of a leader are treated the same.
         treatMissingData: TreatMissingData.BREACHING,
       }),
       this.#alarm('UnhealthyControllers', controller.targets.metrics.unhealthyHostCount({ statistic: 'Maximum' }), {
@@ -121,7 +121,7 @@ function deadLettersOf({ deadLetters }: LaneQueue): MathExpression {
   });
 }
 
-/** 1 while there are jobs in progress and no item came to an end. Where nothing was settled, nothing was told: FILL. */
+/** 1 while there are jobs in progress but no item ends. When nothing is settled, there is no data: hence FILL. */
 function noProgress(metrics: TrawlMetrics): MathExpression {
   const period = Duration.minutes(5);
   return new MathExpression({

@@ -30,7 +30,7 @@ const PORT = 8080;
 
 /**
  * Two controllers behind a load balancer. Both answer; one of them leads, by a lock in the ledger, and the other takes
- * over when it falls silent. Not on Spot: two that are taken away at once would leave nobody.
+ * over when it goes silent. They are not on Spot: if both were taken away at once, none would be left.
  */
 export class ControllerService extends Construct {
   readonly service: FargateService;
@@ -83,7 +83,7 @@ export class ControllerService extends Construct {
       idleTimeout: Duration.seconds(120),
       dropInvalidHeaderFields: true,
     });
-    // In the internet too, whoever names networks means these and no others.
+    // Even on the internet, networks that are named are the only ones allowed.
     const isForAll = settings.isPublic && settings.allowFrom.length === 0;
     const isEncrypted = settings.certificateArn !== null;
     const listener = this.loadBalancer.addListener('Listener', {

@@ -80,7 +80,7 @@ function graph(
   return new GraphWidget({ title, left, right, stacked, width, height: 6, leftYAxis: { min: 0 } });
 }
 
-/** How many tasks run is how many of them told their use of the processor. */
+/** The number of running tasks is the number of tasks that reported their CPU use. */
 function laneGraph(lane: Lane, { queues, workers }: DashboardParts): IWidget {
   const period = Duration.minutes(1);
   const { work, deadLetters } = queues.lanes[lane];
@@ -122,7 +122,7 @@ function queueCost({ queues }: DashboardParts): IWidget {
   return graph('SQS: messages, and receives that got none', calls, { width: 8 });
 }
 
-/** Once a day: S3 counts requests only for those who pay for it. */
+/** Daily figures: S3 counts requests only for those who pay for it. */
 function bucketCost({ storage: { bucket } }: DashboardParts): IWidget {
   const stored = (metricName: string, storageType: string) =>
     new Metric({

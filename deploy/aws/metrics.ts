@@ -5,7 +5,7 @@ import type { FailureType } from '../../src/domain/failure.ts';
 
 /** What Trawl tells CloudWatch through its log, by the names under which it does. */
 export class TrawlMetrics {
-  /** Of all that was counted in the time. */
+  /** The sum over the period. */
   count(name: keyof typeof EMF.counts, period = Duration.minutes(1)): Metric {
     return this.#metric(EMF.counts[name], 'Sum', period);
   }
@@ -19,7 +19,7 @@ export class TrawlMetrics {
     return this.#metric(EMF.perFailure.failures, 'Sum', Duration.minutes(5)).with({ dimensionsMap, label: type });
   }
 
-  /** Of whichever controller tells the most. */
+  /** The largest value that any controller reported. */
   gauge(name: keyof typeof EMF.gauges, period = Duration.minutes(1)): Metric {
     return this.#metric(EMF.gauges[name], 'Maximum', period);
   }

@@ -35,7 +35,7 @@ export function allowController(role: IRole, { table, bucket }: Storage, { lanes
 
 /**
  * A worker takes from its own lane and writes results. It cannot delete any: it runs code of scrapers. It sends to its own
- * lane only to send a message anew that it had to pass over too often; what a message says is a hint, and no more.
+ * lane only to re-send a message that it had to pass over too often; the content of a message is only a hint.
  */
 export function allowWorker(role: IRole, lane: Lane, { table, bucket }: Storage, { lanes }: Queues): void {
   allow(role, LEDGER, tableAndIndexes(table));

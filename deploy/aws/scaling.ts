@@ -47,7 +47,7 @@ export function scaleByBacklog(service: FargateService, queue: Queue, to: { maxT
   const toNone = new StepScalingAction(tasks, 'ToNone', policy);
   toNone.addAdjustment({ upperBound: 0, adjustment: 0 });
 
-  // Of both, what is not known changes nothing: neither starts tasks, nor takes away those that are at work.
+  // For both, missing data change nothing: neither starts tasks, nor stops those that are working.
   const alarm = { metric: backlogOf(queue), threshold: WORK, treatMissingData: TreatMissingData.MISSING };
   new Alarm(tasks, 'Work', {
     ...alarm,
@@ -64,9 +64,9 @@ export function scaleByBacklog(service: FargateService, queue: Queue, to: { maxT
 }
 
 /**
- * Batches in the queue, waiting or at work. SQS tells this every minute of a queue that somebody uses, and of one that
- * was not used for six hours up to a quarter of an hour late; the leader asks each queue for its depth once a minute,
- * which is use enough.
+ * Batches in the queue, waiting or in progress. SQS reports this every minute for a queue in use, and up to a quarter of an
+ * hour late for one that was not used for six hours; the leader asks each queue for its depth once a minute, which counts
+ * as use.
  */
 export function backlogOf(queue: Queue): IMetric {
   const period = Duration.minutes(1);

@@ -7,7 +7,7 @@ import { LANES, type Lane } from '../../src/domain/lane.ts';
  */
 export interface Settings {
   readonly stackName: string;
-  /** Of the controllers' log and the workers'. */
+  /** Level of the controllers' and the workers' logs. */
   readonly logLevel: string;
   /** `arm` costs a fifth less; the images must then be built on such a machine, or be emulated. */
   readonly architecture: 'x86' | 'arm';
@@ -32,7 +32,7 @@ export interface Settings {
   /** After how many days results are deleted. 0: never, by us. */
   readonly expireAfterDays: number;
   readonly logDays: number;
-  /** Who is told of an alarm, beside those who subscribe to the topic. */
+  /** Receives alarms, in addition to the subscribers of the topic. */
   readonly alarmEmail: string | null;
   /** Variables of the proxies (PROXY_…), and the name of the secret in which each is kept. */
   readonly proxySecrets: Readonly<Record<string, string>>;
@@ -62,7 +62,7 @@ export function readSettings(context: Context): Settings {
     alarmEmail: text(context, 'alarmEmail', /^\S+@\S+$/),
     proxySecrets: proxies(given(context, 'proxySecrets') ?? ''),
   };
-  // A key that goes through the internet in plain text is nobody's secret.
+  // A key that crosses the internet in plain text is not a secret.
   if (settings.isPublic && settings.certificateArn === null) {
     throw new Error('public=true needs certificateArn: the API key would be readable on its way');
   }

@@ -11,7 +11,7 @@ import { perLane, type Settings } from './settings.ts';
 import { Storage } from './storage.ts';
 import { WorkerService } from './worker-service.ts';
 
-/** Trawl on AWS: what it keeps, what carries work, who does it, and who is told when it does not. */
+/** Trawl on AWS: storage, queues, controllers, workers, and alarms. */
 export class TrawlStack extends Stack {
   constructor(scope: Construct, id: string, { settings, ...props }: StackProps & { readonly settings: Settings }) {
     super(scope, id, props);

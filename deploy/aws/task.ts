@@ -29,7 +29,7 @@ export interface TrawlTask {
   readonly settings: Settings;
 }
 
-/** One container that runs `trawl`: as nobody in particular, on files that it cannot change, with time to stop. */
+/** One container that runs `trawl`: as an unprivileged user, on read-only files, with time to stop. */
 export function trawlTask(scope: Construct, task: TrawlTask) {
   const { settings, cpu, memoryMiB } = task;
   const definition = new FargateTaskDefinition(scope, 'Task', {
@@ -52,7 +52,7 @@ export function trawlTask(scope: Construct, task: TrawlTask) {
     logging: LogDrivers.awsLogs({
       logGroup: task.logGroup,
       streamPrefix: 'trawl',
-      // A log that nobody takes must not hold up the work.
+      // A log that is not consumed must not block the work.
       mode: AwsLogDriverMode.NON_BLOCKING,
       maxBufferSize: Size.mebibytes(16),
     }),
@@ -66,7 +66,7 @@ export function taskLog(scope: Construct, { logDays }: Settings): LogGroup {
   return new LogGroup(scope, 'Log', { retention: logDays as RetentionDays, removalPolicy: RemovalPolicy.DESTROY });
 }
 
-/** What every process of Trawl is told on AWS. */
+/** The environment of every Trawl process on AWS. */
 export function sharedEnvironment(storage: Storage, queues: Queues, settings: Settings): Record<string, string> {
   const { http, browser } = queues.lanes;
   return {

@@ -16,12 +16,12 @@ const SIZES = {
 
 /**
  * Workers of one lane, on Spot: a third of the price for tasks that may be taken away at two minutes' notice. The notice
- * is a SIGTERM, and a worker that gets one finishes or gives back what it has; one that is killed loses its lease, and
- * the ledger gives its items to another.
+ * is a SIGTERM, and a worker that gets one finishes or returns what it has; one that is killed loses its lease, and the
+ * ledger gives its items to another.
  *
- * There is no health check of the container. Nobody calls a worker, so that it has no port to ask, and a command beside it
- * would see only that the process is there, which is what ECS knows. One that hangs with work in its hands is killed by a
- * thread of its own (`worker/watchdog.ts`), and then ECS starts another.
+ * There is no health check of the container. A worker is not called by anything, so it has no port to probe, and a command
+ * beside it would see only that the process exists, which ECS knows. If it hangs with work in progress, its own thread
+ * kills it (`worker/watchdog.ts`), and then ECS starts another.
  */
 export class WorkerService extends Construct {
   readonly service: FargateService;
@@ -51,8 +51,8 @@ export class WorkerService extends Construct {
       cluster,
       taskDefinition: definition,
       ...network.tasks,
-      // No number of tasks: one that stands here would be set again by each deployment, in the middle of a job. The first
-      // deployment starts one task, which shows that the image works, and which then has nothing to do and goes.
+      // There is no number of tasks: it would be set again by each deployment, in the middle of a job. The first deployment
+      // starts one task, which shows that the image works, and which then has nothing to do and stops.
       capacityProviderStrategies: [{ capacityProvider: settings.isOnSpot ? 'FARGATE_SPOT' : 'FARGATE', weight: 1 }],
       // A worker that stops is replaced by one that starts; none is needed in between.
       minHealthyPercent: 0,

@@ -4,7 +4,7 @@ const SITE = 'https://treasurer.maricopa.gov';
 const BILL = '#cphMainContent_cphRightColumn_dtlTaxBill_';
 const DUE = '#cphMainContent_cphRightColumn_';
 
-/** `NOT TAXED` stands where another parcel has an amount: nothing is owed, and nothing is missing. */
+/** `NOT TAXED` takes the place of an amount: nothing is owed, and nothing is missing. */
 const amount = z.number().nullable();
 
 const district = z.object({

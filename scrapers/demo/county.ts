@@ -181,7 +181,7 @@ function rowsOf(page: Reader, selector: string, columns: readonly string[]): Tab
   return table.rows;
 }
 
-/** What is no amount is refused by the output's schema. */
+/** What is not an amount is refused by the output's schema. */
 function money(text: string | undefined): number {
   return parseMoney(text ?? '') ?? Number.NaN;
 }

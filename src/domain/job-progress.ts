@@ -7,7 +7,7 @@ import { statusWhenBack } from './open-status.ts';
 import type { Outcome } from './outcome.ts';
 import type { Throttle } from './throttle.ts';
 
-/** Of a job, what changes with its items. */
+/** The fields of a job that change with its items. */
 export type Progress = Pick<JobRecord, 'status' | 'counts' | 'itemsInFlight' | 'tally' | 'refusals'>;
 
 /** What becomes of a job when its work goes out, is taken, ends and comes back: counters, and what hangs on them. */

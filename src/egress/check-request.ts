@@ -15,7 +15,7 @@ export function checkRequest({ headers }: WebRequest): void {
   }
 }
 
-/** Checks every value, whoever set it: a line break in one would begin another header, or another request. */
+/** Checks every value, including our own: a line break in one would begin another header, or another request. */
 export function checkHeaderValue(name: string, value: string): void {
   if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw new Error(`the header ${name} has a character that none may have`);
 }

@@ -1,6 +1,6 @@
 import type { ItemBook, JobBook, LeaseBook, Ledger } from './ledger.ts';
 
-/** What a ledger is made of. */
+/** The parts of a ledger. */
 export interface LedgerParts {
   readonly changes: Pick<Ledger, 'subscribe'>;
   readonly jobs: JobBook;
@@ -15,7 +15,7 @@ export type Returns = Pick<LeaseBook, 'settle' | 'release' | 'recall' | 'expire'
 /** How work goes out and is held. */
 export type Leases = Omit<LeaseBook, keyof Returns>;
 
-/** One ledger made of its parts. Every adapter has the same parts, so the methods are listed here and nowhere else. */
+/** Composes a ledger. Every adapter has the same parts, so the methods are listed here and nowhere else. */
 export function composeLedger({ changes, jobs, items, leases, returns }: LedgerParts): Ledger {
   return {
     subscribe: changes.subscribe.bind(changes),

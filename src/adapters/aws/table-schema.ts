@@ -1,8 +1,8 @@
 /**
- * The one table, as plain data: `trawl doctor --create` makes it on an emulator, the stack in production, and neither can
- * differ from what the ledger expects.
+ * The one table, as plain data: `trawl doctor --create` creates it on an emulator, the stack in production, and neither
+ * can differ from what the ledger expects.
  *
- * `due` is sparse: only batches in flight are in it, by the time at which somebody is to ask what became of them.
+ * `due` is sparse: it has only batches in flight, by the time at which the reaper should look at them.
  */
 export const TABLE_SCHEMA = {
   keys: { pk: 'pk', sk: 'sk' },

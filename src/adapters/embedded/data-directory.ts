@@ -83,8 +83,8 @@ function lostLedger(dataDir: string): string | null {
   const state = size === null ? 'is missing' : 'is empty';
   const restore = `Restore ${LEDGER_FILE} from a backup`;
   if ((sizeOf(`${file}-wal`) ?? 0) > 0) {
-    const anew = `move ${LEDGER_FILE}-wal, ${RESULTS_FOLDER}/ and ${RESULTS_NOTE} away`;
-    return `${file} ${state}, but its log ${LEDGER_FILE}-wal is there. ${restore}; or, to start with an empty ledger, ${anew}.`;
+    const startOver = `move ${LEDGER_FILE}-wal, ${RESULTS_FOLDER}/ and ${RESULTS_NOTE} away`;
+    return `${file} ${state}, but its log ${LEDGER_FILE}-wal is there. ${restore}; or, to start with an empty ledger, ${startOver}.`;
   }
   const results = join(dataDir, RESULTS_FOLDER);
   if (!hasEntries(results)) return null;

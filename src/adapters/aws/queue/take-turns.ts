@@ -25,9 +25,8 @@ interface TurnParts {
  * share here comes all the same. Such messages are passed over: they stay hidden for a few seconds, and are there again
  * for every process afterwards. If a slot becomes free in those seconds, they are taken at once.
  *
- * Then the next ones are asked for: after a second, and less often the longer nothing else comes, because every request
- * costs. That a message of another job comes first, although thousands of the busy job wait, is what the message groups
- * are for (`send`).
+ * Then the next ones are requested: after a second, and less often the longer nothing else comes, because every request
+ * costs money. Message groups (`send`) make a message of another job come first, although thousands of the busy job wait.
  *
  * SQS counts how often a message was received and treats one that was received too often as a dead letter, which would
  * count against its items. So after some times it is sent again, which resets the count.

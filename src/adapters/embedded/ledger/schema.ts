@@ -110,7 +110,7 @@ export const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/** Stands in the header of the file, so that the database of another program is not taken for ours: "Trwl". */
+/** Written to the header of the file, so that the database of another program is not taken for ours: "Trwl". */
 const APPLICATION_ID = 0x5472776c;
 
 /** Takes the steps that the database has not taken yet. `file` is for messages. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** Of an item, with its outcome if it has one. */
+/** The columns of an item, with its outcome if it has one. */
 const ITEM_COLUMNS = `i.key, i.item_id, i.input, i.source,
     o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail`;
 

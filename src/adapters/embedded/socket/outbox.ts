@@ -79,7 +79,7 @@ export class Outbox {
   }
 }
 
-/** Or closed: the caller looks again. */
+/** Resolves when drained or closed: the caller looks again. */
 function drained(socket: Socket): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const done = () => {
