@@ -18,7 +18,7 @@ import type { TrawlMetrics } from './metrics.ts';
 import type { LaneQueue, Queues } from './queues.ts';
 import type { Settings } from './settings.ts';
 
-interface AlarmParts {
+interface AlarmDeps {
   readonly metrics: TrawlMetrics;
   readonly queues: Queues;
   readonly controller: ControllerService;
@@ -30,7 +30,7 @@ export class Alarms extends Construct {
   readonly topic: Topic;
   readonly all: readonly Alarm[];
 
-  constructor(scope: Construct, id: string, { metrics, queues, controller, settings }: AlarmParts) {
+  constructor(scope: Construct, id: string, { metrics, queues, controller, settings }: AlarmDeps) {
     super(scope, id);
     this.topic = new Topic(this, 'Topic', { enforceSSL: true, displayName: `${settings.stackName} alarms` });
     this.#letAlarmsPublish();

@@ -18,7 +18,7 @@ import type { Storage } from './storage.ts';
 import { sharedEnvironment, taskLog, trawlTask } from './task.ts';
 import { START_SECONDS } from './timing.ts';
 
-export interface ServiceParts {
+export interface ServiceDeps {
   readonly cluster: ICluster;
   readonly network: Network;
   readonly storage: Storage;
@@ -39,9 +39,9 @@ export class ControllerService extends Construct {
   readonly apiKey: Secret;
   readonly url: string;
 
-  constructor(scope: Construct, id: string, parts: ServiceParts) {
+  constructor(scope: Construct, id: string, deps: ServiceDeps) {
     super(scope, id);
-    const { cluster, network, storage, queues, settings } = parts;
+    const { cluster, network, storage, queues, settings } = deps;
     this.apiKey = new Secret(this, 'ApiKey', {
       description: 'The key of the Trawl API (TRAWL_API_KEY)',
       // Several keys are separated by commas, so there is none in one.

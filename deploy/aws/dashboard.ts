@@ -19,7 +19,7 @@ import { backlogOf } from './scaling.ts';
 import type { Storage } from './storage.ts';
 import type { WorkerService } from './worker-service.ts';
 
-interface DashboardParts {
+interface DashboardDeps {
   readonly metrics: TrawlMetrics;
   readonly queues: Queues;
   readonly storage: Storage;
@@ -28,8 +28,8 @@ interface DashboardParts {
 }
 
 /** One page: is it well, how fast is it, what fails, what does it cost. */
-export function addDashboard(scope: Construct, parts: DashboardParts): Dashboard {
-  const { metrics, alarms } = parts;
+export function addDashboard(scope: Construct, deps: DashboardDeps): Dashboard {
+  const { metrics, alarms } = deps;
   return new Dashboard(scope, 'Dashboard', {
     defaultInterval: Duration.hours(12),
     widgets: [
@@ -50,7 +50,7 @@ export function addDashboard(scope: Construct, parts: DashboardParts): Dashboard
           right: [metrics.gauge('leading')],
         }),
       ],
-      LANES.map((lane) => laneGraph(lane, parts)),
+      LANES.map((lane) => laneGraph(lane, deps)),
       [
         graph('Batches sent, expired, lost, refused late', [
           metrics.count('dispatched'),
@@ -61,7 +61,7 @@ export function addDashboard(scope: Construct, parts: DashboardParts): Dashboard
         ]),
         graph('Errors of the engine', [metrics.ownCount('errors'), metrics.count('unread')]),
       ],
-      [tableCost(parts), queueCost(parts), bucketCost(parts)],
+      [tableCost(deps), queueCost(deps), bucketCost(deps)],
     ],
   });
 }
@@ -81,7 +81,7 @@ function graph(
 }
 
 /** The number of running tasks is the number of tasks that reported their CPU use. */
-function laneGraph(lane: Lane, { queues, workers }: DashboardParts): IWidget {
+function laneGraph(lane: Lane, { queues, workers }: DashboardDeps): IWidget {
   const period = Duration.minutes(1);
   const { work, deadLetters } = queues.lanes[lane];
   const tasks = workers[lane].service.metricCpuUtilization({ period, statistic: 'SampleCount', label: 'tasks' });
@@ -95,7 +95,7 @@ function laneGraph(lane: Lane, { queues, workers }: DashboardParts): IWidget {
   return graph(`Lane ${lane}: batches and tasks`, [backlogOf(work), perTask, dead], { right: [tasks] });
 }
 
-function tableCost({ storage: { table } }: DashboardParts): IWidget {
+function tableCost({ storage: { table } }: DashboardDeps): IWidget {
   const options = { period: Duration.minutes(5), statistic: 'Sum' };
   const used = [table.metricConsumedWriteCapacityUnits(options), table.metricConsumedReadCapacityUnits(options)];
   // An index that takes no more writes holds up those of the table, and is counted by itself.
@@ -111,7 +111,7 @@ function tableCost({ storage: { table } }: DashboardParts): IWidget {
 }
 
 /** Empty receives are paid for like others. */
-function queueCost({ queues }: DashboardParts): IWidget {
+function queueCost({ queues }: DashboardDeps): IWidget {
   const options = { period: Duration.minutes(5), statistic: 'Sum' };
   const calls = LANES.map((lane) => queues.lanes[lane].work).flatMap((queue) => [
     queue.metricNumberOfMessagesSent(options),
@@ -123,7 +123,7 @@ function queueCost({ queues }: DashboardParts): IWidget {
 }
 
 /** Daily figures: S3 counts requests only for those who pay for it. */
-function bucketCost({ storage: { bucket } }: DashboardParts): IWidget {
+function bucketCost({ storage: { bucket } }: DashboardDeps): IWidget {
   const stored = (metricName: string, storageType: string) =>
     new Metric({
       namespace: 'AWS/S3',

@@ -3,7 +3,7 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Lane } from '../../src/domain/lane.ts';
 import { LANE_SETTINGS, SETTINGS } from '../../src/domain/settings.ts';
-import type { ServiceParts } from './controller-service.ts';
+import type { ServiceDeps } from './controller-service.ts';
 import { allowWorker } from './permissions.ts';
 import { scaleByBacklog } from './scaling.ts';
 import { sharedEnvironment, taskLog, trawlTask } from './task.ts';
@@ -26,9 +26,9 @@ const SIZES = {
 export class WorkerService extends Construct {
   readonly service: FargateService;
 
-  constructor(scope: Construct, id: string, lane: Lane, parts: ServiceParts) {
+  constructor(scope: Construct, id: string, lane: Lane, deps: ServiceDeps) {
     super(scope, id);
-    const { cluster, network, storage, queues, settings } = parts;
+    const { cluster, network, storage, queues, settings } = deps;
     const secrets = Object.entries(settings.proxySecrets).map(([name, secret]) => [
       name,
       ContainerSecret.fromSecretsManager(Secret.fromSecretNameV2(this, name, secret)),

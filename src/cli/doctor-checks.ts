@@ -66,7 +66,7 @@ export function checkEgress(inspection: Inspection, { allowAddresses, routes, dn
   return checks;
 }
 
-interface DnsParts {
+interface DnsDeps {
   readonly clock: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
   readonly resolve: (host: string) => Promise<unknown>;
   readonly deadlineMs: number;
@@ -75,7 +75,7 @@ interface DnsParts {
 const PUBLIC_NAME = 'example.com';
 
 /** Never more than a warning: there are good reasons for a machine without DNS, such as a proxy. */
-export async function checkDns({ clock, resolve, deadlineMs }: DnsParts): Promise<Check> {
+export async function checkDns({ clock, resolve, deadlineMs }: DnsDeps): Promise<Check> {
   const name = 'DNS';
   const advice = 'without DNS, only IP addresses and targets behind a proxy can be reached';
   const done = new AbortController();

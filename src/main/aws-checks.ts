@@ -1,7 +1,7 @@
 import { type AwsClients, openAwsClients } from '../adapters/aws/clients.ts';
 import { inspectBucket, provisionBucket } from '../adapters/aws/provision/bucket.ts';
 import { refusal } from '../adapters/aws/provision/finding.ts';
-import { inspectAws, inspectCredentials, type ProvisioningParts, provisionAws } from '../adapters/aws/provisioning.ts';
+import { inspectAws, inspectCredentials, type ProvisioningDeps, provisionAws } from '../adapters/aws/provisioning.ts';
 import { systemClock } from '../adapters/system/clock.ts';
 import { type AwsBackendConfig, ConfigError } from '../config.ts';
 import { type Check, type InspectOptions, ok } from './check.ts';
@@ -43,7 +43,7 @@ function created(message: string): Check {
 
 async function checkWithin(
   { create, offline }: InspectOptions,
-  look: (clients: AwsClients, deps: ProvisioningParts) => Promise<readonly Check[]>,
+  look: (clients: AwsClients, deps: ProvisioningDeps) => Promise<readonly Check[]>,
 ): Promise<readonly Check[]> {
   if (create && offline) throw new ConfigError('--create needs the network: remove --offline');
   if (offline) return [];

@@ -8,7 +8,7 @@ import { logEvents, logProgress } from '../controller/engine/log-events.ts';
 import { importItems } from '../controller/intake/intake.ts';
 import { retryItems } from '../controller/jobs/retry.ts';
 import { submitJob } from '../controller/jobs/submit.ts';
-import { type EmfParts, emfReporter, type StandingSource } from '../controller/metrics/cloudwatch-format.ts';
+import { type EmfDeps, emfReporter, type StandingSource } from '../controller/metrics/cloudwatch-format.ts';
 import type { NewItem } from '../domain/item.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { RetryFilter } from '../ports/ledger.ts';
@@ -129,7 +129,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
 
 function logNumbers(
   { logTo }: Config,
-  { events, clock, ...standing }: StandingSource & Pick<EmfParts, 'events' | 'clock'>,
+  { events, clock, ...standing }: StandingSource & Pick<EmfDeps, 'events' | 'clock'>,
 ) {
   const write = (line: string) => void process[logTo].write(`${line}\n`);
   return emfReporter({ events, clock, standing, write, everyMs: NUMBERS_EVERY_MS });

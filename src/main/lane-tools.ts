@@ -7,7 +7,7 @@ import { PoliteHostGate } from '../egress/polite-host-gate.ts';
 import { SharedPauses } from '../egress/shared-pauses.ts';
 import { withTidyMemory } from '../egress/tidy-memory.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { WorkerParts } from '../worker/worker.ts';
+import type { WorkerDeps } from '../worker/worker.ts';
 import type { WorkerBackend } from './backend.ts';
 import { egressSettings } from './egress-settings.ts';
 
@@ -22,7 +22,7 @@ interface ToolsDeps {
 }
 
 interface OpenTools {
-  readonly tools: WorkerParts['tools'];
+  readonly tools: WorkerDeps['tools'];
   close(): Promise<void>;
 }
 

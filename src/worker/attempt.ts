@@ -22,21 +22,21 @@ import { keepArtifacts } from './keep-artifacts.ts';
  * item's fault either.
  */
 export async function runAttempt(
-  parts: AttemptParts,
+  deps: AttemptDeps,
   job: AttemptJob,
   item: LeasedItem,
   signal: AbortSignal,
 ): Promise<Settlement | 'aborted'> {
-  const { clock, faults } = parts;
+  const { clock, faults } = deps;
   const startedAt = clock.now();
   const begunAt = clock.elapsed();
   const drafts: Draft[] = [];
   try {
-    const { result, tries } = await carryOut(parts, job, item, drafts, signal);
+    const { result, tries } = await carryOut(deps, job, item, drafts, signal);
     if (result === 'aborted') return 'aborted';
     await faults.at('after-work-before-bytes');
     const told = toldOf(job, item, result, { tries, startedAt, endedAt: clock.now() });
-    const outcome = await keepBytes(parts, job.jobId, item, told);
+    const outcome = await keepBytes(deps, job.jobId, item, told);
     const durationMs = elapsedSince(begunAt, clock);
     return { seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs, ...versionOf(job) };
   } finally {
@@ -70,7 +70,7 @@ function toldOf(
 /** One whose scraper can be run. */
 type ReadyJob = Omit<AttemptJob, 'scraper'> & { readonly scraper: Scraper };
 
-export interface AttemptParts {
+export interface AttemptDeps {
   readonly clock: Clock;
   readonly store: ResultStore;
   readonly faults: Faults;
@@ -85,7 +85,7 @@ interface Tried {
 }
 
 async function carryOut(
-  parts: AttemptParts,
+  deps: AttemptDeps,
   { jobId, order, scraper }: AttemptJob,
   item: LeasedItem,
   drafts: Draft[],
@@ -96,13 +96,13 @@ async function carryOut(
   }
   const job = { jobId, order, scraper };
   return item.source === undefined
-    ? tryUntilDecided(parts, job, item, drafts, signal)
-    : extractOnce(parts, job, item, item.source, signal);
+    ? tryUntilDecided(deps, job, item, drafts, signal)
+    : extractOnce(deps, job, item, item.source, signal);
 }
 
 /** Tries only once: the same code would give the same result for the same page. */
 async function extractOnce(
-  { clock, store }: AttemptParts,
+  { clock, store }: AttemptDeps,
   { order, scraper }: ReadyJob,
   item: LeasedItem,
   source: SourcePage,
@@ -116,7 +116,7 @@ async function extractOnce(
 }
 
 async function tryUntilDecided(
-  { clock, store, tools }: AttemptParts,
+  { clock, store, tools }: AttemptDeps,
   { jobId, order, scraper }: ReadyJob,
   item: LeasedItem,
   drafts: Draft[],
@@ -204,11 +204,11 @@ async function workSafely(work: () => Promise<unknown>): Promise<ScrapeResult> {
   }
 }
 
-async function keepBytes(parts: AttemptParts, jobId: string, item: LeasedItem, result: ScrapeResult): Promise<Outcome> {
+async function keepBytes(deps: AttemptDeps, jobId: string, item: LeasedItem, result: ScrapeResult): Promise<Outcome> {
   const { artifacts: produced = [] } = result;
   if (produced.length === 0) return outcomeOf(result, []);
   const at = { jobId, itemId: item.itemId, attempt: item.attempt };
-  return outcomeOf(result, await keepArtifacts(parts, at, produced));
+  return outcomeOf(result, await keepArtifacts(deps, at, produced));
 }
 
 function outcomeOf(result: ScrapeResult, artifacts: readonly StoredArtifact[]): Outcome {

@@ -15,7 +15,7 @@ export interface OwnTrouble {
   readonly delayMs: number;
 }
 
-export interface BatchEndParts {
+export interface BatchEndDeps {
   readonly leases: Omit<WorkerLeases, 'claim'>;
   readonly settler: Settler;
   readonly ownErrors: OwnErrors;
@@ -31,17 +31,17 @@ export interface BatchEndParts {
  * cannot be recorded must not cost the others, and is itself recorded as failed when that has happened often enough.
  */
 export async function settleDone(
-  parts: BatchEndParts,
+  deps: BatchEndDeps,
   lease: Lease,
   done: Settlement[],
   signal: AbortSignal,
 ): Promise<'recorded' | 'fenced' | OwnTrouble> {
   const items = done.splice(0);
-  const answer = await settle(parts, lease, items, SETTLE_TRIES, signal);
+  const answer = await settle(deps, lease, items, SETTLE_TRIES, signal);
   if (typeof answer !== 'object') return answer;
   let trouble: OwnTrouble | null = null;
   for (const item of items) {
-    const one = await settleOne(parts, lease, item, signal);
+    const one = await settleOne(deps, lease, item, signal);
     if (one === 'fenced') return 'fenced';
     if (one !== 'recorded') trouble ??= one;
   }
@@ -49,23 +49,23 @@ export async function settleDone(
 }
 
 async function settleOne(
-  parts: BatchEndParts,
+  deps: BatchEndDeps,
   lease: Lease,
   item: Settlement,
   signal: AbortSignal,
 ): Promise<'recorded' | 'fenced' | OwnTrouble> {
-  const answer = await settle(parts, lease, [item], 1, signal);
+  const answer = await settle(deps, lease, [item], 1, signal);
   if (typeof answer !== 'object') return answer;
-  const next = parts.ownErrors.note(lease, item);
+  const next = deps.ownErrors.note(lease, item);
   if (next.kind === 'give-back') return { ...answer, delayMs: next.delayMs };
   const failed = { ...item, outcome: { kind: 'failed', failure: ownErrorFailure(answer.error) } } as const;
-  const last = await settle(parts, lease, [failed], SETTLE_TRIES, signal);
+  const last = await settle(deps, lease, [failed], SETTLE_TRIES, signal);
   return typeof last === 'object' ? { ...last, delayMs: SETTLE_AGAIN_MS } : last;
 }
 
 /** A worker that stops waits for room, too: what it leaves unsettled would count against its items. */
 async function settle(
-  parts: BatchEndParts,
+  deps: BatchEndDeps,
   lease: Lease,
   items: readonly Settlement[],
   maxTries: number,
@@ -74,16 +74,16 @@ async function settle(
   const part = { token: lease.token, jobId: lease.ref.jobId, items };
   for (let tries = 1; ; ) {
     try {
-      await parts.faults.at('after-bytes-before-settle');
-      const answer = await parts.settler.settle(part, signal);
-      if (answer === 'recorded') for (const item of items) parts.ownErrors.forget(lease, item);
+      await deps.faults.at('after-bytes-before-settle');
+      const answer = await deps.settler.settle(part, signal);
+      if (answer === 'recorded') for (const item of items) deps.ownErrors.forget(lease, item);
       return answer;
     } catch (error) {
-      if (parts.isLost(signal) || isHopeless(error, signal)) return 'fenced';
+      if (deps.isLost(signal) || isHopeless(error, signal)) return 'fenced';
       if (error instanceof StorageTrouble) continue;
-      parts.onError(`settling batch ${lease.ref.batchId} of job ${lease.ref.jobId}`, error);
+      deps.onError(`settling batch ${lease.ref.batchId} of job ${lease.ref.jobId}`, error);
       if (tries >= maxTries) return { error };
-      await parts.clock.sleep(SETTLE_AGAIN_MS * tries);
+      await deps.clock.sleep(SETTLE_AGAIN_MS * tries);
       tries += 1;
     }
   }
@@ -99,40 +99,35 @@ function isHopeless(error: unknown, signal: AbortSignal): boolean {
 
 /** Settles what was done, and gives the rest back: after a pause, if it is for an error of our own. */
 export async function giveBack(
-  parts: BatchEndParts,
+  deps: BatchEndDeps,
   lease: Lease,
   done: Settlement[],
   why: 'drained' | 'storage' | OwnTrouble,
   signal: AbortSignal,
 ): Promise<BatchEnd> {
   const isSettled = done.length > 0;
-  const answer = isSettled ? await settleDone(parts, lease, done, signal) : 'recorded';
+  const answer = isSettled ? await settleDone(deps, lease, done, signal) : 'recorded';
   if (answer === 'fenced') return 'lost';
   const cause = answer === 'recorded' ? why : answer;
-  if (typeof cause === 'string') return (await release(parts, lease, cause, signal)) || isSettled ? 'over' : 'lost';
+  if (typeof cause === 'string') return (await release(deps, lease, cause, signal)) || isSettled ? 'over' : 'lost';
   // With the lease in hand: given back at once, the work would be taken up at once, here or elsewhere, and fail again.
-  await parts.clock.sleep(cause.delayMs, signal);
-  const isReleased = await release(parts, lease, { error: describeOwnError(cause.error) }, signal);
+  await deps.clock.sleep(cause.delayMs, signal);
+  const isReleased = await release(deps, lease, { error: describeOwnError(cause.error) }, signal);
   // What was settled may have been all that was left, because the others were cancelled with their job.
   return isReleased || isSettled ? 'over' : 'lost';
 }
 
 /** Asked again for as long as the lease is ours: a lease left to run out would count against its items. */
-async function release(
-  parts: BatchEndParts,
-  lease: Lease,
-  because: ReleaseCause,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function release(deps: BatchEndDeps, lease: Lease, because: ReleaseCause, signal: AbortSignal): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await parts.leases.release(lease.token, because, parts.clock.now());
+      return await deps.leases.release(lease.token, because, deps.clock.now());
     } catch (error) {
-      if (parts.isLost(signal) || isHopeless(error, signal)) return false;
+      if (deps.isLost(signal) || isHopeless(error, signal)) return false;
       if (!(error instanceof StorageTrouble)) {
-        parts.onError(`release of batch ${lease.ref.batchId} of job ${lease.ref.jobId}`, error);
+        deps.onError(`release of batch ${lease.ref.batchId} of job ${lease.ref.jobId}`, error);
       }
-      await parts.clock.sleep(RELEASE_AGAIN_MS * Math.min(tries, MAX_RELEASE_FACTOR));
+      await deps.clock.sleep(RELEASE_AGAIN_MS * Math.min(tries, MAX_RELEASE_FACTOR));
     }
   }
 }

@@ -5,11 +5,11 @@ import type { Lease, LeasedItem, Settlement, WorkOrder } from '../ports/ledger.t
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { within } from '../ports/within.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
-import { type AttemptJob, type AttemptParts, runAttempt } from './attempt.ts';
-import { type BatchEnd, type BatchEndParts, giveBack, type OwnTrouble, settleDone } from './batch-end.ts';
+import { type AttemptDeps, type AttemptJob, runAttempt } from './attempt.ts';
+import { type BatchEnd, type BatchEndDeps, giveBack, type OwnTrouble, settleDone } from './batch-end.ts';
 import { BEATS_PER_LEASE, NotAnswered } from './heartbeat.ts';
 
-export interface BatchParts extends AttemptParts, BatchEndParts {
+export interface BatchDeps extends AttemptDeps, BatchEndDeps {
   readonly scrapers: Pick<ScraperRegistry, 'find'>;
   readonly settings: { readonly settleEveryMs: number; readonly leaseMs: number };
   /** What the job wants now, or did some seconds ago; null when it is gone. */
@@ -21,26 +21,26 @@ export interface BatchParts extends AttemptParts, BatchEndParts {
  * settled before the rest is given back. It does not throw: an error of our own gives the rest back uncharged, because a
  * lease that is left to run out counts against its items as if one of them had killed its worker.
  */
-export async function runBatch(parts: BatchParts, lease: Lease, signal: AbortSignal): Promise<BatchEnd> {
+export async function runBatch(deps: BatchDeps, lease: Lease, signal: AbortSignal): Promise<BatchEnd> {
   const done: Settlement[] = [];
-  const wanted = new Wanted(parts, lease);
-  let settledAt = parts.clock.elapsed();
+  const wanted = new Wanted(deps, lease);
+  let settledAt = deps.clock.elapsed();
   for (const [index, item] of lease.items.entries()) {
-    const result = await runItem(parts, lease, wanted, item, signal);
+    const result = await runItem(deps, lease, wanted, item, signal);
     if (result === 'lost') return 'lost';
     if (result === 'gone') return 'over';
-    if (result === 'not-ours') return settleLast(parts, lease, done, signal);
-    if (result === 'drained' || result === 'storage') return giveBack(parts, lease, done, result, signal);
-    if ('error' in result) return giveBack(parts, lease, done, result, signal);
+    if (result === 'not-ours') return settleLast(deps, lease, done, signal);
+    if (result === 'drained' || result === 'storage') return giveBack(deps, lease, done, result, signal);
+    if ('error' in result) return giveBack(deps, lease, done, result, signal);
 
     done.push(result);
     const isLast = index === lease.items.length - 1;
-    const isDue = parts.clock.elapsed() - settledAt >= parts.settings.settleEveryMs;
+    const isDue = deps.clock.elapsed() - settledAt >= deps.settings.settleEveryMs;
     if (!isLast && !isDue && !isUrgent(result)) continue;
-    const answer = await settleDone(parts, lease, done, signal);
+    const answer = await settleDone(deps, lease, done, signal);
     if (answer === 'fenced') return 'lost';
-    if (answer !== 'recorded') return giveBack(parts, lease, [], answer, signal);
-    settledAt = parts.clock.elapsed();
+    if (answer !== 'recorded') return giveBack(deps, lease, [], answer, signal);
+    settledAt = deps.clock.elapsed();
   }
   return 'over';
 }
@@ -57,57 +57,57 @@ function isUrgent({ outcome }: Settlement): boolean {
  * first item is processed all the same: it has counted as in progress since the claim.
  */
 class Wanted {
-  readonly #parts: BatchParts;
+  readonly #deps: BatchDeps;
   readonly #lease: Lease;
   #last: WorkOrder | null = null;
 
-  constructor(parts: BatchParts, lease: Lease) {
-    this.#parts = parts;
+  constructor(deps: BatchDeps, lease: Lease) {
+    this.#deps = deps;
     this.#lease = lease;
   }
 
   /** What is wanted of this item now. */
   async orderFor(item: LeasedItem): Promise<WorkOrder | 'gone' | 'not-now'> {
-    const order = await this.#parts.latestOrder(this.#lease);
+    const order = await this.#deps.latestOrder(this.#lease);
     if (order === null) return 'gone';
     const isNews = order !== this.#last;
     this.#last = order;
     if (item === this.#lease.items[0]) return order;
     // Drawn once per answer: drawing again for every item would return the batch in the end, however small the excess.
-    const isTooMuch = isNews && order.excess > 0 && this.#parts.clock.chance() < order.excess;
+    const isTooMuch = isNews && order.excess > 0 && this.#deps.clock.chance() < order.excess;
     return order.isHalted || isTooMuch ? 'not-now' : order;
   }
 }
 
 async function runItem(
-  parts: BatchParts,
+  deps: BatchDeps,
   lease: Lease,
   wanted: Wanted,
   item: LeasedItem,
   signal: AbortSignal,
 ): Promise<Settlement | OwnTrouble | 'lost' | 'not-ours' | 'gone' | 'drained' | 'storage'> {
-  const isCut = () => (parts.isLost(signal) ? 'lost' : 'drained');
+  const isCut = () => (deps.isLost(signal) ? 'lost' : 'drained');
   if (signal.aborted) return isCut();
-  const startedAt = parts.clock.now();
-  const begunAt = parts.clock.elapsed();
+  const startedAt = deps.clock.now();
+  const begunAt = deps.clock.elapsed();
   try {
-    if (item === lease.items[0] && !isFresh(parts, lease) && !(await isStillOurs(parts, lease))) return 'lost';
+    if (item === lease.items[0] && !isFresh(deps, lease) && !(await isStillOurs(deps, lease))) return 'lost';
     const order = await wanted.orderFor(item);
     if (order === 'gone') return 'gone';
     if (order === 'not-now') return 'drained';
-    const job = { jobId: lease.ref.jobId, order, scraper: await findScraper(parts.scrapers, order.scraperId) };
-    if (lease.suspect && !(await parts.leases.begin(lease.token, item.seq))) return 'not-ours';
-    await parts.faults.at('after-claim-before-work');
-    const result = await runAttempt(parts, job, item, signal);
+    const job = { jobId: lease.ref.jobId, order, scraper: await findScraper(deps.scrapers, order.scraperId) };
+    if (lease.suspect && !(await deps.leases.begin(lease.token, item.seq))) return 'not-ours';
+    await deps.faults.at('after-claim-before-work');
+    const result = await runAttempt(deps, job, item, signal);
     return result === 'aborted' ? isCut() : result;
   } catch (error) {
     if (error instanceof StorageTrouble) return 'storage';
-    if (parts.isLost(signal)) return 'lost';
-    parts.onError(`item ${item.itemId} of job ${lease.ref.jobId}`, error);
-    const next = parts.ownErrors.note(lease, item);
+    if (deps.isLost(signal)) return 'lost';
+    deps.onError(`item ${item.itemId} of job ${lease.ref.jobId}`, error);
+    const next = deps.ownErrors.note(lease, item);
     if (next.kind === 'give-back') return { error, delayMs: next.delayMs };
     const outcome = { kind: 'failed', failure: ownErrorFailure(error) } as const;
-    const durationMs = Math.max(0, Math.round(parts.clock.elapsed() - begunAt));
+    const durationMs = Math.max(0, Math.round(deps.clock.elapsed() - begunAt));
     return { seq: item.seq, attempt: item.attempt, outcome, tries: 1, startedAt, durationMs };
   }
 }
@@ -116,12 +116,12 @@ async function runItem(
  * A claim may have been long on its way, and most of its lease be over before any work is done; the first beat might
  * then come too late. By the wall clock, as the lease itself.
  */
-function isFresh({ clock, settings: { leaseMs } }: BatchParts, lease: Lease): boolean {
+function isFresh({ clock, settings: { leaseMs } }: BatchDeps, lease: Lease): boolean {
   return lease.until - clock.now() >= FRESH_SHARE * leaseMs;
 }
 
 /** Renews a lease that is not fresh. */
-async function isStillOurs({ clock, leases, settings: { leaseMs } }: BatchParts, lease: Lease): Promise<boolean> {
+async function isStillOurs({ clock, leases, settings: { leaseMs } }: BatchDeps, lease: Lease): Promise<boolean> {
   const deadlineMs = leaseMs / BEATS_PER_LEASE;
   const lost = await within(clock, deadlineMs, leases.renew([lease.token], clock.now() + leaseMs), () => null);
   if (lost === null) throw new NotAnswered(deadlineMs);
@@ -132,11 +132,11 @@ async function isStillOurs({ clock, leases, settings: { leaseMs } }: BatchParts,
 const FRESH_SHARE = 0.75;
 
 /** The lease is lost, or its job was cancelled and the rest of the batch with it; then what was done still counts. */
-async function settleLast(parts: BatchParts, lease: Lease, done: Settlement[], signal: AbortSignal): Promise<BatchEnd> {
+async function settleLast(deps: BatchDeps, lease: Lease, done: Settlement[], signal: AbortSignal): Promise<BatchEnd> {
   if (done.length === 0) return 'lost';
-  const answer = await settleDone(parts, lease, done, signal);
+  const answer = await settleDone(deps, lease, done, signal);
   if (answer === 'fenced') return 'lost';
-  return answer === 'recorded' ? 'over' : giveBack(parts, lease, [], answer, signal);
+  return answer === 'recorded' ? 'over' : giveBack(deps, lease, [], answer, signal);
 }
 
 /** A file that cannot be loaded, or two scrapers with one id, are not a reason to lose the lease. */

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Clock } from '../ports/clock.ts';
 import {
-  type BeatParts,
+  type BeatDeps,
   beatOnce,
   beatUntilStopped,
   type FromThread,
@@ -13,7 +13,7 @@ import { LeaseTable } from './lease-table.ts';
 import { FRESH_WATCH, watch } from './watchdog.ts';
 
 /** What the thread needs to reach ledger and queue; `closed` resolves when it has lost them. */
-export interface HeartbeatConnection extends Pick<BeatParts, 'leases' | 'queue'> {
+export interface HeartbeatConnection extends Pick<BeatDeps, 'leases' | 'queue'> {
   readonly closed: Promise<unknown>;
   close(): Promise<void>;
 }

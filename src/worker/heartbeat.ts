@@ -19,7 +19,7 @@ export interface Heartbeat {
   stop(): Promise<void>;
 }
 
-export interface BeatParts {
+export interface BeatDeps {
   readonly leases: Pick<WorkerLeases, 'renew'>;
   readonly queue: Pick<WorkerQueue, 'extend'>;
   readonly clock: Clock;
@@ -30,9 +30,9 @@ export interface BeatParts {
 export const BEATS_PER_LEASE = 4;
 
 /** One beat. Answers the tokens that are lost; throws if the ledger could not be asked. */
-export async function beatOnce(held: readonly Held[], parts: BeatParts): Promise<readonly string[]> {
+export async function beatOnce(held: readonly Held[], deps: BeatDeps): Promise<readonly string[]> {
   if (held.length === 0) return [];
-  const { leases, queue, clock, leaseMs } = parts;
+  const { leases, queue, clock, leaseMs } = deps;
   const receipts = held.map(({ receipt }) => receipt);
   // Not worth an error nor a wait: a message that comes again is refused by the ledger, because its batch is held; and
   // a queue that hangs must not cost us our leases.
@@ -51,7 +51,7 @@ export class NotAnswered extends Error {
   }
 }
 
-interface BeatLoopParts {
+interface BeatLoopDeps {
   /** One beat, over whatever is held at that moment: answers the tokens that are lost. */
   readonly beat: () => Promise<readonly string[]>;
   readonly clock: Clock;
@@ -67,22 +67,22 @@ interface BeatLoopParts {
  * answer that never comes would otherwise cost every lease of the process. A late answer still counts, and does no harm:
  * a token that is lost stays lost, because no token is given twice, and a renewal never shortens a lease.
  */
-export async function beatUntilStopped(parts: BeatLoopParts, signal: AbortSignal): Promise<void> {
-  const { clock, leaseMs, onTrouble } = parts;
+export async function beatUntilStopped(deps: BeatLoopDeps, signal: AbortSignal): Promise<void> {
+  const { clock, leaseMs, onTrouble } = deps;
   const everyMs = leaseMs / BEATS_PER_LEASE;
   let unanswered = 0;
   while (!signal.aborted) {
-    const answer = await beatInTime(parts, everyMs, signal);
+    const answer = await beatInTime(deps, everyMs, signal);
     if (signal.aborted) return;
     unanswered = answer === 'late' ? unanswered + 1 : 0;
     if (answer === 'late') onTrouble(new NotAnswered(everyMs));
-    if (unanswered > 0 && unanswered % BEATS_PER_LEASE === 0) parts.onSilence();
+    if (unanswered > 0 && unanswered % BEATS_PER_LEASE === 0) deps.onSilence();
     if (answer !== 'late') await clock.sleep(answer === 'well' ? everyMs : retryAfterMs(leaseMs), signal);
   }
 }
 
 async function beatInTime(
-  { beat, clock, onLost, onTrouble }: BeatLoopParts,
+  { beat, clock, onLost, onTrouble }: BeatLoopDeps,
   deadlineMs: number,
   signal: AbortSignal,
 ): Promise<'well' | 'failed' | 'late'> {
@@ -119,7 +119,7 @@ const OVER = 'the beat is over';
  * It also watches the main thread. One that holds work and has not come round for `hangLimitMs` is in an endless loop,
  * and as nothing else can free its slots, the thread kills the process.
  */
-interface HeartbeatThreadParts {
+interface HeartbeatThreadDeps {
   /** The module that the thread runs: it calls `runHeartbeatThread`. src/main supplies it, because it names adapters. */
   readonly entry: URL;
   /** Whatever that module needs in order to connect; it must survive being sent to another thread. */
@@ -145,9 +145,9 @@ export interface ThreadData {
 /** What it says. */
 export type FromThread = { readonly lost: readonly string[] } | { readonly trouble: string };
 
-export function startHeartbeatThread(parts: HeartbeatThreadParts): Heartbeat {
-  const { clock, leaseMs, hangLimitMs, connectWith, onTrouble } = parts;
-  const table = LeaseTable.of(parts.slots);
+export function startHeartbeatThread(deps: HeartbeatThreadDeps): Heartbeat {
+  const { clock, leaseMs, hangLimitMs, connectWith, onTrouble } = deps;
+  const table = LeaseTable.of(deps.slots);
   const tokens = new Set<string>();
   const tokenOf: (string | undefined)[] = [];
   const listeners: ((token: string) => void)[] = [];
@@ -197,7 +197,7 @@ export function startHeartbeatThread(parts: HeartbeatThreadParts): Heartbeat {
   async function runThread(): Promise<void> {
     const data: ThreadData = { table: table.buffer, leaseMs, hangLimitMs, connectWith };
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-    const started = new Worker(parts.entry, { workerData: data });
+    const started = new Worker(deps.entry, { workerData: data });
     thread = started;
     // A process that has nothing else to do should be able to end.
     started.unref();

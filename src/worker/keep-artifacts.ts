@@ -11,7 +11,7 @@ import type { Clock } from '../ports/clock.ts';
 import { KeyTaken, type Put, type ResultStore, type StoredBytes } from '../ports/result-store.ts';
 import type { ProducedArtifact } from '../scraping/scraper.ts';
 
-interface KeepParts {
+interface KeepDeps {
   readonly store: ResultStore;
   readonly clock: Pick<Clock, 'id'>;
   readonly digest: Digest;
@@ -29,11 +29,11 @@ interface KeptAttempt {
  * the job.
  */
 export async function keepArtifacts(
-  parts: KeepParts,
+  deps: KeepDeps,
   at: KeptAttempt,
   artifacts: readonly ProducedArtifact[],
 ): Promise<readonly StoredArtifact[]> {
-  const stored = await putInOneFolder(parts, at, artifacts);
+  const stored = await putInOneFolder(deps, at, artifacts);
   return stored.flatMap((bytes, index): StoredArtifact[] => {
     const made = artifacts[index];
     return made === undefined ? [] : [storedArtifact(made, bytes)];
@@ -49,7 +49,7 @@ function storedArtifact({ kind, contentType }: ProducedArtifact, bytes: StoredBy
 const MAX_FOLDERS = 4;
 
 async function putInOneFolder(
-  { store, clock, digest }: KeepParts,
+  { store, clock, digest }: KeepDeps,
   at: KeptAttempt,
   artifacts: readonly ProducedArtifact[],
 ): Promise<readonly StoredBytes[]> {

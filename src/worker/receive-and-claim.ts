@@ -4,7 +4,7 @@ import type { WorkerLeases } from '../ports/ledger.ts';
 import type { WorkerQueue } from '../ports/work-queue.ts';
 import type { WorkSource } from '../ports/work-source.ts';
 
-interface ReceiveAndClaimParts {
+interface ReceiveAndClaimDeps {
   readonly id: string;
   readonly queue: Pick<WorkerQueue, 'receive' | 'giveBack' | 'extend'>;
   readonly leases: Pick<WorkerLeases, 'claim'>;
@@ -14,8 +14,8 @@ interface ReceiveAndClaimParts {
 }
 
 /** Work for a worker that reaches queue and ledger by itself. */
-export function receiveAndClaim(parts: ReceiveAndClaimParts): WorkSource {
-  const { id, queue, leases, clock, faults, onError } = parts;
+export function receiveAndClaim(deps: ReceiveAndClaimDeps): WorkSource {
+  const { id, queue, leases, clock, faults, onError } = deps;
   return {
     async take(lane, room, leaseMs, signal) {
       const hideMs = Math.min(leaseMs, CLAIMED_WITHIN_MS);

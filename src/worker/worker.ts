@@ -7,7 +7,7 @@ import type { Delivery, WorkerQueue } from '../ports/work-queue.ts';
 import type { Taken, WorkSource } from '../ports/work-source.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
 import type { ScrapeTools } from '../scraping/scraper.ts';
-import type { AttemptParts } from './attempt.ts';
+import type { AttemptDeps } from './attempt.ts';
 import { runBatch } from './batch.ts';
 import { BEATS_PER_LEASE, type Heartbeat } from './heartbeat.ts';
 import { OwnErrors } from './own-errors.ts';
@@ -26,7 +26,7 @@ import { type Place, Slots } from './slots.ts';
  *              uncharged
  */
 export class Worker {
-  readonly #parts: WorkerParts;
+  readonly #deps: WorkerDeps;
   readonly #settler: Settler;
   readonly #ownErrors = new OwnErrors();
   readonly #slots: Slots;
@@ -39,12 +39,12 @@ export class Worker {
   /** Resolves when a batch ends or the worker is asked to stop. */
   #change = Promise.withResolvers<void>();
 
-  constructor(parts: WorkerParts) {
-    this.#parts = parts;
-    this.#settler = new Settler(parts.leases, parts.clock);
-    this.#slots = new Slots(parts.settings.slots);
+  constructor(deps: WorkerDeps) {
+    this.#deps = deps;
+    this.#settler = new Settler(deps.leases, deps.clock);
+    this.#slots = new Slots(deps.settings.slots);
     this.#slots.onMore(() => this.#tellChange());
-    parts.heartbeat.onLost((token) => this.#running.get(token)?.cut.abort(LOST));
+    deps.heartbeat.onLost((token) => this.#running.get(token)?.cut.abort(LOST));
   }
 
   /** Works until `stop` aborts and what it holds is finished or given back. Rejects if its queue or ledger is gone. */
@@ -78,7 +78,7 @@ export class Worker {
    * that is left to run out counts against its items. Asked once, and not waited for longer than a beat.
    */
   async #letGo(): Promise<void> {
-    const { clock, leases, settings, heartbeat } = this.#parts;
+    const { clock, leases, settings, heartbeat } = this.#deps;
     const tokens = [...this.#running.keys(), ...this.#secluded.splice(0).map(({ lease }) => lease.token)];
     for (const { cut } of this.#running.values()) cut.abort(LOST);
     const answered = new AbortController();
@@ -90,7 +90,7 @@ export class Worker {
   }
 
   async #take(stop: AbortSignal): Promise<readonly Taken[]> {
-    const { source, settings, clock, onError } = this.#parts;
+    const { source, settings, clock, onError } = this.#deps;
     try {
       return await source.take(settings.lane, this.#slots, settings.leaseMs, stop);
     } catch (error) {
@@ -109,7 +109,7 @@ export class Worker {
       if (answer === 'gone') useless.push(delivery.receipt);
       else if (answer !== 'held' && !this.#knows(answer.token)) this.#begin(answer, delivery);
     }
-    if (useless.length > 0) await this.#parts.queue.ack(useless);
+    if (useless.length > 0) await this.#deps.queue.ack(useless);
   }
 
   /**
@@ -123,7 +123,7 @@ export class Worker {
   #begin(lease: Lease, delivery: Delivery): void {
     const place = this.#slots.occupy(lease.ref.jobId);
     this.#remember(lease.token);
-    this.#parts.heartbeat.hold(place.index, { token: lease.token, receipt: delivery.receipt });
+    this.#deps.heartbeat.hold(place.index, { token: lease.token, receipt: delivery.receipt });
     if (lease.alone) this.#secluded.push({ lease, delivery, place });
     else this.#start(lease, delivery, place);
   }
@@ -143,9 +143,9 @@ export class Worker {
   }
 
   async #carryOut(lease: Lease, { receipt }: Delivery, place: Place, signal: AbortSignal): Promise<void> {
-    const { queue, faults, heartbeat, onError } = this.#parts;
+    const { queue, faults, heartbeat, onError } = this.#deps;
     try {
-      const end = await runBatch(this.#batchParts(place), lease, signal);
+      const end = await runBatch(this.#batchDeps(place), lease, signal);
       // A lost lease belongs to another worker by now, and so does its message.
       if (end !== 'lost') {
         await faults.at('after-settle-before-ack');
@@ -174,10 +174,10 @@ export class Worker {
     this.#change = Promise.withResolvers<void>();
   }
 
-  #batchParts(place: Place) {
-    const { tools } = this.#parts;
+  #batchDeps(place: Place) {
+    const { tools } = this.#deps;
     return {
-      ...this.#parts,
+      ...this.#deps,
       tools: { ...tools, gate: parkingGate(tools.gate, place) },
       settler: this.#settler,
       ownErrors: this.#ownErrors,
@@ -188,7 +188,7 @@ export class Worker {
 
   /** Asked again when the lease knows of a newer one, or when the last answer is old. Null when the job is gone. */
   async #orderFor({ ref, jobCreatedAt, policyRevision }: Lease): Promise<WorkOrder | null> {
-    const { leases, clock } = this.#parts;
+    const { leases, clock } = this.#deps;
     const known = this.#orders.get(ref.jobId);
     const isOfJob = known?.order.jobCreatedAt === jobCreatedAt && known.order.policyRevision >= policyRevision;
     if (isOfJob && clock.elapsed() - known.askedAt < ORDER_IS_GOOD_MS) return known.order;
@@ -200,7 +200,7 @@ export class Worker {
   }
 
   async #drain(): Promise<void> {
-    const { clock, settings, leases, queue, heartbeat, onError } = this.#parts;
+    const { clock, settings, leases, queue, heartbeat, onError } = this.#deps;
     for (const { lease, delivery, place } of this.#secluded.splice(0)) {
       heartbeat.drop(place.index);
       await leases
@@ -249,7 +249,7 @@ interface WorkerSettings {
   readonly settleEveryMs: number;
 }
 
-export interface WorkerParts extends AttemptParts {
+export interface WorkerDeps extends AttemptDeps {
   /** Names this process and this life of it: a restarted worker has another one. */
   readonly id: string;
   readonly tools: ScrapeTools & { readonly gate: WorkerGate };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { type BeatParts, beatOnce } from '../../src/worker/heartbeat.ts';
+import { type BeatDeps, beatOnce } from '../../src/worker/heartbeat.ts';
 import { type Held, LeaseTable } from '../../src/worker/lease-table.ts';
 import { FRESH_WATCH, type Watch, watch } from '../../src/worker/watchdog.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -17,7 +17,7 @@ function held(name: string): Held {
 function openBeat(answer: { lost?: readonly string[]; renewFails?: boolean; extendFails?: boolean } = {}) {
   const clock = new FakeClock();
   const heard: unknown[][] = [];
-  const parts: BeatParts = {
+  const parts: BeatDeps = {
     clock,
     leaseMs: LEASE_MS,
     leases: {

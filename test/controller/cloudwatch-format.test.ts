@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventStream } from '../../src/controller/engine/events.ts';
-import { type EmfParts, emfLine, emfReporter } from '../../src/controller/metrics/cloudwatch-format.ts';
+import { type EmfDeps, emfLine, emfReporter } from '../../src/controller/metrics/cloudwatch-format.ts';
 import { FAILURE_TYPES } from '../../src/domain/failure.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
 import { failedWith, TRIP } from '../domain/builders.ts';
@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 
 type Line = Readonly<Record<string, unknown>>;
 
-function setUp(more: Partial<EmfParts> = {}) {
+function setUp(more: Partial<EmfDeps> = {}) {
   const clock = new FakeClock();
   const ledger = openMemoryLedger();
   const queue = new MemoryQueue(clock);

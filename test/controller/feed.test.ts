@@ -4,7 +4,7 @@ import { createParser } from 'eventsource-parser';
 import { jobEventSchema } from '../../src/contract/events.ts';
 import { reasonSchema, summarySchema } from '../../src/contract/job-answers.ts';
 import { EventStream } from '../../src/controller/engine/events.ts';
-import { JobFeeds, type JobFeedsParts } from '../../src/controller/feed/job-feeds.ts';
+import { JobFeeds, type JobFeedsDeps } from '../../src/controller/feed/job-feeds.ts';
 import { RateBook } from '../../src/controller/feed/rate-book.ts';
 import type { JobEvent } from '../../src/domain/job.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
@@ -21,7 +21,7 @@ const JOB = 'job-1';
 /** After this one the breaker trips, whatever the policy. */
 const STOPPER = failedWith('proxy_config');
 
-async function setUp({ items = 10, settings = {} as JobFeedsParts['settings'] } = {}) {
+async function setUp({ items = 10, settings = {} as JobFeedsDeps['settings'] } = {}) {
   const clock = new FakeClock();
   const ledger = openMemoryLedger();
   const events = new EventStream();
@@ -42,7 +42,7 @@ async function setUp({ items = 10, settings = {} as JobFeedsParts['settings'] } 
   const problems: unknown[] = [];
   events.subscribe((event) => event.kind === 'engine-error' && problems.push(event.error));
   const rates = new RateBook({ events, clock });
-  const open = (more: JobFeedsParts['settings'] = {}) =>
+  const open = (more: JobFeedsDeps['settings'] = {}) =>
     new JobFeeds({ events, ledger: counting, rates, clock, settings: { ...settings, ...more } });
   const feeds = open();
   await ledger.createJob(

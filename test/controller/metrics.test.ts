@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { register } from 'prom-client';
 import { EventStream } from '../../src/controller/engine/events.ts';
-import { type MetricsParts, openMetrics } from '../../src/controller/metrics/open-metrics.ts';
+import { type MetricsDeps, openMetrics } from '../../src/controller/metrics/open-metrics.ts';
 import { FAILURE_TYPES } from '../../src/domain/failure.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
 import { BY_USER, failedWith, TRIP } from '../domain/builders.ts';
@@ -15,7 +15,7 @@ import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryQueue } from '../support/memory/work-queue.ts';
 import { promtool } from '../support/promtool.ts';
 
-function setUp(parts: Partial<MetricsParts> = {}) {
+function setUp(parts: Partial<MetricsDeps> = {}) {
   const clock = new FakeClock();
   const ledger = openMemoryLedger();
   const queue = new MemoryQueue(clock);
@@ -159,7 +159,7 @@ test('active jobs, their items in flight, open circuits and the queue are read w
 
 test('more active jobs than can be read in one go are counted as far as it went, and that is told', async () => {
   const asked: (string | null)[] = [];
-  const endless: MetricsParts['ledger'] = {
+  const endless: MetricsDeps['ledger'] = {
     async activeJobs({ after }) {
       asked.push(after);
       return { entries: [], next: 'more' };

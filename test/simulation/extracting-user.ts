@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { extractBody } from '../../src/contract/requests.ts';
-import { beginExtraction, type ExtractionParts } from '../../src/controller/extraction/begin-extraction.ts';
+import { beginExtraction, type ExtractionDeps } from '../../src/controller/extraction/begin-extraction.ts';
 import { replaceResults } from '../../src/controller/extraction/replace-results.ts';
 import type { CatalogScraper } from '../../src/controller/intake/scraper-catalog.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -17,7 +17,7 @@ export type UntilAnswered = <T>(ask: () => Promise<T>) => Promise<T>;
 
 /** A user who has stored pages read again, and puts what came out of it in the place of the old results. */
 export class ExtractingUser {
-  readonly #parts: ExtractionParts;
+  readonly #parts: ExtractionDeps;
   readonly #dice: Dice;
   readonly #untilAnswered: UntilAnswered;
   readonly #made: string[] = [];

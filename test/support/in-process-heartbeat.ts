@@ -1,8 +1,8 @@
-import { type BeatParts, beatOnce, beatUntilStopped, type Heartbeat } from '../../src/worker/heartbeat.ts';
+import { type BeatDeps, beatOnce, beatUntilStopped, type Heartbeat } from '../../src/worker/heartbeat.ts';
 import type { Held } from '../../src/worker/lease-table.ts';
 
 /** A heartbeat in the same thread, and so only as punctual as that. */
-export function inProcessHeartbeat(parts: BeatParts & { readonly onTrouble: (error: unknown) => void }): Heartbeat {
+export function inProcessHeartbeat(parts: BeatDeps & { readonly onTrouble: (error: unknown) => void }): Heartbeat {
   const held = new Map<number, Held>();
   const listeners: ((token: string) => void)[] = [];
   const stop = new AbortController();

@@ -1,4 +1,4 @@
-import type { FinisherParts } from '../../src/controller/engine/finisher.ts';
+import type { FinisherDeps } from '../../src/controller/engine/finisher.ts';
 
 /** For tests that are not about them. */
-export const NO_ITEM_MANIFESTS: FinisherParts['itemManifests'] = { fill: async () => true };
+export const NO_ITEM_MANIFESTS: FinisherDeps['itemManifests'] = { fill: async () => true };

@@ -6,7 +6,7 @@ import type { LedgerChange, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { Scraper } from '../../src/scraping/scraper.ts';
-import { type BatchParts, runBatch } from '../../src/worker/batch.ts';
+import { type BatchDeps, runBatch } from '../../src/worker/batch.ts';
 import { OwnErrors } from '../../src/worker/own-errors.ts';
 import { Settler } from '../../src/worker/settle.ts';
 import { allItems, claim, dispatch, givenJob, itemOf, jobOf, LEASE_MS } from '../contract/ledger/hands.ts';
@@ -20,7 +20,7 @@ const JOB = 'job-1';
 
 /** A worker's life with batches of one job of five items, on a real ledger under a clock that does not tick by itself. */
 async function setUp(
-  more: { store?: Partial<ResultStore>; leases?: Partial<WorkerLeases>; isLost?: BatchParts['isLost'] } = {},
+  more: { store?: Partial<ResultStore>; leases?: Partial<WorkerLeases>; isLost?: BatchDeps['isLost'] } = {},
 ) {
   const clock = new FakeClock();
   const ledger = openMemoryLedger();
@@ -45,7 +45,7 @@ async function setUp(
   } as unknown as Scraper;
   const errors: string[] = [];
   const cut = new AbortController();
-  const parts: BatchParts = {
+  const parts: BatchDeps = {
     ...{ clock, faults: NO_FAULTS, digest: (text: string) => text, tools: NO_TOOLS, leases },
     store: { ...openMemoryResultStore(), putAll: async () => [], ...more.store } as ResultStore,
     scrapers: { find: async () => scraper },

@@ -5,7 +5,7 @@ import { type Finding, refusal } from './provision/finding.ts';
 import { inspectQueues, provisionQueues } from './provision/queues.ts';
 import { inspectTable, provisionTable } from './provision/table.ts';
 
-export interface ProvisioningParts {
+export interface ProvisioningDeps {
   readonly clock: Clock;
   /** Aborts when the answer is no longer awaited. */
   readonly signal: AbortSignal;
@@ -18,12 +18,12 @@ type Provisioned = Omit<AwsSettings, 'overrides' | 'bucket'> & { readonly bucket
 export async function inspectAws(
   clients: AwsClients,
   { bucket, ...settings }: Provisioned,
-  parts: ProvisioningParts,
+  deps: ProvisioningDeps,
 ): Promise<readonly Finding[]> {
   const credentials = await inspectCredentials(clients);
   // Without them every other answer would be the same.
   if (credentials.result === 'problem') return [credentials];
-  const shared = { ...clients, ...settings, ...parts };
+  const shared = { ...clients, ...settings, ...deps };
   const others = await Promise.all([
     inspectTable(shared),
     inspectQueues(shared),
@@ -39,9 +39,9 @@ export async function inspectAws(
 export async function provisionAws(
   clients: AwsClients,
   { bucket, ...settings }: Provisioned,
-  parts: ProvisioningParts,
+  deps: ProvisioningDeps,
 ): Promise<{ readonly made: readonly string[]; readonly problems: readonly Finding[] }> {
-  const shared = { ...clients, ...settings, ...parts };
+  const shared = { ...clients, ...settings, ...deps };
   const ends = await Promise.allSettled([
     provisionTable(shared),
     provisionQueues(shared),

@@ -19,22 +19,22 @@ import { changeVisibility, extensionSeconds, type Hiding, hideSeconds } from './
  * not be deleted comes again and finds its batch gone, one that could not be sent is named as refused.
  */
 export class SqsWorkQueue implements WorkQueue, DeadLetters {
-  readonly #parts: SqsQueueParts;
+  readonly #deps: SqsQueueDeps;
   readonly #report: (where: string, error: unknown) => void;
   readonly #reader: MessageReader;
   readonly #lanes: ReadonlyMap<Lane, LaneQueue>;
   readonly #dead = new Map<Lane, Promise<LaneQueue | null>>();
   readonly #underWay = new UnderWay();
 
-  constructor(parts: SqsQueueParts) {
-    this.#parts = parts;
-    this.#report = parts.onTrouble ?? (() => {});
+  constructor(deps: SqsQueueDeps) {
+    this.#deps = deps;
+    this.#report = deps.onTrouble ?? (() => {});
     this.#reader = new MessageReader(this.#report);
-    this.#lanes = new Map(LANES.map((lane) => [lane, this.#open(`the ${lane} queue`, parts.queueUrls[lane])]));
+    this.#lanes = new Map(LANES.map((lane) => [lane, this.#open(`the ${lane} queue`, deps.queueUrls[lane])]));
   }
 
   async send(refs: readonly BatchRef[]): Promise<{ readonly refused: readonly BatchRef[] }> {
-    const { sqs, clock, queueUrls } = this.#parts;
+    const { sqs, clock, queueUrls } = this.#deps;
     const sendTo = async ([lane, ofLane = []]: [Lane, (readonly BatchRef[])?]) => {
       const notTaken = await inTens(ofLane, clock, (entries) =>
         sqs.send(
@@ -59,7 +59,7 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
   }
 
   async receive(lane: Lane, room: ReceiverRoom, hideMs: number, signal: AbortSignal): Promise<readonly Delivery[]> {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const { receiver } = this.#lane(lane);
     return takeFromAnyJob(
       { room, hideMs, clock, signal },
@@ -82,7 +82,7 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
   }
 
   async extend(receipts: readonly string[], hideMs: number): Promise<void> {
-    const now = this.#parts.clock.now();
+    const now = this.#deps.clock.now();
     await this.#hide(receipts, ({ receivedAt }) => extensionSeconds(hideMs, receivedAt, now), 1);
   }
 
@@ -96,7 +96,7 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
   }
 
   async depth(): Promise<readonly LaneDepth[]> {
-    const { sqs, queueUrls } = this.#parts;
+    const { sqs, queueUrls } = this.#deps;
     return Promise.all(
       LANES.map(async (lane) => {
         const { Attributes = {} } = await sqs.send(
@@ -115,7 +115,7 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
     const dead = await this.#deadOf(lane);
     if (dead === null) return [];
     const messages = await dead.receiver.receiveNow(max, DEAD_HIDE_SECONDS);
-    return this.#reader.deliveriesOf(lane, messages, this.#parts.clock.now());
+    return this.#reader.deliveriesOf(lane, messages, this.#deps.clock.now());
   }
 
   async forgetDead(receipts: readonly string[]): Promise<void> {
@@ -130,7 +130,7 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
    */
   async close(): Promise<void> {
     const ended = new AbortController();
-    await Promise.race([this.#underWay.end(), this.#parts.clock.sleep(CLOSE_MS, ended.signal)]);
+    await Promise.race([this.#underWay.end(), this.#deps.clock.sleep(CLOSE_MS, ended.signal)]);
     ended.abort();
   }
 
@@ -147,7 +147,7 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
   #deadOf(lane: Lane): Promise<LaneQueue | null> {
     const known = this.#dead.get(lane);
     if (known !== undefined) return known;
-    const found = deadLetterQueueOf(this.#parts.sqs, this.#parts.queueUrls[lane]).then((url) =>
+    const found = deadLetterQueueOf(this.#deps.sqs, this.#deps.queueUrls[lane]).then((url) =>
       url === null ? null : this.#open(`the dead letters of ${lane}`, url),
     );
     this.#dead.set(lane, found);
@@ -157,14 +157,14 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
 
   #open(name: string, queueUrl: string): LaneQueue {
     const report = (where: string, error: unknown) => this.#report(`${name}: ${where}`, named(error, queueUrl));
-    const parts = { sqs: this.#parts.sqs, clock: this.#parts.clock, queueUrl, report };
+    const deps = { sqs: this.#deps.sqs, clock: this.#deps.clock, queueUrl, report };
     const underWay = this.#underWay;
-    const hide = (hidings: readonly Hiding[]) => underWay.add(changeVisibility(hidings, parts));
+    const hide = (hidings: readonly Hiding[]) => underWay.add(changeVisibility(hidings, deps));
     return {
       hide,
-      acks: new AckGatherer(parts),
+      acks: new AckGatherer(deps),
       receiver: new QueueReceiver({
-        ...parts,
+        ...deps,
         underWay,
         giveBack: (messages) =>
           hide(messages.flatMap(({ ReceiptHandle: handle }) => (handle === undefined ? [] : [{ handle, seconds: 0 }]))),
@@ -179,11 +179,11 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
   }
 }
 
-export function openSqsQueue(parts: SqsQueueParts): SqsWorkQueue {
-  return new SqsWorkQueue(parts);
+export function openSqsQueue(deps: SqsQueueDeps): SqsWorkQueue {
+  return new SqsWorkQueue(deps);
 }
 
-interface SqsQueueParts {
+interface SqsQueueDeps {
   readonly sqs: SQSClient;
   readonly queueUrls: Readonly<Record<Lane, string>>;
   readonly clock: Clock;

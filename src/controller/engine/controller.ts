@@ -22,7 +22,7 @@ import { StorageGuard } from './storage-guard.ts';
  */
 export class Controller {
   readonly events: EventStream;
-  readonly #parts: ControllerParts;
+  readonly #deps: ControllerDeps;
   readonly #scheduler: Scheduler;
   readonly #reaper: Reaper;
   readonly #finisher: Finisher;
@@ -53,15 +53,15 @@ export class Controller {
   #isStorageProven = false;
   #running: Promise<void> | null = null;
 
-  constructor(parts: ControllerParts) {
-    const { clock, settings } = parts;
-    this.#parts = parts;
-    this.events = parts.events;
+  constructor(deps: ControllerDeps) {
+    const { clock, settings } = deps;
+    this.#deps = deps;
+    this.events = deps.events;
     const isLeading = () => this.#isLeading && clock.elapsed() < this.#leadsUntil;
     const mayWork = () => isLeading() && this.#guard.isWell() && !this.#stop.signal.aborted;
     const ownsStore = () => clock.elapsed() >= this.#storeIsOursAt;
     const onError = (where: string, error: unknown) => this.#onError(where, error);
-    const shared = { ...parts, mayWork, onError };
+    const shared = { ...deps, mayWork, onError };
     this.#scheduler = new Scheduler({ ...shared, itemsPerBatch: settings.itemsPerBatch });
     this.#reaper = new Reaper({ ...shared, leaseMs: settings.leaseMs, lostAfterMs: settings.lostAfterMs });
     const mayWrite = () => mayWork() && ownsStore();
@@ -96,8 +96,8 @@ export class Controller {
       remover: loop('remover', settings.pollMs, () => this.#remover.runOnce()),
       guard: loop('storage', settings.probeMs, () => this.#guardOnce()),
     };
-    if (parts.deadLetters !== undefined) {
-      const drain = new DeadLetterDrain({ ...shared, deadLetters: parts.deadLetters });
+    if (deps.deadLetters !== undefined) {
+      const drain = new DeadLetterDrain({ ...shared, deadLetters: deps.deadLetters });
       this.#loops.deadLetters = loop('dead letters', DRAIN_EVERY_REAPS * settings.reapMs, () => drain.runOnce());
     }
   }
@@ -115,7 +115,7 @@ export class Controller {
 
   /** Whether this one schedules, reaps and finishes; and null, or what is wrong with the storage. */
   standing(): { readonly isLeading: boolean; readonly storageProblem: string | null } {
-    const isLeading = this.#isLeading && this.#parts.clock.elapsed() < this.#leadsUntil;
+    const isLeading = this.#isLeading && this.#deps.clock.elapsed() < this.#leadsUntil;
     return { isLeading, storageProblem: this.#guard.problem };
   }
 
@@ -130,7 +130,7 @@ export class Controller {
   }
 
   async #run(): Promise<void> {
-    const { ledger, leadership, holder } = this.#parts;
+    const { ledger, leadership, holder } = this.#deps;
     const unsubscribe = ledger.subscribe((change) => this.#onChange(change));
     await Promise.all(Object.values(this.#loops).map((loop) => loop.run(this.#stop.signal)));
     await this.#scheduler.stop();
@@ -173,7 +173,7 @@ export class Controller {
 
   #checkEnding(jobId: string): void {
     const look = async () => {
-      const job = await this.#parts.ledger.job(jobId);
+      const job = await this.#deps.ledger.job(jobId);
       if (job === null) return;
       if (needsManifest(job)) this.#loops.finisher.poke();
       else if (job.status === 'cancelled' && job.manifest === null) this.#ending.add(jobId);
@@ -182,7 +182,7 @@ export class Controller {
   }
 
   async #keepLead(): Promise<void> {
-    const { leadership, holder, clock, settings } = this.#parts;
+    const { leadership, holder, clock, settings } = this.#deps;
     const askedAt = clock.elapsed();
     const now = clock.now();
     const hasLed = this.#isLeading && askedAt < this.#leadsUntil;
@@ -204,7 +204,7 @@ export class Controller {
   async #guardOnce(): Promise<void> {
     // A leader probes at its start, for jobs that an earlier one left paused, and again when that one can no longer have
     // paused any: the news of its last write may be lost. Otherwise only while there is trouble.
-    if (this.#isLeading && this.#parts.clock.elapsed() >= this.#proveStorageAt) {
+    if (this.#isLeading && this.#deps.clock.elapsed() >= this.#proveStorageAt) {
       this.#proveStorageAt = Number.POSITIVE_INFINITY;
       this.#isStorageProven = false;
     }
@@ -247,7 +247,7 @@ export interface ControllerSettings {
   readonly itemManifests: boolean;
 }
 
-interface ControllerParts {
+interface ControllerDeps {
   readonly holder: string;
   readonly ledger: Ledger;
   readonly leadership: Leadership;

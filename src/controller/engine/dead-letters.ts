@@ -17,15 +17,15 @@ import type { EventStream } from './events.ts';
  * answered; if we die in between, it is found again and its batch is gone.
  */
 export class DeadLetterDrain {
-  readonly #parts: DeadLetterParts;
+  readonly #deps: DeadLetterDeps;
 
-  constructor(parts: DeadLetterParts) {
-    this.#parts = parts;
+  constructor(deps: DeadLetterDeps) {
+    this.#deps = deps;
   }
 
   /** Answers how many batches were taken for lost. */
   async runOnce(): Promise<{ batches: number }> {
-    const { events, onError } = this.#parts;
+    const { events, onError } = this.#deps;
     let batches = 0;
     for (const lane of LANES) {
       try {
@@ -41,7 +41,7 @@ export class DeadLetterDrain {
 
   /** Null when there are no more, for now. */
   async #step(lane: Lane): Promise<number | null> {
-    const { deadLetters, ledger, clock, mayWork } = this.#parts;
+    const { deadLetters, ledger, clock, mayWork } = this.#deps;
     if (!mayWork()) return null;
     const deliveries = await deadLetters.takeDead(lane, LETTERS_PER_STEP);
     if (deliveries.length === 0) return null;
@@ -63,7 +63,7 @@ const CLAIMANT = 'dead-letters';
 /** A claim is one step of the ledger, and other callers wait meanwhile. */
 const LETTERS_PER_STEP = 30;
 
-interface DeadLetterParts {
+interface DeadLetterDeps {
   readonly deadLetters: DeadLetters;
   readonly ledger: Pick<LeaseBook, 'claim' | 'begin'>;
   readonly clock: Clock;

@@ -30,18 +30,18 @@ import { recoverItems } from './recover-items.ts';
  * another one, and a new policy the revision: then this index is void.
  */
 export class Finisher {
-  readonly #parts: FinisherParts;
+  readonly #deps: FinisherDeps;
   readonly #busy = new Map<string, Promise<unknown>>();
 
-  constructor(parts: FinisherParts) {
-    this.#parts = parts;
+  constructor(deps: FinisherDeps) {
+    this.#deps = deps;
   }
 
   /** Finishes every job that awaits it; answers how many manifests were written. */
   async runOnce(): Promise<number> {
     let written = 0;
-    const read = (after: string | null) => this.#parts.ledger.activeJobs({ after, limit: 100 });
-    for await (const page of walkPages(read, this.#parts.mayWork)) {
+    const read = (after: string | null) => this.#deps.ledger.activeJobs({ after, limit: 100 });
+    for await (const page of walkPages(read, this.#deps.mayWork)) {
       for (const job of page.entries) {
         const ready = job.recovering ? await this.#recovered(job) : job;
         if (ready !== null && needsManifest(ready) && (await this.finish(ready))) written += 1;
@@ -69,12 +69,12 @@ export class Finisher {
 
   /** Failed items that can be read become successes first, because the index tells of final items only. */
   async #recovered(job: JobRecord): Promise<JobRecord | null> {
-    await recoverItems(this.#parts, job);
-    return await this.#parts.ledger.job(job.jobId);
+    await recoverItems(this.#deps, job);
+    return await this.#deps.ledger.job(job.jobId);
   }
 
   async #writeManifest(job: JobRecord): Promise<boolean> {
-    const { ledger, faults, clock, events } = this.#parts;
+    const { ledger, faults, clock, events } = this.#deps;
     await faults.at('after-finish-before-manifest');
     const items = currentItems(ledger, job);
     const hashes: PartHash[] = [];
@@ -86,7 +86,7 @@ export class Finisher {
       const unfinished = page.entries.find(({ status }) => !isFinal(status));
       if (unfinished !== undefined) return this.#readAmiss(job, `${unfinished.itemId} is ${unfinished.status}`);
       // What was missed of them, before the job reads as completed.
-      if (!(await this.#parts.itemManifests.fill(job, page.entries))) return false;
+      if (!(await this.#deps.itemManifests.fill(job, page.entries))) return false;
       const added = addPage(fold, page.entries);
       fold = added.fold;
       if (!(await this.#putParts(job, added.parts, hashes))) return false;
@@ -119,7 +119,7 @@ export class Finisher {
    */
   #readAmiss({ jobId, counts }: JobRecord, found: string): false {
     const error = new Error(`manifest of job ${jobId}: ${found}, its counters say ${JSON.stringify(counts)}`);
-    this.#parts.events.publish({ kind: 'engine-error', where: 'finisher', error });
+    this.#deps.events.publish({ kind: 'engine-error', where: 'finisher', error });
     return false;
   }
 
@@ -130,15 +130,15 @@ export class Finisher {
    * before that is over (`handoverMs` of the controller), and an index that is recorded is not written over.
    */
   async #isOurs(job: JobRecord): Promise<boolean> {
-    const current = await this.#parts.ledger.job(job.jobId);
-    if (current === null || !needsManifest(current) || !this.#parts.mayWork()) return false;
+    const current = await this.#deps.ledger.job(job.jobId);
+    if (current === null || !needsManifest(current) || !this.#deps.mayWork()) return false;
     if (current.incarnation !== job.incarnation) return false;
     return current.round === job.round && current.policyRevision === job.policyRevision;
   }
 
   async #putParts(job: JobRecord, parts: readonly ManifestPart[], hashes: PartHash[]): Promise<boolean> {
     for (const part of parts) {
-      await this.#parts.faults.at('between-manifest-parts');
+      await this.#deps.faults.at('between-manifest-parts');
       if (!(await this.#isOurs(job))) return false;
       const name = partName(part.list, part.number);
       const { sha256 } = await this.#putJson(job, name, renderPart(job.jobId, part));
@@ -148,7 +148,7 @@ export class Finisher {
   }
 
   #putJson(job: JobRecord, name: string, text: string) {
-    const { store, digest } = this.#parts;
+    const { store, digest } = this.#deps;
     const key = jobPrefix(job.jobId, digest) + name;
     return store.put(key, new TextEncoder().encode(text), {
       contentType: 'application/json',
@@ -167,7 +167,7 @@ function addsUp({ counts }: JobRecord, { seen }: ManifestFold): boolean {
 /** A few milliseconds' worth. */
 const PAGE = 250;
 
-export interface FinisherParts {
+export interface FinisherDeps {
   readonly ledger: Ledger;
   readonly store: ResultStore;
   readonly clock: Clock;

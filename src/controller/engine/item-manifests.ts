@@ -16,20 +16,20 @@ import { WrittenAttempts } from './written-attempts.ts';
  * not written by then is.
  */
 export class ItemManifests {
-  readonly #parts: ItemManifestsParts;
+  readonly #deps: ItemManifestsDeps;
   readonly #written = new WrittenAttempts();
   /** Items that were settled and are not written yet, by job: their places, and what they ended with. */
   readonly #hints = new Map<string, Map<number, SettledItem>>();
   #draining: Promise<void> | null = null;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: ItemManifestsParts) {
-    this.#parts = parts;
+  constructor(deps: ItemManifestsDeps) {
+    this.#deps = deps;
   }
 
   /** Items were settled: they are written soon. */
   heard({ jobId, items }: Extract<LedgerChange, { kind: 'settled' }>): void {
-    if (!this.#parts.mayWork()) return;
+    if (!this.#deps.mayWork()) return;
     const hints = this.#hints.get(jobId) ?? new Map<number, SettledItem>();
     this.#hints.set(jobId, hints);
     for (const item of items) if (hints.size < MAX_HINTS) hints.set(item.seq, item);
@@ -58,7 +58,7 @@ export class ItemManifests {
   }
 
   async #drain(): Promise<void> {
-    const { clock, mayWork, onError } = this.#parts;
+    const { clock, mayWork, onError } = this.#deps;
     // Those that are settled at the same moment come in the same batch.
     await clock.turn();
     for (;;) {
@@ -80,7 +80,7 @@ export class ItemManifests {
 
   /** A batch of them, which is taken out of `hints` whatever becomes of it. */
   async #writeHinted(jobId: string, hints: Map<number, SettledItem>): Promise<void> {
-    const { ledger } = this.#parts;
+    const { ledger } = this.#deps;
     const job = await ledger.job(jobId).catch((error: unknown) => {
       // A ledger in trouble would be asked without end; the finisher writes them.
       hints.clear();
@@ -112,7 +112,7 @@ export class ItemManifests {
 
   /** By policy; unless it says, as is usual where the results are kept. */
   #areWanted({ policy }: JobRecord): boolean {
-    return policy.results.item_manifests ?? this.#parts.byDefault;
+    return policy.results.item_manifests ?? this.#deps.byDefault;
   }
 
   /** Unless it is asked for, no file tells that there are no files: a new one costs more than all else of such an item. */
@@ -139,7 +139,7 @@ export class ItemManifests {
   }
 
   async #isThere({ jobId, incarnation }: JobRecord): Promise<boolean> {
-    const current = await this.#parts.ledger.job(jobId);
+    const current = await this.#deps.ledger.job(jobId);
     return current !== null && !current.removing && current.incarnation === incarnation;
   }
 
@@ -148,7 +148,7 @@ export class ItemManifests {
    * neither overwrites the other's file, in whichever order they are written. False if we are to stop.
    */
   async #place({ jobId }: JobRecord, itemId: string, text: string): Promise<boolean> {
-    const { store, digest, mayWork } = this.#parts;
+    const { store, digest, mayWork } = this.#deps;
     const [plain, apart] = itemManifestNames(itemId, digest).map((name) => jobPrefix(jobId, digest) + name);
     const body = new TextEncoder().encode(text);
     const put = async (key: string, ifTaken: 'keep' | 'replace') => {
@@ -192,7 +192,7 @@ function runsOf(seqs: readonly number[]): readonly { readonly first: number; rea
   return runs;
 }
 
-interface ItemManifestsParts {
+interface ItemManifestsDeps {
   readonly ledger: Ledger;
   readonly store: ResultStore;
   readonly clock: Pick<Clock, 'turn'>;

@@ -12,16 +12,16 @@ export class Loop {
   #poked = false;
   #sleeper: AbortController | null = null;
 
-  constructor(parts: {
+  constructor(deps: {
     clock: Clock;
     everyMs: number;
     runOnce: () => Promise<unknown>;
     onError: (error: unknown) => void;
   }) {
-    this.#clock = parts.clock;
-    this.#everyMs = parts.everyMs;
-    this.#runOnce = parts.runOnce;
-    this.#onError = parts.onError;
+    this.#clock = deps.clock;
+    this.#everyMs = deps.everyMs;
+    this.#runOnce = deps.runOnce;
+    this.#onError = deps.onError;
   }
 
   poke(): void {

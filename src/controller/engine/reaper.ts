@@ -15,28 +15,28 @@ import type { EventStream } from './events.ts';
  * far ahead are corrected from time to time, on all backends also for the sake of workers whose own clock is ahead.
  */
 export class Reaper {
-  readonly #parts: ReaperParts;
+  readonly #deps: ReaperDeps;
   #lookedAt: number | null = null;
   #graceUntil = 0;
   #clampAt = 0;
   /** How far the wall clock was ahead of the steady one when leases were last given grace for it. */
   #aheadMs: number | null = null;
 
-  constructor(parts: ReaperParts) {
-    this.#parts = parts;
+  constructor(deps: ReaperDeps) {
+    this.#deps = deps;
   }
 
   /** Workers could not be heard until now. */
   giveGrace(): void {
-    this.#graceUntil = this.#parts.clock.elapsed() + this.#parts.leaseMs;
+    this.#graceUntil = this.#deps.clock.elapsed() + this.#deps.leaseMs;
   }
 
   async runOnce(): Promise<{ leases: number; queued: number }> {
-    const { clock, ledger, faults, events } = this.#parts;
+    const { clock, ledger, faults, events } = this.#deps;
     const sum = { leases: 0, queued: 0 };
     if (this.#readClock() !== null && clock.elapsed() >= this.#clampAt) {
       await ledger.clampTimes(() => this.#readLatest());
-      this.#clampAt = clock.elapsed() + this.#parts.leaseMs;
+      this.#clampAt = clock.elapsed() + this.#deps.leaseMs;
     }
     while (this.#readClock() !== null) {
       const step = await ledger.expire(() => this.#readTimes(), BATCHES_PER_STEP);
@@ -51,12 +51,12 @@ export class Reaper {
 
   #readTimes(): DueTimes | null {
     const now = this.#readClock();
-    return now === null ? null : { now, queuedBefore: now - this.#parts.lostAfterMs };
+    return now === null ? null : { now, queuedBefore: now - this.#deps.lostAfterMs };
   }
 
   /** The time by which leases are judged; null while none may be. */
   #readClock(): number | null {
-    const { clock, leaseMs, mayWork } = this.#parts;
+    const { clock, leaseMs, mayWork } = this.#deps;
     // Half a lease is enough to worry, because leases are not all fresh. This is noticed even while another controller
     // leads: one that slept may lead again before it has heard from any worker.
     const wasAsleep = this.#lookedAt !== null && clock.elapsed() - this.#lookedAt > leaseMs / 2;
@@ -75,7 +75,7 @@ export class Reaper {
   }
 
   #readLatest(): LatestTimes | null {
-    const { leaseMs, lostAfterMs } = this.#parts;
+    const { leaseMs, lostAfterMs } = this.#deps;
     const now = this.#readClock();
     return now === null ? null : { until: latest(now, leaseMs), queuedAt: latest(now, lostAfterMs) - lostAfterMs };
   }
@@ -84,7 +84,7 @@ export class Reaper {
 /** Few enough that one step does not delay the settles that wait for it. */
 const BATCHES_PER_STEP = 200;
 
-interface ReaperParts {
+interface ReaperDeps {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly faults: Faults;

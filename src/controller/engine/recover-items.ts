@@ -6,7 +6,7 @@ import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import { itemsAlike } from '../results/items-alike.ts';
 import { readsPageOf } from '../results/same-page.ts';
 
-interface RecoverParts {
+interface RecoverDeps {
   readonly ledger: JobBook & ItemBook;
   readonly clock: Clock;
   readonly faults: Faults;
@@ -22,8 +22,8 @@ const PAGE = 200;
  * time, each by one guarded write, and at the end the mark is taken off. It may die anywhere and be done again: what
  * succeeded is not among the failed any more. Answers how many there were.
  */
-export async function recoverItems(parts: RecoverParts, job: JobRecord): Promise<number> {
-  const { ledger, clock, faults, mayWork } = parts;
+export async function recoverItems(deps: RecoverDeps, job: JobRecord): Promise<number> {
+  const { ledger, clock, faults, mayWork } = deps;
   const { jobId, replacedBy: by, replacedRound: ofRound } = job;
   const extraction = by === undefined ? null : await ledger.job(by);
   // Its deletion may still be called off, and then there is something to recover.

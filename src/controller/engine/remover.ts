@@ -28,19 +28,19 @@ import type { EventStream } from './events.ts';
  * leader that took over from one that may be alive begins when nothing of that one can still arrive (`handoverMs`).
  */
 export class Remover {
-  readonly #parts: RemoverParts;
+  readonly #deps: RemoverDeps;
   readonly #underWay = new Map<string, Promise<void>>();
   readonly #failed = new Map<string, { readonly times: number; readonly nextAt: number }>();
   #isStopped = false;
 
-  constructor(parts: RemoverParts) {
-    this.#parts = parts;
+  constructor(deps: RemoverDeps) {
+    this.#deps = deps;
   }
 
   /** Begins with every marked job that is not being removed here yet; answers how many. Small jobs do not wait for large ones. */
   async runOnce(): Promise<number> {
     let begun = 0;
-    const read = (after: string | null) => this.#parts.ledger.activeJobs({ after, limit: 100 });
+    const read = (after: string | null) => this.#deps.ledger.activeJobs({ after, limit: 100 });
     for await (const page of walkPages(read, () => this.#term() !== null)) {
       for (const job of page.entries) if (job.removing && this.#begin(job)) begun += 1;
     }
@@ -58,14 +58,14 @@ export class Remover {
   }
 
   #term(): number | null {
-    return this.#isStopped ? null : this.#parts.leadTerm();
+    return this.#isStopped ? null : this.#deps.leadTerm();
   }
 
   #begin(job: JobRecord): boolean {
     const { incarnation } = job;
     const nextAt = this.#failed.get(incarnation)?.nextAt ?? 0;
     if (this.#underWay.size >= MOST_AT_ONCE || this.#underWay.has(incarnation)) return false;
-    if (this.#parts.clock.elapsed() < nextAt) return false;
+    if (this.#deps.clock.elapsed() < nextAt) return false;
     const work = this.#remove(job)
       .then(
         () => void this.#failed.delete(incarnation),
@@ -73,14 +73,14 @@ export class Remover {
       )
       .finally(() => {
         this.#underWay.delete(incarnation);
-        this.#parts.again();
+        this.#deps.again();
       });
     this.#underWay.set(incarnation, work);
     return true;
   }
 
   async #remove(job: JobRecord): Promise<void> {
-    const { ledger, store, clock, digest, events } = this.#parts;
+    const { ledger, store, clock, digest, events } = this.#deps;
     const { jobId, incarnation } = job;
     const term = this.#term();
     const mayWork = () => term !== null && this.#term() === term;
@@ -94,7 +94,7 @@ export class Remover {
       );
       if (decided === 'missing' || isRefusal(decided) || isInUse) return;
     }
-    await this.#parts.whenWritten(jobId);
+    await this.#deps.whenWritten(jobId);
     const clear = Promise.withResolvers<void>();
     let isClear = false;
     const emptied = store.removeAll(jobPrefix(jobId, digest), {
@@ -116,7 +116,7 @@ export class Remover {
   }
 
   #hasFailed({ jobId, incarnation }: JobRecord, error: unknown): void {
-    const { clock, events } = this.#parts;
+    const { clock, events } = this.#deps;
     const times = (this.#failed.get(incarnation)?.times ?? 0) + 1;
     const pauseMs = backoffMs(times - 1, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.#failed.set(incarnation, { times, nextAt: clock.elapsed() + pauseMs });
@@ -129,7 +129,7 @@ const MOST_AT_ONCE = 8;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 300_000;
 
-interface RemoverParts {
+interface RemoverDeps {
   readonly ledger: Ledger;
   readonly store: Pick<ResultStore, 'removeAll'>;
   readonly clock: Clock;

@@ -12,17 +12,17 @@ import type { EventStream } from './events.ts';
  * doing what its plan says; two looks at one job never overlap, and a poke during a look means one more look after it.
  */
 export class Scheduler {
-  readonly #parts: SchedulerParts;
+  readonly #deps: SchedulerDeps;
   /** Jobs being looked at; true if they were poked meanwhile. */
   readonly #looking = new Map<string, { again: boolean; done: Promise<void> }>();
   readonly #alarms = new Map<string, { at: number; off: AbortController }>();
 
-  constructor(parts: SchedulerParts) {
-    this.#parts = parts;
+  constructor(deps: SchedulerDeps) {
+    this.#deps = deps;
   }
 
   poke(jobId: string): void {
-    if (!this.#parts.mayWork()) return;
+    if (!this.#deps.mayWork()) return;
     const running = this.#looking.get(jobId);
     if (running) {
       running.again = true;
@@ -35,9 +35,9 @@ export class Scheduler {
 
   /** Looks at every job that may need it; answers how many there were. */
   async runOnce(): Promise<number> {
-    if (!this.#parts.mayWork()) return 0;
+    if (!this.#deps.mayWork()) return 0;
     let seen = 0;
-    for await (const page of walkPages((after) => this.#parts.ledger.activeJobs({ after, limit: 100 }))) {
+    for await (const page of walkPages((after) => this.#deps.ledger.activeJobs({ after, limit: 100 }))) {
       for (const job of page.entries) {
         this.poke(job.jobId);
         seen += 1;
@@ -58,27 +58,27 @@ export class Scheduler {
       do {
         state.again = false;
         await this.#look(jobId);
-      } while (state.again && this.#parts.mayWork());
+      } while (state.again && this.#deps.mayWork());
     } catch (error) {
-      this.#parts.onError('scheduler', error);
+      this.#deps.onError('scheduler', error);
     } finally {
       this.#looking.delete(jobId);
     }
   }
 
   async #look(jobId: string): Promise<void> {
-    const { ledger, clock, itemsPerBatch } = this.#parts;
+    const { ledger, clock, itemsPerBatch } = this.#deps;
     for (;;) {
       const answer = await ledger.dispatch(jobId, itemsPerBatch, clock.now());
       if (answer === null) return;
       if (answer.refs.length > 0) await this.#send(answer.refs);
-      if (!(await this.#follow(jobId, answer.plan)) || !this.#parts.mayWork()) return;
+      if (!(await this.#follow(jobId, answer.plan)) || !this.#deps.mayWork()) return;
     }
   }
 
   /** Does what the plan says beyond the dispatch; answers whether the job is to be looked at again at once. */
   async #follow(jobId: string, plan: DispatchPlan): Promise<boolean> {
-    const { ledger, clock } = this.#parts;
+    const { ledger, clock } = this.#deps;
     switch (plan.kind) {
       case 'go':
         this.#setAlarm(jobId, plan.allowance.wakeAt);
@@ -96,7 +96,7 @@ export class Scheduler {
   }
 
   async #execute(jobId: string, verdict: Extract<DispatchPlan, { kind: 'verdict' }>['verdict']): Promise<void> {
-    const { ledger, clock } = this.#parts;
+    const { ledger, clock } = this.#deps;
     switch (verdict.kind) {
       case 'probe':
         await ledger.changeJob(jobId, { kind: 'probe' }, clock.now());
@@ -113,7 +113,7 @@ export class Scheduler {
 
   /** What the queue does not take goes back at once; what is lost on the way, or here, the reaper finds. */
   async #send(refs: readonly BatchRef[]): Promise<void> {
-    const { ledger, queue, faults, events, clock } = this.#parts;
+    const { ledger, queue, faults, events, clock } = this.#deps;
     await faults.at('after-dispatch-before-send');
     const { refused } = await queue.send(refs);
     await faults.at('after-send');
@@ -122,7 +122,7 @@ export class Scheduler {
   }
 
   #setAlarm(jobId: string, at: number | null): void {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const current = this.#alarms.get(jobId);
     if (current && current.at === at) return;
     current?.off.abort(REPLACED);
@@ -141,7 +141,7 @@ export class Scheduler {
 /** An abort without a reason creates an exception with a stack trace, which would not be read. */
 const REPLACED = 'another alarm';
 
-interface SchedulerParts {
+interface SchedulerDeps {
   readonly ledger: Ledger;
   readonly queue: WorkQueue;
   readonly clock: Clock;

@@ -16,11 +16,11 @@ import type { EventStream } from './events.ts';
  * No attempt is charged, and nothing that was acknowledged is touched.
  */
 export class StorageGuard {
-  readonly #parts: StorageGuardParts;
+  readonly #deps: StorageGuardDeps;
   #trouble: string | null = null;
 
-  constructor(parts: StorageGuardParts) {
-    this.#parts = parts;
+  constructor(deps: StorageGuardDeps) {
+    this.#deps = deps;
   }
 
   isWell(): boolean {
@@ -42,30 +42,30 @@ export class StorageGuard {
   reportMessage(message: string): void {
     if (this.#trouble !== null) return;
     this.#trouble = message;
-    this.#parts.events.publish({ kind: 'storage-trouble', message });
-    this.#parts.onTrouble();
+    this.#deps.events.publish({ kind: 'storage-trouble', message });
+    this.#deps.onTrouble();
   }
 
   /** Called on start, on trouble, and every second while there is some. Answers whether all is well. */
   async runOnce(): Promise<boolean> {
-    if (this.#trouble !== null) await this.#parts.makeRoom();
+    if (this.#trouble !== null) await this.#deps.makeRoom();
     const isWell = await this.#probe();
-    if (this.#trouble !== null && this.#parts.isLeading()) await this.#pauseRunningJobs(this.#trouble);
+    if (this.#trouble !== null && this.#deps.isLeading()) await this.#pauseRunningJobs(this.#trouble);
     if (!isWell) return false;
     // The trouble is over only when the jobs that were paused for it have resumed: nothing else would resume them.
     if (!(await this.#resumePausedJobs())) return false;
     const wasTroubled = this.#trouble !== null;
     this.#trouble = null;
     if (wasTroubled) {
-      this.#parts.events.publish({ kind: 'storage-recovered' });
-      this.#parts.onRecovery();
+      this.#deps.events.publish({ kind: 'storage-recovered' });
+      this.#deps.onRecovery();
     }
     return true;
   }
 
   async #probe(): Promise<boolean> {
     try {
-      await this.#parts.probe();
+      await this.#deps.probe();
       return true;
     } catch (error) {
       // What the probe meets says more than a worker's report that something failed, and is what jobs are paused for.
@@ -78,7 +78,7 @@ export class StorageGuard {
   async #pauseRunningJobs(message: string): Promise<void> {
     const reason = { code: 'storage', message, evidence: [] } as const;
     await this.#forEachJob('in_progress', async ({ jobId }) => {
-      await this.#parts.ledger.changeJob(jobId, { kind: 'pause', reason }, this.#parts.clock.now());
+      await this.#deps.ledger.changeJob(jobId, { kind: 'pause', reason }, this.#deps.clock.now());
     });
   }
 
@@ -86,13 +86,13 @@ export class StorageGuard {
     return this.#forEachJob('paused', async ({ jobId, reason }) => {
       if (reason?.code !== 'storage') return;
       const event = { kind: 'resume', ifPausedFor: 'storage' } as const;
-      await this.#parts.ledger.changeJob(jobId, event, this.#parts.clock.now());
+      await this.#deps.ledger.changeJob(jobId, event, this.#deps.clock.now());
     });
   }
 
   /** A write that fails for want of room is left for the next round; then the answer is false. */
   async #forEachJob(status: 'in_progress' | 'paused', act: (job: JobRecord) => Promise<void>): Promise<boolean> {
-    const read = (after: string | null) => this.#parts.ledger.jobs({ status, page: { after, limit: 100 } });
+    const read = (after: string | null) => this.#deps.ledger.jobs({ status, page: { after, limit: 100 } });
     for await (const page of walkPages(read)) {
       for (const job of page.entries) {
         try {
@@ -107,7 +107,7 @@ export class StorageGuard {
   }
 }
 
-interface StorageGuardParts {
+interface StorageGuardDeps {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly events: EventStream;

@@ -13,7 +13,7 @@ import { endedItems } from './ended-items.ts';
 
 export type ExtractRequest = z.output<typeof extractBody>;
 
-export interface ExtractionParts {
+export interface ExtractionDeps {
   readonly ledger: JobBook & ItemBook;
   readonly clock: Clock;
   readonly faults: Faults;
@@ -40,17 +40,17 @@ export type ExtractionAnswer =
  * there already are passed over. Whatever the number of items, a chunk of them is in memory.
  */
 export async function beginExtraction(
-  parts: ExtractionParts,
+  deps: ExtractionDeps,
   sourceJobId: string,
   request: ExtractRequest,
 ): Promise<ExtractionAnswer> {
-  const { ledger, clock } = parts;
+  const { ledger, clock } = deps;
   const source = await ledger.job(sourceJobId);
   if (source === null) return { kind: 'missing' };
-  const found = await findScraper(parts, request.scraper_id ?? source.scraperId);
+  const found = await findScraper(deps, request.scraper_id ?? source.scraperId);
   if ('problem' in found) return { kind: 'bad', problems: [{ path: 'scraper_id', message: found.problem }] };
 
-  const wanted = extractionOf(parts, source, found.scraper, request);
+  const wanted = extractionOf(deps, source, found.scraper, request);
   const present = await ledger.job(wanted.jobId);
   if (present?.removing) return { kind: 'being-removed', job: present };
   if (present !== null && present.submission !== wanted.submission) return { kind: 'exists', job: present };
@@ -64,12 +64,12 @@ export async function beginExtraction(
     };
   }
 
-  const seeded = await seed(parts, wanted, source, present);
+  const seeded = await seed(deps, wanted, source, present);
   if (seeded.kind !== 'seeded') return seeded;
   // Read after the job was created: a deletion of the older job looks for its readers after marking it.
   const sourceNow = await ledger.job(source.jobId);
   if (sourceNow?.incarnation !== source.incarnation || sourceNow.removing) {
-    await withdraw(parts, wanted);
+    await withdraw(deps, wanted);
     return { kind: 'missing' };
   }
   // Refused if another caller made the same request first.
@@ -82,7 +82,7 @@ export async function beginExtraction(
 }
 
 /** The job was never started, and so has no results: there is nothing to wait for. */
-async function withdraw({ ledger, clock }: ExtractionParts, { jobId, submission }: NewJob): Promise<void> {
+async function withdraw({ ledger, clock }: ExtractionDeps, { jobId, submission }: NewJob): Promise<void> {
   const made = await ledger.job(jobId);
   if (made === null || made.submission !== submission) return;
   const { incarnation } = made;
@@ -93,7 +93,7 @@ async function withdraw({ ledger, clock }: ExtractionParts, { jobId, submission 
 }
 
 async function seed(
-  { ledger, clock, faults }: ExtractionParts,
+  { ledger, clock, faults }: ExtractionDeps,
   wanted: NewJob,
   source: JobRecord,
   present: JobRecord | null,
@@ -130,7 +130,7 @@ function extractable({ itemId, input, artifacts }: ItemRecord): NewItem[] {
 }
 
 function extractionOf(
-  { clock, digest }: ExtractionParts,
+  { clock, digest }: ExtractionDeps,
   source: JobRecord,
   { id, version, lane }: CatalogScraper,
   request: ExtractRequest,
@@ -164,7 +164,7 @@ function extractionOf(
 }
 
 async function findScraper(
-  { catalog }: ExtractionParts,
+  { catalog }: ExtractionDeps,
   id: string,
 ): Promise<{ readonly problem: string } | { readonly scraper: CatalogScraper }> {
   try {

@@ -5,9 +5,9 @@ import type { JobRecord } from '../../domain/job.ts';
 import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 import { ChangeTally } from './change-tally.ts';
-import { type CompareParts, compareData } from './compare-data.ts';
+import { type CompareDeps, compareData } from './compare-data.ts';
 
-interface ChangeBookDeps extends CompareParts {
+interface ChangeBookDeps extends CompareDeps {
   readonly ledger: JobBook & ItemBook;
   readonly store: Pick<ResultStore, 'get' | 'put'>;
   readonly digest: Digest;

@@ -11,7 +11,7 @@ import { ReadLimiter } from '../results/read-limiter.ts';
 import type { ChangeTally } from './change-tally.ts';
 import { type FieldDifference, fieldDifferences } from './field-differences.ts';
 
-export interface CompareParts {
+export interface CompareDeps {
   readonly ledger: Pick<ItemBook, 'item' | 'items' | 'itemsAt'>;
   readonly store: Pick<ResultStore, 'get'>;
   readonly clock: Clock;
@@ -26,12 +26,12 @@ const MAX_DATA_BYTES = 4 << 20;
  * later replacements, and adds the differences to the tally. False if it was stopped on the way.
  */
 export async function compareData(
-  parts: CompareParts,
+  deps: CompareDeps,
   job: JobRecord & { readonly extracts: string },
   tally: ChangeTally,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const { ledger, store, clock } = parts;
+  const { ledger, store, clock } = deps;
   const reads = new ReadLimiter();
   const filter = { status: 'success', errorType: null } as const;
   const read = (after: string | null) => ledger.items(job.jobId, filter, { after, limit: PAGE });

@@ -9,7 +9,7 @@ type ReplaceAnswer =
   /** `source` is the older job, whose index is written again. */
   | { readonly kind: 'replaced'; readonly source: JobRecord };
 
-interface ReplaceParts {
+interface ReplaceDeps {
   readonly ledger: Pick<JobBook, 'job' | 'changeJob'>;
   readonly clock: Clock;
 }
@@ -21,7 +21,7 @@ interface ReplaceParts {
  * for others (`Remover`); here they are put in place first, and then we look for that mark. So one of the two sees the
  * other at least: either the deletion is called off, or the older data are put back, or both.
  */
-export async function replaceResults({ ledger, clock }: ReplaceParts, extractionJobId: string): Promise<ReplaceAnswer> {
+export async function replaceResults({ ledger, clock }: ReplaceDeps, extractionJobId: string): Promise<ReplaceAnswer> {
   const extraction = await ledger.job(extractionJobId);
   if (extraction === null) return { kind: 'missing' };
   const { extracts, status, sourceCreatedAt } = extraction;

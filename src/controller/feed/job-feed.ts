@@ -32,7 +32,7 @@ import type { RateBook } from './rate-book.ts';
 export class JobFeed {
   readonly jobId: string;
   readonly ring: FrameRing;
-  readonly #parts: JobFeedParts;
+  readonly #deps: JobFeedDeps;
   readonly #outcomes: OutcomeBatch;
   readonly #watchers = new Set<Watcher>();
   #told: Told | null = null;
@@ -47,15 +47,15 @@ export class JobFeed {
   #look: Promise<void> = Promise.resolve();
   #nextLook: Promise<void> | null = null;
 
-  constructor(parts: JobFeedParts) {
-    const { settings, clock } = parts;
-    this.#parts = parts;
-    this.jobId = parts.jobId;
+  constructor(deps: JobFeedDeps) {
+    const { settings, clock } = deps;
+    this.#deps = deps;
+    this.jobId = deps.jobId;
     this.#outcomes = new OutcomeBatch(settings.maxOutcomes);
     this.ring = new FrameRing({
-      idPrefix: parts.idPrefix,
+      idPrefix: deps.idPrefix,
       maxFrames: settings.maxFrames,
-      maxBytes: parts.maxBytes,
+      maxBytes: deps.maxBytes,
     });
     this.#emptySince = clock.elapsed();
     this.#lastSentAt = clock.elapsed();
@@ -81,7 +81,7 @@ export class JobFeed {
   }
 
   leave(watcher: Watcher): void {
-    if (this.#watchers.delete(watcher)) this.#emptySince = this.#parts.clock.elapsed();
+    if (this.#watchers.delete(watcher)) this.#emptySince = this.#deps.clock.elapsed();
   }
 
   hear(change: Exclude<LedgerChange, { kind: 'fenced' }>): void {
@@ -104,7 +104,7 @@ export class JobFeed {
 
   /** Looks until the feed ends; never rejects. */
   async run(): Promise<void> {
-    const { clock, settings, onError } = this.#parts;
+    const { clock, settings, onError } = this.#deps;
     while (!this.#isEnded) {
       this.#hasNews = false;
       this.#isUrgent = false;
@@ -153,7 +153,7 @@ export class JobFeed {
   }
 
   async #lookOnce(): Promise<void> {
-    const { ledger, rates, clock } = this.#parts;
+    const { ledger, rates, clock } = this.#deps;
     if (this.#isEnded) return;
     const job = await ledger.job(this.jobId);
     const told = this.#told;
@@ -188,26 +188,26 @@ export class JobFeed {
 
   /** Streams close with the end, so it waits for outcomes that are still on their way from another machine. */
   #mayHold(): boolean {
-    this.#heldSince ??= this.#parts.clock.elapsed();
+    this.#heldSince ??= this.#deps.clock.elapsed();
     return this.#holdMs() > 0;
   }
 
   /** How much longer the end is held back; Infinity when it is not. */
   #holdMs(): number {
-    const { clock, settings } = this.#parts;
+    const { clock, settings } = this.#deps;
     if (this.#heldSince === null) return Number.POSITIVE_INFINITY;
     return Math.max(0, this.#heldSince + settings.lateOutcomesMs - clock.elapsed());
   }
 
   #send(events: readonly FeedEvent[], isLast: boolean): void {
     this.ring.add(events, isLast);
-    this.#lastSentAt = this.#parts.clock.elapsed();
+    this.#lastSentAt = this.#deps.clock.elapsed();
     for (const { wake } of this.#watchers) wake();
   }
 
   /** Proxies and clients take a connection on which nothing comes for dead. */
   #keepAlive(): void {
-    const { clock, settings } = this.#parts;
+    const { clock, settings } = this.#deps;
     if (clock.elapsed() - this.#lastSentAt < settings.keepAliveMs) return;
     this.#lastSentAt = clock.elapsed();
     for (const watcher of this.#watchers) {
@@ -220,7 +220,7 @@ export class JobFeed {
     if (this.#isEnded || isOver()) return;
     const wake = new AbortController();
     this.#sleeper = { isOver, wake };
-    await this.#parts.clock.sleep(ms, wake.signal);
+    await this.#deps.clock.sleep(ms, wake.signal);
     this.#sleeper = null;
   }
 
@@ -237,7 +237,7 @@ export interface Watcher {
   wake: () => void;
 }
 
-interface JobFeedParts {
+interface JobFeedDeps {
   readonly jobId: string;
   /** Not that of any other feed, of this process or another. */
   readonly idPrefix: string;

@@ -11,7 +11,7 @@ import type { RateBook } from './rate-book.ts';
  * once per tick, and what is new is written once, into a buffer that all its watchers share.
  */
 export class JobFeeds {
-  readonly #parts: JobFeedsParts;
+  readonly #deps: JobFeedsDeps;
   readonly #settings: JobFeedsSettings;
   /** Begins all ids of this process, so that those of an earlier one are known for what they are. */
   readonly #life: string;
@@ -22,11 +22,11 @@ export class JobFeeds {
   #watchers = 0;
   #isClosed = false;
 
-  constructor(parts: JobFeedsParts) {
-    this.#parts = parts;
-    this.#settings = { ...DEFAULT_FEED_SETTINGS, ...parts.settings };
-    this.#life = parts.clock.id();
-    this.#unsubscribe = parts.events.subscribe((event) => this.#hear(event));
+  constructor(deps: JobFeedsDeps) {
+    this.#deps = deps;
+    this.#settings = { ...DEFAULT_FEED_SETTINGS, ...deps.settings };
+    this.#life = deps.clock.id();
+    this.#unsubscribe = deps.events.subscribe((event) => this.#hear(event));
   }
 
   /** Streams that are open now. */
@@ -86,9 +86,9 @@ export class JobFeeds {
   #open(jobId: string): JobFeed {
     if (this.#feeds.size >= this.#settings.maxWatchers) this.#stopOldestEmpty();
     this.#opened += 1;
-    const { events } = this.#parts;
+    const { events } = this.#deps;
     const feed = new JobFeed({
-      ...this.#parts,
+      ...this.#deps,
       jobId,
       idPrefix: `${this.#life}.${this.#opened}`,
       settings: this.#settings,
@@ -136,7 +136,7 @@ export class JobFeeds {
 
 type WatchAnswer = AsyncGenerator<Uint8Array, void, undefined> | 'missing' | 'full' | 'over';
 
-export interface JobFeedsParts {
+export interface JobFeedsDeps {
   readonly events: EventStream;
   readonly ledger: Pick<JobBook, 'job'>;
   readonly rates: Pick<RateBook, 'perSecond'>;

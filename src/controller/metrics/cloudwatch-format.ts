@@ -15,7 +15,7 @@ import { EMF, EMF_DIMENSIONS, EMF_NAMESPACE } from './emf-names.ts';
  * hear of all changes, and CloudWatch would add up what each of them counted. It contains no ids and few dimensions: each
  * new value of a dimension is a metric that is billed.
  */
-export interface EmfParts {
+export interface EmfDeps {
   readonly events: EventStream;
   readonly standing: StandingSource;
   /** Writes one line, given without its line break. */
@@ -33,7 +33,7 @@ export interface StandingSource {
 type Count = keyof typeof EMF.counts;
 
 /** Tells at once, then every `everyMs` until it is closed. */
-export function emfReporter({ events, standing, write, clock, everyMs }: EmfParts) {
+export function emfReporter({ events, standing, write, clock, everyMs }: EmfDeps) {
   const counts = new Map<Count, number>();
   const failures = new Map<FailureType, number>();
   let errors = 0;

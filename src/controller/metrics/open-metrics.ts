@@ -9,7 +9,7 @@ import { standingMetrics } from './standing-metrics.ts';
 
 export type Metrics = ReturnType<typeof openMetrics>;
 
-export interface MetricsParts {
+export interface MetricsDeps {
   readonly events: EventStream;
   readonly ledger: Pick<JobBook, 'activeJobs'>;
   readonly queue: Pick<WorkQueue, 'depth'>;
@@ -20,10 +20,10 @@ export interface MetricsParts {
 }
 
 /** The Prometheus metrics of a controller. They contain no ids: a label set per job would grow forever. */
-export function openMetrics(parts: MetricsParts) {
+export function openMetrics(deps: MetricsDeps) {
   const registry = new Registry();
   const registers = [registry];
-  const counted = countEvents(parts.events, registry);
+  const counted = countEvents(deps.events, registry);
   const standing = standingMetrics(registry);
   const requests = requestDurations(registry);
   const failedReads = new Counter({
@@ -38,7 +38,7 @@ export function openMetrics(parts: MetricsParts) {
     labelNames: ['version'],
     registers,
   });
-  build.set({ version: parts.version }, 1);
+  build.set({ version: deps.version }, 1);
   describeProcess(registry);
   let rendering: Promise<string> | null = null;
 
@@ -58,7 +58,7 @@ export function openMetrics(parts: MetricsParts) {
 
   async function render(): Promise<string> {
     counted.flush();
-    watchers.set(parts.watchers());
+    watchers.set(deps.watchers());
     if (!(await readInTime())) {
       standing.forget();
       failedReads.inc();
@@ -68,11 +68,11 @@ export function openMetrics(parts: MetricsParts) {
 
   /** Metrics are needed most when the ledger is in trouble: all others are reported anyway. */
   async function readInTime(): Promise<boolean> {
-    const read = standing.read(parts).then(
+    const read = standing.read(deps).then(
       () => true,
       () => false,
     );
-    return await within(parts.clock, READ_MS, read, () => false);
+    return await within(deps.clock, READ_MS, read, () => false);
   }
 }
 

@@ -22,7 +22,7 @@ import type { ResultStore } from '../../ports/result-store.ts';
  * filter. So part N of `all` has about the same thousand items before and after the end. The parts of `success` and
  * `errors` are thin while the job runs; in the manifest, each but the last is full.
  */
-interface ResultsParts {
+interface ResultsDeps {
   readonly ledger: Pick<ItemBook, 'itemsAt'>;
   readonly store: Pick<ResultStore, 'get'>;
   readonly digest: Digest;
@@ -45,7 +45,7 @@ export interface ResultPart {
 }
 
 export async function resultsOf(
-  parts: Pick<ResultsParts, 'store' | 'digest'>,
+  parts: Pick<ResultsDeps, 'store' | 'digest'>,
   job: JobRecord,
   filter: ResultFilter,
 ): Promise<Results> {
@@ -60,7 +60,7 @@ export async function resultsOf(
 
 /** The part as JSON text. Null beyond the last one, and for one that is gone, as it is with a job that is being removed. */
 export async function partOf(
-  parts: ResultsParts,
+  parts: ResultsDeps,
   job: JobRecord,
   filter: ResultFilter,
   number: number,
@@ -83,7 +83,7 @@ function partCount(job: JobRecord, list: ManifestList): number {
 }
 
 async function partSoFar(
-  { ledger, clock }: ResultsParts,
+  { ledger, clock }: ResultsDeps,
   { jobId }: JobRecord,
   list: ManifestList,
   number: number,
@@ -107,7 +107,7 @@ function standsIn(list: ManifestList, status: ItemStatus): boolean {
 }
 
 async function partKept(
-  { store, digest }: ResultsParts,
+  { store, digest }: ResultsDeps,
   { jobId }: JobRecord,
   list: ManifestList,
   number: number,
@@ -132,7 +132,7 @@ const hashesSchema = z.object({
  * about to write its own.
  */
 async function readHashes(
-  { store, digest }: Pick<ResultsParts, 'store' | 'digest'>,
+  { store, digest }: Pick<ResultsDeps, 'store' | 'digest'>,
   jobId: string,
   manifest: ManifestSummary,
   list: ManifestList,

@@ -14,7 +14,7 @@ import { ReadLimiter } from './read-limiter.ts';
  * `job_metadata.json`, the lists against each other and the counts, that every id is there once, and each artifact
  * against its size and hash. It holds one part of each list, the artifacts being read, and eight bytes per item.
  */
-interface VerifyParts {
+interface VerifyDeps {
   readonly store: Pick<ResultStore, 'get'>;
   readonly digest: Digest;
 }
@@ -58,7 +58,7 @@ type Metadata = z.infer<typeof metadataSchema>;
 type Entry = z.infer<typeof entrySchema>;
 
 /** An index that was replaced while it was read is read again: it looks damaged, and is not. */
-export async function verifyJob(parts: VerifyParts, jobId: string): Promise<VerifyReport> {
+export async function verifyJob(parts: VerifyDeps, jobId: string): Promise<VerifyReport> {
   const key = `${jobPrefix(jobId, parts.digest)}job_metadata.json`;
   for (let looks = 1; ; looks += 1) {
     const read = await readJson(parts.store, key);
@@ -72,7 +72,7 @@ export async function verifyJob(parts: VerifyParts, jobId: string): Promise<Veri
 
 const MOST_LOOKS = 3;
 
-async function verifyIndex(parts: VerifyParts, jobId: string, key: string, read: JsonRead): Promise<VerifyReport> {
+async function verifyIndex(parts: VerifyDeps, jobId: string, key: string, read: JsonRead): Promise<VerifyReport> {
   if (read.kind === 'missing') {
     return { kind: 'nothing', message: `there is no ${key}: no such job, or one that is not finished yet` };
   }
@@ -94,7 +94,7 @@ function damagedMetadata(jobId: string, key: string): VerifyReport {
 }
 
 class Verification {
-  readonly #parts: VerifyParts;
+  readonly #parts: VerifyDeps;
   readonly #jobId: string;
   readonly #metadata: Metadata;
   readonly #problems = new ProblemList();
@@ -104,7 +104,7 @@ class Verification {
   readonly #wrong = new Set<ManifestList>();
   readonly #checked = { parts: 0, items: 0, artifacts: 0, bytes: 0 };
 
-  constructor(parts: VerifyParts, jobId: string, metadata: Metadata) {
+  constructor(parts: VerifyDeps, jobId: string, metadata: Metadata) {
     this.#parts = parts;
     this.#jobId = jobId;
     this.#metadata = metadata;

@@ -4,7 +4,7 @@ import { openAwsClients } from '../../../src/adapters/aws/clients.ts';
 import type { Row } from '../../../src/adapters/aws/dynamo/attributes.ts';
 import { rowBytes } from '../../../src/adapters/aws/dynamo/row-size.ts';
 import { Table } from '../../../src/adapters/aws/dynamo/table.ts';
-import { IdIndex, type IdIndexParts } from '../../../src/adapters/aws/ids/id-index.ts';
+import { IdIndex, type IdIndexDeps } from '../../../src/adapters/aws/ids/id-index.ts';
 import { shardKeys } from '../../../src/adapters/aws/ids/id-run.ts';
 import { startDynamo } from '../../support/aws/emulators.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -16,7 +16,7 @@ export const TABLE = `ids-${process.pid}`;
 export interface IdRoom {
   readonly clock: HastyClock;
   /** As another process would: with a client of its own, whose requests are counted. */
-  open(parts?: Partial<IdIndexParts>): {
+  open(parts?: Partial<IdIndexDeps>): {
     readonly dynamo: DynamoDBClient;
     readonly table: Table;
     readonly meter: Meter;

@@ -10,7 +10,7 @@ import { IdTable } from './id-table.ts';
 
 export type { IdJob, RunRef } from './id-run.ts';
 
-export interface IdIndexParts {
+export interface IdIndexDeps {
   readonly table: Table;
   readonly clock: Clock;
   /** Limit for all jobs together. */
@@ -51,7 +51,7 @@ export class IdIndex {
   readonly #cache: IdCache;
   readonly #hashOf: (inc: string, itemId: string) => number;
 
-  constructor({ table, clock, maxCacheBytes = MAX_CACHE_BYTES, hashOf = saltedHash }: IdIndexParts) {
+  constructor({ table, clock, maxCacheBytes = MAX_CACHE_BYTES, hashOf = saltedHash }: IdIndexDeps) {
     this.#rows = new IdRows(table);
     this.#clock = clock;
     this.#cache = new IdCache(maxCacheBytes);

@@ -42,14 +42,14 @@ export function markAsTaken(table: Table, inc: string): Promise<boolean> {
  * may work on the same job, because deleting a row that is gone does no harm.
  */
 export class Purge {
-  readonly #parts: PurgeParts;
+  readonly #deps: PurgeDeps;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
   readonly #sweeping: Promise<void>;
 
-  constructor(parts: PurgeParts) {
-    this.#parts = parts;
-    this.#sweeping = parts.sweepEveryMs === null ? Promise.resolve() : this.#sweepEvery(parts.sweepEveryMs);
+  constructor(deps: PurgeDeps) {
+    this.#deps = deps;
+    this.#sweeping = deps.sweepEveryMs === null ? Promise.resolve() : this.#sweepEvery(deps.sweepEveryMs);
   }
 
   /** Resolves when it is done if the job is small, and at once, with the work under way, if it is large. */
@@ -60,7 +60,7 @@ export class Purge {
 
   /** Ends what is left, one after the other. */
   async sweep(): Promise<void> {
-    for (const row of await this.#parts.table.all({ pk: GARBAGE })) {
+    for (const row of await this.#deps.table.all({ pk: GARBAGE })) {
       if (this.#stop.signal.aborted) return;
       if (await this.#take(row)) await this.#work(garbageOf(row));
     }
@@ -73,7 +73,7 @@ export class Purge {
   }
 
   async #sweepEvery(everyMs: number): Promise<void> {
-    const { clock, onTrouble } = this.#parts;
+    const { clock, onTrouble } = this.#deps;
     const { signal } = this.#stop;
     for (;;) {
       await clock.sleep(everyMs, signal);
@@ -87,7 +87,7 @@ export class Purge {
    * it was. So the note is marked before the first row is deleted, and a job whose note is marked is not created.
    */
   async #take(row: Row): Promise<boolean> {
-    const { table, clock } = this.#parts;
+    const { table, clock } = this.#deps;
     if (row['taken'] !== undefined) return true;
     if (clock.now() - numOf(row, 'since') <= YOUNG_MS) return false;
     const { inc, jobId } = garbageOf(row);
@@ -102,14 +102,14 @@ export class Purge {
     const running = this.#running.get(inc);
     if (running !== undefined) return running;
     const work = this.#remove(garbage)
-      .catch((error: unknown) => this.#parts.onTrouble('removal of rows', error))
+      .catch((error: unknown) => this.#deps.onTrouble('removal of rows', error))
       .finally(() => this.#running.delete(inc));
     this.#running.set(inc, work);
     return work;
   }
 
   async #remove({ inc, total }: Garbage): Promise<void> {
-    const { table, ids } = this.#parts;
+    const { table, ids } = this.#deps;
     const chunks = Array.from({ length: chunkOf(Math.max(0, total - 1)) + 1 }, (_, chunk) => chunkPk(inc, chunk));
     const others = [poolPk(inc), groupPk(inc), markPk(inc)];
     await atOnce(KEYS_AT_ONCE, [...chunks, ...others], (pk) => this.#removeKey(pk));
@@ -119,7 +119,7 @@ export class Purge {
 
   async #removeKey(pk: string): Promise<void> {
     if (this.#stop.signal.aborted) return;
-    const { table } = this.#parts;
+    const { table } = this.#deps;
     for await (const rows of table.pages({ pk })) {
       await table.removeAll(rows.map((row) => ({ pk, sk: textOf(row, 'sk') })));
     }
@@ -130,7 +130,7 @@ function garbageOf(row: Row): Garbage {
   return { inc: textOf(row, 'sk'), jobId: textOf(row, 'job'), total: numOf(row, 'total') };
 }
 
-interface PurgeParts {
+interface PurgeDeps {
   readonly table: Table;
   readonly ids: IdIndex;
   readonly clock: Clock;

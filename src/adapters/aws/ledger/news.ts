@@ -12,7 +12,7 @@ import { newsPk } from './keys.ts';
  * News are hints: what is lost is found by looking from time to time.
  */
 export class News {
-  readonly #parts: NewsParts;
+  readonly #deps: NewsDeps;
   readonly #source: string;
   readonly #shard: number;
   readonly #listeners = new Set<(change: LedgerChange) => void>();
@@ -22,28 +22,28 @@ export class News {
   #lastNewsAt: number;
   #listening: Promise<void> | null = null;
 
-  constructor(parts: NewsParts) {
-    this.#parts = parts;
-    this.#source = parts.clock.id();
-    this.#shard = Math.floor(parts.clock.chance() * SHARDS);
-    this.#lastNewsAt = parts.clock.elapsed();
+  constructor(deps: NewsDeps) {
+    this.#deps = deps;
+    this.#source = deps.clock.id();
+    this.#shard = Math.floor(deps.clock.chance() * SHARDS);
+    this.#lastNewsAt = deps.clock.elapsed();
   }
 
   subscribe(listener: (change: LedgerChange) => void): () => void {
     this.#listeners.add(listener);
-    if (this.#parts.listenEveryMs !== null) this.#listening ??= this.#listen(this.#parts.listenEveryMs);
+    if (this.#deps.listenEveryMs !== null) this.#listening ??= this.#listen(this.#deps.listenEveryMs);
     return () => {
       this.#listeners.delete(listener);
     };
   }
 
   tell(changes: readonly LedgerChange[]): void {
-    this.#lastNewsAt = this.#parts.clock.elapsed();
+    this.#lastNewsAt = this.#deps.clock.elapsed();
     this.#tellHere(changes);
     const forOthers = changes.filter(({ kind }) => kind !== 'dispatched' && kind !== 'claimed');
     if (forOthers.length === 0) return;
     const sending = this.#send(forOthers)
-      .catch((error: unknown) => this.#parts.onTrouble('news', error))
+      .catch((error: unknown) => this.#deps.onTrouble('news', error))
       .finally(() => this.#sending.delete(sending));
     this.#sending.add(sending);
   }
@@ -58,7 +58,7 @@ export class News {
   }
 
   async #send(changes: readonly LedgerChange[]): Promise<void> {
-    const { table, clock } = this.#parts;
+    const { table, clock } = this.#deps;
     const [packed, ...tooMuch] = packJson(changes);
     if (packed === undefined || tooMuch.length > 0) return;
     await table.put({
@@ -70,7 +70,7 @@ export class News {
   }
 
   async #listen(everyMs: number): Promise<void> {
-    const { clock, onTrouble } = this.#parts;
+    const { clock, onTrouble } = this.#deps;
     const { signal } = this.#stop;
     const begunAt = clock.now();
     const heard = Array.from({ length: SHARDS }, (): Heard => ({ after: begunAt, known: new Set() }));
@@ -92,7 +92,7 @@ export class News {
    * what it wrote is known and looked at again until our own clock is there.
    */
   async #hear(shard: number, heard: Heard): Promise<void> {
-    const { table, clock } = this.#parts;
+    const { table, clock } = this.#deps;
     const now = clock.now();
     const known = new Set<string>();
     let newest = heard.after;
@@ -119,7 +119,7 @@ interface Heard {
   known: ReadonlySet<string>;
 }
 
-interface NewsParts {
+interface NewsDeps {
   readonly table: Table;
   readonly clock: Clock;
   /** Null: this process does not listen for the changes of others. */

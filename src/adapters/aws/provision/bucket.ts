@@ -9,7 +9,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import { openS3ResultStore } from '../result-store.ts';
 import { CREATE, type Finding, nameOf, refusal } from './finding.ts';
 
-interface BucketParts {
+interface BucketDeps {
   readonly s3: S3Client;
   readonly bucket: string;
   readonly clock: Clock;
@@ -21,36 +21,36 @@ const NAME = 'Bucket';
 /** A large document is uploaded within hours, or its worker is gone. */
 const ABORT_AFTER_DAYS = 2;
 
-export async function inspectBucket(parts: BucketParts): Promise<readonly Finding[]> {
-  const { bucket, s3, clock } = parts;
+export async function inspectBucket(deps: BucketDeps): Promise<readonly Finding[]> {
+  const { bucket, s3, clock } = deps;
   try {
-    if (!(await isThere(parts))) {
+    if (!(await isThere(deps))) {
       const advice = `${CREATE} makes it, or WEB_SCRAPER_RESULTS_BUCKET names another`;
       return [{ name: NAME, result: 'problem', message: `there is no bucket ${bucket}`, advice }];
     }
     const holdsConditions = await openS3ResultStore({ s3, bucket, clock }).holdsConditions();
     const warnings = [
-      ...(holdsConditions ? [] : [careless(parts)]),
-      ...((await abortsUploads(parts)) === false ? [keepsUploads(parts)] : []),
+      ...(holdsConditions ? [] : [careless(deps)]),
+      ...((await abortsUploads(deps)) === false ? [keepsUploads(deps)] : []),
     ];
     if (warnings.length > 0) return warnings;
     return [{ name: NAME, result: 'ok', message: `${bucket} exists and can be written` }];
   } catch (error) {
-    return [nameOf(error) === '403' ? notOurs(parts) : refusal(NAME, error)];
+    return [nameOf(error) === '403' ? notOurs(deps) : refusal(NAME, error)];
   }
 }
 
-function careless({ bucket }: BucketParts): Finding {
+function careless({ bucket }: BucketDeps): Finding {
   const message = `${bucket} is on a server that ignores If-None-Match: a second writer could overwrite an artifact silently`;
   return { name: NAME, result: 'warning', message, advice: 'use an S3 server that supports conditional writes' };
 }
 
-function keepsUploads({ bucket }: BucketParts): Finding {
+function keepsUploads({ bucket }: BucketDeps): Finding {
   const message = `${bucket} can be written, but keeps unfinished uploads forever`;
   return { name: NAME, result: 'warning', message, advice: `${CREATE} adds a rule that removes them` };
 }
 
-function notOurs({ bucket }: BucketParts): Finding {
+function notOurs({ bucket }: BucketDeps): Finding {
   const message = `${bucket} belongs to another account, or these credentials may not use it`;
   return {
     name: NAME,
@@ -61,10 +61,10 @@ function notOurs({ bucket }: BucketParts): Finding {
 }
 
 /** Makes what of it is missing; answers what was made. */
-export async function provisionBucket(parts: BucketParts): Promise<readonly string[]> {
-  const { s3, bucket, signal } = parts;
+export async function provisionBucket(deps: BucketDeps): Promise<readonly string[]> {
+  const { s3, bucket, signal } = deps;
   const made: string[] = [];
-  if (!(await isThere(parts))) {
+  if (!(await isThere(deps))) {
     const region = await s3.config.region();
     // The oldest region is the only one that must not be named.
     const place =
@@ -72,7 +72,7 @@ export async function provisionBucket(parts: BucketParts): Promise<readonly stri
     await s3.send(new CreateBucketCommand({ Bucket: bucket, ...place }), { abortSignal: signal }).catch(unlessOurs);
     made.push(`the bucket ${bucket}`);
   }
-  if ((await abortsUploads(parts)) === false) {
+  if ((await abortsUploads(deps)) === false) {
     const rule = {
       ID: 'abort-unfinished-uploads',
       Status: 'Enabled',
@@ -82,7 +82,7 @@ export async function provisionBucket(parts: BucketParts): Promise<readonly stri
     await s3.send(
       new PutBucketLifecycleConfigurationCommand({
         Bucket: bucket,
-        LifecycleConfiguration: { Rules: [...(await lifecycleOf(parts)), rule] },
+        LifecycleConfiguration: { Rules: [...(await lifecycleOf(deps)), rule] },
       }),
       { abortSignal: signal },
     );
@@ -91,7 +91,7 @@ export async function provisionBucket(parts: BucketParts): Promise<readonly stri
   return made;
 }
 
-async function isThere({ s3, bucket, signal }: BucketParts): Promise<boolean> {
+async function isThere({ s3, bucket, signal }: BucketDeps): Promise<boolean> {
   try {
     await s3.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal: signal });
     return true;
@@ -102,9 +102,9 @@ async function isThere({ s3, bucket, signal }: BucketParts): Promise<boolean> {
 }
 
 /** Null if unknown: not every S3 server has such rules, and reading them may not be permitted. */
-async function abortsUploads(parts: BucketParts): Promise<boolean | null> {
+async function abortsUploads(deps: BucketDeps): Promise<boolean | null> {
   try {
-    const rules = await lifecycleOf(parts);
+    const rules = await lifecycleOf(deps);
     return rules.some(
       ({ Status, AbortIncompleteMultipartUpload: abort }) => Status === 'Enabled' && abort !== undefined,
     );
@@ -114,7 +114,7 @@ async function abortsUploads(parts: BucketParts): Promise<boolean | null> {
 }
 
 /** Rules of others are kept: writing one rule replaces them all. */
-async function lifecycleOf({ s3, bucket, signal }: BucketParts) {
+async function lifecycleOf({ s3, bucket, signal }: BucketDeps) {
   try {
     const answer = await s3.send(new GetBucketLifecycleConfigurationCommand({ Bucket: bucket }), {
       abortSignal: signal,

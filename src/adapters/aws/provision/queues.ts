@@ -9,7 +9,7 @@ import { LANES, type Lane } from '../../../domain/lane.ts';
 import { deadLetterQueueOf } from '../queue/dead-letters.ts';
 import { CREATE, type Finding, nameOf, refusal } from './finding.ts';
 
-export interface QueueParts {
+export interface QueueDeps {
   readonly sqs: SQSClient;
   readonly queueUrls: Readonly<Record<Lane, string>>;
   readonly signal: AbortSignal;
@@ -29,11 +29,11 @@ const MAX_RECEIVES = 10;
 /** The longest there is. A batch whose message was dropped is found by the reaper anyway. */
 const KEEP_SECONDS = 14 * 24 * 3600;
 
-export async function inspectQueues(parts: QueueParts): Promise<readonly Finding[]> {
-  return Promise.all(LANES.map((lane) => inspectQueue(lane, parts)));
+export async function inspectQueues(deps: QueueDeps): Promise<readonly Finding[]> {
+  return Promise.all(LANES.map((lane) => inspectQueue(lane, deps)));
 }
 
-async function inspectQueue(lane: Lane, { sqs, queueUrls }: QueueParts): Promise<Finding> {
+async function inspectQueue(lane: Lane, { sqs, queueUrls }: QueueDeps): Promise<Finding> {
   const name = `Queue (${lane})`;
   const url = queueUrls[lane];
   const problem = (message: string, advice: string): Finding => ({ name, result: 'problem', message, advice });
@@ -52,13 +52,13 @@ async function inspectQueue(lane: Lane, { sqs, queueUrls }: QueueParts): Promise
 }
 
 /** Makes what of them is missing; answers what was made. */
-export async function provisionQueues(parts: QueueParts): Promise<readonly string[]> {
+export async function provisionQueues(deps: QueueDeps): Promise<readonly string[]> {
   const made: string[] = [];
-  for (const lane of LANES) made.push(...(await provisionQueue(lane, parts)));
+  for (const lane of LANES) made.push(...(await provisionQueue(lane, deps)));
   return made;
 }
 
-async function provisionQueue(lane: Lane, { sqs, queueUrls, signal }: QueueParts): Promise<readonly string[]> {
+async function provisionQueue(lane: Lane, { sqs, queueUrls, signal }: QueueDeps): Promise<readonly string[]> {
   const how = { abortSignal: signal };
   const url = queueUrls[lane];
   const name = queueName(url);

@@ -14,7 +14,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import { TABLE_SCHEMA } from '../table-schema.ts';
 import { CREATE, type Finding, nameOf, refusal } from './finding.ts';
 
-interface TableParts {
+interface TableDeps {
   readonly dynamo: DynamoDBClient;
   readonly tableName: string;
   readonly clock: Clock;
@@ -48,17 +48,17 @@ function keySchema(pk: string, sk: string): KeySchemaElement[] {
   ];
 }
 
-export async function inspectTable(parts: TableParts): Promise<readonly Finding[]> {
+export async function inspectTable(deps: TableDeps): Promise<readonly Finding[]> {
   try {
-    const table = await describe(parts);
-    return table === null ? [missing(parts)] : [await judged(table, parts)];
+    const table = await describe(deps);
+    return table === null ? [missing(deps)] : [await judged(table, deps)];
   } catch (error) {
     return [refusal(NAME, error)];
   }
 }
 
-async function judged(table: TableDescription, parts: TableParts): Promise<Finding> {
-  const { tableName } = parts;
+async function judged(table: TableDescription, deps: TableDeps): Promise<Finding> {
+  const { tableName } = deps;
   const problem = (message: string, advice: string): Finding => ({ name: NAME, result: 'problem', message, advice });
   const foreign = foreignKeys(table);
   if (foreign !== null) return problem(foreign, 'set TABLE_NAME to another table');
@@ -71,7 +71,7 @@ async function judged(table: TableDescription, parts: TableParts): Promise<Findi
   }
   const unready = INDEXES.find((index) => indexOf(table, index.IndexName)?.IndexStatus !== 'ACTIVE');
   if (unready !== undefined) return problem(`the index ${unready.IndexName} is being built`, 'wait until it is ACTIVE');
-  if (!(await hasTimeToLive(parts))) {
+  if (!(await hasTimeToLive(deps))) {
     const message = `${tableName} keeps expired rows: its time to live is off`;
     return { name: NAME, result: 'warning', message, advice: `${CREATE} turns it on` };
   }
@@ -86,16 +86,16 @@ function foreignKeys({ TableName, KeySchema }: TableDescription): string | null 
   return `${TableName} has the keys ${keys} instead of ${pk}, ${sk}`;
 }
 
-function missing({ tableName }: TableParts): Finding {
+function missing({ tableName }: TableDeps): Finding {
   const advice = `${CREATE} makes it, or TABLE_NAME names another`;
   return { name: NAME, result: 'problem', message: `there is no table ${tableName} in this region`, advice };
 }
 
 /** Makes what of it is missing; answers what was made. */
-export async function provisionTable(parts: TableParts): Promise<readonly string[]> {
-  const { dynamo, tableName, signal } = parts;
+export async function provisionTable(deps: TableDeps): Promise<readonly string[]> {
+  const { dynamo, tableName, signal } = deps;
   const made: string[] = [];
-  const found = await describe(parts);
+  const found = await describe(deps);
   if (found === null) {
     const command = new CreateTableCommand({
       TableName: tableName,
@@ -107,7 +107,7 @@ export async function provisionTable(parts: TableParts): Promise<readonly string
     await dynamo.send(command, { abortSignal: signal }).catch(unlessInUse);
     made.push(`the table ${tableName}`);
   }
-  const table = await untilActive(parts);
+  const table = await untilActive(deps);
   const foreign = foreignKeys(table);
   if (foreign !== null) throw new Error(foreign);
   for (const index of INDEXES.filter(({ IndexName }) => indexOf(table, IndexName) === undefined)) {
@@ -117,10 +117,10 @@ export async function provisionTable(parts: TableParts): Promise<readonly string
       GlobalSecondaryIndexUpdates: [{ Create: index }],
     };
     await dynamo.send(new UpdateTableCommand(change), { abortSignal: signal });
-    await untilActive(parts);
+    await untilActive(deps);
     made.push(`the index ${index.IndexName} of ${tableName}`);
   }
-  if (!(await hasTimeToLive(parts))) {
+  if (!(await hasTimeToLive(deps))) {
     const TimeToLiveSpecification = { Enabled: true, AttributeName: TABLE_SCHEMA.ttl };
     await dynamo.send(new UpdateTimeToLiveCommand({ TableName: tableName, TimeToLiveSpecification }), {
       abortSignal: signal,
@@ -132,18 +132,18 @@ export async function provisionTable(parts: TableParts): Promise<readonly string
 
 const LOOK_AGAIN_MS = 1000;
 
-async function untilActive(parts: TableParts): Promise<TableDescription> {
+async function untilActive(deps: TableDeps): Promise<TableDescription> {
   for (;;) {
-    const table = await describe(parts);
+    const table = await describe(deps);
     const indexes = table?.GlobalSecondaryIndexes ?? [];
     const isActive = table?.TableStatus === 'ACTIVE' && indexes.every(({ IndexStatus }) => IndexStatus === 'ACTIVE');
     if (table !== null && isActive) return table;
-    await parts.clock.sleep(LOOK_AGAIN_MS, parts.signal);
-    if (parts.signal.aborted) throw new Error(`the table ${parts.tableName} was not ACTIVE in time: look again later`);
+    await deps.clock.sleep(LOOK_AGAIN_MS, deps.signal);
+    if (deps.signal.aborted) throw new Error(`the table ${deps.tableName} was not ACTIVE in time: look again later`);
   }
 }
 
-async function describe({ dynamo, tableName, signal }: TableParts): Promise<TableDescription | null> {
+async function describe({ dynamo, tableName, signal }: TableDeps): Promise<TableDescription | null> {
   try {
     const answer = await dynamo.send(new DescribeTableCommand({ TableName: tableName }), { abortSignal: signal });
     return answer.Table ?? null;
@@ -153,7 +153,7 @@ async function describe({ dynamo, tableName, signal }: TableParts): Promise<Tabl
   }
 }
 
-async function hasTimeToLive({ dynamo, tableName, signal }: TableParts): Promise<boolean> {
+async function hasTimeToLive({ dynamo, tableName, signal }: TableDeps): Promise<boolean> {
   const { TimeToLiveDescription: found } = await dynamo.send(new DescribeTimeToLiveCommand({ TableName: tableName }), {
     abortSignal: signal,
   });

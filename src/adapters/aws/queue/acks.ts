@@ -11,13 +11,13 @@ const GATHER_MS = 20;
  * ten are complete, or a moment has passed. So a single one does not wait, and many share a request.
  */
 export class AckGatherer {
-  readonly #parts: AckParts;
+  readonly #deps: AckDeps;
   #gathered: { readonly handle: string; readonly done: () => void }[] = [];
   #isDue = false;
   readonly #underWay = new Set<Promise<void>>();
 
-  constructor(parts: AckParts) {
-    this.#parts = parts;
+  constructor(deps: AckDeps) {
+    this.#deps = deps;
   }
 
   /** Resolves when it is deleted, or cannot be: then the message comes again, and its batch is found to be gone. */
@@ -30,7 +30,7 @@ export class AckGatherer {
   }
 
   async #goWhenDue(): Promise<void> {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     this.#isDue = true;
     await clock.turn();
     if (this.#underWay.size > 0 && this.#gathered.length > 0) {
@@ -53,7 +53,7 @@ export class AckGatherer {
   }
 
   async #delete(handles: readonly string[]): Promise<void> {
-    const { sqs, queueUrl, clock, report } = this.#parts;
+    const { sqs, queueUrl, clock, report } = this.#deps;
     const notTaken = await inTens(handles, clock, (entries) =>
       sqs.send(
         new DeleteMessageBatchCommand({
@@ -68,7 +68,7 @@ export class AckGatherer {
   }
 }
 
-interface AckParts {
+interface AckDeps {
   readonly sqs: SQSClient;
   readonly queueUrl: string;
   readonly clock: Clock;

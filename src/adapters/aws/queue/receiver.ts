@@ -14,21 +14,21 @@ export const LINGER_MS = 1000;
  * as much as it could are there more requests, which do not wait: one, then two, then four at a time.
  */
 export class QueueReceiver {
-  readonly #parts: ReceiverParts;
+  readonly #deps: ReceiverDeps;
 
-  constructor(parts: ReceiverParts) {
-    this.#parts = parts;
+  constructor(deps: ReceiverDeps) {
+    this.#deps = deps;
   }
 
   /** Waits for at least one message. [] when `signal` aborts; what is on its way then is given back. */
   async receive(max: number, hideSeconds: number, signal: AbortSignal): Promise<readonly Message[]> {
-    const { clock, report } = this.#parts;
+    const { clock, report } = this.#deps;
     for (let failures = 0; !signal.aborted; ) {
       try {
         const messages = await this.#poll(Math.min(max, MAX_ENTRIES), hideSeconds, signal);
         failures = 0;
         if (messages.length === MAX_ENTRIES) messages.push(...(await this.#more(max - MAX_ENTRIES, hideSeconds)));
-        if (signal.aborted) await this.#parts.giveBack(messages);
+        if (signal.aborted) await this.#deps.giveBack(messages);
         else if (messages.length > 0) return messages;
       } catch (error) {
         // A worker without its queue has nothing better to do than to try again.
@@ -59,7 +59,7 @@ export class QueueReceiver {
     } finally {
       signal.removeEventListener('abort', stop);
     }
-    void this.#parts.underWay.add(this.#giveBackWhatComes(answer, cut));
+    void this.#deps.underWay.add(this.#giveBackWhatComes(answer, cut));
     return [];
   }
 
@@ -68,7 +68,7 @@ export class QueueReceiver {
    * hidden from everybody for as long as a worker may keep them.
    */
   async #giveBackWhatComes(answer: Promise<Message[]>, cut: AbortController): Promise<void> {
-    const { clock, giveBack } = this.#parts;
+    const { clock, giveBack } = this.#deps;
     const isThere = new AbortController();
     void clock.sleep(LINGER_MS, isThere.signal).then(() => cut.abort());
     try {
@@ -90,7 +90,7 @@ export class QueueReceiver {
       );
       const answers = await Promise.allSettled(sizes.map((size) => this.#request(size, hideSeconds, 0)));
       for (const [index, answer] of answers.entries()) {
-        if (answer.status === 'rejected') this.#parts.report('receiving', answer.reason);
+        if (answer.status === 'rejected') this.#deps.report('receiving', answer.reason);
         const got = answer.status === 'fulfilled' ? answer.value : [];
         isFull &&= got.length === sizes[index];
         messages.push(...got);
@@ -100,7 +100,7 @@ export class QueueReceiver {
   }
 
   async #request(max: number, hideSeconds: number, waitSeconds: number, signal?: AbortSignal): Promise<Message[]> {
-    const { sqs, queueUrl } = this.#parts;
+    const { sqs, queueUrl } = this.#deps;
     const command = new ReceiveMessageCommand({
       QueueUrl: queueUrl,
       MaxNumberOfMessages: max,
@@ -113,7 +113,7 @@ export class QueueReceiver {
   }
 }
 
-interface ReceiverParts {
+interface ReceiverDeps {
   readonly sqs: SQSClient;
   readonly queueUrl: string;
   readonly clock: Clock;

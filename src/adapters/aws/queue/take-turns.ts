@@ -12,7 +12,7 @@ interface Receiving {
   readonly signal: AbortSignal;
 }
 
-interface TurnParts {
+interface TurnDeps {
   receive(max: number): Promise<readonly SqsDelivery[]>;
   hide(receipts: readonly string[], ms: number): Promise<void>;
   giveBack(receipts: readonly string[]): Promise<void>;
@@ -33,7 +33,7 @@ interface TurnParts {
  */
 export async function takeFromAnyJob(
   { room, hideMs, clock, signal }: Receiving,
-  parts: TurnParts,
+  deps: TurnDeps,
 ): Promise<readonly SqsDelivery[]> {
   for (let passes = 0; !signal.aborted; ) {
     const now = room.now();
@@ -42,19 +42,19 @@ export async function takeFromAnyJob(
       await roomOrTime(room, PASS_MS, clock, signal);
       continue;
     }
-    const came = await parts.receive(turnsSomeAway(now) ? Math.min(left, MAX_ENTRIES) : left);
+    const came = await deps.receive(turnsSomeAway(now) ? Math.min(left, MAX_ENTRIES) : left);
     const { admitted, others } = sort(came, room);
     const passMs = backoffMs(passes, PASS_MS, LONGEST_PASS_MS);
-    const kept = await passOver(others, passMs, parts);
+    const kept = await passOver(others, passMs, deps);
     if (admitted.length > 0) return admitted;
     if (others.length === 0) continue;
     passes += 1;
     await roomOrTime(room, passMs, clock, signal);
-    if (signal.aborted) await parts.giveBack(receiptsOf(kept));
+    if (signal.aborted) await deps.giveBack(receiptsOf(kept));
     else {
       const late = sort(kept, room).admitted;
       if (late.length === 0) continue;
-      await parts.hide(receiptsOf(late), hideMs);
+      await deps.hide(receiptsOf(late), hideMs);
       return late;
     }
   }
@@ -86,7 +86,7 @@ function sort(deliveries: readonly SqsDelivery[], room: ReceiverRoom) {
 async function passOver(
   deliveries: readonly SqsDelivery[],
   passMs: number,
-  { hide, sendAgain }: TurnParts,
+  { hide, sendAgain }: TurnDeps,
 ): Promise<readonly SqsDelivery[]> {
   const kept = deliveries.filter(({ receives }) => receives < SEND_AGAIN_AFTER);
   const worn = deliveries.filter(({ receives }) => receives >= SEND_AGAIN_AFTER);

@@ -26,8 +26,8 @@ export interface Hiding {
 }
 
 /** Hides messages of one queue for longer or for less. Whatever cannot be is passed over, and comes when its time is over. */
-export async function changeVisibility(hidings: readonly Hiding[], parts: VisibilityParts): Promise<void> {
-  const { sqs, queueUrl, clock, report } = parts;
+export async function changeVisibility(hidings: readonly Hiding[], deps: VisibilityDeps): Promise<void> {
+  const { sqs, queueUrl, clock, report } = deps;
   const notTaken = await inTens(hidings, clock, (entries) =>
     sqs.send(
       new ChangeMessageVisibilityBatchCommand({
@@ -44,7 +44,7 @@ export async function changeVisibility(hidings: readonly Hiding[], parts: Visibi
   if (failed !== undefined) report('hiding', failed.why);
 }
 
-interface VisibilityParts {
+interface VisibilityDeps {
   readonly sqs: SQSClient;
   readonly queueUrl: string;
   readonly clock: Clock;
