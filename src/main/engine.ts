@@ -12,7 +12,7 @@ import { type EmfDeps, emfReporter, type StandingSource } from '../controller/me
 import type { NewItem } from '../domain/item.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { RetryFilter } from '../ports/ledger.ts';
-import { catalogOf } from '../scraping/catalog.ts';
+import { openCatalog } from '../scraping/catalog.ts';
 import type { WorkerPool } from '../worker/pool.ts';
 import { refuseAddress } from './api-address.ts';
 import type { WorkerEvent } from './backend.ts';
@@ -42,7 +42,7 @@ export type Engine = Awaited<ReturnType<typeof openEngine>>;
 export async function openEngine(config: Config, log: Logger = openLog(config)) {
   // A worker that could not read them would end, and so would the one in its place.
   egressSettings(config);
-  const catalog = catalogOf(await findScrapers(config));
+  const catalog = openCatalog(await findScrapers(config));
   const { defaultScraper } = config;
   const events = new EventStream();
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });

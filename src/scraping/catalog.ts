@@ -8,7 +8,7 @@ import type { Scraper } from './scraper.ts';
  * The scrapers as the controller knows them: what they say of themselves, and whether they would take an input. The
  * shape is that of its `ScraperCatalog`.
  */
-export function catalogOf(registry: ScraperRegistry) {
+export function openCatalog(registry: ScraperRegistry) {
   // A scraper is asked for with every job, and its JSON Schema is always the same.
   const told = new WeakMap<Scraper, ReturnType<typeof entryOf>>();
   return {

@@ -11,7 +11,7 @@ import { startApi } from '../../src/controller/api/start-api.ts';
 import { DEFAULT_FEED_SETTINGS } from '../../src/controller/feed/job-feeds.ts';
 import { openLog } from '../../src/main/log.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
-import { catalogOf } from '../../src/scraping/catalog.ts';
+import { openCatalog } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { nextEvent, tempDataDir } from '../flow/engine.ts';
 import { openEngineHere } from '../flow/in-process.ts';
@@ -45,7 +45,7 @@ async function startFragile() {
       version: '0.0.0',
     },
     digest: (text: string) => hash('sha256', text),
-    catalog: catalogOf(await loadScrapers([SHIPPED])),
+    catalog: openCatalog(await loadScrapers([SHIPPED])),
     defaultScraper: 'example-mock',
     servedLanes: () => null,
     standing: () => controller.standing(),

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { Ledger } from '../../src/ports/ledger.ts';
-import { catalogOf } from '../../src/scraping/catalog.ts';
+import { openCatalog } from '../../src/scraping/catalog.ts';
 import { definePlainScraper } from '../../src/scraping/define-scraper.ts';
 import { ScraperRegistry } from '../../src/scraping/registry.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -18,7 +18,7 @@ export function scrapers() {
   registry.add(definePlainScraper({ ...facts, id: 'county', name: 'County', input: z.strictObject({ apn }) }), 'here');
   registry.add(definePlainScraper({ ...facts, id: 'any', name: 'Any', input: z.looseObject({}) }), 'here');
   registry.addEntry({ kind: 'broken', id: 'broken', file: 'broken.ts', problem: 'broken.ts cannot be read' });
-  return catalogOf(registry);
+  return openCatalog(registry);
 }
 
 export function deskWith(ledger: Ledger) {

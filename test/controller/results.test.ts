@@ -5,7 +5,7 @@ import { systemClock } from '../../src/adapters/system/clock.ts';
 import { resultPartSchema } from '../../src/contract/result-answers.ts';
 import { EventStream } from '../../src/controller/engine/events.ts';
 import { Finisher } from '../../src/controller/engine/finisher.ts';
-import { partOf as partText, resultsOf } from '../../src/controller/results/results.ts';
+import { listResults, readPart as partText } from '../../src/controller/results/results.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { failedWith, NOW, newItems, newJob, partOf, SCRAPED, SKIPPED } from '../support/builders.ts';
@@ -64,7 +64,7 @@ async function jobOf(items: number) {
 
 test('while a job runs, a part has what is final so far of its thousand items', async () => {
   const { parts, job, end, entries } = await jobOf(2500);
-  assert.deepEqual(await resultsOf(parts, await job(), 'all'), {
+  assert.deepEqual(await listResults(parts, await job(), 'all'), {
     final: false,
     parts: [0, 1, 2].map((part) => ({ part, items: null, sha256: null })),
   });
@@ -107,7 +107,7 @@ test('a manifest tells how many items its parts have, and their hashes', async (
     ['success', [823]],
     ['errors', [240]],
   ] as const) {
-    const results = await resultsOf(parts, await job(), filter);
+    const results = await listResults(parts, await job(), filter);
     assert.equal(results.final, true);
     assert.deepEqual(
       results.parts.map(({ part, items }) => [part, items]),
@@ -128,16 +128,16 @@ test('what another round wrote about its parts is not told of this one', async (
   const other = { list: 'full', part: 0, items: 10, sha256: digest('other') };
   await parts.store.put('job-1/job_metadata.json', Buffer.from(JSON.stringify({ part_hashes: [other] })), how);
   const unknown = { final: true, parts: [{ part: 0, items: null, sha256: null }] };
-  assert.deepEqual(await resultsOf(parts, await job(), 'all'), unknown);
+  assert.deepEqual(await listResults(parts, await job(), 'all'), unknown);
   await parts.store.removeAll('job-1/');
-  assert.deepEqual(await resultsOf(parts, await job(), 'all'), unknown);
+  assert.deepEqual(await listResults(parts, await job(), 'all'), unknown);
   assert.equal(await partText(parts, await job(), 'all', 0), null);
 });
 
 test('a job without items has one part, without items, before and after the end', async () => {
   const { parts, job, finish, entries } = await jobOf(0);
   const empty = { job_id: 'job-1', list: 'errors', part: 0, count: 0, items: [] };
-  assert.equal((await resultsOf(parts, await job(), 'errors')).parts.length, 1);
+  assert.equal((await listResults(parts, await job(), 'errors')).parts.length, 1);
   assert.deepEqual(await entries('errors', 0), empty);
   assert.equal(await entries('errors', 1), null);
   await parts.ledger.changeJob('job-1', { kind: 'cancel' }, NOW);

@@ -12,7 +12,7 @@ import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
-import { catalogOf } from '../../src/scraping/catalog.ts';
+import { openCatalog } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { receiveAndClaim } from '../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../src/worker/worker.ts';
@@ -88,7 +88,7 @@ export async function openEngineHere(dataDir: string, trouble: Trouble = {}) {
     controller,
     embedded,
     submit: (request: unknown) =>
-      submitJob({ ...shared, catalog: catalogOf(scrapers), defaultScraper: 'example-mock' }, request, null),
+      submitJob({ ...shared, catalog: openCatalog(scrapers), defaultScraper: 'example-mock' }, request, null),
     async stop() {
       stop.abort();
       await working;

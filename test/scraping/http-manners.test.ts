@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { compileHosts } from '../../src/scraping/http/allowed-hosts.ts';
 import { VisitCookies } from '../../src/scraping/http/cookies.ts';
-import { brandList, identityOf } from '../../src/scraping/http/identity.ts';
+import { brandList, chooseIdentity } from '../../src/scraping/http/identity.ts';
 import { headersFor } from '../../src/scraping/http/request-headers.ts';
 import { retryAfterMs } from '../../src/scraping/page/retry-after.ts';
 import { NOW } from '../support/builders.ts';
@@ -48,9 +48,9 @@ test('an identity is steady, and the next number is another', () => {
   const word = fc.string({ maxLength: 20 });
   fc.assert(
     fc.property(word, word, fc.nat(1000), (jobId, itemId, identity) => {
-      const one = identityOf({ jobId, itemId, identity });
-      assert.deepEqual(identityOf({ jobId, itemId, identity }), one);
-      assert.notDeepEqual(identityOf({ jobId, itemId, identity: identity + 1 }), one);
+      const one = chooseIdentity({ jobId, itemId, identity });
+      assert.deepEqual(chooseIdentity({ jobId, itemId, identity }), one);
+      assert.notDeepEqual(chooseIdentity({ jobId, itemId, identity: identity + 1 }), one);
     }),
   );
 });
@@ -58,7 +58,7 @@ test('an identity is steady, and the next number is another', () => {
 test('items of a job are spread over all identities', () => {
   const seen = new Set<string>();
   for (let item = 0; item < 200; item += 1) {
-    const { userAgent, clientHints } = identityOf({ jobId: 'job', itemId: `p-${item}`, identity: 0 });
+    const { userAgent, clientHints } = chooseIdentity({ jobId: 'job', itemId: `p-${item}`, identity: 0 });
     seen.add(userAgent);
     assert.equal(userAgent.includes('Chrome/'), clientHints['sec-ch-ua'] !== undefined);
   }
@@ -73,7 +73,7 @@ test('the list of brands is that of the version', () => {
 
 test('what browsers say over TLS only is said over TLS only', () => {
   const chrome = [0, 1]
-    .map((identity) => identityOf({ jobId: 'j', itemId: 'i', identity }))
+    .map((identity) => chooseIdentity({ jobId: 'j', itemId: 'i', identity }))
     .find(({ userAgent }) => userAgent.includes('Chrome'));
   assert.ok(chrome);
   const wanted = { method: 'GET', purpose: 'page', from: null, contentType: null, extra: {} } as const;

@@ -13,7 +13,7 @@ import type { HostGate } from '../../src/ports/host-gate.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
 import { compileHosts } from '../../src/scraping/http/allowed-hosts.ts';
 import { HttpClient } from '../../src/scraping/http/http-client.ts';
-import { identityOf } from '../../src/scraping/http/identity.ts';
+import { chooseIdentity } from '../../src/scraping/http/identity.ts';
 import { compileSigns, type Signs } from '../../src/scraping/page/signs.ts';
 import { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 import type { ScrapeContext, ScrapeTools } from '../../src/scraping/scraper.ts';
@@ -123,7 +123,7 @@ export function openClient(
 ): HttpClient {
   return new HttpClient({
     tools,
-    identity: identityOf({ jobId: 'job-1', itemId: 'item-1', identity: 0 }),
+    identity: chooseIdentity({ jobId: 'job-1', itemId: 'item-1', identity: 0 }),
     exit: { dialer: 'direct', session: '' },
     timeouts: policyOf({ timeouts }).timeouts,
     maxRetryAfterMs,

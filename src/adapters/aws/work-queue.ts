@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { BatchRef, DeadLetters, Delivery, LaneDepth, ReceiverRoom, WorkQueue } from '../../ports/work-queue.ts';
 import { AckGatherer } from './queue/acks.ts';
 import { inTens } from './queue/batches.ts';
-import { deadLetterQueueOf } from './queue/dead-letters.ts';
+import { findDeadLetterQueue } from './queue/dead-letters.ts';
 import { bodyOf, groupOf, MessageReader, type Receipt, readReceipt } from './queue/message.ts';
 import { LINGER_MS, QueueReceiver } from './queue/receiver.ts';
 import { takeFromAnyJob } from './queue/take-turns.ts';
@@ -147,7 +147,7 @@ export class SqsWorkQueue implements WorkQueue, DeadLetters {
   #deadOf(lane: Lane): Promise<LaneQueue | null> {
     const known = this.#dead.get(lane);
     if (known !== undefined) return known;
-    const found = deadLetterQueueOf(this.#deps.sqs, this.#deps.queueUrls[lane]).then((url) =>
+    const found = findDeadLetterQueue(this.#deps.sqs, this.#deps.queueUrls[lane]).then((url) =>
       url === null ? null : this.#open(`the dead letters of ${lane}`, url),
     );
     this.#dead.set(lane, found);

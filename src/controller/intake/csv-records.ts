@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 const DELIMITERS = [',', ';', '\t'] as const;
 
 /** Judged by the header, where no sensible name holds any of them. */
-export function delimiterOf(head: Uint8Array): string {
+export function detectDelimiter(head: Uint8Array): string {
   const [header = ''] = Buffer.from(head).toString('utf8').split('\n', 1);
   const counted = DELIMITERS.map((delimiter) => ({ delimiter, count: header.split(delimiter).length }));
   return counted.reduce((best, each) => (each.count > best.count ? each : best)).delimiter;

@@ -1,7 +1,7 @@
 import type { BadLineCode } from '../../contract/item-answers.ts';
 import { formatOfBytes, type ItemFormat } from '../../contract/item-formats.ts';
 import type { NewItem } from '../../domain/item.ts';
-import { delimiterOf, fieldsOf } from './csv-records.ts';
+import { detectDelimiter, fieldsOf } from './csv-records.ts';
 import { inPieces } from './in-pieces.ts';
 import { itemOfEntry } from './item-entry.ts';
 import { NOT_UTF8, parseJsonBytes } from './parse-json-bytes.ts';
@@ -59,7 +59,7 @@ export async function* readItems(
     const pieces = inPieces(head.bytes, source);
     switch (format ?? formatOfBytes(head.bytes)) {
       case 'csv':
-        yield* chunked(readCsv(pieces, delimiterOf(head.bytes)), isDue);
+        yield* chunked(readCsv(pieces, detectDelimiter(head.bytes)), isDue);
         return;
       case 'jsonl':
         yield* chunked(readJsonLines(pieces), isDue);

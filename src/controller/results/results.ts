@@ -44,7 +44,7 @@ export interface ResultPart {
   readonly sha256: string | null;
 }
 
-export async function resultsOf(
+export async function listResults(
   parts: Pick<ResultsDeps, 'store' | 'digest'>,
   job: JobRecord,
   filter: ResultFilter,
@@ -59,7 +59,7 @@ export async function resultsOf(
 }
 
 /** The part as JSON text. Null beyond the last one, and for one that is gone, as it is with a job that is being removed. */
-export async function partOf(
+export async function readPart(
   parts: ResultsDeps,
   job: JobRecord,
   filter: ResultFilter,

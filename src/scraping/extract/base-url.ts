@@ -3,7 +3,7 @@ import { documentOf } from './find.ts';
 import { PageDocument } from './page-document.ts';
 
 /** What links and forms of a page are relative to: its address, unless its `<base>` names another. */
-export function baseUrlOf($: CheerioAPI, url: string): string {
+export function resolveBaseUrl($: CheerioAPI, url: string): string {
   const page = documentOf($);
   const href = page instanceof PageDocument ? page.baseHref : null;
   return (href !== null && URL.parse(href, url)?.href) || url;

@@ -1,7 +1,7 @@
 import type { CheerioAPI } from 'cheerio';
 import type { Element } from 'domhandler';
 import { fail, type ScrapeFailure } from '../scrape-failure.ts';
-import { baseUrlOf } from './base-url.ts';
+import { resolveBaseUrl } from './base-url.ts';
 import { readKeyValues } from './key-values.ts';
 import { parseDate, parseMoney, parseNumber, parsePercent } from './parse-values.ts';
 import { readTable, type Table } from './table.ts';
@@ -47,7 +47,7 @@ export const LINK: Reading<string> = {
   read(element, selector, { $, url, locate }) {
     const href = element.attribs['href']?.trim();
     if (!href) return null;
-    const absolute = URL.parse(href, baseUrlOf($, url));
+    const absolute = URL.parse(href, resolveBaseUrl($, url));
     if (absolute !== null && /^https?:$/.test(absolute.protocol)) return absolute.href;
     return fail('structure_changed', `${locate(selector)}: ${quote(href)} is not a URL`);
   },

@@ -9,13 +9,14 @@ export function decodeText(body: Uint8Array, contentType: string | undefined): s
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const marked = byteOrderMark(bytes);
   if (marked !== null) return marked.decode(bytes);
-  const named = decoderFor(charsetOf(contentType)) ?? (isMarkup(contentType) ? decoderFor(metaCharset(bytes)) : null);
+  const named =
+    decoderFor(detectCharset(contentType)) ?? (isMarkup(contentType) ? decoderFor(metaCharset(bytes)) : null);
   if (named !== null) return named.decode(bytes);
   return isUtf8(bytes) ? UTF_8.decode(bytes) : WINDOWS_1252.decode(bytes);
 }
 
 /** The `charset=…` of a Content-Type. */
-function charsetOf(contentType: string | undefined): string | null {
+function detectCharset(contentType: string | undefined): string | null {
   if (contentType === undefined) return null;
   return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1] ?? null;
 }

@@ -12,7 +12,7 @@ import type { ProducedArtifact, ScrapeContext, ScrapeFacts, ScrapeLog, ScrapeRes
 import { thrownFailure } from '../thrown-failure.ts';
 import { compileHosts } from './allowed-hosts.ts';
 import { HttpClient } from './http-client.ts';
-import { identityOf } from './identity.ts';
+import { chooseIdentity } from './identity.ts';
 import { Page } from './page.ts';
 import type { WebDocument } from './web-document.ts';
 
@@ -87,7 +87,7 @@ export function defineHttpScraper<Input extends z.ZodType>(
       const log = logOf(context);
       const http = new HttpClient({
         ...{ tools: { ...tools, log }, limits, signs, allowsHost, signal },
-        identity: identityOf(context),
+        identity: chooseIdentity(context),
         exit: exitFor(context),
         timeouts: policy.timeouts,
         maxRetryAfterMs: policy.retries.max_retry_after_seconds * 1000,

@@ -10,7 +10,7 @@ export interface Identity {
   readonly acceptPage: string;
 }
 
-export function identityOf(who: {
+export function chooseIdentity(who: {
   readonly jobId: string;
   readonly itemId: string;
   readonly identity: number;

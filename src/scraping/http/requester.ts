@@ -1,5 +1,5 @@
 import type { CheerioAPI } from 'cheerio';
-import { baseUrlOf } from '../extract/base-url.ts';
+import { resolveBaseUrl } from '../extract/base-url.ts';
 import type { ScrapeFailure } from '../scrape-failure.ts';
 import type { DocumentOptions, WebDocument } from './web-document.ts';
 
@@ -27,5 +27,5 @@ export interface FormPlace {
 
 /** The absolute address of what a page names, by its `<base>` if it has one; null when it is none. */
 export function addressOn({ $, url }: Pick<FormPlace, '$' | 'url'>, named: string): URL | null {
-  return URL.parse(named.trim(), baseUrlOf($, url));
+  return URL.parse(named.trim(), resolveBaseUrl($, url));
 }

@@ -14,7 +14,7 @@ import type { NewItem } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
 import { openLog } from '../../../src/main/log.ts';
 import { NO_FAULTS } from '../../../src/ports/faults.ts';
-import { catalogOf } from '../../../src/scraping/catalog.ts';
+import { openCatalog } from '../../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../../src/scraping/registry.ts';
 import { newJob, policyOf } from '../builders.ts';
 import { openMemoryHostPauses } from '../memory/host-pauses.ts';
@@ -119,7 +119,7 @@ export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }:
           version: '0.0.0',
         },
         digest: (text) => hash('sha256', text),
-        catalog: catalogOf(await loadScrapers([SCRAPERS])),
+        catalog: openCatalog(await loadScrapers([SCRAPERS])),
         defaultScraper: 'example-mock',
         servedLanes: () => null,
         events: new EventStream(),

@@ -6,7 +6,7 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import { LANES, type Lane } from '../../../domain/lane.ts';
-import { deadLetterQueueOf } from '../queue/dead-letters.ts';
+import { findDeadLetterQueue } from '../queue/dead-letters.ts';
 import { CREATE, type Finding, nameOf, refusal } from './finding.ts';
 
 export interface QueueDeps {
@@ -38,7 +38,7 @@ async function inspectQueue(lane: Lane, { sqs, queueUrls }: QueueDeps): Promise<
   const url = queueUrls[lane];
   const problem = (message: string, advice: string): Finding => ({ name, result: 'problem', message, advice });
   try {
-    const dead = await deadLetterQueueOf(sqs, url);
+    const dead = await findDeadLetterQueue(sqs, url);
     const advice = `${CREATE} adds one: otherwise a message that no worker can process comes back for days`;
     if (dead === null) return problem(`${url} has no dead-letter queue`, advice);
     return { name, result: 'ok', message: `${url}, and ${queueName(dead)} for dead letters` };
@@ -115,7 +115,7 @@ async function redrivePolicyOf(sqs: SQSClient, url: string, signal: AbortSignal)
 
 async function hasDeadLetterQueue(sqs: SQSClient, url: string): Promise<boolean> {
   try {
-    return (await deadLetterQueueOf(sqs, url)) !== null;
+    return (await findDeadLetterQueue(sqs, url)) !== null;
   } catch (error) {
     if (isMissing(error)) return false;
     throw error;

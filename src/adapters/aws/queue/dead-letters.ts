@@ -1,7 +1,7 @@
 import { GetQueueAttributesCommand, GetQueueUrlCommand, type SQSClient } from '@aws-sdk/client-sqs';
 
 /** The queue to which unacknowledged messages of this one are moved. Null if it has none. */
-export async function deadLetterQueueOf(sqs: SQSClient, queueUrl: string): Promise<string | null> {
+export async function findDeadLetterQueue(sqs: SQSClient, queueUrl: string): Promise<string | null> {
   const { Attributes = {} } = await sqs.send(
     new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['RedrivePolicy'] }),
   );

@@ -5,7 +5,7 @@ import { resultPartSchema, resultsSchema } from '../../../contract/result-answer
 import { presentSummary } from '../../jobs/present-job.ts';
 import { currentItems } from '../../results/current-items.ts';
 import { exportJob } from '../../results/export/export-job.ts';
-import { partOf, resultsOf } from '../../results/results.ts';
+import { listResults, readPart } from '../../results/results.ts';
 import { type ApiDeps, jobOf } from '../api-deps.ts';
 import { type Operation, operation } from '../operation.ts';
 import { leaving, Turnstile } from '../turnstile.ts';
@@ -40,11 +40,11 @@ export function resultOperations(deps: ApiDeps): Operation[] {
         const job = await jobOf(deps, jobId);
         const from = { ledger: currentItems(ledger, job), store, digest: deps.digest, clock: deps.clock };
         if (part !== undefined) {
-          const text = await partOf(from, job, filter, part);
+          const text = await readPart(from, job, filter, part);
           if (text === null) throw new Problem('part_not_found', `The results of job ${jobId} have no part ${part}.`);
           return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, text };
         }
-        const { final, parts: listed } = await resultsOf(from, job, filter);
+        const { final, parts: listed } = await listResults(from, job, filter);
         const path = `/jobs/${encodeURIComponent(jobId)}/results?filter=${filter}&part=`;
         return {
           status: 200,
