@@ -72,7 +72,7 @@ export interface NewItem {
   readonly input: ItemInput;
   /** Only of a re-extraction. */
   readonly source?: SourcePage;
-  /** What it belongs to, such as a site, in the words of the job's user: a job may have its batches made by it. */
+  /** What it belongs to, such as a site. A job may have its batches made by it (`Batching`). */
   readonly group?: string;
 }
 
