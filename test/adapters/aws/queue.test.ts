@@ -196,7 +196,7 @@ test('messages that are not ours are reported once, delivered to nobody, and lef
     emulator.advance(HIDE_MS);
   }
   assert.equal(troubles.length, bodies.length);
-  assert.match(troubles[0] ?? '', /^the http queue: message \S+ is none of ours.*"hello"$/);
+  assert.match(troubles[0] ?? '', /^the http queue: message \S+ was not sent by Trawl.*"hello"$/);
 
   await queue.send(refs(1));
   assert.deepEqual(idsOf(await queue.receive('http', roomFor(10), HIDE_MS, NEVER)), ['b-0']);
