@@ -3,16 +3,15 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { type Config, EMBEDDED, LOCAL_RESULTS, loadConfig } from '../config.ts';
-import { finishedOf } from '../domain/counts.ts';
-import { policySchema } from '../domain/policy.ts';
 import { systemClock } from '../main/client.ts';
 import { untilToldToStop } from '../main/stop-signal.ts';
 import { verifyResults } from '../main/verify-results.ts';
+import { openTerminal, type Terminal } from './client/terminal.ts';
 import { type DemoCounty, startDemoCounty } from './demo-county.ts';
 import { EXIT } from './exit-codes.ts';
 import { formatCount, formatDuration, formatItems, formatRate, printable } from './format.ts';
+import { itemList } from './jobs/item-list.ts';
 import { wholeNumber } from './options.ts';
-import { itemSource } from './run-items.ts';
 import { runJob } from './run-job.ts';
 import type { RunReport } from './run-report.ts';
 import { verifyText } from './verify.ts';
@@ -43,6 +42,7 @@ interface Stage {
   readonly config: Config;
   readonly folder: string;
   readonly county: DemoCounty;
+  readonly terminal: Terminal;
   readonly signal: AbortSignal;
 }
 
@@ -64,7 +64,8 @@ async function demo(options: { parcels: number; workers: number }): Promise<void
       allowAddresses: 'loopback',
       routes: `${ORIGIN}=${county.url}`,
     });
-    const stage = { config, folder, county, signal: stop.signal };
+    const terminal = openTerminal(systemClock());
+    const stage = { config, folder, county, terminal, signal: stop.signal };
     say(`A county site with 100,000 parcels runs on ${county.url}, in its own process.`);
     const isDone = (await scrapeAll(stage, options.parcels)) && (await beBlockedAndResume(stage));
     if (stop.signal.aborted) process.exitCode = EXIT.interrupted;
@@ -79,17 +80,17 @@ async function demo(options: { parcels: number; workers: number }): Promise<void
 async function scrapeAll(stage: Stage, parcels: number): Promise<boolean> {
   title('1', `${formatCount(parcels)} parcels: disclaimer, search form, result list, detail page, PDF bill`);
   const report = await run(stage, 'parcels', await stage.county.parcels(parcels), {});
-  const { counts, status } = report.job;
+  const { summary, status } = report.job;
   if (status !== 'completed') return unfinished(report);
   const requests = await stage.county.requests();
-  const rate = formatRate(counts.total / (report.elapsedMs / 1000));
+  const rate = formatRate(summary.total / (report.elapsedMs / 1000));
   say(
-    `${formatItems(counts.success, 'parcel')} in ${formatDuration(report.elapsedMs)}, ${rate}; ${formatCount(requests)} requests.`,
+    `${formatItems(summary.success, 'parcel')} in ${formatDuration(report.elapsedMs)}, ${rate}; ${formatCount(requests)} requests.`,
   );
   showOne(report);
-  const checked = await verifyResults({ ...stage.config, dataDir: report.dataDir }, report.job.jobId);
+  const checked = await verifyResults({ ...stage.config, dataDir: report.dataDir }, report.job.job_id);
   say(verifyText(checked));
-  return counts.success === counts.total && checked.kind === 'checked' && checked.problemCount === 0;
+  return summary.success === summary.total && checked.kind === 'checked' && checked.problemCount === 0;
 }
 
 /** Second part: a site that begins to block, a breaker that notices, and the same job again when the block is over. */
@@ -101,14 +102,14 @@ async function beBlockedAndResume(stage: Stage): Promise<boolean> {
   const policy = { retries: { max_retries: 1, backoff_factor: 0.2 }, circuit_breaker: { consecutive_failures: 10 } };
   const tripped = await run(stage, 'blocked', list, policy);
   if (tripped.job.status !== 'failed') return unfinished(tripped);
-  const { counts, reason } = tripped.job;
+  const { summary, progress, reason } = tripped.job;
   say(`${styleText('red', 'The circuit breaker stopped the job')}: ${printable(reason?.message ?? '')}.`);
   for (const { type, count, examples } of reason?.evidence ?? []) {
     say(`  ${formatCount(count)} × ${type}: ${printable(examples[0]?.message ?? '')}`);
   }
-  const spared = counts.total - finishedOf(counts);
+  const spared = summary.total - progress.completed;
   say(
-    `${formatItems(counts.success, 'parcel')} are safe, and ${formatCount(spared)} were not even tried, which saved those requests.`,
+    `${formatItems(summary.success, 'parcel')} are safe, and ${formatCount(spared)} were not even tried, which saved those requests.`,
   );
 
   title('3', 'The block is over: the same command with --retry-failed continues the job');
@@ -116,26 +117,26 @@ async function beBlockedAndResume(stage: Stage): Promise<boolean> {
   const resumed = await run(stage, 'blocked', list, policy, true);
   const { job } = resumed;
   if (job.status !== 'completed') return unfinished(resumed);
-  const checked = await verifyResults({ ...stage.config, dataDir: resumed.dataDir }, job.jobId);
-  say(`${formatItems(job.counts.success, 'parcel')} of ${formatCount(job.counts.total)}, each exactly once.`);
+  const checked = await verifyResults({ ...stage.config, dataDir: resumed.dataDir }, job.job_id);
+  say(`${formatItems(job.summary.success, 'parcel')} of ${formatCount(job.summary.total)}, each exactly once.`);
   say(verifyText(checked));
-  return job.counts.success === job.counts.total && checked.kind === 'checked' && checked.problemCount === 0;
+  return job.summary.success === job.summary.total && checked.kind === 'checked' && checked.problemCount === 0;
 }
 
 /** Just as `trawl run` does it. */
 function run(stage: Stage, name: string, list: string, policy: object, retryFailed = false): Promise<RunReport> {
   const items = join(stage.folder, `${name}.csv`);
   writeFileSync(items, list);
-  const wanted = policySchema.parse({ throttling: { max_concurrent_workers: CONCURRENCY }, ...policy });
   return runJob({
     config: { ...stage.config, dataDir: join(stage.folder, name) },
     jobId: 'demo-county',
     scraperId: 'demo-county',
-    source: itemSource({ items }),
-    policy: () => wanted,
+    lane: 'http',
+    list: itemList({ items }),
+    policy: { throttling: { max_concurrent_workers: CONCURRENCY }, ...policy },
     retryFailed,
     words: ['run', 'demo-county', '--items', items, '--out', join(stage.folder, name)],
-    screen: process.stderr,
+    terminal: stage.terminal,
     signal: stage.signal,
   });
 }

@@ -13,7 +13,6 @@ import { formatCount, formatItems, printable } from './format.ts';
 import { again, exitCodeOfJob, itemsText, jobEndText } from './jobs/job-text.ts';
 import { watchJob } from './jobs/watch-job.ts';
 import { type Progress, RateWindow } from './progress.ts';
-import { ProgressDisplay } from './progress-display.ts';
 
 interface ExtractOptions extends ClientOptions {
   readonly scraper?: string;
@@ -101,7 +100,7 @@ const LONGEST_DELAY_MS = 2000;
 const STANDSTILL_MS = 5 * 60_000;
 
 /** Polls with growing delays until everything is compared. */
-async function untilCompared({ api, screen }: Client, jobId: string): Promise<ChangesAnswer> {
+async function untilCompared({ api, show }: Client, jobId: string): Promise<ChangesAnswer> {
   const path = `${jobPath(jobId)}/changes`;
   let changes = await api.get<ChangesAnswer>(path);
   const rate = new RateWindow();
@@ -112,7 +111,7 @@ async function untilCompared({ api, screen }: Client, jobId: string): Promise<Ch
     const counts = { ...NO_COUNTS, total, cancelled: compared };
     return { counts, failures: new Map(), perSecond: rate.perSecond(), note: 'comparing' };
   };
-  const display = new ProgressDisplay({ screen, clock: api.clock, look });
+  const display = show(look);
   try {
     let delayMs = FIRST_DELAY_MS;
     let movedAt = api.clock.elapsed();

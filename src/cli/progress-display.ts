@@ -11,8 +11,11 @@ export interface Screen {
 export interface DisplayParts {
   readonly screen: Screen;
   readonly clock: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
-  readonly look: () => Promise<Progress | Transfer>;
+  readonly look: ProgressSource;
+  readonly onStop?: () => void;
 }
+
+export type ProgressSource = () => Promise<Progress | Transfer>;
 
 const CLEAR_LINE = '\r\x1b[2K';
 
@@ -59,6 +62,7 @@ export class ProgressDisplay {
     await this.#done;
     await this.#draw('at last').catch(ignore);
     if (this.#isLive && this.#lastLine !== '') this.#parts.screen.write('\n');
+    this.#parts.onStop?.();
   }
 
   async #run(): Promise<void> {

@@ -1,227 +1,212 @@
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { type Config, ConfigError } from '../config.ts';
-import { finishedOf } from '../domain/counts.ts';
-import { isActive, type JobRecord } from '../domain/job.ts';
-import type { Policy } from '../domain/policy.ts';
-import { type OpenController, openController } from '../main/controller.ts';
-import { openLog } from '../main/log.ts';
-import { formatCount, printable } from './format.ts';
-import { ProgressDisplay, type Screen } from './progress-display.ts';
-import { writeResults } from './results-file.ts';
-import type { ItemSource, SourceChunk } from './run-items.ts';
-import type { RunReport } from './run-report.ts';
-import { JobWatch } from './run-watch.ts';
+import { Interrupted } from '../contract/client/api-error.ts';
+import { jobPath } from '../contract/client/api-paths.ts';
+import type { AddedAnswer } from '../contract/item-answers.ts';
+import type { JobAnswer, JobPageAnswer, RetriedAnswer } from '../contract/job-answers.ts';
+import type { Lane } from '../domain/lane.ts';
+import { openPrivateService, type PrivateService } from '../main/private-service.ts';
+import { type Client, openClient } from './client/command.ts';
+import { CommandFailed } from './client/command-failure.ts';
+import { fileTarget } from './client/file-target.ts';
+import type { Terminal } from './client/terminal.ts';
+import { printable } from './format.ts';
+import { exportTo } from './jobs/export.ts';
+import { addedText, createHeld, type Filling, refusalOf, sendItems, startFilled } from './jobs/fill-job.ts';
+import type { ItemList } from './jobs/item-list.ts';
+import { commandLine } from './jobs/job-text.ts';
+import { isOver, watchJob } from './jobs/watch-job.ts';
+import type { ResultsFile, RunReport } from './run-report.ts';
 
 export interface RunRequest {
   readonly config: Config;
   readonly jobId: string;
   readonly scraperId: string;
-  readonly source: ItemSource | null;
-  /** The policy of the job, from the one it has already; null leaves it as it is. */
-  readonly policy: ((current: Policy | null) => Policy) | null;
+  /** The workers that the scraper needs. */
+  readonly lane: Lane;
+  /** Null if the user gave none, which is fine for a job that has its items already. */
+  readonly list: ItemList | null;
+  readonly limit?: number;
+  /** Fields of the policy to set; null leaves it as it is. */
+  readonly policy: object | null;
   readonly retryFailed: boolean;
-  /** As typed, for the command to go on with. */
+  /** As typed, for the command that continues. */
   readonly words: readonly string[];
-  readonly screen: Screen;
+  readonly terminal: Terminal;
   /** Aborts when the user wants it to stop. */
   readonly signal: AbortSignal;
 }
 
-const MAX_BAD_LINES = 10;
-
 /**
- * A job here and now. A new job is held until all of its items are in the ledger, so that a run which dies while it reads
- * can be repeated: the job has not begun, let alone ended, and items that it has already are passed over.
+ * A job here and now, on a service of this process: the commands of `trawl jobs create --watch` and `trawl jobs export`
+ * in one, with a folder that holds the job, and workers for as long as it takes.
  */
 export async function runJob(request: RunRequest): Promise<RunReport> {
-  const log = openLog(request.config);
-  const controller = await openController(request.config, log);
+  const service = await openPrivateService(request.config);
   try {
-    const run = new Run(controller, request);
-    return await run.carryOut(() => {
-      // Workers that leave because they are told to are no news.
-      log.level = 'error';
-    });
+    return await new Run(service, request).carryOut();
   } finally {
-    log.level = 'error';
-    await controller.stop();
+    await service.stop();
   }
 }
 
+/** Rows that take long enough for a user to wonder. */
+const LONG_EXPORT = 20_000;
+
 class Run {
-  readonly #controller: OpenController;
+  readonly #service: PrivateService;
   readonly #request: RunRequest;
-  readonly #startedAt: number;
-  readonly #bad: { line: number; problem: string }[] = [];
-  #badCount = 0;
-  #endedAt: number;
-  #repeated = 0;
-  #isPartlyRead = false;
-  #isEnding = false;
+  /** Its calls end when the user stops the run. */
+  readonly #client: Client;
+  /** Its calls do not: for the report. */
+  readonly #reporting: Client;
+  readonly #path: string;
+  #isWorking = false;
 
-  constructor(controller: OpenController, request: RunRequest) {
-    this.#controller = controller;
+  constructor(service: PrivateService, request: RunRequest) {
+    this.#service = service;
     this.#request = request;
-    this.#startedAt = controller.clock.elapsed();
-    this.#endedAt = this.#startedAt;
+    this.#client = openClient(request.terminal, service.address, request.signal);
+    this.#reporting = openClient(request.terminal, service.address, new AbortController().signal);
+    this.#path = jobPath(request.jobId);
   }
 
-  async carryOut(beforeStop: () => void): Promise<RunReport> {
-    const { jobId, signal, screen, config, retryFailed } = this.#request;
-    await this.#refuseOtherJobs();
-    const found = await this.#controller.findJob(jobId);
-    const first = found ?? (await this.#create());
-    // What the job has may be done before the list is read: it must not be over by then.
-    if (found !== null && this.#request.source !== null) await this.#keepOpen();
-    const watch = new JobWatch(this.#controller, first);
-    const display = new ProgressDisplay({ screen, clock: this.#controller.clock, look: () => watch.progress() });
-    watch.onChange(() => display.poke());
-    const startWorkers = () => {
-      const started = this.#controller.startWorkers();
-      started.onChange((change) => {
-        if (change.kind !== 'died' || this.#isEnding || signal.aborted) return;
-        const how = change.error ?? (change.signal === null ? `with code ${change.code}` : `by ${change.signal}`);
-        display.note(`A worker process ended ${how}; another takes its place, and its items are tried again.`);
-      });
-      return started;
-    };
-    const isDone = found?.status === 'completed' && !(retryFailed && found.counts.failed > 0);
-    let pool = isDone ? null : startWorkers();
-    let finishedBefore = finishedOf(first.counts);
+  async carryOut(): Promise<RunReport> {
+    const { jobId, config, words, signal, terminal } = this.#request;
+    const { clock } = this.#service;
+    const startedAt = clock.elapsed();
+    let finishedBefore = 0;
+    let added: AddedAnswer | null = null;
+    let isFilled = false;
     try {
-      if (found !== null) finishedBefore = finishedOf((await this.#takeUp(found)).counts);
-      watch.say('reading items');
-      await this.#import(found === null);
-      watch.say(null);
-      // The list may have items that a job which was done does not have yet.
-      if (isDone && (await this.#controller.findJob(jobId))?.status === 'in_progress') pool = startWorkers();
-      if (!this.#isPartlyRead) await watch.untilOver(signal);
-      const over = await this.#controller.findJob(jobId);
-      const isInterrupted = signal.aborted && (over === null || isActive(over));
-      if (isInterrupted)
-        display.note('Stopping: workers finish or give back what they have. Ctrl-C again ends it at once.');
-      this.#endedAt = this.#controller.clock.elapsed();
-      this.#isEnding = true;
-      beforeStop();
-      await pool?.stop(config.drainGraceMs + 5000);
-    } finally {
-      this.#isEnding = true;
-      watch.close();
-      await display.stop();
+      const found = await this.#find();
+      const isToDo = found === null || found.status !== 'completed' || this.#reopens(found);
+      if (isToDo) this.#startWorkers();
+      if (found === null) await this.#create();
+      else finishedBefore = (await this.#takeUp(found)).progress.completed;
+      added = await this.#fill(found);
+      isFilled = true;
+      // A job that was done may have got more items.
+      if (added !== null && added.added > 0) this.#startWorkers();
+      await watchJob(this.#client, jobId);
+    } catch (error) {
+      if (!signal.aborted) throw error;
     }
-    return await this.#report(finishedBefore);
+    const elapsedMs = clock.elapsed() - startedAt;
+    const isStopped = signal.aborted && !isOver(await this.#job());
+    if (isStopped) {
+      terminal.note('Stopping: workers finish or give back what they have. Press Ctrl-C again to end at once.');
+    }
+    await this.#stopWorkers();
+    const job = await this.#job();
+    const results = isOver(job) ? await this.#export(job) : null;
+    return {
+      ...{ job, dataDir: config.dataDir, finishedBefore, elapsedMs, added, results, words },
+      isInterrupted: signal.aborted && results === null,
+      isPartlyRead: !isFilled,
+    };
   }
 
-  /** The folder of a run holds one job, so that its results are in one file and its command needs no job's name. */
-  async #refuseOtherJobs(): Promise<void> {
+  /** The job of an earlier run. A folder holds one job, so that its results are one file and its command names no job. */
+  async #find(): Promise<JobAnswer | null> {
     const { jobId, config } = this.#request;
-    const jobs = await this.#controller.firstJobs(2);
-    const other = jobs.find((job) => job.jobId !== jobId);
-    if (other === undefined) return;
-    throw new ConfigError(
-      `${config.dataDir} holds the job ${other.jobId}: give this run a folder of its own with --out`,
-    );
+    const { jobs } = await this.#client.api.get<JobPageAnswer>('/jobs', { limit: 2 });
+    const other = jobs.find((job) => job.job_id !== jobId);
+    if (other !== undefined) {
+      throw new ConfigError(
+        `${config.dataDir} holds the job ${printable(other.job_id)}: give this run a folder of its own with --out`,
+      );
+    }
+    return jobs.length === 0 ? null : await this.#client.api.get<JobAnswer>(this.#path);
   }
 
-  async #create(): Promise<JobRecord> {
-    const { source, jobId, scraperId, policy } = this.#request;
-    if (source === null) throw new ConfigError('what shall it run on? Give --items FILE or --input name=value');
-    const answer = await this.#controller.submit({
+  #reopens({ summary }: JobAnswer): boolean {
+    return this.#request.retryFailed && summary.failed > 0;
+  }
+
+  async #create(): Promise<void> {
+    const { list, jobId, scraperId, policy } = this.#request;
+    if (list === null) throw new ConfigError('no items given: use --items FILE or --input name=value');
+    await createHeld(this.#client, {
       job_id: jobId,
       scraper_id: scraperId,
-      hold: true,
-      ...(policy === null ? {} : { execution_policy: policy(null) }),
+      ...(policy === null ? {} : { execution_policy: policy }),
     });
-    if (answer.kind === 'bad') {
-      throw new ConfigError(answer.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
-    }
-    return answer.job;
   }
 
-  async #keepOpen(): Promise<void> {
-    await this.#controller.keepOpen(this.#request.jobId);
-  }
-
-  /** Makes a job that was here before go on. */
-  async #takeUp(found: JobRecord): Promise<JobRecord> {
-    const { jobId, source, config, policy, retryFailed } = this.#request;
-    if (found.status === 'cancelled')
+  /** Makes a job of an earlier run continue. */
+  async #takeUp(found: JobAnswer): Promise<JobAnswer> {
+    const { list, config, policy } = this.#request;
+    const { api } = this.#client;
+    if (found.status === 'cancelled') {
       throw new ConfigError(`the job in ${config.dataDir} is cancelled: use another --out`);
-    if (found.held && source === null) {
+    }
+    if (found.held && list === null) {
       throw new ConfigError(`the items of the job in ${config.dataDir} were not all read: give --items again`);
     }
-    const opens = retryFailed && found.counts.failed > 0;
-    const wanted = policy?.(found.policy) ?? found.policy;
-    if (!isDeepStrictEqual(wanted, found.policy) && (found.status !== 'completed' || opens)) {
-      await this.#controller.changeJob(jobId, { kind: 'policy', policy: wanted });
+    const reopens = this.#reopens(found);
+    if (policy !== null && (found.status !== 'completed' || reopens)) {
+      await api.json<JobAnswer>({ method: 'PATCH', path: this.#path, body: { execution_policy: policy } });
     }
     const isStopped = found.status === 'failed' || found.status === 'paused';
-    // A pause for storage is the engine's to end.
-    if (isStopped && found.reason?.code !== 'storage') await this.#controller.changeJob(jobId, { kind: 'resume' });
-    if (opens) await this.#reopenFailed();
-    return (await this.#controller.findJob(jobId)) ?? found;
+    // A pause for storage ends by itself.
+    if (isStopped && found.reason?.code !== 'storage') await api.post(`${this.#path}/resume`);
+    if (reopens) await api.post<RetriedAnswer>(`${this.#path}/retry`, {}, { isRepeatable: true });
+    return await api.get<JobAnswer>(this.#path);
   }
 
-  async #reopenFailed(): Promise<void> {
-    const all = { errorType: null, itemIds: null, preview: false };
-    const answer = await this.#controller.retry(this.#request.jobId, all);
-    if (answer.kind === 'refused') throw new Error(`failed items cannot be tried again: ${answer.because}`);
-  }
-
-  async #import(isNew: boolean): Promise<void> {
-    const { source, jobId, signal } = this.#request;
-    if (source === null) return;
-    const answer = await this.#controller.importItems(jobId, this.#itemsOf(source.open()));
-    if ('kind' in answer) {
-      this.#isPartlyRead = true;
-      return;
-    }
-    if (isNew) this.#repeated = answer.duplicates;
-    this.#isPartlyRead = signal.aborted;
-    if (this.#isPartlyRead) return;
-    const job = await this.#controller.findJob(jobId);
-    if (job?.counts.total === 0) {
-      const [bad] = this.#bad;
-      const why =
-        bad === undefined
-          ? ''
-          : `: ${formatCount(this.#badCount)} lines cannot be read, line ${bad.line}: ${bad.problem}`;
-      throw new ConfigError(`${source.name} has no items${printable(why)}`);
-    }
-    if (job?.held) await this.#controller.changeJob(jobId, { kind: 'start' });
-  }
-
-  async *#itemsOf(chunks: AsyncGenerator<SourceChunk>) {
-    for await (const { items, bad } of chunks) {
-      this.#badCount += bad.length;
-      this.#bad.push(...bad.slice(0, MAX_BAD_LINES - this.#bad.length));
-      if (items.length > 0) yield items;
-      if (this.#request.signal.aborted) return;
-    }
-  }
-
-  async #report(finishedBefore: number): Promise<RunReport> {
-    const { jobId, config, signal, words } = this.#request;
-    const elapsedMs = this.#endedAt - this.#startedAt;
-    const job = await this.#controller.findJob(jobId);
-    if (job === null) throw new Error(`the job ${jobId} is gone`);
-    const isUnfinished = isActive(job);
-    const results = isUnfinished
-      ? null
-      : await writeResults(this.#controller, jobId, join(config.dataDir, 'results.jsonl'), signal);
-    return {
-      job,
-      dataDir: config.dataDir,
-      isInterrupted: signal.aborted && (isUnfinished || results === null),
-      isPartlyRead: this.#isPartlyRead,
-      finishedBefore,
-      elapsedMs,
-      failures: await this.#controller.failureGroups(jobId, 50),
-      badLines: { count: this.#badCount, first: this.#bad },
-      repeated: this.#repeated,
-      results,
-      words,
+  /** Sends the items, and starts a job that waited for them. */
+  async #fill(found: JobAnswer | null): Promise<AddedAnswer | null> {
+    const { list, limit, jobId, words } = this.#request;
+    if (list === null) return null;
+    const isToBeStarted = found === null || found.held;
+    const filling: Filling = {
+      ...{ jobId, list, isToBeStarted, again: commandLine(words), corrected: 'run the command again', startAsIs: null },
+      ...(limit === undefined ? {} : { limit }),
     };
+    const added = await sendItems(this.#client, filling);
+    // That every item of a new list was added, or none of one that was read before, is as expected.
+    const unexpected = found === null ? added.duplicates : added.added;
+    if (unexpected + added.conflicts + added.bad > 0) this.#client.note(addedText(added));
+    const refused = await refusalOf(this.#client, filling, added);
+    if (refused !== null) throw new CommandFailed(refused.why);
+    await startFilled(this.#client, filling);
+    return added;
+  }
+
+  #startWorkers(): void {
+    const { lane, signal, terminal } = this.#request;
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    this.#service.startWorkers(lane, ({ error, code, signal: by }) => {
+      // Ctrl-C reaches the workers, too.
+      if (!this.#isWorking || signal.aborted) return;
+      const how = error ?? (by === null ? `with code ${code}` : `by ${by}`);
+      terminal.note(`A worker process ended ${how}. Another takes its place, and its items are tried again.`);
+    });
+  }
+
+  async #stopWorkers(): Promise<void> {
+    this.#isWorking = false;
+    await this.#service.stopWorkers();
+  }
+
+  #job(): Promise<JobAnswer> {
+    return this.#reporting.api.get<JobAnswer>(this.#path);
+  }
+
+  /** Null if the user stopped it; a file that was there before stays. */
+  async #export(job: JobAnswer): Promise<ResultsFile | null> {
+    const { jobId, config } = this.#request;
+    const path = join(config.dataDir, 'results.jsonl');
+    const target = await fileTarget(path, { keepsUnfinished: false });
+    try {
+      const wish = { format: 'jsonl', showsProgress: job.summary.total >= LONG_EXPORT };
+      const { rows, withoutData } = await exportTo(this.#client, target, jobId, wish);
+      return { path, rows: rows ?? 0, withoutData };
+    } catch (error) {
+      if (error instanceof Interrupted) return null;
+      throw error;
+    }
   }
 }

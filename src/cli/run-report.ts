@@ -1,83 +1,99 @@
-import { type Counts, finishedOf } from '../domain/counts.ts';
-import type { FailureGroup } from '../domain/failure-group.ts';
-import type { JobRecord } from '../domain/job.ts';
+import { join } from 'node:path';
+import type { AddedAnswer } from '../contract/item-answers.ts';
+import type { JobAnswer } from '../contract/job-answers.ts';
 import { EXIT } from './exit-codes.ts';
+import { formatDuration, formatItems, formatRate } from './format.ts';
+import { withoutDataText } from './jobs/export.ts';
+import { commandLine, endHeadline, endText, exitCodeOfJob, type Step } from './jobs/job-text.ts';
 
-/** What a run came to: the end of `trawl run` in one value, from which text, JSON and exit code are made. */
+/** How a run ended: text, JSON and exit code are made from it. */
 export interface RunReport {
-  readonly job: JobRecord;
+  readonly job: JobAnswer;
   readonly dataDir: string;
-  /** The user told it to stop. */
+  /** The user stopped it. */
   readonly isInterrupted: boolean;
-  /** Reading the items was broken off: the same command goes on with it. */
+  /** Reading the items was interrupted: the same command continues it. */
   readonly isPartlyRead: boolean;
   readonly finishedBefore: number;
   readonly elapsedMs: number;
-  readonly failures: readonly FailureGroup[];
-  readonly badLines: BadLines;
-  /** Lines whose id stands earlier in the file; 0 where that cannot be told from a second reading. */
-  readonly repeated: number;
+  /** What became of the list; null if there was none, or it was not read to its end. */
+  readonly added: AddedAnswer | null;
   readonly results: ResultsFile | null;
   /** As typed, without `trawl`. */
   readonly words: readonly string[];
-}
-
-export interface BadLines {
-  readonly count: number;
-  readonly first: readonly { readonly line: number; readonly problem: string }[];
 }
 
 export interface ResultsFile {
   readonly path: string;
   readonly rows: number;
   /** Rows whose data could not be read back. */
-  readonly damaged: number;
+  readonly withoutData: number;
 }
 
-export function exitCodeOf({ job, isInterrupted, badLines, results }: RunReport): number {
+export function exitCodeOfRun({ job, isInterrupted, added, results }: RunReport): number {
   if (isInterrupted) return EXIT.interrupted;
-  if (job.status !== 'completed') return EXIT.failed;
-  const isFlawless = job.counts.failed === 0 && badLines.count === 0 && (results?.damaged ?? 0) === 0;
-  return isFlawless ? EXIT.done : EXIT.someItemsFailed;
+  return exitCodeOfJob(job, { bad: added?.bad ?? 0, withoutData: results?.withoutData ?? 0 });
 }
 
-/** For `--json`. */
-export function reportJson(report: RunReport) {
-  const { job, counts } = { job: report.job, counts: report.job.counts };
+/** For `--json`: the job as the API shows it, and what this run did. */
+export function runJson(report: RunReport) {
+  const { job, added, results } = report;
   return {
-    job_id: job.jobId,
-    scraper_id: job.scraperId,
-    scraper_version: job.scraperVersion,
-    scraper_versions: job.manifest?.scraperVersions ?? null,
-    status: job.status,
-    interrupted: report.isInterrupted,
-    exit_code: exitCodeOf(report),
-    summary: summaryOf(counts),
-    finished_in_this_run: finishedOf(counts) - report.finishedBefore,
-    elapsed_seconds: Math.round(report.elapsedMs) / 1000,
-    reason: job.reason && { code: job.reason.code, message: job.reason.message, evidence: groups(job.reason.evidence) },
-    failures: groups(report.failures),
-    bad_lines: { count: report.badLines.count, first: report.badLines.first },
-    repeated_lines: report.repeated,
-    data_dir: report.dataDir,
-    results: report.results && {
-      path: report.results.path,
-      rows: report.results.rows,
-      without_data: report.results.damaged,
+    ...job,
+    items: added,
+    run: {
+      exit_code: exitCodeOfRun(report),
+      interrupted: report.isInterrupted,
+      finished: finishedIn(report),
+      elapsed_seconds: Math.round(report.elapsedMs) / 1000,
+      data_dir: report.dataDir,
+      results: results && { path: results.path, rows: results.rows, without_data: results.withoutData },
     },
   };
 }
 
-function summaryOf({ total, queued, inProgress, success, failed, skipped, cancelled }: Counts) {
-  const pending = total - queued - inProgress - success - failed - skipped - cancelled;
-  return { pending, queued, in_progress: inProgress, success, failed, skipped, cancelled, total };
+export function runText(report: RunReport): string {
+  return endText(report.job, { headline: headline(report), places: places(report), steps: nextSteps(report) });
 }
 
-function groups(failures: readonly FailureGroup[]) {
-  return failures.map(({ type, pattern, count, examples }) => ({
-    type,
-    pattern,
-    count,
-    examples: examples.map(({ itemId, message }) => ({ item_id: itemId, message })),
-  }));
+function finishedIn({ job, finishedBefore }: RunReport): number {
+  return job.progress.completed - finishedBefore;
+}
+
+function headline(report: RunReport): string {
+  const { job, isInterrupted, elapsedMs } = report;
+  const here = finishedIn(report);
+  const pace = here > 0 ? ` in ${formatDuration(elapsedMs)} (${formatRate(here / (elapsedMs / 1000))})` : '';
+  if (isInterrupted) {
+    const left = job.summary.total - job.progress.completed;
+    return `Interrupted, and nothing is lost: ${formatItems(here)}${pace}, ${formatItems(left)} to go.`;
+  }
+  if (job.status === 'completed' && here === 0) return 'Done already: nothing was left to do.';
+  const isResumed = report.finishedBefore > 0 && here > 0;
+  return endHeadline(job, isResumed ? `, ${formatItems(here, 'more item')}${pace}` : pace);
+}
+
+function places({ job, dataDir, results }: RunReport): string[] {
+  if (results === null) return [];
+  return [
+    '',
+    `Results: ${results.path} (${formatItems(results.rows, 'row')})`,
+    `Files:   ${join(dataDir, 'results', job.job_id)}`,
+    ...(results.withoutData > 0 ? [`  ${withoutDataText(results.withoutData)}`] : []),
+  ];
+}
+
+function nextSteps({ job, isInterrupted, isPartlyRead, words, dataDir, results }: RunReport): readonly Step[] {
+  // The failed items are open again: what has failed since stays failed unless the user asks for it.
+  const again = words.filter((word) => word !== '--retry-failed');
+  const goOn = { what: isPartlyRead ? 'Continue to read items and to work' : 'Continue', command: commandLine(again) };
+  if (isInterrupted) return [goOn];
+  const retry = { what: 'Retry the failed items', command: commandLine([...again, '--retry-failed']) };
+  const verify = { what: 'Check the results', command: commandLine(['verify', job.job_id, '--data-dir', dataDir]) };
+  const isStopped = job.status !== 'completed';
+  return [
+    ...(isStopped ? [{ ...goOn, what: 'Continue once the cause is fixed' }] : []),
+    ...(job.summary.failed > 0 ? [retry] : []),
+    ...(!isStopped && results !== null ? [verify] : []),
+  ];
 }

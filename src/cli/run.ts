@@ -1,18 +1,30 @@
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, ConfigError, EMBEDDED, LOCAL_RESULTS, loadConfig, settingsInForce } from '../config.ts';
+import {
+  type Config,
+  ConfigError,
+  EMBEDDED,
+  LOCAL_RESULTS,
+  laneConfig,
+  loadConfig,
+  settingsInForce,
+} from '../config.ts';
 import { safeSegment } from '../domain/artifact.ts';
-import { errorMessage } from '../domain/error-message.ts';
-import { notYetAvailable, type Policy, policySchema } from '../domain/policy.ts';
+import type { Lane } from '../domain/lane.ts';
+import { notYetAvailable, policySchema } from '../domain/policy.ts';
+import { LANE_SETTINGS } from '../domain/settings.ts';
+import { systemClock } from '../main/client.ts';
 import { findScraper } from '../main/scrapers.ts';
 import { untilToldToStop } from '../main/stop-signal.ts';
+import { endCommand } from './client/command.ts';
+import { openTerminal } from './client/terminal.ts';
+import { itemList } from './jobs/item-list.ts';
+import { collected } from './jobs/options.ts';
+import { policyGiven } from './jobs/policy-option.ts';
 import { wholeNumber } from './options.ts';
-import { itemSource } from './run-items.ts';
 import { runJob } from './run-job.ts';
-import { exitCodeOf, reportJson } from './run-report.ts';
-import { runSummary } from './summary.ts';
+import { exitCodeOfRun, runJson, runText } from './run-report.ts';
 
 interface RunOptions {
   readonly items?: string;
@@ -23,7 +35,7 @@ interface RunOptions {
   readonly workers?: number;
   readonly policy?: string;
   readonly retryFailed?: boolean;
-  readonly json?: boolean;
+  readonly json?: true;
 }
 
 export function addRunCommand(program: Command): void {
@@ -32,7 +44,7 @@ export function addRunCommand(program: Command): void {
     .description('run a scraper on a list of items, here and now; the same command again goes on where it stopped')
     .argument('<scraper>', 'the id of a scraper (trawl scrapers list)')
     .option('--items <file>', 'CSV, JSONL or JSON with the items; - reads stdin')
-    .option('--input <name=value>', 'one item by hand; repeat it for each field; name:=value takes JSON', collect)
+    .option('--input <name=value>', 'one item by hand; repeat it for each field; name:=value takes JSON', collected)
     .option('--out <folder>', 'where the job and its results are kept (a folder in .trawl/run)')
     .option('--concurrency <n>', 'items at the same time (policy: throttling.max_concurrent_workers, 3)', wholeNumber)
     .option('--limit <n>', 'only the first n items of the list', wholeNumber)
@@ -57,35 +69,30 @@ Examples:
   $ trawl run maricopa-az --items parcels.csv --retry-failed`;
 
 async function run(scraperId: string, options: RunOptions): Promise<void> {
-  const source = itemSource(options);
-  const policy = policyChange(options);
-  const config = runConfig(scraperId, options);
-  await mustBeScraper(config, scraperId);
-  // Here and now, with a folder as its answer: a job that is to be spread is given to the service.
+  const list = itemList(options);
+  const policy = checkedPolicy(options);
+  const base = loadConfig({ backend: EMBEDDED, results: LOCAL_RESULTS });
+  const { lane } = await scraperNamed(base, scraperId);
+  const config = runConfig(base, scraperId, lane, options);
+  const terminal = openTerminal(systemClock());
+  // A job that is to be spread over machines is given to a service: this one is done here, with a folder as its answer.
   const { kind } = loadConfig().backend;
   if (kind !== config.backend.kind) {
-    process.stderr.write(`The job is kept here, in ${config.dataDir}: TRAWL_BACKEND=${kind} is for trawl serve.\n`);
+    terminal.note(`The job is kept here, in ${config.dataDir}: TRAWL_BACKEND=${kind} is for trawl serve.`);
   }
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());
-  const report = await runJob({
-    config,
-    jobId: nameOf(scraperId),
-    scraperId,
-    source,
-    policy,
-    retryFailed: options.retryFailed === true,
-    words: process.argv.slice(2),
-    screen: process.stderr,
-    signal: stop.signal,
+  await endCommand(terminal, options, async () => {
+    const report = await runJob({
+      ...{ config, jobId: nameOf(scraperId), scraperId, lane, list, policy, terminal, signal: stop.signal },
+      ...(options.limit === undefined ? {} : { limit: options.limit }),
+      retryFailed: options.retryFailed === true,
+      words: process.argv.slice(2),
+    });
+    if (options.json) await terminal.out.json(runJson(report));
+    else await terminal.out.write(`${runText(report)}\n`);
+    return exitCodeOfRun(report);
   });
-  if (options.json) process.stdout.write(`${JSON.stringify(reportJson(report), null, 2)}\n`);
-  else process.stdout.write(`${runSummary(report)}\n`);
-  process.exitCode = exitCodeOf(report);
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }
 
 /** Of the job and of its folder. */
@@ -93,9 +100,10 @@ function nameOf(scraperId: string): string {
   return safeSegment(scraperId, (text) => hash('sha256', text));
 }
 
-function runConfig(scraperId: string, options: RunOptions): Config {
-  const { out, workers, concurrency } = options;
-  const base = loadConfig({ backend: EMBEDDED, results: LOCAL_RESULTS });
+function runConfig(base: Config, scraperId: string, lane: Lane, options: RunOptions): Config {
+  const { out, concurrency } = options;
+  // A lane without workers of its own gets one: the job would wait forever.
+  const workers = options.workers ?? Math.max(1, laneConfig(base, lane).workers);
   const isLevelChosen = settingsInForce(base).some(
     ({ name, from }) => name === 'TRAWL_LOG_LEVEL' && from !== 'default',
   );
@@ -103,8 +111,8 @@ function runConfig(scraperId: string, options: RunOptions): Config {
     backend: EMBEDDED,
     results: LOCAL_RESULTS,
     dataDir: out ?? join(base.dataDir, 'run', nameOf(scraperId) + trialOf(options)),
-    // More processes than items at the same time would only wait.
-    workers: Math.min(workers ?? base.workers, concurrency ?? Number.POSITIVE_INFINITY),
+    // More processes than items at a time would only wait.
+    [LANE_SETTINGS[lane].workers]: Math.min(workers, concurrency ?? Number.POSITIVE_INFINITY),
     logLevel: isLevelChosen ? base.logLevel : 'warn',
     logTo: 'stderr',
   });
@@ -116,48 +124,26 @@ function trialOf({ input, limit }: RunOptions): string {
   return limit === undefined ? '' : `.first-${limit}`;
 }
 
-async function mustBeScraper(config: Config, id: string): Promise<void> {
+async function scraperNamed(config: Config, id: string) {
   const { scraper, others } = await findScraper(config, id);
-  if (scraper !== null) return;
+  if (scraper !== null) return scraper;
   const known =
     others.length === 0 ? '' : `. There are: ${others.slice(0, 20).join(', ')}${others.length > 20 ? ' …' : ''}`;
   throw new ConfigError(`there is no scraper ${id}${known}`);
 }
 
-/** What the options make of the policy that the job has; null if they say nothing of it. */
-function policyChange({ policy: file, concurrency }: RunOptions): ((current: Policy | null) => Policy) | null {
-  if (file === undefined && concurrency === undefined) return null;
-  const given = file === undefined ? null : readPolicy(file);
-  const change = (current: Policy | null): Policy => {
-    const base = given ?? current ?? policySchema.parse({});
-    if (concurrency === undefined) return base;
-    return checked(
-      { ...base, throttling: { ...base.throttling, max_concurrent_workers: concurrency } },
-      '--concurrency',
-    );
-  };
-  // Once now, so that what is wrong with it is said before anything is made.
-  change(null);
-  return change;
-}
-
-function readPolicy(file: string): Policy {
-  let value: unknown;
-  try {
-    value = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw new ConfigError(`--policy ${file}: ${errorMessage(error)}`);
+/** The API checks it, too; but what is wrong with it should be said before a folder is made. */
+function checkedPolicy(options: RunOptions): object | null {
+  const given = policyGiven(options);
+  if (given === null) return null;
+  const parsed = policySchema.safeParse(given);
+  const problems = parsed.success
+    ? notYetAvailable(parsed.data)
+    : parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+  if (problems.length > 0) {
+    const lines = problems.map(({ path, message }) => `${path === '' ? '' : `${path}: `}${message}`);
+    throw new ConfigError(`the policy cannot be used:\n  ${lines.join('\n  ')}`);
   }
-  return checked(value, `--policy ${file}`);
-}
-
-function checked(value: unknown, what: string): Policy {
-  const parsed = policySchema.safeParse(value);
-  const missing = parsed.success ? notYetAvailable(parsed.data) : [];
-  if (parsed.success && missing.length === 0) return parsed.data;
-  const lines = [
-    ...missing,
-    ...(parsed.error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message })),
-  ].map(({ path, message }) => `${path || 'the whole of it'}: ${message}`);
-  throw new ConfigError(`${what} cannot be used:\n  ${lines.join('\n  ')}`);
+  // A file is the whole policy, of a job that is there already as well; an option is one field of it.
+  return options.policy !== undefined && parsed.success ? parsed.data : given;
 }

@@ -50,6 +50,14 @@ export const jobsQuery = z.strictObject({
   status: jobStatusSchema.optional().meta({ description: 'Only jobs with this status.' }),
 });
 
+export const addItemsQuery = z.strictObject({
+  limit: whole(
+    1,
+    1_000_000_000,
+    'Add only the first so many usable items; the rest of the body is not read.',
+  ).optional(),
+});
+
 export const itemsQuery = z.strictObject({
   limit: whole(1, 1000, 'Maximum number of items per page.').default(100),
   cursor,

@@ -2,16 +2,15 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { killFaults } from '../adapters/system/kill-faults.ts';
 import { type Config, countWorkers } from '../config.ts';
+import type { ApiSettings } from '../controller/api/start-api.ts';
 import { Controller } from '../controller/engine/controller.ts';
 import { EventStream } from '../controller/engine/events.ts';
 import { logEvents, logProgress } from '../controller/engine/log-events.ts';
 import { importItems } from '../controller/intake/intake.ts';
-import { retryItems } from '../controller/jobs/retry.ts';
 import { submitJob } from '../controller/jobs/submit.ts';
 import { type EmfDeps, emfReporter, type StandingSource } from '../controller/metrics/cloudwatch-format.ts';
 import type { NewItem } from '../domain/item.ts';
-import type { Lane } from '../domain/lane.ts';
-import type { RetryFilter } from '../ports/ledger.ts';
+import { LANES, type Lane } from '../domain/lane.ts';
 import { openCatalog } from '../scraping/catalog.ts';
 import type { WorkerPool } from '../worker/pool.ts';
 import { refuseAddress } from './api-address.ts';
@@ -37,7 +36,7 @@ export type Engine = Awaited<ReturnType<typeof openEngine>>;
 
 /**
  * A controller on its backend, open to workers, with all its components: for `controller.ts`, tests and benchmarks.
- * Commands open it through `openController`, which exposes only use cases.
+ * Commands open it through `openController` or `openPrivateService`, and reach it by its API.
  */
 export async function openEngine(config: Config, log: Logger = openLog(config)) {
   // A worker that could not read them would end, and so would the one in its place.
@@ -71,12 +70,12 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     config.metrics === 'emf' ? logNumbers(config, { events, clock, ledger, queue, controller: standing }) : null;
   // In the background: what a former process left of a large removal takes minutes.
   backend.sweep().catch((error: unknown) => onError('sweep', error));
-  const planned = plannedWorkers(config);
   let pool: WorkerPool | null = null;
+  let startedLanes: readonly Lane[] = [];
   /** Includes the lanes of workers that are being started. */
   const servedLanes = (): ReadonlySet<Lane> | null => {
     const joined = reception.lanes();
-    return joined && new Set([...joined, ...(pool === null ? [] : planned.map(({ lane }) => lane))]);
+    return joined && new Set([...joined, ...startedLanes]);
   };
   let api: { drain(graceMs: number): Promise<void>; close(): Promise<void> } | null = null;
 
@@ -89,10 +88,9 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest, defaultScraper }, request, null),
     importItems: (jobId: string, chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>) =>
       importItems({ ledger, clock, faults }, jobId, chunks),
-    retry: (jobId: string, filter: RetryFilter) => retryItems({ ledger, clock }, jobId, filter),
     /** The REST API on this engine, until it stops; answers its address. */
-    async listen(): Promise<string> {
-      // Not before: `trawl run` has no use for it.
+    async listen(settings: ApiSettings = config): Promise<string> {
+      // Not before: whoever only measures the engine has no use for it.
       const { startApi } = await import('../controller/api/start-api.ts');
       const parts = {
         ...{ ledger, store, links, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },
@@ -100,13 +98,15 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
         feedSettings: backend.feedSettings,
         onStorageTrouble: (message: string) => controller.storageTrouble(message),
       };
-      const opened = await startApi(parts, config, log).catch(refuseAddress);
+      const opened = await startApi(parts, settings, log).catch(refuseAddress);
       api = opened;
       return opened.url;
     },
     /** Worker processes, kept at their number until the engine stops. */
-    startWorkers() {
+    startWorkers(lanes: readonly Lane[] = LANES) {
       if (pool === null) {
+        const planned = plannedWorkers(config).filter(({ lane }) => lanes.includes(lane));
+        startedLanes = planned.map(({ lane }) => lane);
         pool = startChildWorkers(config, planned, clock);
         pool.onChange((change) => reception.heardOfChild(change));
       }

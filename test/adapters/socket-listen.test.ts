@@ -26,7 +26,7 @@ withOwner('only the user who started the owner may open its socket', async (owne
 
 withOwner('an owner that answers is not replaced', async (owner) => {
   const second = new TestOwner(owner.folder);
-  await assert.rejects(second.serve(), /another process serves workers/);
+  await assert.rejects(second.serve(), /another process listens on/);
   assert.equal(await (await owner.worker()).leases.begin('a', 1), true);
 });
 

@@ -16,7 +16,7 @@ test('a list of which no line can be used is told line by line, and the same com
   assert.equal(told.code, EXIT.badUsage);
   assert.match(
     told.stderr,
-    /^0 items added\.\n\n2 lines could not be read.*\n {2}line 2: it has 2 fields.*\n {2}line 3: /,
+    /^Warning: no workers serve the http lane.*\n0 items added\.\n\n2 lines could not be read.*\n {2}line 2: it has 2 fields.*\n {2}line 3: /,
   );
   assert.match(
     told.stderr,
@@ -38,7 +38,7 @@ test('a list that was cut off leaves the job held, and the hints name the server
     const create = ['jobs', 'create', 'example-mock', '--items', list, '--url', url, '--job-id', name];
     const { code, stdout, stderr } = await command(create);
     assert.deepEqual([code, stdout], [EXIT.badUsage, '']);
-    assert.match(stderr, /^2 items added\.\n\n1 line could not be read/);
+    assert.match(stderr, /^Warning: no workers serve the http lane.*\n2 items added\.\n\n1 line could not be read/);
     const hints = [`trawl ${create.join(' ')}`, `trawl jobs start ${name} --url ${url}`];
     assert.ok(stderr.includes(`Job ${name} stays held with 2 items.\n`), stderr);
     assert.ok(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Output } from '../../src/cli/client/output.ts';
+import { openTerminal } from '../../src/cli/client/terminal.ts';
 import { exitCodeOfJob } from '../../src/cli/jobs/job-text.ts';
 import { watchJob } from '../../src/cli/jobs/watch-job.ts';
 import type { JobAnswer } from '../../src/contract/job-answers.ts';
@@ -36,9 +36,9 @@ async function watch({ jobs, events, interruptAt }: Script) {
     written.push(text);
     if (interruptAt?.test(text)) stop.abort();
   };
-  const screen = { isTTY: false, write };
-  const { api } = clientOf(url, { clock: new FakeClock(), signal: stop.signal });
-  const client = { api, screen, out: new Output(), note: write };
+  const clock = new FakeClock();
+  const { api } = clientOf(url, { clock, signal: stop.signal });
+  const client = { api, ...openTerminal(clock, { isTTY: false, write }) };
   const job = await watchJob(client, 'j').finally(() => written.push('END'));
   return { job, asked: () => asked, written };
 }
@@ -84,7 +84,7 @@ test('a job that is deleted while it is watched is told, and the display is clos
 
 test('a job that waits is told at once, with what makes it go on, and Ctrl-C leaves it as it is', async () => {
   const held = { status: 'pending', held: true } as const;
-  const startIt = /^Job j is held; waiting for it to be started\. To start it:\n {2}trawl jobs start j$/;
+  const startIt = /^Job j is held; waiting for it to be started\. To start it:\n {2}trawl jobs start j\n$/;
   await assert.rejects(watch({ jobs: [held], events: [], interruptAt: startIt }), {
     message: 'interrupted; the job stays held. To watch it again:\n  trawl jobs watch j',
   });
@@ -93,7 +93,7 @@ test('a job that waits is told at once, with what makes it go on, and Ctrl-C lea
     reason: { code: 'user', message: 'by a user', evidence: [] },
   };
   const resumeIt =
-    /^Job j is paused \(by a user\); waiting for it to be resumed\. To resume it:\n {2}trawl jobs resume j$/;
+    /^Job j is paused \(by a user\); waiting for it to be resumed\. To resume it:\n {2}trawl jobs resume j\n$/;
   await assert.rejects(watch({ jobs: [paused], events: [], interruptAt: resumeIt }), /the job stays paused\. To/);
 });
 

@@ -124,7 +124,7 @@ test('a job that waits takes the rest of its list, and one that was started is l
   assert.deepEqual([again.code, other.code], [EXIT.badUsage, EXIT.badUsage]);
   const empty = writeLines(folder, 'empty.csv', ['apn']);
   const nothing = await jobs('create', 'example-mock', '--items', empty, '--job-id', 'e');
-  assert.match(nothing.stderr, /the list has no items[\s\S]*--job-id e\n$/);
+  assert.match(nothing.stderr, /empty.csv has no items[\s\S]*--job-id e\n$/);
   const wrong = await jobs('create', 'example-mock', '--input', 'apn=1', '--input', 'apn=2');
   assert.deepEqual([wrong.code, wrong.stderr], [EXIT.badUsage, 'trawl: --input: apn is given twice\n']);
 });
@@ -137,7 +137,7 @@ test('an upload that breaks off says which command goes on', async () => {
     if (request.url !== '/jobs') request.once('data', () => request.socket.destroy());
     else {
       made.push(JSON.parse(await bodyOf(request)));
-      answerJson(response, {}, 201);
+      answerJson(response, { warnings: [] }, 201);
     }
   });
   const { code, stderr } = await jobsOf(url)('create', 'example-mock', '--items', list, '--concurrency', '7');

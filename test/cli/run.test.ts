@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Ended, startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
@@ -44,16 +44,20 @@ test('a run that was killed in the middle is finished by the same command, every
 
   const first = startTrawl(command);
   await first.shows(/^[1-9][\d,]*\/2,000 /m);
+  // Nobody else may ask the service, and the socket that a killed one leaves is in nobody's way.
+  assert.equal(lstatSync(join(out, 'api.sock')).mode & 0o777, 0o600);
   first.signalGroup('SIGKILL');
   assert.equal((await first.ended).signal, 'SIGKILL');
+  assert.ok(lstatSync(join(out, 'api.sock')).isSocket());
   assert.equal(existsSync(join(out, 'results.jsonl')), false);
 
   const second = await trawl(command);
   endsWith(0, second);
+  assert.equal(existsSync(join(out, 'api.sock')), false);
   const answer = JSON.parse(second.stdout);
   assert.equal(answer.status, 'completed');
   assert.deepEqual([answer.summary.success, answer.summary.total], [2000, 2000]);
-  assert.ok(answer.finished_in_this_run < 2000, 'nothing of the first run was kept');
+  assert.ok(answer.run.finished < 2000, 'nothing of the first run was kept');
   assert.deepEqual(
     rowsOf(out).map((row) => [row.item_id, row.status]),
     slowItems(2000, 2).map(({ item_id }) => [item_id, 'success']),
@@ -65,7 +69,8 @@ test('a run that was killed in the middle is finished by the same command, every
 
   const again = await trawl(command);
   endsWith(0, again);
-  assert.equal(JSON.parse(again.stdout).finished_in_this_run, 0);
+  assert.equal(JSON.parse(again.stdout).items.duplicates, 2000);
+  assert.equal(JSON.parse(again.stdout).run.finished, 0);
 });
 
 test('a run that was killed while it read its items reads the rest the next time', async () => {
@@ -102,10 +107,10 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
 
   const told = await trawl(command);
   endsWith(1, told);
-  assert.match(told.stdout, /0 ok, 3 failed of 3/);
+  assert.match(told.stdout, /^Job example-fail completed in .*\/s\)\n {2}3 of 3 \(100 %\): 0 ok, 3 failed\n/);
   assert.match(told.stdout, /2 {2}not_found: item p-1 was asked to fail, for example item p-1/);
-  assert.match(told.stdout, /1 line could not be read.*\n {2}line 4: it has 1 fields, and the header 2/);
-  assert.match(told.stdout, /1 line of the list had an id that stands earlier in it/);
+  assert.match(told.stderr, /^3 items added, 1 duplicate left unchanged\.$/m);
+  assert.match(told.stderr, /1 line could not be read.*\n {2}line 4: it has 1 fields, and the header 2/);
   assert.match(told.stdout, /trawl run example-fail .*--retry-failed\n/);
   assert.deepEqual(
     rowsOf(out).map(({ item_id, status, input, error }) => [item_id, status, input, error?.type]),
@@ -119,9 +124,9 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
   const again = await trawl(['run', 'example-fail', '--out', out, '--retry-failed', '--json']);
   endsWith(1, again);
   const answer = JSON.parse(again.stdout);
-  assert.deepEqual([answer.finished_in_this_run, answer.summary.failed, answer.exit_code], [3, 3, 1]);
+  assert.deepEqual([answer.run.finished, answer.summary.failed, answer.run.exit_code], [3, 3, 1]);
   assert.deepEqual(
-    answer.failures.map(({ type, count }: { type: string; count: number }) => [type, count]),
+    answer.errors.map(({ type, count }: { type: string; count: number }) => [type, count]),
     [
       ['not_found', 2],
       ['no_results', 1],
@@ -142,9 +147,10 @@ test('a breaker that trips ends the run with its reason, and the same command go
   const command = ['run', 'example-fail', '--items', items, '--out', out, '--policy', policy];
   const tripped = await trawl(command);
   endsWith(3, tripped);
-  assert.match(tripped.stdout, /^Stopped: 5 of 5 failed \(100 %, limit 25 %\)\. 7 items to go\./);
+  assert.match(tripped.stdout, /^Job example-fail failed in .*: 5 of 5 failed \(100 %, limit 25 %\)\n/);
+  assert.match(tripped.stdout, /^ {2}5 of 12 \(41 %\): 0 ok, 5 failed, 7 pending$/m);
   assert.match(tripped.stdout, /5 {2}server_error: item #? ?.*was asked to fail/);
-  assert.match(tripped.stdout, /Go on, once that is repaired:\n {2}trawl run example-fail --items /);
+  assert.match(tripped.stdout, /Continue once the cause is fixed:\n {2}trawl run example-fail --items /);
   assert.deepEqual(
     rowsOf(out)
       .map(({ status }) => status)
@@ -154,8 +160,8 @@ test('a breaker that trips ends the run with its reason, and the same command go
   const unbreakable = writePolicy(folder, { retries: { max_retries: 0 }, circuit_breaker: { min_requests: 1000 } });
   const resumed = await trawl([...command.slice(0, -1), unbreakable, '--json']);
   endsWith(1, resumed);
-  const { summary, finished_in_this_run: here } = JSON.parse(resumed.stdout);
-  assert.deepEqual([summary.failed, summary.total, here], [12, 12, 7]);
+  const { summary, run } = JSON.parse(resumed.stdout);
+  assert.deepEqual([summary.failed, summary.total, run.finished], [12, 12, 7]);
 });
 
 test('Ctrl-C gives back what is under way, and nobody else can have the folder meanwhile', async () => {
@@ -172,7 +178,7 @@ test('Ctrl-C gives back what is under way, and nobody else can have the folder m
   const ended = await running.ended;
   endsWith(130, ended);
   assert.match(ended.stdout, /^Interrupted, and nothing is lost: 40 items in .*, 1 item to go\./);
-  assert.match(ended.stdout, /Go on:\n {2}trawl run example-slow --items .* --concurrency 4\n/);
+  assert.match(ended.stdout, /Continue:\n {2}trawl run example-slow --items .* --concurrency 4\n/);
 });
 
 test('what cannot be meant is bad usage, and makes no folder', async () => {
@@ -232,4 +238,65 @@ test('a list that has grown since the job was done: what is new is run, and noth
   assert.equal((await trawl(['verify', 'example-slow', '--data-dir', out])).code, 0);
   const again = await run([{ ms: 1 }, { ms: 2 }, { ms: 3 }]);
   assert.match(again.stdout, /"total": 3/);
+});
+
+test('a scraper of the browser lane gets workers of that lane', async () => {
+  const out = join(tempFolder(), 'out');
+  const env = { TRAWL_SCRAPERS: join(import.meta.dirname, '..', 'flow', 'scrapers') };
+  const ended = await trawl(['run', 'lane-of-process', '--input', 'a=1', '--out', out], env);
+  endsWith(0, ended);
+  assert.match(ended.stdout, /^Job lane-of-process completed in .*\n {2}1 of 1 \(100 %\): 1 ok, 0 failed\n/);
+});
+
+test('a worker process that dies is noted, and the others of its items are done', async () => {
+  const folder = tempFolder();
+  const out = join(folder, 'out');
+  const items = writeLines(folder, 'items.jsonl', [
+    { item_id: 'bad', input: { kill: true } },
+    { item_id: 'good', input: {} },
+  ]);
+  const ended = await trawl(['run', 'example-killer', '--items', items, '--out', out]);
+  endsWith(1, ended);
+  assert.match(ended.stderr, /^A worker process ended by SIGKILL\. Another takes its place/m);
+  assert.deepEqual(
+    rowsOf(out).map(({ item_id, error }) => [item_id, error?.type ?? null]),
+    [
+      ['bad', 'poison'],
+      ['good', null],
+    ],
+  );
+});
+
+test('a list that was cut off is not started, and the repaired one is', async () => {
+  const folder = tempFolder();
+  const out = join(folder, 'out');
+  const command = ['run', 'example-mock', '--items', join(folder, 'items.csv'), '--out', out];
+  writeLines(folder, 'items.csv', ['apn', 'a', '"b']);
+  const refused = await trawl(command);
+  endsWith(2, refused);
+  assert.match(
+    refused.stderr,
+    /truncated or damaged.*stays held with 1 item\.\nRepair .*\n {2}trawl run example-mock /s,
+  );
+  assert.doesNotMatch(refused.stderr, /trawl jobs/);
+  writeLines(folder, 'items.csv', ['apn', 'a', 'b']);
+  endsWith(0, await trawl(command));
+  assert.deepEqual(
+    rowsOf(out).map((row) => row.item_id),
+    ['a', 'b'],
+  );
+});
+
+test('a row whose data are gone is counted, and the exit code says so', async () => {
+  const folder = tempFolder();
+  const out = join(folder, 'out');
+  const items = writeLines(folder, 'items.csv', ['item_id,apn', 'a,101-01-001', 'b,101-01-002']);
+  const command = ['run', 'example-mock', '--items', items, '--out', out];
+  endsWith(0, await trawl(command));
+  const kept = join(out, 'results', 'example-mock', 'items', 'a');
+  for (const name of readdirSync(kept)) if (name.startsWith('data')) rmSync(join(kept, name));
+  const again = await trawl(command);
+  endsWith(1, again);
+  assert.match(again.stdout, /^Done already: nothing was left to do\.\n/);
+  assert.match(again.stdout, /1 row without the data that was stored/);
 });

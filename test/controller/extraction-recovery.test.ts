@@ -4,7 +4,6 @@ import { EventStream } from '../../src/controller/engine/events.ts';
 import { Finisher } from '../../src/controller/engine/finisher.ts';
 import { currentItems } from '../../src/controller/results/current-items.ts';
 import { whyInUse } from '../../src/controller/results/job-in-use.ts';
-import { resultRows } from '../../src/controller/results/result-rows.ts';
 import { verifyJob } from '../../src/controller/results/verify.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
@@ -13,6 +12,7 @@ import type { LeasedItem, Ledger } from '../../src/ports/ledger.ts';
 import { allPages, change, checkBooks, jobOf, reopenAll } from '../contract/ledger/hands.ts';
 import { failedWith } from '../support/builders.ts';
 import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
+import { resultRows } from '../support/result-rows.ts';
 import { openDesk, pageOf } from './extraction-support.ts';
 
 type Desk = Awaited<ReturnType<typeof openDesk>>;

@@ -4,7 +4,6 @@ import { EventStream } from '../../src/controller/engine/events.ts';
 import { Finisher } from '../../src/controller/engine/finisher.ts';
 import { currentItems } from '../../src/controller/results/current-items.ts';
 import { whyInUse } from '../../src/controller/results/job-in-use.ts';
-import { resultRows } from '../../src/controller/results/result-rows.ts';
 import { verifyJob } from '../../src/controller/results/verify.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
@@ -12,6 +11,7 @@ import { allPages, change, jobOf, reopenAll } from '../contract/ledger/hands.ts'
 import { failedWith, newItems, newJob } from '../support/builders.ts';
 import { deleteJob } from '../support/delete-job.ts';
 import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
+import { resultRows } from '../support/result-rows.ts';
 import { type Kept, onlyNamed, openDesk, pageOf } from './extraction-support.ts';
 
 type Desk = Awaited<ReturnType<typeof openDesk>>;

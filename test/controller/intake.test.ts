@@ -17,8 +17,8 @@ type Bytes = AsyncIterable<Uint8Array>;
 async function desk(scraperId = 'county', ledger: Ledger = openMemoryLedger(), faults: Faults = NO_FAULTS) {
   const parts = { ...deskWith(ledger), faults };
   await ledger.createJob(newJob({ jobId: 'j', scraperId }), [], parts.clock.now());
-  const take = (bytes: Bytes, format: ItemFormat = 'jsonl', signal = NEVER) =>
-    takeInItems(parts, 'j', bytes, format, signal);
+  const take = (bytes: Bytes, format: ItemFormat = 'jsonl', signal = NEVER, limit?: number) =>
+    takeInItems(parts, 'j', bytes, format, signal, limit);
   return { ...parts, take };
 }
 
@@ -35,6 +35,26 @@ function lines(count: number, from = 0): string {
     '',
   );
 }
+
+test('a limit takes the first good items, over the chunks, and nothing is read after them', async () => {
+  const { take, ledger } = await desk();
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('{"apn":\n{"apn":"x"}\n');
+    for (let from = 0; ; from += 100) yield Buffer.from(lines(100, from));
+  }
+  const answer = await take(endless(), 'jsonl', NEVER, 1001);
+  assert.ok(answer.kind === 'taken');
+  assert.deepEqual([answer.received, answer.added, answer.bad], [1003, 1001, 2]);
+  assert.equal((await ledger.job('j'))?.counts.total, 1001);
+
+  const again = await take(sent('{"apn":\n{"apn":"000"}\n{"apn":\n{"apn":"001"}\n'), 'jsonl', NEVER, 1);
+  assert.ok(again.kind === 'taken');
+  assert.deepEqual(
+    [again.received, again.added, again.badLines.map(({ line }) => line)],
+    [2, 1, [1]],
+    'a line after the last item is not part of the list',
+  );
+});
 
 test('good lines are kept, and bad ones named by their number and what is wrong', async () => {
   const { take, ledger, clock } = await desk();

@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import {
-  ALL_ITEMS,
-  type ResultRow,
-  type RowParts,
-  resultRows,
-  rowBatches,
-} from '../../src/controller/results/result-rows.ts';
+import { type ResultRow, type RowParts, rowBatches } from '../../src/controller/results/result-rows.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { parseAddress } from '../../src/domain/result-address.ts';
 import { itemOf, NOW } from '../domain/builders.ts';
+import { resultRows } from '../support/result-rows.ts';
 
 function dataOf(key: string, size = 1): StoredArtifact {
   return { kind: 'data', key, size, sha256: '', encoding: 'identity', contentType: 'application/json' };
@@ -142,14 +137,17 @@ test('files are read side by side, a bounded number and a bounded weight of them
 test('large inputs count for the weight of a batch, too', async () => {
   const note = 'n'.repeat(2 ** 20);
   const items = Array.from({ length: 10 }, (_, at) => itemOf({ input: at < 6 ? { note } : { list: [note] } }));
-  const batches = await Array.fromAsync(rowBatches(partsOf([items]), 'job-1', ALL_ITEMS));
+  const batches = await Array.fromAsync(rowBatches(partsOf([items]), 'job-1', { status: null, errorType: null }));
   assert.deepEqual(
     batches.map(({ rows }) => rows.length),
     [4, 3, 3],
   );
   assert.equal(batches[0]?.bytes, 4 * 2 ** 20);
   const alone = itemOf({ input: { note: note.repeat(5) } });
-  assert.equal((await Array.fromAsync(rowBatches(partsOf([[alone]]), 'job-1', ALL_ITEMS))).length, 1);
+  assert.equal(
+    (await Array.fromAsync(rowBatches(partsOf([[alone]]), 'job-1', { status: null, errorType: null }))).length,
+    1,
+  );
 });
 
 test('a reader that stops early waits for the reads that are under way, and no more are begun', async () => {

@@ -12,7 +12,7 @@ import { beginExtraction } from '../../src/controller/extraction/begin-extractio
 import { ChangeBook } from '../../src/controller/extraction/changes.ts';
 import { replaceResults } from '../../src/controller/extraction/replace-results.ts';
 import { currentItems } from '../../src/controller/results/current-items.ts';
-import { type ResultRow, resultRows } from '../../src/controller/results/result-rows.ts';
+import type { ResultRow } from '../../src/controller/results/result-rows.ts';
 import { verifyJob } from '../../src/controller/results/verify.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { Engine } from '../../src/main/engine.ts';
@@ -20,6 +20,7 @@ import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { openCatalog } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { folderWith } from '../scraping/scraper-folder.ts';
+import { resultRows } from '../support/result-rows.ts';
 import { submit, tempDataDir, untilFinished, withEngine } from './engine.ts';
 
 const SHIPPED = fileURLToPath(new URL('../../scrapers', import.meta.url));

@@ -6,11 +6,11 @@ import { test } from 'node:test';
 import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
 import { presentItem } from '../../src/controller/api/present-item.ts';
 import { download } from '../../src/controller/results/download.ts';
-import { resultRows } from '../../src/controller/results/result-rows.ts';
 import { verifyJob } from '../../src/controller/results/verify.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { PackingStore } from '../support/packing-store.ts';
+import { resultRows } from '../support/result-rows.ts';
 import { itemsOf, tempDataDir } from './engine.ts';
 import { openEngineHere } from './in-process.ts';
 

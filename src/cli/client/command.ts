@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../../config.ts';
-import { ApiClient } from '../../contract/client/api-client.ts';
+import { type ApiAddress, ApiClient } from '../../contract/client/api-client.ts';
 import { ApiError } from '../../contract/client/api-error.ts';
 import { systemClock } from '../../main/client.ts';
 import { untilToldToStop } from '../../main/stop-signal.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { Screen } from '../progress-display.ts';
 import { CommandFailed, errorText } from './command-failure.ts';
-import { Output, OutputClosed } from './output.ts';
+import { type Output, OutputClosed } from './output.ts';
+import { openTerminal, type Terminal } from './terminal.ts';
 
 /** Options of every command that calls the API. */
 export interface ClientOptions {
@@ -16,13 +16,8 @@ export interface ClientOptions {
 }
 
 /** What a command works with. */
-export interface Client {
+export interface Client extends Terminal {
   readonly api: ApiClient;
-  /** For the answer. */
-  readonly out: Output;
-  /** For everything else, such as progress. */
-  readonly screen: Screen;
-  note(text: string): void;
 }
 
 export function withClientOptions(command: Command, { hasJson = true } = {}): Command {
@@ -45,25 +40,32 @@ export async function talkToApi(options: ClientOptions, action: (client: Client)
   const config = loadConfig(options.url === undefined ? {} : { url: checkedUrl(options.url) });
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());
-  const screen = process.stderr;
-  const note = (text: string) => void screen.write(`${text}\n`);
-  const api = new ApiClient({
-    url: config.url,
-    apiKey: keyOf(config),
-    clock: systemClock(),
-    signal: stop.signal,
-    onRetry: (error) => note(`${firstLine(errorText(error))}. Retrying for a while …`),
-  });
-  const out = new Output();
+  const terminal = openTerminal(systemClock());
+  const client = openClient(terminal, { url: config.url, apiKey: keyOf(config) }, stop.signal);
+  await endCommand(terminal, options, () => action(client));
+}
+
+/** `signal` aborts every call. */
+export function openClient(terminal: Terminal, address: ApiAddress, signal: AbortSignal): Client {
+  const onRetry = (error: ApiError) => terminal.note(`${firstLine(errorText(error))}. Retrying for a while …`);
+  return { ...terminal, api: new ApiClient({ ...address, clock: systemClock(), signal, onRetry }) };
+}
+
+/** Sets the exit code to what `action` resolves to; if a call failed, to that of the failure, which is shown. */
+export async function endCommand(
+  { out, note }: Terminal,
+  { json }: Pick<ClientOptions, 'json'>,
+  action: () => Promise<number>,
+): Promise<void> {
   try {
-    process.exitCode = await action({ api, out, screen, note });
+    process.exitCode = await action();
   } catch (error) {
     if (error instanceof OutputClosed) return;
     const failed = error instanceof ApiError ? CommandFailed.of(error) : error;
     if (!(failed instanceof CommandFailed)) throw error;
     note(`trawl: ${failed.message}`);
     process.exitCode = failed.exitCode;
-    if (options.json) await printProblem(out, failed);
+    if (json) await printProblem(out, failed);
   }
 }
 

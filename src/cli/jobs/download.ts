@@ -9,7 +9,6 @@ import { fileTarget, stdoutTarget } from '../client/file-target.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatBytes } from '../format.ts';
 import { RateWindow, type Transfer } from '../progress.ts';
-import { ProgressDisplay } from '../progress-display.ts';
 
 interface DownloadOptions extends ClientOptions {
   readonly artifact: string;
@@ -52,7 +51,7 @@ async function download(jobId: string, itemId: string, options: DownloadOptions)
   if (options.json && out === undefined)
     throw new ConfigError('--json needs --out FILE: otherwise stdout carries the artifact');
   await talkToApi(options, async (client) => {
-    const { api, screen, note } = client;
+    const { api, note } = client;
     const target =
       out === undefined ? stdoutTarget(client.out, isTerminal) : await fileTarget(out, { keepsUnfinished: true });
     const rate = new RateWindow();
@@ -62,7 +61,7 @@ async function download(jobId: string, itemId: string, options: DownloadOptions)
       return { ...shown, bytesPerSecond: rate.perSecond(), lines: null };
     };
     // A progress bar would be mixed up with the text on a terminal.
-    const display = out === undefined ? null : new ProgressDisplay({ screen, clock: api.clock, look });
+    const display = out === undefined ? null : client.show(look);
     const request = { path: `${itemPath(jobId, itemId)}/download`, query: { artifact } };
     let file: Awaited<ReturnType<typeof receiveFile>>;
     try {

@@ -9,12 +9,11 @@ import { fileTarget, stdoutTarget, type Target } from '../client/file-target.ts'
 import { Meter } from '../client/meter.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatBytes, formatItems } from '../format.ts';
-import { ProgressDisplay } from '../progress-display.ts';
 
 const FORMATS = ['jsonl', 'csv', 'parquet'];
 
 interface ExportOptions extends Pick<ClientOptions, 'url'> {
-  readonly format: string;
+  readonly format?: string;
   readonly filter?: string;
   readonly out?: string;
 }
@@ -34,7 +33,7 @@ export function addExportCommand(jobs: Command): void {
       'after',
       `
 The file appears once it is complete. In CSV, cells that a spreadsheet would interpret as a formula begin with an
-apostrophe.
+apostrophe. In JSONL, a row whose stored data cannot be read says so in data_problem, and the exit code is 1.
 
 Examples:
   $ trawl jobs export parcels-2026 --out parcels.csv
@@ -44,10 +43,7 @@ Examples:
     .action(exportResults);
 }
 
-async function exportResults(
-  jobId: string,
-  options: Omit<ExportOptions, 'format'> & { format?: string },
-): Promise<void> {
+async function exportResults(jobId: string, options: ExportOptions): Promise<void> {
   const format = options.format ?? formatOf(options.out);
   if (!FORMATS.includes(format)) throw new ConfigError(`--format must be one of ${FORMATS.join(', ')}`);
   const isTerminal = options.out === undefined && process.stdout.isTTY === true;
@@ -55,20 +51,24 @@ async function exportResults(
     throw new ConfigError('refusing to write Parquet to a terminal; use --out FILE or a pipe');
   }
   await talkToApi(options, async (client) => {
-    const { out } = options;
+    const { out, filter } = options;
     const target =
       out === undefined ? stdoutTarget(client.out, isTerminal) : await fileTarget(out, { keepsUnfinished: false });
-    try {
-      const { bytes, rows } = await receive(client, jobId, { ...options, format }, target, isTerminal);
-      await target.finish();
-      if (out !== undefined) {
-        client.note(`${out}: ${rows === null ? '' : `${formatItems(rows, 'row')}, `}${formatBytes(bytes)}`);
-      }
-      return EXIT.done;
-    } finally {
-      await target.close();
+    const { bytes, rows, withoutData } = await exportTo(client, target, jobId, {
+      ...{ format, filter },
+      // A progress bar would be mixed up with the rows on a terminal.
+      showsProgress: !isTerminal,
+    });
+    if (out !== undefined) {
+      client.note(`${out}: ${rows === null ? '' : `${formatItems(rows, 'row')}, `}${formatBytes(bytes)}`);
     }
+    if (withoutData > 0) client.note(withoutDataText(withoutData));
+    return withoutData > 0 ? EXIT.someItemsFailed : EXIT.done;
   });
+}
+
+export function withoutDataText(rows: number): string {
+  return `${formatItems(rows, 'row')} without the data that was stored: its file is missing or damaged (see trawl verify)`;
 }
 
 /** From the file name. An unknown extension is an error: a JSONL file named .xlsx would only be noticed much later. */
@@ -79,36 +79,78 @@ function formatOf(out = ''): string {
   throw new ConfigError(`--out ${out}: unknown format .${extension}; set --format to one of ${FORMATS.join(', ')}`);
 }
 
-async function receive(
-  { api, screen }: Client,
-  jobId: string,
-  { format, filter }: ExportOptions,
+interface Exported {
+  readonly bytes: number;
+  readonly rows: number | null;
+  /** Rows whose data could not be read back; only counted in JSONL. */
+  readonly withoutData: number;
+}
+
+interface ExportWish {
+  readonly format: string;
+  readonly filter?: string | undefined;
+  readonly showsProgress: boolean;
+}
+
+/** Writes the results to `target` and closes it. */
+export async function exportTo(
+  { api, show }: Client,
   target: Target,
-  isTerminal: boolean,
-): Promise<{ bytes: number; rows: number | null }> {
-  const answer = await api.open({
-    method: 'GET',
-    path: `${jobPath(jobId)}/export`,
-    query: { format, filter },
-    headers: { accept: '*/*' },
-    silenceMs: SILENCE_MS,
-  });
+  jobId: string,
+  { format, filter, showsProgress }: ExportWish,
+): Promise<Exported> {
   // Only in JSONL is every line a row: CSV cells may contain line breaks, and Parquet has no lines.
   const meter = new Meter({ clock: api.clock, totalBytes: null, lineName: format === 'jsonl' ? 'row' : null });
+  const damage = new Occurrences(WITHOUT_DATA);
   const look = async () => meter.transfer();
-  // A progress bar would be mixed up with the rows on a terminal.
-  const display = isTerminal ? null : new ProgressDisplay({ screen, clock: api.clock, look });
+  const display = showsProgress ? show(look) : null;
   try {
-    for await (const piece of meter.count(answer.bytes(), () => display?.poke())) await target.write(piece);
+    const answer = await api.open({
+      method: 'GET',
+      path: `${jobPath(jobId)}/export`,
+      query: { format, filter },
+      headers: { accept: '*/*' },
+      silenceMs: SILENCE_MS,
+    });
+    try {
+      for await (const piece of meter.count(answer.bytes(), () => display?.poke())) {
+        damage.countIn(piece);
+        await target.write(piece);
+      }
+    } finally {
+      answer.close();
+    }
+    await target.finish();
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     throw new CommandFailed(`${errorText(error)}\nThe export is incomplete: run the command again.`, EXIT.failed);
   } finally {
-    answer.close();
+    await target.close();
     await display?.stop();
   }
   const { bytes, lines } = meter.transfer();
-  return { bytes, rows: lines?.count ?? null };
+  return { bytes, rows: lines?.count ?? null, withoutData: damage.count };
+}
+
+/** In a row of JSONL: quotes in a text are escaped, so that no text of a site looks like it. */
+const WITHOUT_DATA = Buffer.from(',"data":null,"data_problem":"');
+
+/** Counts where some bytes occur in others that come piece by piece. */
+class Occurrences {
+  count = 0;
+  readonly #wanted: Buffer;
+  #tail: Buffer = Buffer.alloc(0);
+
+  constructor(wanted: Buffer) {
+    this.#wanted = wanted;
+  }
+
+  countIn(piece: Uint8Array): void {
+    const bytes = Buffer.concat([this.#tail, piece]);
+    for (let at = bytes.indexOf(this.#wanted); at >= 0; at = bytes.indexOf(this.#wanted, at + 1)) this.count += 1;
+    // Too short to hold the whole of it once more.
+    this.#tail = bytes.subarray(Math.max(0, bytes.length - this.#wanted.length + 1));
+  }
 }
 
 /** Nothing is sent while the filter skips items. */

@@ -2,7 +2,6 @@ import { parseArgs } from 'node:util';
 import type { FailureGroupAnswer } from '../../contract/failure-answers.ts';
 import type { JobAnswer, SummaryAnswer } from '../../contract/job-answers.ts';
 import type { Counts } from '../../domain/counts.ts';
-import type { FailureGroup } from '../../domain/failure-group.ts';
 import { coloured, statusStyle } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
 import {
@@ -14,22 +13,18 @@ import {
   formatRate,
   printable,
 } from '../format.ts';
-import { failureGroupLines } from '../summary.ts';
 
-/** The exit code for the outcome of a job. */
-export function exitCodeOfJob({ status, summary }: Pick<JobAnswer, 'status' | 'summary'>): number {
+/** The exit code for the outcome of a job: `bad` lines of its list, and rows `withoutData`, count as failed items. */
+export function exitCodeOfJob(
+  { status, summary }: Pick<JobAnswer, 'status' | 'summary'>,
+  { bad = 0, withoutData = 0 }: { readonly bad?: number; readonly withoutData?: number } = {},
+): number {
   if (status !== 'completed') return EXIT.failed;
-  return summary.failed === 0 ? EXIT.done : EXIT.someItemsFailed;
+  return summary.failed + bad + withoutData === 0 ? EXIT.done : EXIT.someItemsFailed;
 }
 
 export function countsOf({ in_progress, pending: _, ...counts }: SummaryAnswer): Counts {
   return { ...counts, inProgress: in_progress };
-}
-
-export function groupsOf(groups: readonly FailureGroupAnswer[]): FailureGroup[] {
-  return groups.map(({ examples, ...group }) => {
-    return { ...group, examples: examples.map(({ item_id, message }) => ({ itemId: item_id, message })) };
-  });
 }
 
 /** Everything about one job, for people. */
@@ -39,21 +34,32 @@ export function jobText(job: JobAnswer): string {
   return [
     `Job ${printable(job.job_id)}${name}: ${statusText(job)}${job.removing ? ', being deleted' : ''}`,
     ...facts.map(([label, text]) => `  ${label.padEnd(9)} ${text}`),
-    ...failureGroupLines(groupsOf(job.errors.length > 0 ? job.errors : (job.reason?.evidence ?? []))),
-    ...(job.removing ? [] : nextSteps(job)),
+    ...failureLines(job),
+    ...(job.removing ? [] : stepLines(nextSteps(job))),
   ].join('\n');
 }
 
 /** How the job ended, or why it stopped. */
 export function jobEndText(job: JobAnswer): string {
   const took = job.elapsed_seconds > 0 ? ` in ${formatDuration(job.elapsed_seconds * 1000)}` : '';
+  return endText(job, { headline: endHeadline(job, took), places: [], steps: nextSteps(job) });
+}
+
+/** What a report of the end says besides what the job itself does. */
+export interface EndView {
+  readonly headline: string;
+  /** Where to find the results. */
+  readonly places: readonly string[];
+  readonly steps: readonly Step[];
+}
+
+export function endText(job: JobAnswer, { headline, places, steps }: EndView): string {
+  return [headline, `  ${itemsText(job)}`, ...failureLines(job), ...places, ...stepLines(steps)].join('\n');
+}
+
+export function endHeadline(job: JobAnswer, took: string): string {
   const why = job.reason === null ? '' : `: ${printable(job.reason.message)}`;
-  return [
-    `Job ${printable(job.job_id)} ${statusText(job)}${took}${why}`,
-    `  ${itemsText(job)}`,
-    ...failureGroupLines(groupsOf(job.errors.length > 0 ? job.errors : (job.reason?.evidence ?? []))),
-    ...nextSteps(job),
-  ].join('\n');
+  return `Job ${printable(job.job_id)} ${statusText(job)}${took}${why}`;
 }
 
 /** The outcome of a deletion. */
@@ -124,7 +130,13 @@ function timesText({ created_at, started_at, finished_at }: JobAnswer): string {
   return `${printable(created_at)}${started}${finished}`;
 }
 
-function nextSteps({ job_id, status, held, summary, reason }: JobAnswer): string[] {
+/** What to do next, and the command for it. */
+export interface Step {
+  readonly what: string;
+  readonly command: string;
+}
+
+function nextSteps({ job_id, status, held, summary, reason }: JobAnswer): readonly Step[] {
   const steps: [string, readonly string[]][] = [];
   if (held) steps.push(['Start it', ['start', job_id]]);
   if (status === 'failed' || status === 'paused') {
@@ -132,7 +144,35 @@ function nextSteps({ job_id, status, held, summary, reason }: JobAnswer): string
   }
   if (summary.failed > 0 && status !== 'cancelled') steps.push(['Retry the failed items', ['retry', job_id]]);
   if (status === 'completed') steps.push(['Get the results', ['export', job_id, '--out', 'results.jsonl']]);
-  return steps.flatMap(([what, words]) => ['', `${what}:`, `  ${command(['jobs', ...words])}`]);
+  return steps.map(([what, words]) => ({ what, command: command(['jobs', ...words]) }));
+}
+
+function stepLines(steps: readonly Step[]): string[] {
+  return steps.flatMap((step) => ['', `${step.what}:`, `  ${step.command}`]);
+}
+
+const MAX_GROUPS = 10;
+
+function failureLines({ errors, reason }: JobAnswer): string[] {
+  return failureGroupLines(errors.length > 0 ? errors : (reason?.evidence ?? []));
+}
+
+function failureGroupLines(groups: readonly FailureGroupAnswer[]): string[] {
+  if (groups.length === 0) return [];
+  const rest = groups.slice(MAX_GROUPS).reduce((sum, { count }) => sum + count, 0);
+  return [
+    '',
+    'Failures:',
+    ...groups.slice(0, MAX_GROUPS).map(failureLine),
+    ...(rest > 0 ? [`  ${formatCount(rest).padStart(7)}  of other kinds`] : []),
+  ];
+}
+
+function failureLine({ type, pattern, count, examples: [example] }: FailureGroupAnswer): string {
+  const said = example
+    ? `${printable(example.message, 200)}, for example item ${printable(example.item_id, 60)}`
+    : printable(pattern, 120);
+  return `  ${formatCount(count).padStart(7)}  ${printable(type, 40)}: ${said}`;
 }
 
 /** A command to type, for the same server if one was given. */
@@ -141,7 +181,7 @@ export function command(words: readonly string[], typed: readonly string[] = pro
   return commandLine(typeof url === 'string' ? [...words, '--url', url] : words);
 }
 
-function commandLine(words: readonly string[]): string {
+export function commandLine(words: readonly string[]): string {
   return formatCommand(['trawl', ...words.map((word) => printable(word, 1000))]);
 }
 

@@ -8,14 +8,13 @@ import { CommandFailed, errorText } from '../client/command-failure.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
 import type { Progress } from '../progress.ts';
-import { ProgressDisplay } from '../progress-display.ts';
 import { command, countsOf } from './job-text.ts';
 
 /**
  * Shows the progress of a job until it is over, from the events of the API, and returns the job. A job that its breaker
  * paused for good is over, too: only a user can resume it.
  */
-export async function watchJob({ api, screen, note }: Client, jobId: string): Promise<JobAnswer> {
+export async function watchJob({ api, show, note }: Client, jobId: string): Promise<JobAnswer> {
   const first = await api.get<JobAnswer>(jobPath(jobId));
   if (isOver(first)) return first;
   let shown = progressOf(first);
@@ -28,15 +27,15 @@ export async function watchJob({ api, screen, note }: Client, jobId: string): Pr
     shown = progressOf(job);
     return job;
   };
-  const display = new ProgressDisplay({ screen, clock: api.clock, look });
+  const display = show(look);
   try {
     for await (const event of jobEvents(api, jobId)) {
       switch (event.event) {
         case 'lost':
-          display.note(`${lostText(event)}. Reconnecting; the job ${CONTINUES[state]} meanwhile.`);
+          note(`${lostText(event)}. Reconnecting; the job ${CONTINUES[state]} meanwhile.`);
           break;
         case 'reconnected':
-          display.note('Reconnected.');
+          note('Reconnected.');
           break;
         case 'gone':
           throw new Refused({ ...GONE, detail: `job ${jobId} was deleted` });
@@ -89,11 +88,12 @@ function waitingText(state: 'held' | 'paused', { job_id: jobId, reason }: JobAns
     return `Job ${id} is held; waiting for it to be started. To start it:\n  ${command(['jobs', 'start', jobId])}`;
   }
   const why = reason ? ` (${printable(reason.message)})` : '';
+  if (reason?.code === 'storage') return `Job ${id} is paused${why}; it continues when the storage can be used again.`;
   return `Job ${id} is paused${why}; waiting for it to be resumed. To resume it:\n  ${command(['jobs', 'resume', jobId])}`;
 }
 
 /** A user's pause may end at any moment, one for storage ends by itself, and so does a breaker that will probe. */
-function isOver({ status, reason, breaker }: JobAnswer): boolean {
+export function isOver({ status, reason, breaker }: JobAnswer): boolean {
   if (status === 'paused') return reason?.code === 'breaker' && breaker.probe_at === null;
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }

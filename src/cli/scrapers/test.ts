@@ -3,7 +3,7 @@ import { ConfigError, loadConfig } from '../../config.ts';
 import { openScrapers } from '../../main/scrapers.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
-import { parseInput } from '../run-items.ts';
+import { parseInput } from '../jobs/item-list.ts';
 import { recordScraper } from './record.ts';
 import { tellUnknown } from './unknown.ts';
 

@@ -3,9 +3,18 @@ import { ApiError, Interrupted, NotTrawl, networkCode, Refused, Unreachable } fr
 import type { ClientClock } from './client-clock.ts';
 import { type Deadline, openDeadline, TimedOut } from './deadline.ts';
 
-export interface ApiSettings {
+/** Where the API is. */
+export interface ApiAddress {
   readonly url: string;
   readonly apiKey: string | null;
+  /** How to reach it, if not by the network. */
+  readonly fetch?: Fetch;
+}
+
+/** What the client needs of `fetch`. */
+export type Fetch = (address: URL, init: RequestInit) => Promise<Response>;
+
+export interface ApiSettings extends ApiAddress {
   readonly clock: ClientClock;
   /** Aborts every call. */
   readonly signal: AbortSignal;
@@ -105,7 +114,8 @@ export class ApiClient {
   async #send(request: Request): Promise<OpenAnswer> {
     const deadline = openDeadline(this.clock, request.silenceMs ?? SILENCE_MS, this.signal);
     try {
-      const response = await fetch(this.#address(request), {
+      const { fetch: send = fetch } = this.#settings;
+      const response = await send(this.#address(request), {
         method: request.method,
         headers: this.#headers(request),
         signal: deadline.signal,

@@ -1,3 +1,5 @@
+import type { Server } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import { errorCode } from '../../domain/error-code.ts';
 import type { EventStream } from '../engine/events.ts';
 import { ChangeBook } from '../extraction/changes.ts';
@@ -28,6 +30,8 @@ export interface ApiSettings {
   readonly readApiKey: string | null;
   readonly allowedHosts: readonly string[];
   readonly maxBodyBytes: number;
+  /** Makes the server listen elsewhere than on host and port; answers for who can reach it there. */
+  readonly listen?: (server: Server) => Promise<void>;
 }
 
 function allOperations(deps: ApiDeps): readonly Operation[] {
@@ -63,14 +67,8 @@ async function serveApi(
     onStorageTrouble,
     observe: (...request) => deps.metrics.observeRequest(...request),
   });
-  await app.listen({ host: settings.host, port: settings.port }).catch((error: unknown) => {
-    throw listenTrouble(error, settings);
-  });
-  const address = app.server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : settings.port;
-  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   return {
-    url: `http://${host}:${port}`,
+    url: await listen(app, settings),
     /** Ends event streams, gives running requests `graceMs`, and answers new ones with 503. */
     async drain(graceMs: number): Promise<void> {
       const ended = new AbortController();
@@ -86,6 +84,22 @@ async function serveApi(
       await closing;
     },
   };
+}
+
+/** Returns the address to ask. */
+async function listen(app: FastifyInstance, settings: ApiSettings): Promise<string> {
+  if (settings.listen !== undefined) {
+    await app.ready();
+    await settings.listen(app.server);
+    return 'http://localhost';
+  }
+  await app.listen({ host: settings.host, port: settings.port }).catch((error: unknown) => {
+    throw listenTrouble(error, settings);
+  });
+  const address = app.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : settings.port;
+  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
+  return `http://${host}:${port}`;
 }
 
 interface StartApiDeps

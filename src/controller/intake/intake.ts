@@ -7,7 +7,7 @@ import type { FieldProblem } from '../../domain/schema-problems.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { AddAnswer, ItemBook, JobBook } from '../../ports/ledger.ts';
-import { type BadLine, type ReadItem, readItems, UnreadableItems } from './read-items.ts';
+import { type BadLine, type ItemChunk, type ReadItem, readItems, UnreadableItems } from './read-items.ts';
 import type { CatalogScraper, ScraperCatalog } from './scraper-catalog.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -60,7 +60,8 @@ const HAND_OVER_AFTER_MS = 1000;
 /**
  * Items for a job out of bytes as they arrive, whatever their number. Good ones are kept and bad ones named by their
  * line, also those whose input breaks the scraper's schema. If the bytes end with an error, or `signal` aborts, it is
- * thrown on: what was added stays, and the job waits for the sender to come back, for a while.
+ * thrown on: what was added stays, and the job waits for the sender to come back, for a while. Nothing is read after the
+ * good item that reaches `limit`.
  */
 export async function takeInItems(
   parts: IntakeParts,
@@ -68,6 +69,7 @@ export async function takeInItems(
   bytes: AsyncIterable<Uint8Array>,
   format: ItemFormat,
   signal: AbortSignal,
+  limit = Number.POSITIVE_INFINITY,
 ): Promise<IntakeAnswer> {
   const { ledger, clock } = parts;
   const job = await ledger.job(jobId);
@@ -83,7 +85,7 @@ export async function takeInItems(
     const answer = await addChunks(
       onlyTo(job, parts),
       jobId,
-      checkedItems(clock, scraper, sum, bytes, format, signal),
+      checkedItems(scraper, sum, limit, readInTime(clock, untilAborted(bytes, signal), format)),
       sum,
     );
     return answer === null ? { kind: 'taken', ...sum.counts() } : sum.told(answer);
@@ -200,39 +202,53 @@ class Sum {
 }
 
 async function* checkedItems(
-  clock: Clock,
   scraper: CatalogScraper | null,
   sum: Sum,
-  bytes: AsyncIterable<Uint8Array>,
-  format: ItemFormat,
-  signal: AbortSignal,
+  limit: number,
+  chunks: AsyncIterable<ItemChunk>,
 ): AsyncGenerator<readonly NewItem[]> {
-  let handedOverAt = clock.elapsed();
-  const isDue = () => clock.elapsed() - handedOverAt >= HAND_OVER_AFTER_MS;
-  for await (const chunk of readItems(untilAborted(bytes, signal), format, isDue)) {
-    const { items, bad } =
-      scraper === null ? { items: chunk.items.map(itemOf), bad: chunk.bad } : judged(chunk, scraper);
+  let left = limit;
+  for await (const chunk of chunks) {
+    const { items, bad } = firstOf(left, scraper === null ? chunk : judged(chunk, scraper));
+    left -= items.length;
     sum.receive(items.length, bad);
     // Sent even if all of its lines are bad: the job must be kept open, and may be cancelled by now.
-    yield items;
+    yield items.map(({ item }) => item);
+    if (left <= 0) return;
+  }
+}
+
+/** A slow sender's items are due a while after the last were handed over. */
+async function* readInTime(
+  clock: Clock,
+  bytes: AsyncIterable<Uint8Array>,
+  format: ItemFormat,
+): AsyncGenerator<ItemChunk> {
+  let handedOverAt = clock.elapsed();
+  const isDue = () => clock.elapsed() - handedOverAt >= HAND_OVER_AFTER_MS;
+  for await (const chunk of readItems(bytes, format, isDue)) {
+    yield chunk;
     handedOverAt = clock.elapsed();
   }
 }
 
-function judged({ items, bad }: { items: readonly ReadItem[]; bad: readonly BadLine[] }, scraper: CatalogScraper) {
-  const good: NewItem[] = [];
+/** Up to the item that reaches the limit, and nothing of the lines after it. */
+function firstOf(limit: number, chunk: ItemChunk): ItemChunk {
+  const last = chunk.items[limit - 1];
+  if (last === undefined) return chunk;
+  return { items: chunk.items.slice(0, limit), bad: chunk.bad.filter(({ line }) => line < last.line) };
+}
+
+function judged({ items, bad }: ItemChunk, scraper: CatalogScraper): ItemChunk {
+  const good: ReadItem[] = [];
   const refused: BadLine[] = [];
-  for (const { item, line } of items) {
-    const problems = scraper.problemsOf(item.input);
-    if (problems.length === 0) good.push(item);
-    else refused.push({ line, code: 'invalid_input', problem: inWords(problems) });
+  for (const read of items) {
+    const problems = scraper.problemsOf(read.item.input);
+    if (problems.length === 0) good.push(read);
+    else refused.push({ line: read.line, code: 'invalid_input', problem: inWords(problems) });
   }
   if (refused.length === 0) return { items: good, bad };
   return { items: good, bad: [...bad, ...refused].sort((one, other) => one.line - other.line) };
-}
-
-function itemOf({ item }: ReadItem): NewItem {
-  return item;
 }
 
 function inWords(problems: readonly FieldProblem[]): string {

@@ -14,7 +14,7 @@ import { MAX_RECORD_BYTES, type RawRecord, RecordSplitter } from './split-record
  * UnreadableItems.
  */
 
-interface ItemChunk {
+export interface ItemChunk {
   readonly items: readonly ReadItem[];
   readonly bad: readonly BadLine[];
 }

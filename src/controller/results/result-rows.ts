@@ -38,17 +38,6 @@ const BATCH_ROWS = 32;
 const BATCH_BYTES = 4 * 2 ** 20;
 const MAX_DATA_BYTES = 64 * 2 ** 20;
 
-export const ALL_ITEMS: ItemFilter = { status: null, errorType: null };
-
-/** The job's items in their order, a page in memory at a time. */
-export async function* resultRows(
-  parts: RowParts,
-  jobId: string,
-  filter: ItemFilter = ALL_ITEMS,
-): AsyncGenerator<ResultRow> {
-  for await (const { rows } of rowBatches(parts, jobId, filter)) yield* rows;
-}
-
 export interface RowBatch {
   readonly rows: readonly ResultRow[];
   /** About what the rows weigh. */
@@ -56,8 +45,8 @@ export interface RowBatch {
 }
 
 /**
- * The same in batches, for callers with many rows. A batch may be empty: the ledger looks at a bounded number of items at
- * a time, and a caller in the same process can yield in between.
+ * Rows for the items of a job in their order, a page of them in memory at a time. A batch may be empty: the ledger looks
+ * at a bounded number of items at a time, and a caller in the same process can give way to others in between.
  */
 export async function* rowBatches(parts: RowParts, jobId: string, filter: ItemFilter): AsyncGenerator<RowBatch> {
   let ahead: Promise<RowBatch> | null = null;

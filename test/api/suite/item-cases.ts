@@ -67,6 +67,18 @@ export function itemCases(client: Client): void {
     );
   });
 
+  test('with a limit the first items are added, and the answer comes although the body goes on', async () => {
+    const jobId = await heldJob(client);
+    const endless = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(Buffer.from(linesOf(noopItems(1000)))),
+    });
+    const sending = { body: endless, headers: { 'content-type': NDJSON } };
+    const { status, json } = await client.ask('POST', `/jobs/${jobId}/items?limit=3`, sending);
+    assert.deepEqual([status, json], [200, taken(jobId, { received: 3, added: 3 })]);
+    assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, 3);
+    assert.equal((await client.ask('POST', `/jobs/${jobId}/items?limit=0`, { body: '', headers: {} })).status, 422);
+  });
+
   test('of many bad lines the first hundred are listed, and all are counted', async () => {
     const jobId = await heldJob(client);
     const answer = await client.send<AddedAnswer>(jobId, NDJSON, '{\n'.repeat(250));

@@ -1,8 +1,4 @@
-import { once } from 'node:events';
-import { chmodSync, lstatSync, mkdirSync, unlinkSync } from 'node:fs';
-import { createConnection, createServer, type Server } from 'node:net';
-import { dirname } from 'node:path';
-import { errorCode } from '../../../domain/error-code.ts';
+import { createServer } from 'node:net';
 import { errorMessage } from '../../../domain/error-message.ts';
 import type { Lane } from '../../../domain/lane.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -10,6 +6,7 @@ import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { LeaseBook, WorkerLeases } from '../../../ports/ledger.ts';
 import type { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { WorkerQueue } from '../../../ports/work-queue.ts';
+import { listenPrivately } from './private-socket.ts';
 import { WITHOUT_A_WORD, WorkerConnection } from './worker-connection.ts';
 
 export interface ServeParts {
@@ -44,8 +41,7 @@ export interface WorkerServer {
 export async function serveWorkers(parts: ServeParts): Promise<WorkerServer> {
   const workers = new ConnectedWorkers(parts);
   const server = createServer((socket) => workers.add(new WorkerConnection(socket, workers.connectionParts)));
-  mkdirSync(dirname(parts.socketPath), { recursive: true, mode: 0o700 });
-  await listen(server, parts.socketPath);
+  await listenPrivately(server, parts.socketPath);
   server.on('error', ({ message }) => parts.onWorker({ kind: 'connection-trouble', worker: null, reason: message }));
   return {
     lanes: () => workers.lanes(),
@@ -119,42 +115,4 @@ class ConnectedWorkers {
       return 0;
     }
   }
-}
-
-async function listen(server: Server, path: string): Promise<void> {
-  try {
-    await listenOnce(server, path);
-  } catch (error) {
-    if (errorCode(error) !== 'EADDRINUSE') throw error;
-    await removeLeftOver(path);
-    await listenOnce(server, path);
-  }
-}
-
-async function listenOnce(server: Server, path: string): Promise<void> {
-  const listening = once(server, 'listening');
-  // The socket is made by `listen` itself, before it returns, and must never be open to others.
-  const before = process.umask(0o177);
-  try {
-    server.listen(path);
-  } finally {
-    process.umask(before);
-  }
-  await listening;
-  chmodSync(path, 0o600);
-}
-
-async function removeLeftOver(path: string): Promise<void> {
-  if (!lstatSync(path).isSocket()) throw new Error(`${path} is in the way, and is not a socket`);
-  if (await isAnswered(path)) throw new Error(`another process serves workers on ${path}`);
-  unlinkSync(path);
-}
-
-/** Only a refusal means that there is no owner; one that is too busy to answer is an owner all the same. */
-function isAnswered(path: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = createConnection(path);
-  socket.once('connect', () => resolve(true));
-  socket.once('error', (error) => resolve(errorCode(error) !== 'ECONNREFUSED' && errorCode(error) !== 'ENOENT'));
-  return promise.finally(() => socket.destroy());
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addedSchema, itemDetailSchema, itemPageSchema } from '../../../contract/item-answers.ts';
 import { formatOfMediaType } from '../../../contract/item-formats.ts';
 import { Problem } from '../../../contract/problem.ts';
-import { downloadQuery, itemPath, itemsQuery, jobPath } from '../../../contract/requests.ts';
+import { addItemsQuery, downloadQuery, itemPath, itemsQuery, jobPath } from '../../../contract/requests.ts';
 import { takeInItems } from '../../intake/intake.ts';
 import { currentItems } from '../../results/current-items.ts';
 import { download } from '../../results/download.ts';
@@ -33,6 +33,7 @@ export function itemOperations(deps: ApiDeps): Operation[] {
         'begins a new round with the first new item. The body may be compressed (`Content-Encoding: gzip`).',
       access: 'full',
       params: jobPath,
+      query: addItemsQuery,
       headers: { 'Content-Encoding': '`gzip` if the body is compressed.' },
       body: {
         kind: 'stream',
@@ -55,14 +56,14 @@ export function itemOperations(deps: ApiDeps): Operation[] {
       },
       answers: { 200: jsonAnswer('What became of the lines.', addedSchema) },
       problems: ['job_not_found', 'state_conflict', 'unsupported_media_type', 'too_large'],
-      async handle({ params: { job_id: jobId }, stream, header, signal }) {
+      async handle({ params: { job_id: jobId }, query: { limit }, stream, header, signal }) {
         const format = formatOfMediaType(mediaTypeOf(header('content-type')));
         if (format === null) {
           const types = 'application/x-ndjson, text/csv or application/json';
           throw new Problem('unsupported_media_type', `Send items as ${types} and set Content-Type accordingly.`);
         }
         const limits = { sentBytes: null, unpackedBytes: deps.maxBodyBytes };
-        const answer = await takeInItems(deps, jobId, bodyBytes(stream, header, limits), format, signal);
+        const answer = await takeInItems(deps, jobId, bodyBytes(stream, header, limits), format, signal, limit);
         switch (answer.kind) {
           case 'missing':
             return noJob(jobId);
