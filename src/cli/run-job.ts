@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { type Config, ConfigError } from '../config.ts';
-import { Interrupted } from '../contract/client/api-error.ts';
+import { Interrupted, Refused } from '../contract/client/api-error.ts';
 import { jobPath } from '../contract/client/api-paths.ts';
 import type { AddedAnswer } from '../contract/item-answers.ts';
 import type { JobAnswer, JobPageAnswer, RetriedAnswer } from '../contract/job-answers.ts';
 import type { Lane } from '../domain/lane.ts';
-import { openPrivateService, type PrivateService } from '../main/private-service.ts';
+import { openPrivateService, type PrivateService, type WorkerDeath } from '../main/private-service.ts';
 import { type Client, openClient } from './client/command.ts';
 import { CommandFailed } from './client/command-failure.ts';
 import { fileTarget } from './client/file-target.ts';
@@ -42,7 +42,14 @@ export interface RunRequest {
  * in one, with a folder that holds the job, and workers for as long as it takes.
  */
 export async function runJob(request: RunRequest): Promise<RunReport> {
-  const service = await openPrivateService(request.config);
+  const { config, lane, signal, terminal } = request;
+  const onDeath = ({ error, code, signal: by }: WorkerDeath) => {
+    // Ctrl-C reaches the workers, too.
+    if (signal.aborted) return;
+    const how = error ?? (by === null ? `with code ${code}` : `by ${by}`);
+    terminal.note(`A worker process ended ${how}. Another takes its place, and its items are tried again.`);
+  };
+  const service = await openPrivateService(config, { lane, onDeath });
   try {
     return await new Run(service, request).carryOut();
   } finally {
@@ -61,7 +68,6 @@ class Run {
   /** Its calls do not: for the report. */
   readonly #reporting: Client;
   readonly #path: string;
-  #isWorking = false;
 
   constructor(service: PrivateService, request: RunRequest) {
     this.#service = service;
@@ -80,14 +86,12 @@ class Run {
     let isFilled = false;
     try {
       const found = await this.#find();
-      const isToDo = found === null || found.status !== 'completed' || this.#reopens(found);
-      if (isToDo) this.#startWorkers();
       if (found === null) await this.#create();
       else finishedBefore = (await this.#takeUp(found)).progress.completed;
       added = await this.#fill(found);
       isFilled = true;
-      // A job that was done may have got more items.
-      if (added !== null && added.added > 0) this.#startWorkers();
+      // A job that was done may have more to do now.
+      if (!isOver(await this.#job())) this.#service.startWorkers();
       await watchJob(this.#client, jobId);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -97,7 +101,7 @@ class Run {
     if (isStopped) {
       terminal.note('Stopping: workers finish or give back what they have. Press Ctrl-C again to end at once.');
     }
-    await this.#stopWorkers();
+    await this.#service.stopWorkers();
     const job = await this.#job();
     const results = isOver(job) ? await this.#export(job) : null;
     return {
@@ -174,25 +178,13 @@ class Run {
     return added;
   }
 
-  #startWorkers(): void {
-    const { lane, signal, terminal } = this.#request;
-    if (this.#isWorking) return;
-    this.#isWorking = true;
-    this.#service.startWorkers(lane, ({ error, code, signal: by }) => {
-      // Ctrl-C reaches the workers, too.
-      if (!this.#isWorking || signal.aborted) return;
-      const how = error ?? (by === null ? `with code ${code}` : `by ${by}`);
-      terminal.note(`A worker process ended ${how}. Another takes its place, and its items are tried again.`);
-    });
-  }
-
-  async #stopWorkers(): Promise<void> {
-    this.#isWorking = false;
-    await this.#service.stopWorkers();
-  }
-
-  #job(): Promise<JobAnswer> {
-    return this.#reporting.api.get<JobAnswer>(this.#path);
+  async #job(): Promise<JobAnswer> {
+    try {
+      return await this.#reporting.api.get<JobAnswer>(this.#path);
+    } catch (error) {
+      // Stopped before there was a job.
+      throw this.#request.signal.aborted && error instanceof Refused ? new Interrupted() : error;
+    }
   }
 
   /** Null if the user stopped it; a file that was there before stays. */

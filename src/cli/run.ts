@@ -41,14 +41,18 @@ interface RunOptions {
 export function addRunCommand(program: Command): void {
   program
     .command('run')
-    .description('run a scraper on a list of items, here and now; the same command again goes on where it stopped')
+    .description('run a scraper on a list of items, here and now; the same command continues where it stopped')
     .argument('<scraper>', 'the id of a scraper (trawl scrapers list)')
     .option('--items <file>', 'CSV, JSONL or JSON with the items; - reads stdin')
     .option('--input <name=value>', 'one item by hand; repeat it for each field; name:=value takes JSON', collected)
     .option('--out <folder>', 'where the job and its results are kept (a folder in .trawl/run)')
     .option('--concurrency <n>', 'items at the same time (policy: throttling.max_concurrent_workers, 3)', wholeNumber)
     .option('--limit <n>', 'only the first n items of the list', wholeNumber)
-    .option('--workers <n>', 'worker processes (TRAWL_WORKERS, the number of cores)', wholeNumber)
+    .option(
+      '--workers <n>',
+      'worker processes of the lane that the scraper needs (TRAWL_WORKERS, the number of cores)',
+      wholeNumber,
+    )
     .option('--policy <file>', 'JSON with the execution policy')
     .option('--retry-failed', 'open the failed items of the job again')
     .option('--json', 'one JSON object on stdout at the end')
@@ -57,11 +61,12 @@ export function addRunCommand(program: Command): void {
 }
 
 const HELP = `
-Every item is done once, also if the run is interrupted or killed: the same command again goes on with what is left.
-Columns of a CSV become the input of an item; a column item_id names it. The results are in <out>/results.jsonl, a line
-per item, and the pages in <out>/results. Progress goes to stderr.
+Every item is done once, even if the run is interrupted or killed: the same command continues with what is left. Columns
+of a CSV become the input of an item; a column item_id names it. The results are in <out>/results.jsonl, a line per item,
+and the pages in <out>/results. Progress goes to stderr. It does what trawl jobs create --watch and trawl jobs export do,
+with a service and workers of its own for as long as it takes.
 
-Exit codes: 0 done, 1 some items failed, 2 bad usage, 3 the job failed or its breaker tripped, 130 interrupted.
+Exit codes: 0 done, 1 some lines or items are bad, 2 bad usage, 3 the job failed or its breaker tripped, 130 interrupted.
 
 Examples:
   $ trawl run maricopa-az --items parcels.csv --concurrency 10

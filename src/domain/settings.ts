@@ -203,7 +203,8 @@ export const PLAIN = {
     variable: 'TRAWL_BROWSER_WORKERS',
     schema: countOrNone.max(256),
     fallback: 0,
-    about: 'worker processes of `trawl serve` for the lane `browser`, in addition to `TRAWL_WORKERS`',
+    about:
+      'worker processes of `trawl serve` for the lane `browser`, in addition to `TRAWL_WORKERS`. `trawl run` starts workers of the lane that its scraper needs, at least one',
   }),
   browserSlots: row({
     variable: 'TRAWL_BROWSER_SLOTS',

@@ -5,7 +5,7 @@ import type { ApiAddress } from '../contract/client/api-client.ts';
 import type { ClientClock } from '../contract/client/client-clock.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { PoolChange } from '../worker/pool.ts';
-import { openEngine } from './engine.ts';
+import { type Engine, openEngine } from './engine.ts';
 import { openLog } from './log.ts';
 import { socketFetch } from './socket-fetch.ts';
 
@@ -13,51 +13,69 @@ import { socketFetch } from './socket-fetch.ts';
 export interface PrivateService {
   readonly address: ApiAddress;
   readonly clock: ClientClock;
-  /** Starts the worker processes of this lane; `onDeath` is called for each that ends without being asked to. */
-  startWorkers(lane: Lane, onDeath: (death: WorkerDeath) => void): void;
+  /** For a service that had nothing to do when it was opened; otherwise they are there. */
+  startWorkers(): void;
   /** Ends the worker processes: they finish or give back what they have. */
   stopWorkers(): Promise<void>;
   stop(): Promise<void>;
 }
 
+export interface PrivateWorkers {
+  readonly lane: Lane;
+  /** Called for a worker process that ends without being asked to. */
+  readonly onDeath: (death: WorkerDeath) => void;
+}
+
 export type WorkerDeath = Extract<PoolChange, { readonly kind: 'died' }>;
 
 /** The data directory of `config` must not be in use: this process owns it until `stop`. */
-export async function openPrivateService(config: Config): Promise<PrivateService> {
+export async function openPrivateService(config: Config, { lane, onDeath }: PrivateWorkers): Promise<PrivateService> {
   const log = openLog(config);
   const engine = await openEngine(config, log);
-  const socketPath = apiSocketPath(config.dataDir);
-  const listen = engine.listen({
-    ...{ host: 'localhost', port: 0, allowedHosts: [], maxBodyBytes: config.maxBodyBytes },
-    // The mode of the socket keeps others out: keys are for a server that can be reached by them.
-    ...{ apiKey: null, readApiKey: null },
-    listen: (server) => listenPrivately(server, socketPath),
-  });
-  const url = await listen.catch(async (error: unknown) => {
-    await engine.stop();
-    throw error;
-  });
   let pool: ReturnType<typeof engine.startWorkers> | null = null;
+  const startWorkers = () => {
+    if (pool !== null) return;
+    pool = engine.startWorkers([lane]);
+    pool.onChange((change) => {
+      if (change.kind === 'died' && !change.wasAsked) onDeath(change);
+    });
+  };
   /** That workers leave because they are asked to is not worth a line. */
   const beQuiet = () => {
     log.level = 'error';
   };
-  return {
-    address: { url, apiKey: null, fetch: socketFetch(socketPath) },
-    clock: engine.clock,
-    startWorkers(lane, onDeath) {
-      pool = engine.startWorkers([lane]);
-      pool.onChange((change) => {
-        if (change.kind === 'died' && !change.wasAsked) onDeath(change);
-      });
-    },
-    async stopWorkers() {
-      beQuiet();
-      await pool?.stop(config.drainGraceMs + 5000);
-    },
-    async stop() {
-      beQuiet();
-      await engine.stop();
-    },
+  const stop = async () => {
+    beQuiet();
+    await engine.stop();
   };
+  try {
+    // They take as long to start as the API does, and can do so beside it.
+    if (!(await isDone(engine))) startWorkers();
+    return { address: await listen(engine, config), clock: engine.clock, startWorkers, stopWorkers, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+
+  async function stopWorkers(): Promise<void> {
+    beQuiet();
+    await pool?.stop(config.drainGraceMs + 5000);
+  }
+}
+
+/** Whether the data directory has jobs, and nothing is left to do for any of them. */
+async function isDone({ ledger }: Engine): Promise<boolean> {
+  const { entries } = await ledger.jobs({ status: null, page: { after: null, limit: 2 } });
+  return entries.length > 0 && entries.every(({ status }) => status === 'completed' || status === 'cancelled');
+}
+
+async function listen(engine: Engine, { dataDir, maxBodyBytes }: Config): Promise<ApiAddress> {
+  const socketPath = apiSocketPath(dataDir);
+  const url = await engine.listen({
+    ...{ host: 'localhost', port: 0, allowedHosts: [], maxBodyBytes },
+    // The mode of the socket keeps other users out. Keys are for a server that they can reach.
+    ...{ apiKey: null, readApiKey: null },
+    listenPrivately: (server) => listenPrivately(server, socketPath),
+  });
+  return { url, apiKey: null, fetch: socketFetch(socketPath) };
 }

@@ -11,8 +11,22 @@ export interface ApiAddress {
   readonly fetch?: Fetch;
 }
 
-/** What the client needs of `fetch`. */
-export type Fetch = (address: URL, init: RequestInit) => Promise<Response>;
+/** What the client needs of `fetch`, and of its answer. */
+export type Fetch = (address: URL, request: FetchRequest) => Promise<FetchAnswer>;
+
+export interface FetchRequest {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly signal: AbortSignal;
+  readonly redirect: 'manual';
+  readonly duplex: 'half';
+  readonly body?: string | AsyncIterable<Uint8Array>;
+}
+
+export interface FetchAnswer extends Pick<Response, 'ok' | 'status' | 'statusText' | 'bodyUsed'> {
+  readonly headers: Pick<Headers, 'get'>;
+  readonly body: (AsyncIterable<Uint8Array> & { cancel(): Promise<void> }) | null;
+}
 
 export interface ApiSettings extends ApiAddress {
   readonly clock: ClientClock;
@@ -43,7 +57,7 @@ export interface Request {
 
 /** An answer whose body is still arriving. It must be closed. */
 export interface OpenAnswer {
-  readonly response: Response;
+  readonly response: FetchAnswer;
   /** The body; rejects with Interrupted or Unreachable. */
   bytes(): AsyncGenerator<Uint8Array>;
   close(): void;
@@ -114,13 +128,14 @@ export class ApiClient {
   async #send(request: Request): Promise<OpenAnswer> {
     const deadline = openDeadline(this.clock, request.silenceMs ?? SILENCE_MS, this.signal);
     try {
-      const { fetch: send = fetch } = this.#settings;
+      const send: Fetch = this.#settings.fetch ?? fetch;
       const response = await send(this.#address(request), {
         method: request.method,
         headers: this.#headers(request),
         signal: deadline.signal,
         // The key must not reach another host.
         redirect: 'manual',
+        duplex: 'half',
         ...bodyInit(request, deadline),
       });
       deadline.touch();
@@ -133,7 +148,7 @@ export class ApiClient {
     }
   }
 
-  #answer(response: Response, deadline: Deadline): OpenAnswer {
+  #answer(response: FetchAnswer, deadline: Deadline): OpenAnswer {
     const translated = (error: unknown) => this.#translated(error, deadline);
     return {
       response,
@@ -198,8 +213,8 @@ function isNetworkError(error: unknown): boolean {
   return networkCode(error) !== null || (error instanceof TypeError && error.cause instanceof Error);
 }
 
-function bodyInit({ body, stream }: Request, deadline: Deadline): RequestInit {
-  if (stream !== undefined) return { body: touching(stream, deadline), duplex: 'half' };
+function bodyInit({ body, stream }: Request, deadline: Deadline): Pick<FetchRequest, 'body'> {
+  if (stream !== undefined) return { body: touching(stream, deadline) };
   return body === undefined ? {} : { body: JSON.stringify(body) };
 }
 

@@ -12,7 +12,6 @@ import type { ChangeBook } from '../extraction/changes.ts';
 import type { JobFeeds } from '../feed/job-feeds.ts';
 import type { RateBook } from '../feed/rate-book.ts';
 import type { ScraperCatalog } from '../intake/scraper-catalog.ts';
-import type { Metrics } from '../metrics/open-metrics.ts';
 import type { ServerLog } from './server.ts';
 
 /** What the operations of the API need. */
@@ -33,7 +32,6 @@ export interface ApiDeps {
   readonly servedLanes: () => ReadonlySet<Lane> | null;
   readonly feeds: JobFeeds;
   readonly rates: RateBook;
-  readonly metrics: Metrics;
   readonly changes: ChangeBook;
   readonly version: string;
   /** Limit of the body of a new job, and of an uncompressed upload. */

@@ -5,7 +5,7 @@ import type { EventStream } from '../engine/events.ts';
 import { ChangeBook } from '../extraction/changes.ts';
 import { JobFeeds, type JobFeedsSettings } from '../feed/job-feeds.ts';
 import { RateBook } from '../feed/rate-book.ts';
-import { openMetrics } from '../metrics/open-metrics.ts';
+import type { Metrics } from '../metrics/open-metrics.ts';
 import { allowedHosts, parseKeys } from './access.ts';
 import type { ApiDeps, ReadyCheck } from './api-deps.ts';
 import { checkListening, RefusedToListen } from './listening.ts';
@@ -17,6 +17,7 @@ import { extractionOperations } from './routes/extraction.ts';
 import { hostOperations } from './routes/hosts.ts';
 import { itemOperations } from './routes/items.ts';
 import { jobOperations } from './routes/jobs.ts';
+import { metricsOperation } from './routes/metrics.ts';
 import { resultOperations } from './routes/results.ts';
 import { serviceOperations } from './routes/service.ts';
 import { steerJobOperations } from './routes/steer-job.ts';
@@ -30,11 +31,14 @@ export interface ApiSettings {
   readonly readApiKey: string | null;
   readonly allowedHosts: readonly string[];
   readonly maxBodyBytes: number;
-  /** Makes the server listen elsewhere than on host and port; answers for who can reach it there. */
-  readonly listen?: (server: Server) => Promise<void>;
+  /**
+   * For a service of one command: makes the server listen where no other user can reach it, instead of on host and port.
+   * Metrics and documentation are left out, because loading them takes time.
+   */
+  readonly listenPrivately?: (server: Server) => Promise<void>;
 }
 
-function allOperations(deps: ApiDeps): readonly Operation[] {
+function allOperations(deps: ApiDeps, metrics: Metrics | null): readonly Operation[] {
   const own = [
     createJobOperation(deps),
     ...jobOperations(deps),
@@ -46,12 +50,15 @@ function allOperations(deps: ApiDeps): readonly Operation[] {
     ...hostOperations(deps),
     ...serviceOperations(deps),
   ];
-  return [...own, ...documentOperations(own, deps.version)];
+  if (metrics === null) return own;
+  const all = [...own, metricsOperation(metrics)];
+  return [...all, ...documentOperations(all, deps.version)];
 }
 
 /** Listens until it is closed. Between `drain` and `close` it answers 503. */
 async function serveApi(
   deps: ApiDeps,
+  metrics: Metrics | null,
   settings: ApiSettings,
   log: ServerLog,
   onStorageTrouble: (message: string) => void,
@@ -59,13 +66,13 @@ async function serveApi(
   checkListening(settings);
   const keys = parseKeys(settings.apiKey, settings.readApiKey);
   const { app, stopTaking, cutOff } = buildServer({
-    operations: allOperations(deps),
+    operations: allOperations(deps, metrics),
     keys,
     hosts: allowedHosts({ host: settings.host, names: settings.allowedHosts, hasKeys: !keys.isEmpty }),
     clock: deps.clock,
     log,
     onStorageTrouble,
-    observe: (...request) => deps.metrics.observeRequest(...request),
+    observe: (...request) => metrics?.observeRequest(...request),
   });
   return {
     url: await listen(app, settings),
@@ -88,9 +95,9 @@ async function serveApi(
 
 /** Returns the address to ask. */
 async function listen(app: FastifyInstance, settings: ApiSettings): Promise<string> {
-  if (settings.listen !== undefined) {
+  if (settings.listenPrivately !== undefined) {
     await app.ready();
-    await settings.listen(app.server);
+    await settings.listenPrivately(app.server);
     return 'http://localhost';
   }
   await app.listen({ host: settings.host, port: settings.port }).catch((error: unknown) => {
@@ -102,8 +109,7 @@ async function listen(app: FastifyInstance, settings: ApiSettings): Promise<stri
   return `http://${host}:${port}`;
 }
 
-interface StartApiDeps
-  extends Omit<ApiDeps, 'feeds' | 'rates' | 'metrics' | 'changes' | 'checks' | 'log' | 'maxBodyBytes'> {
+interface StartApiDeps extends Omit<ApiDeps, 'feeds' | 'rates' | 'changes' | 'checks' | 'log' | 'maxBodyBytes'> {
   readonly events: EventStream;
   /** Overrides of the default feed settings. */
   readonly feedSettings?: Partial<JobFeedsSettings>;
@@ -116,12 +122,17 @@ export async function startApi(engine: StartApiDeps, settings: ApiSettings, log:
   const { events, ledger, queue, clock, version } = engine;
   const rates = new RateBook({ events, clock });
   const feeds = new JobFeeds({ events, ledger, rates, clock, settings: engine.feedSettings ?? {} });
-  const metrics = openMetrics({ events, ledger, queue, clock, version, watchers: () => feeds.watchers });
+  const watchers = () => feeds.watchers;
+  const metrics =
+    settings.listenPrivately === undefined
+      ? (await import('../metrics/open-metrics.ts')).openMetrics({ events, ledger, queue, clock, version, watchers })
+      : null;
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const changes = new ChangeBook({ ...engine, onError });
   const checks = async () => checksOf(engine.standing());
   const server = await serveApi(
-    { ...engine, rates, feeds, metrics, changes, checks, log, maxBodyBytes: settings.maxBodyBytes },
+    { ...engine, rates, feeds, changes, checks, log, maxBodyBytes: settings.maxBodyBytes },
+    metrics,
     settings,
     log,
     engine.onStorageTrouble,
@@ -133,7 +144,7 @@ export async function startApi(engine: StartApiDeps, settings: ApiSettings, log:
     async close(): Promise<void> {
       await server.close();
       await changes.close();
-      metrics.close();
+      metrics?.close();
       rates.close();
     },
   };

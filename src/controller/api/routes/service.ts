@@ -7,7 +7,7 @@ import type { ApiDeps } from '../api-deps.ts';
 import { jsonAnswer, type Operation, operation } from '../operation.ts';
 
 export function serviceOperations(deps: ApiDeps): Operation[] {
-  const { catalog, queue, metrics, clock, version } = deps;
+  const { catalog, queue, clock, version } = deps;
   const startedAt = clock.elapsed();
   return [
     operation({
@@ -104,20 +104,6 @@ export function serviceOperations(deps: ApiDeps): Operation[] {
         const checks = await deps.checks();
         const ready = checks.every(({ ok }) => ok);
         return { status: ready ? 200 : 503, json: { ready, checks } };
-      },
-    }),
-    operation({
-      id: 'getMetrics',
-      method: 'GET',
-      path: '/metrics',
-      tag: 'service',
-      summary: 'Get metrics in the Prometheus text format',
-      access: 'read',
-      answers: {
-        200: { description: 'The metrics.', content: { 'text/plain': 'Prometheus text exposition format 0.0.4.' } },
-      },
-      async handle() {
-        return { status: 200, headers: { 'content-type': metrics.contentType }, text: await metrics.render() };
       },
     }),
   ];

@@ -4,7 +4,6 @@ import { type ResultRow, type RowBatch, type RowParts, rowBatches } from '../res
 import { evenChunks, textChunks } from './byte-chunks.ts';
 import { type Schemas, TablePlan } from './columns.ts';
 import { csvHeader, csvLine } from './csv-line.ts';
-import { parquetBytes } from './parquet-bytes.ts';
 
 export interface ExportParts extends RowParts {
   /** Whether the job is still the one that is exported: it may be deleted, and its id reused. */
@@ -92,8 +91,13 @@ async function* tableBytes(
     }
     const table = plan.table();
     const all = followedBy(head, batches);
-    if (format === 'parquet') yield* evenChunks(parquetBytes(table, all, clock));
-    else yield* textChunks(csvHeader(table), all, (row) => csvLine(table, row));
+    if (format === 'csv') {
+      yield* textChunks(csvHeader(table), all, (row) => csvLine(table, row));
+      return;
+    }
+    // Loaded when it is needed: it is larger than the rest of the API.
+    const { parquetBytes } = await import('./parquet-bytes.ts');
+    yield* evenChunks(parquetBytes(table, all, clock));
   } finally {
     await batches.return(undefined);
   }
