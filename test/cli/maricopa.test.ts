@@ -50,7 +50,6 @@ const CASES: Readonly<Record<string, Expected>> = {
     says: /169\.254\.169\.254/,
   },
   '100-01-021': { behaviour: 'redirects to another site', outcome: 'refused_address', says: /login\.example\.com/ },
-  '20014030': { behaviour: 'good', outcome: 'invalid_input', says: /apn/, visits: 0 },
 };
 
 /** Two tries, no waiting between them, and a breaker that lets us see all of it. */
@@ -70,6 +69,14 @@ const RUNS = {
   silent: { apns: Object.keys(CASES).filter(isSilent), timeoutSeconds: 2 },
 };
 
+/** The scraper asks for dashes. */
+const UNDASHED = '20014030';
+
+interface Ended {
+  readonly exitCode: number | null;
+  readonly stderr: string;
+}
+
 interface Row {
   readonly item_id: string;
   readonly status: string;
@@ -81,13 +88,15 @@ describe('trawl run maricopa-az', () => {
   const dir = mkdtempSync(join(tmpdir(), 'trawl-maricopa-'));
   let server: MaricopaServer;
   let exitCode: number | null = null;
+  let stderr = '';
   let rows: ReadonlyMap<string, Row> = new Map();
 
   before(async () => {
     server = await startMaricopa(
       Object.fromEntries(Object.entries(CASES).map(([apn, { behaviour }]) => [apn, behaviour])),
     );
-    [exitCode = null] = await Promise.all([run('out'), run('silent')]);
+    const [ended] = await Promise.all([run('out'), run('silent')]);
+    ({ exitCode, stderr } = ended);
     const lines = Object.keys(RUNS).flatMap((out) =>
       readFileSync(join(dir, out, 'results.jsonl'), 'utf8')
         .trim()
@@ -101,23 +110,25 @@ describe('trawl run maricopa-az', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  function run(out: keyof typeof RUNS): Promise<number | null> {
+  function run(out: keyof typeof RUNS): Promise<Ended> {
     const { apns, timeoutSeconds } = RUNS[out];
     const [items, policy] = [`${out}.csv`, `${out}.json`];
-    writeFileSync(join(dir, items), `apn\n${apns.join('\n')}\n`);
+    writeFileSync(join(dir, items), `apn\n${[...apns, UNDASHED].join('\n')}\n`);
     const timeouts = { request_timeout_seconds: timeoutSeconds };
     writeFileSync(join(dir, policy), JSON.stringify({ ...POLICY, timeouts }));
     return trawl(['run', 'maricopa-az', '--items', items, '--out', out, '--policy', policy]);
   }
 
-  function trawl(args: readonly string[]): Promise<number | null> {
+  function trawl(args: readonly string[]): Promise<Ended> {
     const env = {
       ...process.env,
       TRAWL_ALLOW_ADDRESSES: 'loopback',
       TRAWL_ROUTES: `https://treasurer.maricopa.gov=${server.url}`,
     };
     return new Promise((resolve) => {
-      const child = execFile(BIN, args, { cwd: dir, env }, () => resolve(child.exitCode));
+      const child = execFile(BIN, args, { cwd: dir, env }, (_error, _stdout, stderr) => {
+        resolve({ exitCode: child.exitCode, stderr });
+      });
     });
   }
 
@@ -130,6 +141,12 @@ describe('trawl run maricopa-az', () => {
       if (visits !== undefined) assert.equal(server.visits(apn), visits);
     });
   }
+
+  test('an input that the scraper refuses is reported with its line, and the site is not asked for it', () => {
+    assert.match(stderr, new RegExp(`line ${RUNS.out.apns.length + 2}\\b.*apn`));
+    assert.equal(rows.has(UNDASHED), false);
+    assert.equal(server.visits(UNDASHED), 0);
+  });
 
   test('no parcel got the page of another, and the fields are what the page says', () => {
     const good = [...rows.values()].filter(({ status }) => status === 'success');
@@ -198,6 +215,6 @@ describe('trawl run maricopa-az', () => {
   });
 
   test('what is on the disk is whole', async () => {
-    assert.equal(await trawl(['verify', 'maricopa-az', '--data-dir', 'out']), 0);
+    assert.equal((await trawl(['verify', 'maricopa-az', '--data-dir', 'out'])).exitCode, 0);
   });
 });

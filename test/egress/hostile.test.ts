@@ -234,7 +234,7 @@ const ROWS: readonly Row[] = [
   row('a redirect to a URL of 20 KB', 'refused_address', /too long/, (line) =>
     line.say(redirect(`/${'x'.repeat(20_000)}`)),
   ),
-  row('a redirect to nowhere', 'navigation_failed', /no place/, (line) =>
+  row('a redirect to nowhere', 'navigation_failed', /no Location header/, (line) =>
     line.say('HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n'),
   ),
   row('a redirect to what is no URL', 'navigation_failed', /not a URL/, (line) => line.say(redirect('http://[::bad/'))),

@@ -62,7 +62,7 @@ inRoom('a key that must not be deleted is an error at once, which says what to a
   const sizes = refuseEntries(room, 'AccessDenied', (key) => key.includes('p-0002'));
   await assert.rejects(
     room.store.removeAll('job-1/'),
-    /s3:DeleteObject in the bucket room-[\d-]+ is not allowed.*p-0002/,
+    /access denied: s3:DeleteObject in the bucket room-[\d-]+: .*p-0002/,
   );
   assert.deepEqual(sizes, [3]);
 });
