@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { readSources } from './support/syntax.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PAGES = [
@@ -12,6 +13,10 @@ const PAGES = [
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),
+];
+const SOURCES = [
+  ...readSources(['src', 'scrapers', 'demo', 'test', 'bench', 'docs', 'deploy']),
+  ...PAGES.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
 ];
 
 test('every link of the documentation leads somewhere', () => {
@@ -52,6 +57,20 @@ test('every file that the documentation names is there', () => {
     const text = readFileSync(join(ROOT, page), 'utf8').replaceAll(/```[\s\S]*?```/g, '');
     for (const [, path = ''] of text.matchAll(/`((?:src|test|demo|bench|docs|scrapers)\/[\w./-]+)`/g)) {
       if (!existsSync(join(ROOT, path))) missing.push(`${page}: ${path}`);
+    }
+  }
+  assert.deepEqual(missing, []);
+});
+
+test('every document that a source cites is in the repository', () => {
+  const missing: string[] = [];
+  for (const { path, text } of SOURCES) {
+    for (const [, cited = ''] of text.matchAll(/((?:\bdocs\/[\w/-]+|\b[A-Z]{2,})\.md)\b/g)) {
+      if (!existsSync(join(ROOT, cited))) missing.push(`${path}: ${cited}`);
+    }
+    // A section of a document that has no link: only a standard can be found by its number.
+    for (const [cited] of text.matchAll(/(?:\S+ )?\S+ \u00a7/g)) {
+      if (!/\bRFC \d+ /.test(cited)) missing.push(`${path}: ${cited}`);
     }
   }
   assert.deepEqual(missing, []);

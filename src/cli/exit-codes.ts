@@ -1,4 +1,4 @@
-/** What the command line answers to a shell (SPEC §5). */
+/** What commands answer to a shell. The help of each command lists those that it uses; scripts depend on them. */
 export const EXIT = {
   done: 0,
   someItemsFailed: 1,

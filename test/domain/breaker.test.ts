@@ -120,7 +120,7 @@ const anyPolicy: fc.Arbitrary<BreakerPolicy> = fc
   })
   .map(policyOf);
 
-/** The definition of SPEC §1, counted again from the start for every prefix. */
+/** The definition in docs/failures-and-retries.md, counted again from the start for every prefix. */
 function shouldTrip(outcomes: readonly Outcome[], policy: BreakerPolicy): boolean {
   const kinds = outcomes.flatMap((outcome) => {
     if (outcome.kind === 'skipped') return [];

@@ -11,8 +11,8 @@ import {
 } from '../../src/domain/failure.ts';
 import { anyFailureType, anyText } from './builders.ts';
 
-/** The table of SPEC §1, row by row: type, retried, counts for the breaker. Written out, so that a slip shows. */
-const SPEC: readonly [FailureType, boolean, boolean][] = [
+/** What is promised of each type: whether it is retried, and counts for the breaker. Written out, so that a slip shows. */
+const PROMISED: readonly [FailureType, boolean, boolean][] = [
   ['timeout', true, true],
   ['network_error', true, true],
   ['server_error', true, true],
@@ -33,14 +33,14 @@ const SPEC: readonly [FailureType, boolean, boolean][] = [
   ['unexpected', true, true],
 ];
 
-test('the list of failures is the one of the specification, in its order', () => {
+test('the list of failures is the promised one, in its order', () => {
   assert.deepEqual(
     FAILURE_TYPES,
-    SPEC.map(([type]) => type),
+    PROMISED.map(([type]) => type),
   );
 });
 
-for (const [type, retried, breaker] of SPEC) {
+for (const [type, retried, breaker] of PROMISED) {
   test(`${type} is ${retried ? '' : 'not '}retried and ${breaker ? 'counts' : 'does not count'} for the breaker`, () => {
     assert.equal(isRetryable(type), retried);
     assert.equal(FAILURES[type].breaker, breaker);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { completePolicy, DEFAULT_POLICY, policySchema } from '../../src/domain/policy.ts';
 
-/** The defaults of SPEC §1, written out. */
+/** The defaults that users rely on, written out, so that none changes by accident. */
 const DEFAULTS = {
   throttling: {
     max_concurrent_workers: 3,

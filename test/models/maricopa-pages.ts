@@ -1,4 +1,4 @@
-/** Pages as the Maricopa County treasurer serves them, as far as FACTS tells: ids, headings, two layouts, two forms. */
+/** Pages as the Maricopa County treasurer serves them, as far as we know them: ids, headings, two layouts, two forms. */
 
 export interface Parcel {
   readonly apn: string;

@@ -147,7 +147,7 @@ interface SchedulerDeps {
   readonly clock: Clock;
   readonly faults: Faults;
   readonly events: EventStream;
-  /** How many items a batch may have: see DESIGN, Words. */
+  /** The most items that a batch may have, in jobs that do not say it themselves (`batching`). */
   readonly itemsPerBatch: number;
   /** False while another controller leads, while the storage is in trouble, and once we stop. */
   readonly mayWork: () => boolean;

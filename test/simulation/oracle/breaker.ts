@@ -2,7 +2,10 @@ import type { Tally } from '../../../src/domain/breaker.ts';
 import type { FailureType } from '../../../src/domain/failure.ts';
 import type { ModelJob } from './model.ts';
 
-/** The circuit breaker of SPEC §1, once more and from the text of it, so that the engine's own can be compared. */
+/**
+ * The circuit breaker once more, written from its description (docs/failures-and-retries.md) and not from the engine's code,
+ * so that the two can be compared.
+ */
 
 const SPEAKS_AGAINST_THE_SITE: ReadonlySet<FailureType> = new Set([
   'timeout',
