@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { IMPORT_TABLE } from './support/import-rules.ts';
 import { readSources } from './support/syntax.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -14,6 +15,7 @@ const PAGES = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),
 ];
+const ARCHITECTURE = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
 const SOURCES = [
   ...readSources(['src', 'scrapers', 'demo', 'test', 'bench', 'docs', 'deploy']),
   ...PAGES.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
@@ -61,6 +63,53 @@ test('every file that the documentation names is there', () => {
   }
   assert.deepEqual(missing, []);
 });
+
+test('a file that ARCHITECTURE.md names without its folder is in the folder that it names before', () => {
+  const missing: string[] = [];
+  let found = 0;
+  const [, lookedUp = ''] = ARCHITECTURE.split(/^## Where do I find.*$/m);
+  const [places = ''] = lookedUp.split(/^## How it is tested$/m);
+  // A row of a table, or a recipe with all its lines.
+  for (const entry of places.split(/\n(?! )/)) {
+    let folder: string | null = null;
+    for (const [, name = ''] of entry.matchAll(/`([\w/-]+(?:\.ts|\/))`/g)) {
+      if (/^(?:src|test|demo|deploy|docs)\//.test(name)) {
+        folder = name.endsWith('/') ? name : dirname(name);
+        continue;
+      }
+      found += 1;
+      if (folder === null || !existsSync(join(ROOT, folder, name))) missing.push(`${name} in ${folder}`);
+    }
+  }
+  assert.ok(found > 30, 'the names were not found');
+  assert.deepEqual(missing, []);
+});
+
+test('the rooms of ARCHITECTURE.md are those of src, and may import what the import rule says', () => {
+  const written: Record<string, string[]> = {};
+  for (const [, room = '', cell = ''] of ARCHITECTURE.matchAll(/^\| `src\/([\w./]+)` \| [^|]+ \| ([^|]+) \|$/gm)) {
+    const zone = room === 'adapters' ? 'adapters/*' : room;
+    written[zone] = cell.split(', ').flatMap((name): string[] => {
+      if (name.startsWith('nothing but')) return [];
+      if (name === 'everything above') return Object.keys(written);
+      if (name === 'every room of the controller') return Object.keys(written).filter((each) => isInController(each));
+      return [isInController(room) && existsSync(join(ROOT, 'src/controller', name)) ? `controller/${name}` : name];
+    });
+  }
+  const rooms = Object.keys(IMPORT_TABLE).filter((zone) => existsSync(join(ROOT, 'src', zone.replace('/*', ''))));
+  const ruled = rooms.map((zone) => {
+    const allowed = (IMPORT_TABLE[zone] ?? []).flatMap((name) =>
+      name === 'controller/*' ? rooms.filter(isInController) : name,
+    );
+    return [zone, allowed.filter((name) => rooms.includes(name)).sort()] as const;
+  });
+  const sorted = Object.entries(written).map(([zone, names]) => [zone, names.sort()] as const);
+  assert.deepEqual(Object.fromEntries(sorted), Object.fromEntries(ruled));
+});
+
+function isInController(zone: string): boolean {
+  return zone.startsWith('controller/');
+}
 
 test('every document that a source cites is in the repository', () => {
   const missing: string[] = [];

@@ -22,7 +22,7 @@ const CONTROLLER = ['domain', 'ports', 'contract'];
  * The import table of ARCHITECTURE.md: a zone, and what it may import besides itself. `adapters/*` is every adapter.
  * `sessions`, `runs` and `dashboard` are rooms that do not exist yet; their place is already decided.
  */
-const TABLE: Readonly<Record<string, readonly string[]>> = {
+export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   ports: ['domain'],
   contract: ['domain'],
@@ -179,13 +179,13 @@ function rowOf(zone: string): string {
 }
 
 function isInTable(zone: string): boolean {
-  return MAY_IMPORT_ALL.includes(zone) || Object.hasOwn(TABLE, rowOf(zone));
+  return MAY_IMPORT_ALL.includes(zone) || Object.hasOwn(IMPORT_TABLE, rowOf(zone));
 }
 
 function forbidden(from: string, to: string): string | null {
   if (from === to || MAY_IMPORT_ALL.includes(from)) return null;
   if (!isInTable(to)) return `imports ${to}, which is not in the import table`;
-  const allowed = TABLE[rowOf(from)] ?? [];
+  const allowed = IMPORT_TABLE[rowOf(from)] ?? [];
   if (allowed.includes(rowOf(to)) || (to.startsWith('controller/') && allowed.includes('controller/*'))) return null;
   if (rowOf(from) === 'adapters/*' && rowOf(to) === 'adapters/*') {
     return `${from} imports ${to}: adapters do not know each other; move what both need to domain or ports`;
