@@ -77,7 +77,7 @@ export async function beatUntilStopped(deps: BeatLoopDeps, signal: AbortSignal):
     unanswered = answer === 'late' ? unanswered + 1 : 0;
     if (answer === 'late') onTrouble(new NotAnswered(everyMs));
     if (unanswered > 0 && unanswered % BEATS_PER_LEASE === 0) deps.onSilence();
-    if (answer !== 'late') await clock.sleep(answer === 'well' ? everyMs : retryAfterMs(leaseMs), signal);
+    if (answer !== 'late') await clock.sleep(answer === 'well' ? everyMs : beatAgainAfterMs(leaseMs), signal);
   }
 }
 
@@ -190,7 +190,7 @@ export function startHeartbeatThread(deps: HeartbeatThreadDeps): Heartbeat {
       await runThread();
       if (stop.signal.aborted) return;
       onTrouble(new Error('the heartbeat thread ended by itself; starting another'));
-      await clock.sleep(retryAfterMs(leaseMs), stop.signal);
+      await clock.sleep(beatAgainAfterMs(leaseMs), stop.signal);
     }
   }
 
@@ -228,6 +228,6 @@ export function lookEveryMs(hangLimitMs: number): number {
 }
 
 /** After a beat that failed. */
-export function retryAfterMs(leaseMs: number): number {
+function beatAgainAfterMs(leaseMs: number): number {
   return Math.min(1000, leaseMs / (2 * BEATS_PER_LEASE));
 }
