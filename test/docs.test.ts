@@ -57,7 +57,7 @@ test('every file that the documentation names is there', () => {
   const missing: string[] = [];
   for (const page of PAGES) {
     const text = readFileSync(join(ROOT, page), 'utf8').replaceAll(/```[\s\S]*?```/g, '');
-    for (const [, path = ''] of text.matchAll(/`((?:src|test|demo|bench|docs|scrapers)\/[\w./-]+)`/g)) {
+    for (const [, path = ''] of text.matchAll(/`((?:src|test|demo|bench|docs|deploy|scrapers)\/[\w./-]+)`/g)) {
       if (!existsSync(join(ROOT, path))) missing.push(`${page}: ${path}`);
     }
   }
