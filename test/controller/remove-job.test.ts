@@ -91,7 +91,7 @@ test('a deletion that a process began and did not end is ended by the next', asy
   assert.notEqual(await ledger.job('other'), null);
 });
 
-test('a job whose pages are being read, or whose data stand for another job, is not deleted', async (t) => {
+test('a job whose pages are being read, or whose data replace those of another, is not deleted', async (t) => {
   const { parts, ledger } = await openRoom(t);
   await ledger.createJob(newJob({ jobId: 'old', held: true }), newItems(2), NOW);
   await ledger.createJob(newJob({ jobId: 'new', held: true, extracts: 'old' }), newItems(2), NOW);
@@ -99,5 +99,5 @@ test('a job whose pages are being read, or whose data stand for another job, is 
   assert.ok(refused.kind === 'refused' && /the job new reads its pages/.test(refused.because));
   await ledger.changeJob('old', { kind: 'replace-results', by: 'new' }, NOW);
   const guarded = await removeJob(parts, 'new');
-  assert.ok(guarded.kind === 'refused' && /stand for those of the job old/.test(guarded.because));
+  assert.ok(guarded.kind === 'refused' && /its data replace those of the job old/.test(guarded.because));
 });

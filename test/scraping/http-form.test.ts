@@ -206,7 +206,7 @@ test('a field, a choice, a button or a form that is not there is a change of str
 
 test('one choice is asked of one, and a tick of a box only', async (t) => {
   const { page } = await openFormPage(t, '<form><input name=q><select name=s><option>a<option>b</select></form>');
-  await failsAs(() => page.form().fill({ q: true }), 'unexpected', /no box/);
+  await failsAs(() => page.form().fill({ q: true }), 'unexpected', /not a checkbox/);
   await failsAs(() => page.form().fill({ q: undefined as never }), 'unexpected', /"q" is filled with nothing/);
   await failsAs(() => page.form().fill({ s: ['a', 'b'] }), 'unexpected', /one choice/);
 });

@@ -30,7 +30,7 @@ async function extractionIn(
   return null;
 }
 
-/** A re-extraction whose data stand for those of the job that it read. */
+/** A re-extraction whose data replace those of the job that it read. */
 async function whyItsDataAreInUse(
   job: Pick<JobRecord, 'jobId' | 'extracts' | 'sourceCreatedAt'>,
   ledger: Pick<JobBook, 'job'>,
