@@ -19,6 +19,7 @@ import { loadBackend } from './backends.ts';
 import { plannedWorkers, startChildWorkers } from './child-workers.ts';
 import { digest } from './digest.ts';
 import { egressSettings } from './egress-settings.ts';
+import { limitHeapGrowth } from './heap-growth.ts';
 import { openLog } from './log.ts';
 import { findScrapers } from './scrapers.ts';
 
@@ -39,6 +40,7 @@ export type Engine = Awaited<ReturnType<typeof openEngine>>;
  * Commands open it through `openController` or `openPrivateService`, and reach it by its API.
  */
 export async function openEngine(config: Config, log: Logger = openLog(config)) {
+  limitHeapGrowth();
   // A worker that could not read them would end, and so would the one in its place.
   egressSettings(config);
   const catalog = openCatalog(await findScrapers(config));

@@ -14,6 +14,7 @@ import type { BackendModule } from './backend.ts';
 import { loadBackend } from './backends.ts';
 import { CHILD } from './child-name.ts';
 import { digest } from './digest.ts';
+import { limitHeapGrowth } from './heap-growth.ts';
 import type { HeartbeatStart } from './heartbeat.ts';
 import { openTools } from './lane-tools.ts';
 import { findScrapers } from './scrapers.ts';
@@ -23,6 +24,7 @@ import { findScrapers } from './scrapers.ts';
  * itself waits for another controller when its own is gone. Either waits for a result store that is not there.
  */
 export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, stop: AbortSignal): Promise<void> {
+  limitHeapGrowth();
   onParentGone(() => process.exit(1));
   // A promise that a scraper forgot to wait for, and that failed: no reason to take its neighbours down with it.
   process.on('unhandledRejection', (error) => log.warn({ error: describeError(error) }, 'unhandled promise rejection'));
