@@ -44,6 +44,45 @@ test('values keep their lines together, and a label may have none', () => {
   });
 });
 
+test('a row without a label continues the one above it', () => {
+  const address = { Owner: 'A. Smith', Address: '1 Main St Apt 4 Mesa AZ 85201', Year: '2025' };
+  const ways = [
+    '<table><tr><td>Owner<td>A. Smith<tr><td>Address:<td>1 Main St<tr><td>&nbsp;<td>Apt 4<tr><td><td>Mesa AZ 85201<tr><td>Year<td>2025</table>',
+    '<table><tr><th>Owner<td>A. Smith<tr><th>Address<td>1 Main St<tr><th><td>Apt 4<tr><th>:<td>Mesa AZ 85201<tr><th>Year<td>2025</table>',
+    '<table><tr><th>Owner<td>A. Smith<tr><th rowspan=3>Address<td>1 Main St<tr><td>Apt 4<tr><td>Mesa AZ 85201<tr><th>Year<td>2025</table>',
+    '<table><tr><td>Owner<td>A. Smith<tr><td>Address<td>1 Main St<tr><td><span> </span><td>Apt 4<tr><td>&nbsp;<td>&nbsp;<tr><td><td>Mesa AZ 85201<tr><td>Year<td>2025</table>',
+    '<dl><dt>Owner<dd>A. Smith<dt>Address<dd>1 Main St<dt>&nbsp;<dd>Apt 4<dt><dd>Mesa AZ 85201<dt>Year<dd>2025</dl>',
+    ['Owner|A. Smith', 'Address|1 Main St', '|Apt 4', '|Mesa AZ 85201', 'Year|2025']
+      .map((line) => `<div class=row><div class=l>${line.replace('|', '</div><div>')}</div></div>`)
+      .join(''),
+  ];
+  for (const html of ways) assert.deepEqual(read(html), address, html);
+});
+
+test('in rows of two pairs each column is continued by itself', () => {
+  const html =
+    '<table><tr><td>Mail<td>1 Main St<td>Legal<td>LOT 4<tr><td><td>Mesa AZ<td><td>BLK 2<tr><td><td><td><td>TRACT C<tr><td>Year<td colspan=3>2025<tr><td><td colspan=3>(estimated)</table>';
+  assert.deepEqual(read(html), { Mail: '1 Main St Mesa AZ', Legal: 'LOT 4 BLK 2 TRACT C', Year: '2025 (estimated)' });
+  const spanning =
+    '<table><tr><th rowspan=2>Mail<td>1 Main St</td><th>Legal<td>LOT 4<tr><td>Mesa AZ</td><th>Year<td>2025</table>';
+  assert.deepEqual(read(spanning), { Mail: '1 Main St Mesa AZ', Legal: 'LOT 4', Year: '2025' });
+});
+
+test('what begins a table, follows a title, or has a picture for a label continues nothing', () => {
+  const rows = (html: string) => `<table><tr><td>Owner<td>A. Smith</table><table>${html}</table>`;
+  assert.deepEqual(read(rows('<tr><td><td>x<tr><td>Year<td>2025')), { Owner: 'A. Smith', Year: '2025' });
+  assert.deepEqual(read(rows('<tr><td>Year<td>2025<tr><td colspan=2>Totals<tr><td><td>x')), {
+    Owner: 'A. Smith',
+    Year: '2025',
+  });
+  assert.deepEqual(read(rows('<tr><td>Year<td>2025<tr><td><img src=map.png><td>Map')), {
+    Owner: 'A. Smith',
+    Year: '2025',
+  });
+  const lines = '<div><span>Year</span><span>2025</span></div><div><img src=map.png><span>Map</span></div>';
+  assert.deepEqual(read(lines), { Year: '2025' });
+});
+
 test('the second of a label does not hide the first', () => {
   assert.deepEqual(read('<table><tr><td>Tax<td>1<tr><td>Tax<td>2</table>'), { Tax: '1', 'Tax (2)': '2' });
 });

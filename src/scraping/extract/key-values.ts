@@ -1,5 +1,5 @@
 import { type ChildNode, type Element, isTag, isText, type ParentNode } from 'domhandler';
-import { cellsOf } from './table-grid.ts';
+import { cellsOf, spanOf } from './table-grid.ts';
 import { uniqueNames } from './unique-names.ts';
 import { visibleText } from './visible-text.ts';
 
@@ -8,6 +8,7 @@ type Pair = readonly [label: string, value: string];
 /**
  * Labels and the values beside them, null when there are none: from `<dl>`, from rows of two cells (or of four, six …),
  * from lines with a bold label, from two elements side by side, and from `Label: value`. The second of a label gets ` (2)`.
+ * A row without a label continues the one above it: second lines of addresses and legal descriptions are written so.
  */
 export function readKeyValues(element: Element): Record<string, string> | null {
   const pairs = pairsIn(element, survey(element))
@@ -56,20 +57,90 @@ function survey(root: Element): Survey {
 
 function pairsIn(element: Element, page: Survey): Pair[] {
   if (element.name === 'dl') return pairsOfList(element);
-  if (element.name === 'tr') return pairsOfRow(element, page);
+  if (element.name === 'tr') return pairsOfRows([element], page);
   const children = element.children.filter(isTag);
-  if (page.holders.has(element)) return children.flatMap((child) => pairsIn(child, page));
+  if (page.holders.has(element)) return pairsOfGroups(children, page);
   if (!children.some(({ name }) => BLOCKS.has(name))) {
     const labelled = pairsOfLabels(element, page);
     if (labelled.length > 0) return labelled;
   }
   const two = pairOfTwo(element, children, page);
   if (two !== null) return [two];
-  const inner = children.flatMap((child) => pairsIn(child, page));
+  const inner = pairsOfLines(children, page);
   if (inner.length > 0) return inner;
   const line = pairOfLine(element, page);
   return line === null ? [] : [line];
 }
+
+/** Rows that follow each other belong together. */
+function pairsOfGroups(children: readonly Element[], page: Survey): Pair[] {
+  const pairs: Pair[] = [];
+  let rows: Element[] = [];
+  const end = () => {
+    pairs.push(...pairsOfRows(rows, page));
+    rows = [];
+  };
+  for (const child of children) {
+    if (child.name === 'tr') {
+      rows.push(child);
+      continue;
+    }
+    end();
+    pairs.push(...pairsIn(child, page));
+  }
+  end();
+  return pairs;
+}
+
+/** Elements below each other, one pair or more in each. One whose label is empty continues the pair above it. */
+function pairsOfLines(children: readonly Element[], page: Survey): Pair[] {
+  const pairs: Pair[] = [];
+  let above: Element | null = null;
+  for (const child of children) {
+    const found = pairsIn(child, page);
+    const [only] = found;
+    if (above !== null && only !== undefined && isBlank(only[0]) && hasSameLabel(above, child)) {
+      continueLast(pairs, only[1]);
+      continue;
+    }
+    pairs.push(...found);
+    above = found.length === 1 ? child : null;
+  }
+  return pairs;
+}
+
+/** An icon in the place of a label is a label of its own: the place must look like the one above, and be empty. */
+function hasSameLabel(above: Element, below: Element): boolean {
+  const [one] = above.children.filter(isTag);
+  const [other] = below.children.filter(isTag);
+  if (one === undefined || other === undefined || !isEmptyPlace(other)) return false;
+  return one.name === other.name && one.attribs['class'] === other.attribs['class'];
+}
+
+function continueLast(pairs: Pair[], value: string): void {
+  const last = pairs.pop();
+  if (last !== undefined) pairs.push([last[0], joined(last[1], value)]);
+}
+
+/** Without a copy of what is there already: thousands of rows may continue one value. */
+function joined(value: string, more: string): string {
+  if (value === '' || more === '') return value + more;
+  return `${value} ${more}`;
+}
+
+function isBlank(label: string): boolean {
+  return withoutColon(label) === '';
+}
+
+/** Nothing that a person sees: no text, and nothing that is drawn. */
+function isEmptyPlace(element: Element): boolean {
+  return element.children.every((child) => {
+    if (isText(child)) return isBlank(collapsed(child.data));
+    return !isTag(child) || (!DRAWN.has(child.name) && isEmptyPlace(child));
+  });
+}
+
+const DRAWN = new Set(['img', 'svg', 'input', 'button', 'select', 'textarea', 'i', 'canvas', 'object', 'iframe']);
 
 /** Terms in a row share what is said of them. */
 function pairsOfList(list: ParentNode): Pair[] {
@@ -85,6 +156,7 @@ function pairsOfList(list: ParentNode): Pair[] {
     for (const child of parent.children) {
       if (!isTag(child)) continue;
       if (child.name === 'dt') {
+        if (terms.length > 0 && isEmptyPlace(child)) continue;
         if (details.length > 0) end();
         terms.push(visibleText(child));
       } else if (child.name === 'dd') details.push(visibleText(child));
@@ -96,16 +168,82 @@ function pairsOfList(list: ParentNode): Pair[] {
   return pairs;
 }
 
-function pairsOfRow(row: Element, page: Survey): Pair[] {
-  const cells = cellsOf(row);
+/**
+ * The pairs of the rows of one table. A row continues the one above it where the cell of its label is empty, or where that of
+ * the row above reaches down into it (`rowspan`). Columns are told apart, because rows of four cells hold two pairs.
+ */
+function pairsOfRows(rows: readonly Element[], page: Survey): Pair[] {
+  const pairs: Pair[] = [];
+  /** The pair of the row above that begins in a column, and how many rows its label still spans. */
+  let above = new Map<number, { readonly pair: number; readonly span: number }>();
+  for (const row of rows) {
+    const cells = cellsOf(row);
+    const here: typeof above = new Map();
+    const spanned = above.get(0);
+    // The label above takes the first column, so that the row begins with more of its value.
+    const more = spanned !== undefined && spanned.span > 1 && cells.length % 2 === 1 ? cells.shift() : undefined;
+    if (spanned !== undefined && more !== undefined) {
+      pairs[spanned.pair] = continued(pairs[spanned.pair], visibleText(more));
+      here.set(0, { pair: spanned.pair, span: spanned.span - 1 });
+    }
+    const from = more === undefined ? 0 : 1 + spanOf(more, 'colspan', 1);
+    for (const { column, label, pair } of pairsOfRow(cells, page, from)) {
+      const continues = label !== null && isBlank(pair[0]) && isEmptyPlace(label) ? above.get(column) : undefined;
+      if (continues !== undefined) {
+        pairs[continues.pair] = continued(pairs[continues.pair], pair[1]);
+        here.set(column, continues);
+      } else {
+        if (label !== null && !isBlank(pair[0])) here.set(column, { pair: pairs.length, span: rowSpan(label) });
+        pairs.push(pair);
+      }
+    }
+    above = here;
+  }
+  return pairs;
+}
+
+function continued(pair: Pair | undefined, more: string): Pair {
+  const [label, value] = pair ?? ['', ''];
+  return [label, joined(value, more)];
+}
+
+/** A pair of a row; `label` is its cell, null where label and value share one. */
+interface RowPair {
+  readonly column: number;
+  readonly label: Element | null;
+  readonly pair: Pair;
+}
+
+/** `from` is the column that the first cell begins in. */
+function pairsOfRow(cells: readonly Element[], page: Survey, from: number): RowPair[] {
+  const unplaced = (pairs: readonly Pair[]) => pairs.map((pair): RowPair => ({ column: -1, label: null, pair }));
   const isLayout = cells.some((cell, index) => index % 2 === 0 && page.holders.has(cell));
-  if (cells.length === 1 || isLayout) return cells.flatMap((cell) => pairsIn(cell, page));
+  if (cells.length === 1 || isLayout) return unplaced(cells.flatMap((cell) => pairsIn(cell, page)));
   // A heading names columns, and an odd number of cells is a row of some other table.
   if (cells.length % 2 === 1 || cells.every(({ name }) => name === 'th')) return [];
   const inCells = cells.map((cell) => (page.holders.has(cell) ? [] : pairsOfLabels(cell, page)));
-  if (inCells.every((pairs) => pairs.some(([, value]) => value !== ''))) return inCells.flat();
+  if (inCells.every((pairs) => pairs.some(([, value]) => value !== ''))) return unplaced(inCells.flat());
   const texts = cells.map(visibleText);
-  return texts.flatMap((label, index): Pair[] => (index % 2 === 0 ? [[label, texts[index + 1] ?? '']] : []));
+  const columns = columnsOf(cells, from);
+  return cells.flatMap((label, index): RowPair[] => {
+    if (index % 2 === 1) return [];
+    return [{ column: columns[index] ?? -1, label, pair: [texts[index] ?? '', texts[index + 1] ?? ''] }];
+  });
+}
+
+/** The column that each cell begins in. */
+function columnsOf(cells: readonly Element[], from: number): readonly number[] {
+  let next = from;
+  return cells.map((cell) => {
+    const column = next;
+    next += spanOf(cell, 'colspan', 1);
+    return column;
+  });
+}
+
+/** Rows that the label's cell covers, itself included. */
+function rowSpan(label: Element): number {
+  return spanOf(label, 'rowspan', Number.POSITIVE_INFINITY);
 }
 
 /** `<b>Owner:</b> A. Smith <br> <b>Year:</b> 2025`, and the other way round: `Owner: <b>A. Smith</b>`. */
@@ -158,8 +296,12 @@ function pairOfLine(element: Element, page: Survey): Pair | null {
 }
 
 function textOf(node: ChildNode): string {
-  if (isText(node)) return node.data.replace(/\s+/g, ' ').trim();
+  if (isText(node)) return collapsed(node.data);
   return isTag(node) ? visibleText(node) : '';
+}
+
+function collapsed(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
 }
 
 function withoutColon(label: string): string {

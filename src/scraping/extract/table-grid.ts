@@ -143,7 +143,7 @@ function placeCells(
 }
 
 /** As browsers read it: anything that is not a number is 1, and nothing spans more than 1,000. */
-function spanOf(cell: Element, attribute: 'colspan' | 'rowspan', whenZero: number): number {
+export function spanOf(cell: Element, attribute: 'colspan' | 'rowspan', whenZero: number): number {
   const span = Number.parseInt(cell.attribs[attribute] ?? '1', 10);
   if (Number.isNaN(span) || span < 0) return 1;
   return span === 0 ? whenZero : Math.min(span, attribute === 'colspan' ? 1000 : MAX_ROWS);
