@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseDate, parseMoney, parseNumber, parsePercent } from '../../src/scraping/extract/parse-values.ts';
+import { parseMoney } from '../../src/scraping/extract/parse-money.ts';
+import { parseDate, parseNumber, parsePercent } from '../../src/scraping/extract/parse-values.ts';
 import { sized } from '../support/sized.ts';
 
 test('money is read however a page writes it', () => {
@@ -16,6 +17,17 @@ test('money is read however a page writes it', () => {
     ['12.50 USD', 12.5],
     ['\u00a0$12\u00a0', 12],
     ['+$12', 12],
+    ['$5.00 USD', 5],
+    ['usd 5', 5],
+    ['€1,129.60', 1129.6],
+    ['€ 1129.60', 1129.6],
+    ['12.50 €', 12.5],
+    ['£1,129', 1129],
+    ['¥ 12,000', 12_000],
+    ['￥5', 5],
+    ['CAD 1,129.60', 1129.6],
+    ['GBP1,129', 1129],
+    ['1,129.60 EUR', 1129.6],
   ];
   for (const [text, value] of amounts) assert.equal(parseMoney(text), value, text);
 });
@@ -31,6 +43,15 @@ test('brackets, and a minus anywhere around it, make an amount negative', () => 
     '$(12.50)',
     '(12.50)',
     '\u2212$12.50',
+    '(€12.50)',
+    '€12.50-',
+    '12.50- EUR',
+    '12.50 EUR-',
+    'EUR (12.50)',
+    '(12.50) EUR',
+    '-12,50 €',
+    '(12,50 €)',
+    '12,50- EUR',
   ];
   for (const text of texts) assert.equal(parseMoney(text), -12.5, text);
   assert.ok(Object.is(parseMoney('-$0.00'), 0), 'nothing is not negative');
@@ -68,12 +89,65 @@ test('what only looks like an amount of money is none', () => {
       '\u0661',
       '5 6',
       '$$5',
-      '€5',
+      '€5 USD',
+      '$5 €',
+      'EUR 5 EUR',
+      '(€5)-',
+      '(5)) €',
+      'TRY 5',
+      'cad 5',
       'due $5',
     ],
     ...['1234567890123456', '9'.repeat(400), `$${' '.repeat(500)}5`],
   ];
   for (const text of texts) assert.equal(parseMoney(text), null, text);
+});
+
+test('European separators are read where they cannot be American ones', () => {
+  const amounts: readonly [text: string, value: number][] = [
+    ['1.234,50 EUR', 1234.5],
+    ['1.234,50', 1234.5],
+    ['$1.234,50', 1234.5],
+    ['EUR 1.234.567,89', 1_234_567.89],
+    ['1.234.567 €', 1_234_567],
+    ['12,50 €', 12.5],
+    ['1234,5 EUR', 1234.5],
+    ['0,125 €', 0.125],
+    ['0.125 €', 0.125],
+    ['1 234,50 €', 1234.5],
+    ['1\u202f234\u202f567 €', 1_234_567],
+    ["CHF 1'234.50", 1234.5],
+    ['1,234,567 €', 1_234_567],
+  ];
+  for (const [text, value] of amounts) assert.equal(parseMoney(text), value, text);
+});
+
+test('an amount that can be read in two ways is none, and an American one never changes', () => {
+  const texts = ['1.234 €', '€1,234', 'EUR 12.345', '12,50', '$12,50', '1.234.567', '1 234,50', "1'234", '12.34,50 €'];
+  for (const text of texts) assert.equal(parseMoney(text), null, text);
+  assert.equal(parseMoney('$1.234'), 1.234);
+  assert.equal(parseMoney('1,234'), 1234);
+  assert.equal(parseMoney('£1,234'), 1234);
+});
+
+test('what a European page writes is read back as it was, or not at all', () => {
+  const cents = fc.integer({ min: -99_999_999_999, max: 99_999_999_999 });
+  const locales = fc.constantFrom('de-DE', 'fr-FR', 'es-ES', 'it-IT', 'nl-NL', 'de-CH', 'sv-SE', 'en-IE', 'pt-BR');
+  fc.assert(
+    fc.property(cents, locales, fc.integer({ min: 0, max: 2 }), (amount, locale, places) => {
+      const value = Number((amount / 100).toFixed(places));
+      const style = {
+        style: 'currency',
+        currency: 'EUR',
+        minimumFractionDigits: places,
+        maximumFractionDigits: places,
+      };
+      const text = new Intl.NumberFormat(locale, style as Intl.NumberFormatOptions).format(value);
+      const read = parseMoney(text);
+      // Without cents, a single group may be a fraction.
+      if (read !== null || places > 0) assert.equal(read, value === 0 ? 0 : value, text);
+    }),
+  );
 });
 
 test('numbers have no currency, percentages have their sign', () => {
@@ -155,7 +229,10 @@ test('what is written as a date is read back as it was', () => {
 });
 
 test('any text gives a value or null, and never anything else', () => {
-  const likely = fc.string({ unit: fc.constantFrom(...'0123456789$,.()-+% /:JanTPMZUSD\u00a0\u2212'), maxLength: 40 });
+  const likely = fc.string({
+    unit: fc.constantFrom(..."0123456789$€,.()-+% /:JanTPMZUSDER\u00a0\u2212'"),
+    maxLength: 40,
+  });
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), likely), (text) => {
       for (const parse of [parseMoney, parseNumber, parsePercent]) {

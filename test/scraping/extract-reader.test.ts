@@ -16,7 +16,7 @@ const absent = (what: string) => changed(`${what} is not on the page (title "A P
 const PARCEL = page(`
   <div id="owner">A. Smith<br>1 Main St</div> <a id="bill" href="../bill.pdf?y=1&amp;z=2">Bill</a>
   <span id="tax">$1,129.60</span> <span id="change">-11.70%</span> <span id="acres">1,200.5</span> <span id="sold">1/5/2025</span>
-  <span id="empty"> &nbsp; </span> <span id="odd">abc</span> <a id="script" href="javascript:void(0)">x</a>
+  <span id="empty"> &nbsp; </span> <span id="odd">abc</span> <span id="either">1.234 €</span> <a id="script" href="javascript:void(0)">x</a>
   <table id="t"><tr><th>A</th></tr><tr><td>1</td></tr></table> <dl id="facts"><dt>Year:</dt><dd>2025</dd></dl>`);
 
 test('each reader makes its own kind of value', () => {
@@ -58,6 +58,7 @@ test('what is there but empty fails too, and says what is missing', () => {
 test('a value that cannot be read fails in both ways, and is quoted', () => {
   for (const reader of [PARCEL, PARCEL.optional]) {
     assert.throws(() => reader.money('#odd'), changed('#odd: "abc" is not an amount of money'));
+    assert.throws(() => reader.money('#either'), changed('#either: "1.234 €" is not an amount of money'));
     assert.throws(() => reader.number('#odd'), changed('#odd: "abc" is not a number'));
     assert.throws(() => reader.percent('#odd'), changed('#odd: "abc" is not a percentage'));
     assert.throws(() => reader.date('#odd'), changed('#odd: "abc" is not a date'));

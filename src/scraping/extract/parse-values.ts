@@ -10,10 +10,7 @@ const MAX_LENGTH = 64;
 const MAX_DIGITS = 15;
 
 const DIGITS = String.raw`((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)`;
-const DOLLARS = String.raw`(?:US ?\$|\$|USD)?`;
 const NUMBER = new RegExp(`^([+-])? ?(\\()? ?([+-])? ?${DIGITS} ?(\\))? ?(-)?$`);
-/** A minus may come before the dollar sign, after it, or at the end; brackets inside the dollar sign or around it. */
-const MONEY = new RegExp(`^([+-])? ?(\\()? ?${DOLLARS} ?(\\()? ?([+-])? ?${DIGITS} ?(-)? ?(?:USD)? ?(\\))?$`, 'i');
 
 /** `1,234.5`, `-3`, `(3)`, `3-`. */
 export function parseNumber(text: string): number | null {
@@ -21,14 +18,6 @@ export function parseNumber(text: string): number | null {
   if (match === null) return null;
   const [, before, open, inner, digits = '', close, after] = match;
   return signed(digits, [before, inner, after], [open], close);
-}
-
-/** Dollars: `$1,129.60`, `($12.50)`, `-$12.50`, `$-12.50`, `12.50-`, `USD 12`. */
-export function parseMoney(text: string): number | null {
-  const match = MONEY.exec(tidy(text));
-  if (match === null) return null;
-  const [, before, outer, open, inner, digits = '', after, close] = match;
-  return signed(digits, [before, inner, after], [outer, open], close);
 }
 
 /** `10.00%` is 10. Without the sign it is null: 0.1 might mean a tenth of a percent or ten of them. */
@@ -40,7 +29,7 @@ export function parsePercent(text: string): number | null {
 }
 
 /** At most one sign; brackets are one, and come in pairs. */
-function signed(
+export function signed(
   digits: string,
   signs: readonly (string | undefined)[],
   opened: readonly (string | undefined)[],
@@ -113,7 +102,7 @@ function monthNamed(written = ''): number {
 }
 
 /** One kind of space, one kind of minus. */
-function tidy(text: string): string {
+export function tidy(text: string): string {
   if (text.length > MAX_LENGTH * 4) return '';
   const tidied = text
     .replace(/\s+/g, ' ')

@@ -76,7 +76,7 @@ export abstract class Reader {
     return this.#read(selector, NUMBER);
   }
 
-  /** In dollars: `$1,129.60` is 1129.6. */
+  /** The amount without its currency: `$1,129.60` is 1129.6, `1.234,50 €` is 1234.5. */
   money(selector = ITSELF): number {
     return this.#read(selector, MONEY);
   }

@@ -3,7 +3,8 @@ import type { Element } from 'domhandler';
 import { fail, type ScrapeFailure } from '../scrape-failure.ts';
 import { resolveBaseUrl } from './base-url.ts';
 import { readKeyValues } from './key-values.ts';
-import { parseDate, parseMoney, parseNumber, parsePercent } from './parse-values.ts';
+import { parseMoney } from './parse-money.ts';
+import { parseDate, parseNumber, parsePercent } from './parse-values.ts';
 import { readTable, type Table } from './table.ts';
 import { visibleLines, visibleText } from './visible-text.ts';
 
