@@ -85,6 +85,15 @@ test('a form is known by the fields that the fixture names, in any order', async
   assert.equal(await bodyOf(web, post('/go', 'tag=a&__VIEWSTATE=xyz&parcel=1&tag=b')), 'one');
 });
 
+test('a form in windows-1252 is read as a person reads it, and other bytes are another form', async () => {
+  const body = { name: 'Peña’s & Co' };
+  const web = new ReplayWeb([exchange({ url: `${SITE}/go`, method: 'POST', body }, { body: Buffer.from('found') })]);
+  await assert.rejects(bodyOf(web, post('/go', 'name=Pe%F2a%92s+%26+Co')), /no answer/);
+  assert.equal(await bodyOf(web, post('/go', 'name=Pe%F1a%92s+%26+Co')), 'found');
+  const utf8 = new ReplayWeb([exchange({ url: `${SITE}/go`, method: 'POST', body }, { body: Buffer.from('found') })]);
+  assert.equal(await bodyOf(utf8, post('/go', 'name=Pe%C3%B1a%E2%80%99s+%26+Co')), 'found');
+});
+
 test('redirects are followed as on the web, with the cookies that they set', async () => {
   const web = new ReplayWeb([
     exchange(

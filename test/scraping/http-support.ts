@@ -24,9 +24,13 @@ import { openMemoryResultStore } from '../support/memory/result-store.ts';
 export interface Asked {
   readonly method: string;
   readonly path: string;
+  /** Path and query, as they were sent. */
+  readonly target: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
+  /** As they came. */
+  readonly bytes: Uint8Array;
   /** Of a urlencoded body. */
   readonly form: URLSearchParams;
   readonly cookies: ReadonlyMap<string, string>;
@@ -72,14 +76,17 @@ export async function openSite(
 
 async function readRequest(request: IncomingMessage): Promise<Asked> {
   const url = new URL(request.url ?? '/', 'http://site');
-  const body = (await buffer(request)).toString('utf8');
+  const bytes = await buffer(request);
+  const body = bytes.toString('utf8');
   const cookies = (request.headers.cookie ?? '').split('; ').filter(Boolean);
   return {
     method: request.method ?? '',
     path: url.pathname,
+    target: request.url ?? '',
     query: url.searchParams,
     headers: request.headers as Record<string, string | undefined>,
     body,
+    bytes,
     form: new URLSearchParams(body),
     cookies: new Map(cookies.map((each) => [each.split('=')[0] ?? '', each.slice(each.indexOf('=') + 1)])),
   };

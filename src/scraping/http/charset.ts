@@ -6,13 +6,24 @@ import { isUtf8 } from 'node:buffer';
  * U+FFFD: half a county's pages have one.
  */
 export function decodeText(body: Uint8Array, contentType: string | undefined): string {
+  return readText(body, contentType).text;
+}
+
+/** … and the charset that it was in: its forms are sent back in it. */
+export function readText(
+  body: Uint8Array,
+  contentType: string | undefined,
+): { readonly text: string; readonly charset: string } {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const marked = byteOrderMark(bytes);
-  if (marked !== null) return marked.decode(bytes);
-  const named =
-    decoderFor(detectCharset(contentType)) ?? (isMarkup(contentType) ? decoderFor(metaCharset(bytes)) : null);
-  if (named !== null) return named.decode(bytes);
-  return isUtf8(bytes) ? UTF_8.decode(bytes) : WINDOWS_1252.decode(bytes);
+  const decoder = chooseDecoder(bytes, contentType);
+  return { text: decoder.decode(bytes), charset: decoder.encoding };
+}
+
+function chooseDecoder(bytes: Buffer, contentType: string | undefined): TextDecoder {
+  const named = byteOrderMark(bytes) ?? decoderFor(detectCharset(contentType));
+  if (named !== null) return named;
+  const meta = isMarkup(contentType) ? decoderFor(metaCharset(bytes)) : null;
+  return meta ?? (isUtf8(bytes) ? UTF_8 : WINDOWS_1252);
 }
 
 /** The `charset=…` of a Content-Type. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { FormCharset } from './form-charset.ts';
 import type { ButtonControl, Control } from './form-controls.ts';
 
 /** A form's content on its way out: names and values, in order. */
@@ -50,44 +51,49 @@ export function encodingNamed(name: string | undefined): Encoding {
   return lower === 'multipart/form-data' || lower === 'text/plain' ? lower : 'application/x-www-form-urlencoded';
 }
 
-export function encodeBody(entries: readonly Entry[], encoding: Encoding): { contentType: string; body: Uint8Array } {
+export function encodeBody(
+  entries: readonly Entry[],
+  encoding: Encoding,
+  charset: FormCharset,
+): { contentType: string; body: Uint8Array } {
   switch (encoding) {
     case 'application/x-www-form-urlencoded':
-      return { contentType: encoding, body: Buffer.from(urlEncoded(entries)) };
-    case 'text/plain':
-      return {
-        contentType: encoding,
-        body: Buffer.from(
-          plain(entries)
-            .map(([name, value]) => `${name}=${value}\r\n`)
-            .join(''),
-        ),
-      };
+      return { contentType: encoding, body: Buffer.from(urlEncoded(entries, charset)) };
+    case 'text/plain': {
+      const lines = plain(entries, charset).map(([name, value]) => `${name}=${value}\r\n`);
+      return { contentType: encoding, body: charset.bytes(lines.join('')) };
+    }
     case 'multipart/form-data':
-      return multipart(entries);
+      return multipart(entries, charset);
   }
 }
 
-export function urlEncoded(entries: readonly Entry[]): string {
-  return new URLSearchParams(plain(entries)).toString();
+export function urlEncoded(entries: readonly Entry[], charset: FormCharset): string {
+  return charset.urlEncode(plain(entries, charset));
 }
 
-function plain(entries: readonly Entry[]): [string, string][] {
-  return entries.map(([name, value]) => [withLineEnds(name), value === NO_FILE ? '' : withLineEnds(value)]);
+function plain(entries: readonly Entry[], charset: FormCharset): [string, string][] {
+  return entries.map(([name, value]) => [withLineEnds(name), textOf(name, value, charset)]);
 }
 
-function multipart(entries: readonly Entry[]): { contentType: string; body: Uint8Array } {
+/** A field of this name tells the server what the others are written in. */
+function textOf(name: string, value: Entry[1], charset: FormCharset): string {
+  if (value === NO_FILE) return '';
+  return value === '' && name.toLowerCase() === '_charset_' ? charset.name : withLineEnds(value);
+}
+
+function multipart(entries: readonly Entry[], charset: FormCharset): { contentType: string; body: Uint8Array } {
   const parts = entries.map(([name, value]) => {
     const head = `Content-Disposition: form-data; name="${escapeName(name)}"`;
     return value === NO_FILE
       ? `${head}; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n\r\n`
-      : `${head}\r\n\r\n${withLineEnds(value)}\r\n`;
+      : `${head}\r\n\r\n${textOf(name, value, charset)}\r\n`;
   });
   // Derived from the content, so that the content cannot contain it, and the same form gives the same bytes.
   const digest = createHash('sha256').update(parts.join('\0')).digest('hex');
   const boundary = `----WebKitFormBoundary${digest.slice(0, 16)}`;
   const body = `${parts.map((part) => `--${boundary}\r\n${part}`).join('')}--${boundary}--\r\n`;
-  return { contentType: `multipart/form-data; boundary=${boundary}`, body: Buffer.from(body) };
+  return { contentType: `multipart/form-data; boundary=${boundary}`, body: charset.bytes(body) };
 }
 
 function escapeName(name: string): string {

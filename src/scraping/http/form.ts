@@ -1,6 +1,7 @@
 import type { Element } from 'domhandler';
 import { findAll } from '../extract/find.ts';
 import { fail } from '../scrape-failure.ts';
+import { charsetOfForm, formCharset } from './form-charset.ts';
 import { type ButtonControl, type Control, readControls } from './form-controls.ts';
 import { type Entry, encodeBody, encodingNamed, entriesOf, urlEncoded } from './form-data.ts';
 import { type FieldValue, fillControls, valueOfControls } from './form-fill.ts';
@@ -41,20 +42,20 @@ export class Form<P> {
 
   /** Presses a button, found like a field or by its label; without one, the first: what Enter does in a field. */
   async submit(button?: string): Promise<P> {
-    return this.#requester.open(this.#pressing(button));
+    return this.#requester.open(await this.#pressing(button));
   }
 
   /** The same, where a document comes back. */
   async document(button?: string, options: DocumentOptions = {}): Promise<WebDocument> {
-    return this.#requester.download(this.#pressing(button), options);
+    return this.#requester.download(await this.#pressing(button), options);
   }
 
   /** What `__doPostBack` of a WebForms page does: it sends all but the buttons. */
   async postback(postback: Postback): Promise<P> {
-    return this.#requester.open(this.#postingBack(postback));
+    return this.#requester.open(await this.#postingBack(postback));
   }
 
-  #pressing(button: string | undefined): PageRequest {
+  async #pressing(button: string | undefined): Promise<PageRequest> {
     if (button === undefined) {
       const first = this.#controls.find((control) => isButton(control) && control.kind !== 'button');
       const usable = first !== undefined && isButton(first) && !first.disabled ? first : null;
@@ -66,7 +67,7 @@ export class Form<P> {
     return this.#request(entriesOf(this.#controls, found), found);
   }
 
-  #postingBack({ target, argument }: Postback): PageRequest {
+  async #postingBack({ target, argument }: Postback): Promise<PageRequest> {
     const sent = new Map([
       [TARGET_FIELD, target],
       [ARGUMENT_FIELD, argument],
@@ -79,7 +80,7 @@ export class Form<P> {
     return this.#request([...entries, ...sent], null);
   }
 
-  #request(entries: readonly Entry[], pressed: ButtonControl | null): PageRequest {
+  async #request(entries: readonly Entry[], pressed: ButtonControl | null): Promise<PageRequest> {
     const own = this.#element.attribs;
     const over = pressed?.element.attribs ?? {};
     const action = (over['formaction'] ?? own['action'] ?? '').trim();
@@ -91,12 +92,13 @@ export class Form<P> {
         `the form is sent to "${action.slice(0, 100)}", which is not a URL (${this.#place.url})`,
       );
     }
+    const charset = await formCharset(charsetOfForm(own['accept-charset'], this.#place.charset));
     const method = (over['formmethod'] ?? own['method'] ?? 'get').trim().toLowerCase();
     if (method !== 'post') {
-      url.search = urlEncoded(entries);
+      url.search = urlEncoded(entries, charset);
       return { method: 'GET', url: url.href, content: null, from: this.#place.url };
     }
-    const content = encodeBody(entries, encodingNamed(over['formenctype'] ?? own['enctype']));
+    const content = encodeBody(entries, encodingNamed(over['formenctype'] ?? own['enctype']), charset);
     return { method: 'POST', url: url.href, content, from: this.#place.url };
   }
 

@@ -11,10 +11,10 @@ import { titleOf } from '../page/rough-text.ts';
 import type { CompiledSigns } from '../page/signs.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
 import type { ScrapeTools } from '../scraper.ts';
-import { decodeText } from './charset.ts';
+import { decodeText, readText } from './charset.ts';
 import { VisitCookies } from './cookies.ts';
 import type { Identity } from './identity.ts';
-import { Page } from './page.ts';
+import { Page, type PageSource } from './page.ts';
 import { contentOf, type PostOptions } from './post-content.ts';
 import { headersFor, type Purpose } from './request-headers.ts';
 import { RequestLog } from './request-log.ts';
@@ -72,7 +72,7 @@ export class HttpClient {
   }
 
   async post(url: string, options: PostOptions & GetOptions = {}): Promise<Page> {
-    return this.#open({ ...this.#getting(url, options), method: 'POST', content: contentOf(options) }, options);
+    return this.#open({ ...this.#getting(url, options), method: 'POST', content: await contentOf(options) }, options);
   }
 
   /** What an API answers, checked against the schema if there is one. */
@@ -84,9 +84,10 @@ export class HttpClient {
   async json(url: string, options: JsonOptions & { readonly schema?: z.ZodType } = {}): Promise<unknown> {
     const { post, schema } = options;
     const asked = this.#getting(url, options);
-    const request: PageRequest = post === undefined ? asked : { ...asked, method: 'POST', content: contentOf(post) };
+    const request: PageRequest =
+      post === undefined ? asked : { ...asked, method: 'POST', content: await contentOf(post) };
     const answer = await this.#send(this.#webRequest(request, options, 'json'), this.#pageVisit());
-    const text = textOf(answer);
+    const { text } = sourceOf(answer);
     this.#judge(answer, text, options);
     const value = parseJson(text(), answer);
     const parsed = schema?.safeParse(value);
@@ -117,10 +118,10 @@ export class HttpClient {
 
   async #open(request: PageRequest, options: GetOptions): Promise<Page> {
     const answer = await this.#send(this.#webRequest(request, options, 'page'), this.#pageVisit());
-    const text = textOf(answer);
-    this.#judge(answer, text, options);
+    const source = sourceOf(answer);
+    this.#judge(answer, source.text, options);
     const { url, status, headers } = answer;
-    const page = new Page({ url, status, headers, fetchedAt: this.#deps.now(), text }, this.#requester);
+    const page = new Page({ url, status, headers, fetchedAt: this.#deps.now(), source }, this.#requester);
     this.#lastPage = page;
     return page;
   }
@@ -258,15 +259,15 @@ function heldBack(error: unknown): never {
 const MAX_REDIRECTS = 10;
 
 /** Decoded once, on first use; then the bytes are released. */
-function textOf(answer: WebAnswer): () => string {
+function sourceOf(answer: WebAnswer): PageSource {
   let bytes: Uint8Array | null = answer.body;
-  let text = '';
-  const contentType = answer.headers['content-type'];
-  return () => {
-    if (bytes !== null) text = decodeText(bytes, contentType);
+  let read = { text: '', charset: 'utf-8' };
+  const decoded = () => {
+    if (bytes !== null) read = readText(bytes, answer.headers['content-type']);
     bytes = null;
-    return text;
+    return read;
   };
+  return { text: () => decoded().text, charset: () => decoded().charset };
 }
 
 function parseJson(text: string, { headers, url, status }: WebAnswer): unknown {

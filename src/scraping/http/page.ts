@@ -17,8 +17,13 @@ interface PageFacts {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetchedAt: number;
-  /** The body, decoded on first use. */
-  readonly text: () => string;
+  readonly source: PageSource;
+}
+
+/** The body, decoded on first use. */
+export interface PageSource {
+  text(): string;
+  charset(): string;
 }
 
 /** A page that came from the web just now, and from which one can go on. */
@@ -30,14 +35,14 @@ export class Page extends Reader {
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds since 1970. */
   readonly fetchedAt: number;
-  readonly #text: () => string;
+  readonly #source: PageSource;
   readonly #requester: Requester<Page>;
   #parsed: CheerioAPI | null = null;
 
-  constructor({ url, status, headers, fetchedAt, text }: PageFacts, requester: Requester<Page>) {
+  constructor({ url, status, headers, fetchedAt, source }: PageFacts, requester: Requester<Page>) {
     super();
     this.url = url;
-    this.#text = text;
+    this.#source = source;
     this.status = status;
     this.headers = headers;
     this.fetchedAt = fetchedAt;
@@ -46,7 +51,12 @@ export class Page extends Reader {
 
   /** The source, decoded. */
   get body(): string {
-    return this.#text();
+    return this.#source.text();
+  }
+
+  /** What it came in, as `windows-1252`. Its forms are sent in the same. */
+  get charset(): string {
+    return this.#source.charset();
   }
 
   /** Parsed on first use. */

@@ -1,13 +1,23 @@
+import { formCharset } from './form-charset.ts';
+
 /** What a POST carries: one of form, json and body. */
 export interface PostOptions {
   readonly form?: Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
+  /** Of `form`, where the site does not take UTF-8: `windows-1252`. */
+  readonly charset?: string;
   readonly json?: unknown;
   readonly body?: Uint8Array | string;
   /** Content type of `body`. */
   readonly contentType?: string;
 }
 
-export function contentOf({ form, json, body, contentType }: PostOptions): { contentType: string; body: Uint8Array } {
+export async function contentOf({
+  form,
+  charset = 'utf-8',
+  json,
+  body,
+  contentType,
+}: PostOptions): Promise<{ contentType: string; body: Uint8Array }> {
   const given = [form, json, body].filter((each) => each !== undefined).length;
   if (given > 1) throw new Error('a POST carries one of form, json and body');
   if (json !== undefined)
@@ -20,7 +30,8 @@ export function contentOf({ form, json, body, contentType }: PostOptions): { con
     };
   }
   const fields = form instanceof URLSearchParams ? form : searchParams(form ?? {});
-  return { contentType: contentType ?? 'application/x-www-form-urlencoded', body: Buffer.from(fields.toString()) };
+  const text = (await formCharset(charset)).urlEncode([...fields]);
+  return { contentType: contentType ?? 'application/x-www-form-urlencoded', body: Buffer.from(text) };
 }
 
 function searchParams(form: Readonly<Record<string, string | readonly string[]>>): URLSearchParams {

@@ -22,6 +22,8 @@ export interface Requester<P> {
 export interface FormPlace {
   readonly $: CheerioAPI;
   readonly url: string;
+  /** What the page came in, by any of its names. */
+  readonly charset: string;
   missing(what: string): ScrapeFailure;
 }
 
