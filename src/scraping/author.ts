@@ -9,6 +9,7 @@ export { parseDate, parseNumber, parsePercent } from './extract/parse-values.ts'
 export type { Reader } from './extract/reader.ts';
 export type { Table } from './extract/table.ts';
 export { certify } from './fixtures/certify.ts';
+export type { AnswerOptions } from './http/answer-options.ts';
 export {
   defineHttpScraper,
   type HttpScrapeContext,

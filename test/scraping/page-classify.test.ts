@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Failure, type FailureType, isRetryable } from '../../src/domain/failure.ts';
-import { classify, explainAbsence } from '../../src/scraping/page/classify.ts';
+import { classify } from '../../src/scraping/page/classify.ts';
+import { type Arrival, explainAbsence as explain } from '../../src/scraping/page/explain-absence.ts';
 import type { SeenPage } from '../../src/scraping/page/seen-page.ts';
 import { compileSigns, type Signs } from '../../src/scraping/page/signs.ts';
 import { NOW } from '../support/builders.ts';
@@ -14,14 +15,26 @@ interface Given {
   body?: string;
   signs?: Signs;
   expectStatus?: number[];
+  hasExpected?: boolean;
 }
 
-function judge({ status = 200, headers = {}, body = GOOD, signs = {}, expectStatus = [] }: Given): Failure | null {
+function judge({
+  status = 200,
+  headers = {},
+  body = GOOD,
+  signs = {},
+  expectStatus = [],
+  hasExpected = false,
+}: Given): Failure | null {
   const answer = { status, headers: { 'content-type': 'text/html', ...headers }, url: 'https://county.example/parcel' };
   return classify(
     { ...answer, source: () => body, title: null },
-    { signs: compileSigns(signs), expectStatus, now: NOW, maxRetryAfterMs: 3_600_000 },
+    { signs: compileSigns(signs), expectStatus, hasExpected: () => hasExpected, now: NOW, maxRetryAfterMs: 3_600_000 },
   );
+}
+
+function explainAbsence(page: string, signs: Signs = {}, arrival: Arrival = { kind: 'as-asked' }) {
+  return explain(page, compileSigns(signs), arrival);
 }
 
 const GOOD = '<html><head><title>Parcel</title></head><body><h1>Parcel 1</h1><p>Owner: SMITH</p></body></html>';
@@ -213,6 +226,49 @@ test('a good page that mentions maintenance is good', () => {
   }
 });
 
+const NOTICE = '<footer>Map layers are unavailable during scheduled maintenance</footer>';
+const SEARCH = '<form action=/find><input type=hidden name=s><input name=q></form>';
+
+test('a notice of maintenance on a short page with a form is a notice', () => {
+  for (const form of [SEARCH, '<form><button>I agree</button></form>', '<FORM ID=f><SELECT NAME=y></SELECT></FORM>']) {
+    assert.equal(judge({ body: pageOf(`<h1>Search</h1>${form}${NOTICE}`) }), null, form);
+    assert.equal(judge({ body: pageOf(`<h1>Scheduled maintenance</h1>${form}`) }), null, form);
+  }
+});
+
+test('without a form to fill, and in a title, it is what the page is about', () => {
+  const hidden = '<form id=aspnetForm><input type="hidden" name="__VIEWSTATE" value="x"></form>';
+  for (const body of [
+    pageOf(NOTICE),
+    pageOf(`${hidden}${NOTICE}`),
+    pageOf(`<input name=q>${NOTICE}`),
+    pageOf(SEARCH, 'Site under maintenance'),
+  ]) {
+    assert.equal(judge({ body })?.type, 'maintenance', body);
+  }
+});
+
+test('what the scraper asks for next outranks every guess, and no certainty', () => {
+  for (const body of [pageOf(NOTICE), pageOf(GOOD, 'Site under maintenance'), BLOCK_PAGES['a refusal of F5'].body]) {
+    assert.notEqual(judge({ body }), null, body);
+    assert.equal(judge({ body, hasExpected: true }), null, body);
+  }
+  assert.equal(judge({ ...BLOCK_PAGES['a header of Cloudflare'], hasExpected: true })?.type, 'blocked');
+  assert.equal(judge({ status: 503, body: pageOf(NOTICE), hasExpected: true })?.type, 'maintenance');
+});
+
+test("a scraper's own signs of a kind replace the guesses of that kind, and of no other", () => {
+  const maintenance: Signs = { maintenance: ['our office system is resting'] };
+  assert.equal(judge({ body: pageOf(NOTICE), signs: maintenance }), null);
+  assert.equal(judge({ body: pageOf(NOTICE), signs: { maintenance: [] } }), null);
+  assert.equal(judge({ body: pageOf(NOTICE), signs: { nothingFound: ['none'] } })?.type, 'maintenance');
+  assert.equal(judge({ body: pageOf('Our office system is resting'), signs: maintenance })?.type, 'maintenance');
+  const weak = { ...BLOCK_PAGES['a refusal of F5'], signs: { blocked: ['Unusual activity'] } };
+  assert.equal(judge(weak), null);
+  const certain = { ...BLOCK_PAGES['a challenge of Cloudflare'], signs: { blocked: ['Unusual activity'] } };
+  assert.equal(judge(certain)?.type, 'blocked');
+});
+
 test("a scraper's own signs decide at once, in any readable answer", () => {
   const signs: Signs = {
     blocked: ['Unusual  Traffic'],
@@ -235,7 +291,7 @@ test('a sign that remembers where it was would miss every second page, and must 
   for (const body of ['Office is closed', 'Office is closed', 'Sorry, we moved', 'Sorry, we moved']) {
     const found = classify(
       { ...answer, source: () => body, title: null },
-      { signs: compiled, expectStatus: [], now: NOW, maxRetryAfterMs: 3_600_000 },
+      { signs: compiled, expectStatus: [], hasExpected: () => false, now: NOW, maxRetryAfterMs: 3_600_000 },
     );
     assert.equal(found?.type, 'maintenance', body);
   }
@@ -245,7 +301,7 @@ test('a page that a browser rendered is judged like an answer: by its HTML, its 
   const rendered = (page: Partial<SeenPage>) =>
     classify(
       { url: 'https://county.example/app#parcel', status: null, headers: {}, source: () => GOOD, title: null, ...page },
-      { signs: compileSigns({}), expectStatus: [], now: NOW, maxRetryAfterMs: 3_600_000 },
+      { signs: compileSigns({}), expectStatus: [], hasExpected: () => false, now: NOW, maxRetryAfterMs: 3_600_000 },
     );
   assert.equal(rendered({}), null);
   assert.equal(rendered({ status: 200, title: 'Parcel 1' }), null);
@@ -310,6 +366,24 @@ test('what is not on a page is explained by maintenance, a stale session or a bl
   assert.equal(explainAbsence(pageOf(long)), null);
 });
 
+test('what a scraper says itself of a kind leaves nothing of that kind to guess', () => {
+  const consent = pageOf(`<p>No records found here may be used in court.</p>${SEARCH}`);
+  assert.equal(explainAbsence(consent)?.type, 'no_results');
+  assert.equal(explainAbsence(consent, { nothingFound: ['Your search found no parcel'] }), null);
+  assert.equal(explainAbsence(pageOf(NOTICE), { maintenance: [] }), null);
+  assert.equal(explainAbsence(BLOCK_PAGES['a refusal of F5'].body, { blocked: [] }), null);
+});
+
+test('a page with a form to which the site led instead is not the one that says "no records"', () => {
+  const away: Arrival = { kind: 'led-away', asked: '/results', isBack: false };
+  const words = '<p>No records found here may be used in court.</p>';
+  const found = explainAbsence(pageOf(`${words}${SEARCH}`), {}, away);
+  assert.deepEqual([found?.type, found?.said], ['navigation_failed', 'the site led to another page than /results']);
+  assert.equal(explainAbsence(pageOf(words), {}, away)?.type, 'no_results');
+  assert.equal(explainAbsence(pageOf(SEARCH), {}, away), null);
+  assert.equal(explainAbsence(pageOf(SEARCH), {}, { ...away, isBack: true })?.type, 'navigation_failed');
+});
+
 test('what nobody sees of a page explains nothing', () => {
   for (const unseen of [
     '<!-- a > b: No records found -->',
@@ -334,6 +408,8 @@ test('no source makes the scan fail or slow', () => {
     '<title>',
     '</',
     '<h1 ',
+    '<form ',
+    '<input type=hidden ',
     '&nbsp;',
     'under ',
     'maintenance ',
@@ -342,7 +418,8 @@ test('no source makes the scan fail or slow', () => {
     fc.property(fc.array(hostile, { minLength: 1, maxLength: 4 }), (parts) => {
       const body = parts.join('').repeat(20_000);
       judge({ body, status: 503 });
-      explainAbsence(body);
+      judge({ body: `<title>Under maintenance</title>${body}` });
+      explainAbsence(body, {}, { kind: 'led-away', asked: '/', isBack: true });
     }),
     { numRuns: 20 },
   );

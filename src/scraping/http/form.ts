@@ -1,6 +1,7 @@
 import type { Element } from 'domhandler';
 import { findAll } from '../extract/find.ts';
 import { fail } from '../scrape-failure.ts';
+import type { AnswerOptions } from './answer-options.ts';
 import { charsetOfForm, formCharset } from './form-charset.ts';
 import { type ButtonControl, type Control, readControls } from './form-controls.ts';
 import { type Entry, encodeBody, encodingNamed, entriesOf, urlEncoded } from './form-data.ts';
@@ -41,18 +42,18 @@ export class Form<P> {
   }
 
   /** Presses a button, found like a field or by its label; without one, the first: what Enter does in a field. */
-  async submit(button?: string): Promise<P> {
-    return this.#requester.open(await this.#pressing(button));
+  async submit(button?: string, options: AnswerOptions = {}): Promise<P> {
+    return this.#requester.open(await this.#pressing(button), options);
   }
 
   /** The same, where a document comes back. */
-  async document(button?: string, options: DocumentOptions = {}): Promise<WebDocument> {
+  async document(button?: string, options: AnswerOptions & DocumentOptions = {}): Promise<WebDocument> {
     return this.#requester.download(await this.#pressing(button), options);
   }
 
   /** What `__doPostBack` of a WebForms page does: it sends all but the buttons. */
-  async postback(postback: Postback): Promise<P> {
-    return this.#requester.open(await this.#postingBack(postback));
+  async postback(postback: Postback, options: AnswerOptions = {}): Promise<P> {
+    return this.#requester.open(await this.#postingBack(postback), options);
   }
 
   async #pressing(button: string | undefined): Promise<PageRequest> {

@@ -8,9 +8,11 @@ import { problemsOf } from '../define-scraper.ts';
 import { classify } from '../page/classify.ts';
 import { seenOn } from '../page/page-fingerprint.ts';
 import { titleOf } from '../page/rough-text.ts';
-import type { CompiledSigns } from '../page/signs.ts';
+import { type CompiledSigns, withSigns } from '../page/signs.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
 import type { ScrapeTools } from '../scraper.ts';
+import type { AnswerOptions } from './answer-options.ts';
+import { Arrivals } from './arrivals.ts';
 import { decodeText, readText } from './charset.ts';
 import { VisitCookies } from './cookies.ts';
 import type { Identity } from './identity.ts';
@@ -21,12 +23,9 @@ import { RequestLog } from './request-log.ts';
 import type { PageRequest, Requester } from './requester.ts';
 import { type DocumentOptions, DocumentSink, type WebDocument } from './web-document.ts';
 
-interface GetOptions {
+interface GetOptions extends AnswerOptions {
   /** Added to the address. */
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Statuses other than 200 to 299 that are normal here. */
-  readonly expectStatus?: readonly number[];
 }
 
 interface JsonOptions extends GetOptions {
@@ -57,9 +56,10 @@ export class HttpClient {
   readonly #cookies = new VisitCookies();
   readonly #log = new RequestLog();
   readonly #requester: Requester<Page> = {
-    open: (request) => this.#open(request, {}),
-    download: (request, options) => this.#download(request, {}, options),
+    open: (request, options) => this.#open(request, options),
+    download: (request, options) => this.#download(request, options),
   };
+  readonly #arrivals = new Arrivals();
   #lastPage: Page | null = null;
 
   constructor(deps: HttpClientDeps) {
@@ -98,7 +98,7 @@ export class HttpClient {
 
   /** Streams a file of any size; only what the scraper returns of it is kept. */
   async document(url: string, options: GetOptions & DocumentOptions = {}): Promise<WebDocument> {
-    return this.#download(this.#getting(url, options), options, options);
+    return this.#download(this.#getting(url, options), options);
   }
 
   /** Keeps a cookie that the site's scripts would set: `http.setCookie(page.url, 'DISCLAIMER=1; Path=/')`. */
@@ -116,21 +116,23 @@ export class HttpClient {
     return this.#log;
   }
 
-  async #open(request: PageRequest, options: GetOptions): Promise<Page> {
+  async #open(request: PageRequest, options: AnswerOptions): Promise<Page> {
     const answer = await this.#send(this.#webRequest(request, options, 'page'), this.#pageVisit());
     const source = sourceOf(answer);
-    this.#judge(answer, source.text, options);
     const { url, status, headers } = answer;
-    const page = new Page({ url, status, headers, fetchedAt: this.#deps.now(), source }, this.#requester);
+    const arrival = this.#arrivals.note(request, answer);
+    const signs = withSigns(this.#deps.signs, options.signs);
+    const facts = { url, status, headers, fetchedAt: this.#deps.now(), source, arrival, signs };
+    const page = new Page(facts, this.#requester);
+    const { expectElement } = options;
+    this.#judge(answer, source.text, options, () => expectElement !== undefined && page.has(expectElement));
     this.#lastPage = page;
+    if (expectElement !== undefined && !page.has(expectElement)) throw page.missing(expectElement);
     return page;
   }
 
-  async #download(
-    request: PageRequest,
-    options: GetOptions,
-    { as = null }: { as?: DocumentOptions['as'] | null },
-  ): Promise<WebDocument> {
+  async #download(request: PageRequest, options: AnswerOptions & DocumentOptions): Promise<WebDocument> {
+    const { as = null } = options;
     let sink: DocumentSink | null = null;
     try {
       const answer = await this.#send(this.#webRequest(request, options, 'page'), {
@@ -166,11 +168,13 @@ export class HttpClient {
     throw new ScrapeFailure(end.failure);
   }
 
-  #judge(answer: WebAnswer, text: () => string, { expectStatus = [] }: GetOptions): void {
-    const { signs, maxRetryAfterMs, now } = this.#deps;
+  #judge(answer: WebAnswer, text: () => string, options: AnswerOptions, hasExpected = () => false): void {
+    const { maxRetryAfterMs, now } = this.#deps;
+    const { expectStatus = [] } = options;
+    const signs = withSigns(this.#deps.signs, options.signs);
     const { url, status, headers } = answer;
     const page = { url, status, headers, source: text, title: null };
-    const found = classify(page, { signs, expectStatus, now: now(), maxRetryAfterMs });
+    const found = classify(page, { signs, expectStatus, hasExpected, now: now(), maxRetryAfterMs });
     if (found === null) return;
     this.#tellGate(found, answer.url);
     throw seenOn({ body: text() }, new ScrapeFailure(found));
@@ -199,7 +203,11 @@ export class HttpClient {
     return fail('unexpected', `"${url.slice(0, 200)}" is ${why}`);
   }
 
-  #webRequest({ method, url, content, from }: PageRequest, { headers = {} }: GetOptions, purpose: Purpose): WebRequest {
+  #webRequest(
+    { method, url, content, from }: PageRequest,
+    { headers = {} }: AnswerOptions,
+    purpose: Purpose,
+  ): WebRequest {
     const target = new URL(url);
     // Here as well as at each hop, so that the name of a forbidden host is not even looked up.
     this.#checkHost(target.host);

@@ -4,9 +4,10 @@ import { failure } from '../../domain/failure.ts';
 import { findAll } from '../extract/find.ts';
 import { parseHtml } from '../extract/parse-html.ts';
 import { Reader } from '../extract/reader.ts';
-import { explainAbsence } from '../page/classify.ts';
-import { nothingFoundIn } from '../page/signs.ts';
+import { type Arrival, explainAbsence } from '../page/explain-absence.ts';
+import { type CompiledSigns, nothingFoundIn } from '../page/signs.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
+import type { AnswerOptions } from './answer-options.ts';
 import { Form } from './form.ts';
 import { outermostForm } from './form-controls.ts';
 import { postbackIn, TARGET_FIELD } from './postback.ts';
@@ -18,6 +19,9 @@ interface PageFacts {
   readonly headers: Readonly<Record<string, string>>;
   readonly fetchedAt: number;
   readonly source: PageSource;
+  readonly arrival: Arrival;
+  /** By which it was judged, and what it lacks is explained. */
+  readonly signs: CompiledSigns;
 }
 
 /** The body, decoded on first use. */
@@ -36,16 +40,20 @@ export class Page extends Reader {
   /** Milliseconds since 1970. */
   readonly fetchedAt: number;
   readonly #source: PageSource;
+  readonly #arrival: Arrival;
+  readonly #signs: CompiledSigns;
   readonly #requester: Requester<Page>;
   #parsed: CheerioAPI | null = null;
 
-  constructor({ url, status, headers, fetchedAt, source }: PageFacts, requester: Requester<Page>) {
+  constructor(facts: PageFacts, requester: Requester<Page>) {
     super();
-    this.url = url;
-    this.#source = source;
-    this.status = status;
-    this.headers = headers;
-    this.fetchedAt = fetchedAt;
+    this.url = facts.url;
+    this.status = facts.status;
+    this.headers = facts.headers;
+    this.fetchedAt = facts.fetchedAt;
+    this.#source = facts.source;
+    this.#arrival = facts.arrival;
+    this.#signs = facts.signs;
     this.#requester = requester;
   }
 
@@ -71,21 +79,21 @@ export class Page extends Reader {
   }
 
   /** What a WebForms page does by `__doPostBack(target, argument)`. */
-  async postback(target: string, argument = ''): Promise<Page> {
+  async postback(target: string, argument = '', options: AnswerOptions = {}): Promise<Page> {
     const forms = this.#forms();
     const stateful = findAll(this.$, null, `[name="${TARGET_FIELD}"], [name="__VIEWSTATE"]`)[0];
     const element = (stateful && outermostForm(stateful)) ?? forms[0];
     if (element === undefined) throw this.missing('a form to post back');
-    return new Form(this, element, this.#requester).postback({ target, argument });
+    return new Form(this, element, this.#requester).postback({ target, argument }, options);
   }
 
   /** Clicks on a link: goes where it leads, or does the postback behind it. */
-  async follow(selector: string): Promise<Page> {
+  async follow(selector: string, options: AnswerOptions = {}): Promise<Page> {
     const element = findAll(this.$, null, selector)[0];
     if (element === undefined) throw this.missing(selector);
     const { href = '', onclick = '' } = element.attribs;
     const postback = postbackIn(href) ?? postbackIn(onclick);
-    if (postback !== null) return this.postback(postback.target, postback.argument);
+    if (postback !== null) return this.postback(postback.target, postback.argument, options);
     if (href.trim() === '') throw this.missing(`the attribute href of ${selector}`);
     const url = addressOn(this, href);
     if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -94,14 +102,14 @@ export class Page extends Reader {
         `${selector} leads to "${href.slice(0, 100)}", which is not a URL (${this.url})`,
       );
     }
-    return this.#requester.open({ method: 'GET', url: url.href, content: null, from: this.url });
+    return this.#requester.open({ method: 'GET', url: url.href, content: null, from: this.url }, options);
   }
 
   /** What the page says in place of what was looked for is a better answer than that it is not there. */
   protected override absent(what: string): ScrapeFailure {
-    const explained = explainAbsence(this.body);
+    const explained = explainAbsence(this.body, this.#signs, this.#arrival);
     if (explained === null) {
-      const nothing = nothingFoundIn(this.body);
+      const nothing = this.#signs.nothingFound === null ? nothingFoundIn(this.body) : null;
       return this.notOnPage(nothing === null ? what : `the page says "${nothing.sentence}" among much else; ${what}`);
     }
     return new ScrapeFailure(

@@ -1,6 +1,7 @@
 import type { CheerioAPI } from 'cheerio';
 import { resolveBaseUrl } from '../extract/base-url.ts';
 import type { ScrapeFailure } from '../scrape-failure.ts';
+import type { AnswerOptions } from './answer-options.ts';
 import type { DocumentOptions, WebDocument } from './web-document.ts';
 
 /** What a click on a page asks for. */
@@ -14,8 +15,8 @@ export interface PageRequest {
 
 /** Carries out what pages and their forms ask for. `P` is the kind of page that comes back. */
 export interface Requester<P> {
-  open(request: PageRequest): Promise<P>;
-  download(request: PageRequest, options: DocumentOptions): Promise<WebDocument>;
+  open(request: PageRequest, options: AnswerOptions): Promise<P>;
+  download(request: PageRequest, options: AnswerOptions & DocumentOptions): Promise<WebDocument>;
 }
 
 /** The page that contains a form. */

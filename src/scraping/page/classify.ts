@@ -1,19 +1,15 @@
 import { type Failure, type FailureType, failure } from '../../domain/failure.ts';
+import { hasForm } from './has-form.ts';
 import { retryAfterMs } from './retry-after.ts';
 import type { SeenPage } from './seen-page.ts';
-import {
-  blockerOf,
-  type CompiledSigns,
-  maintenanceIn,
-  maintenanceInstead,
-  nothingFoundIn,
-  staleStateIn,
-} from './signs.ts';
+import { blockerOf, type CompiledSigns, maintenanceIn, maintenanceInstead, staleStateIn } from './signs.ts';
 
 export interface Rules {
   readonly signs: CompiledSigns;
   /** Statuses that the scraper takes for normal. A challenge is never normal, whatever its status. */
   readonly expectStatus: readonly number[];
+  /** Whether the page has what the scraper asks for next. Asked only where the page looks bad; false if that is not known. */
+  readonly hasExpected: () => boolean;
   readonly now: number;
   /** The longest pause that an answer may ask for. */
   readonly maxRetryAfterMs: number;
@@ -36,30 +32,28 @@ export function classify(page: SeenPage, rules: Rules): Failure | null {
     if (own !== null) return say(own.type, `the site says "${own.said}"`);
   }
   if (isPage) {
-    const blocker = blockerOf(source(), title);
-    if (blocker !== null) return say('blocked', `a page of ${blocker} came instead of the site's`);
+    const blocker = blockerOf(source(), { title, isGuessed: rules.signs.blocked === null });
+    if (blocker !== null && !rules.hasExpected()) {
+      return say('blocked', `a page of ${blocker} came instead of the site's`);
+    }
   }
   if (status !== null && rules.expectStatus.includes(status)) return null;
   if (status === null || (status >= 200 && status < 300)) {
-    const said = isPage ? maintenanceInstead(source(), title) : null;
+    const said = isPage ? guessMaintenance(page, rules) : null;
     return said === null ? null : say('maintenance', `the site says "${said}"`);
   }
   return byStatus(status, hint, isPage || isReadable(type) ? source : () => '', say);
 }
 
 /**
- * Why something is not on a page that seemed good. Here texts count that good pages also have: the page is not what it
- * should be, and they are the best explanation.
+ * A notice is no reason to give up a page that has what the scraper asks for, or a form: if it is about the whole site
+ * after all, what is looked for next will be missing, and the notice explains it then.
  */
-export function explainAbsence(page: string): { readonly type: FailureType; readonly said: string } | null {
-  const nothing = nothingFoundIn(page);
-  if (nothing?.isAllItSays) return { type: 'no_results', said: `the site says "${nothing.sentence}"` };
-  const maintenance = maintenanceIn(page);
-  if (maintenance !== null) return { type: 'maintenance', said: `the site says "${maintenance}"` };
-  const stale = staleStateIn(page);
-  if (stale !== null) return { type: 'navigation_failed', said: `the site says "${stale}"` };
-  const blocker = blockerOf(page);
-  return blocker === null ? null : { type: 'blocked', said: `a page of ${blocker} came instead of the site's` };
+function guessMaintenance({ source, title }: SeenPage, { signs, hasExpected }: Rules): string | null {
+  if (signs.maintenance !== null) return null;
+  const found = maintenanceInstead(source(), title);
+  if (found === null || hasExpected()) return null;
+  return found.isTitle || !hasForm(source()) ? found.sentence : null;
 }
 
 function challengedBy({ status, headers }: SeenPage): string | null {
@@ -81,7 +75,7 @@ function bySigns(
     ['maintenance', signs.maintenance],
     ['no_results', signs.nothingFound],
   ] as const) {
-    for (const pattern of patterns) {
+    for (const pattern of patterns ?? []) {
       const match = pattern.exec(text());
       if (match !== null) return { type, said: match[0].replaceAll(/\s+/g, ' ').slice(0, 100) };
     }

@@ -1,23 +1,38 @@
 import { contentOf, roughText, titleOf } from './rough-text.ts';
 
-/** What a scraper knows of its site's ways to say that there is nothing here. Texts are compared without case. */
+/**
+ * What a scraper knows of its site's ways to say that there is nothing here. Texts are compared without case. A kind that is
+ * named, if only by an empty list, replaces what we would guess of that kind.
+ */
 export interface Signs {
   readonly blocked?: readonly (string | RegExp)[];
   readonly maintenance?: readonly (string | RegExp)[];
   readonly nothingFound?: readonly (string | RegExp)[];
 }
 
+/** Null for a kind of which the author says nothing. */
 export interface CompiledSigns {
-  readonly blocked: readonly RegExp[];
-  readonly maintenance: readonly RegExp[];
-  readonly nothingFound: readonly RegExp[];
+  readonly blocked: readonly RegExp[] | null;
+  readonly maintenance: readonly RegExp[] | null;
+  readonly nothingFound: readonly RegExp[] | null;
 }
 
-export function compileSigns(signs: Signs): CompiledSigns {
+export function compileSigns({ blocked, maintenance, nothingFound }: Signs): CompiledSigns {
   return {
-    blocked: compile(signs.blocked ?? []),
-    maintenance: compile(signs.maintenance ?? []),
-    nothingFound: compile(signs.nothingFound ?? []),
+    blocked: blocked === undefined ? null : compile(blocked),
+    maintenance: maintenance === undefined ? null : compile(maintenance),
+    nothingFound: nothingFound === undefined ? null : compile(nothingFound),
+  };
+}
+
+/** The signs with those of one call in their place, kind by kind. */
+export function withSigns(signs: CompiledSigns, own: Signs | undefined): CompiledSigns {
+  if (own === undefined) return signs;
+  const { blocked, maintenance, nothingFound } = compileSigns(own);
+  return {
+    blocked: blocked ?? signs.blocked,
+    maintenance: maintenance ?? signs.maintenance,
+    nothingFound: nothingFound ?? signs.nothingFound,
   };
 }
 
@@ -30,7 +45,7 @@ function compile(signs: readonly (string | RegExp)[]): RegExp[] {
 }
 
 /** Block pages are short. What is further down in a long page belongs to the site. */
-const SCANNED_LENGTH = 64 * 1024;
+export const SCANNED_LENGTH = 64 * 1024;
 /** Under this, a page may be nothing but a challenge: Imperva's are 1 to 6 kB. */
 const SMALL_PAGE = 8 * 1024;
 /** With all its scripts. */
@@ -42,9 +57,13 @@ const HARDLY_ANY_TEXT = 600;
 /**
  * Who blocked us, if this is a block page. Some signs appear nowhere else. Some also appear in the scripts of good pages,
  * and count where there is little else to see; the weakest are on every good page served through Imperva or Cloudflare, and
- * count only on a small one. `shownTitle` is the title that a browser shows; without it, the source's is used.
+ * count only on a small one. `title` is the one that a browser shows; without it, the source's is used. Without `isGuessed`
+ * only signs that appear nowhere else count.
  */
-export function blockerOf(page: string, shownTitle: string | null = null): string | null {
+export function blockerOf(
+  page: string,
+  { title: shownTitle, isGuessed }: { readonly title: string | null; readonly isGuessed: boolean },
+): string | null {
   const source = page.length > SCANNED_LENGTH ? page.slice(0, SCANNED_LENGTH) : page;
   const title = shownTitle ?? titleOf(source);
   for (const { who, title: pattern, and } of BY_TITLE) {
@@ -55,6 +74,7 @@ export function blockerOf(page: string, shownTitle: string | null = null): strin
   for (const { who, marker, and } of isSuspect ? CERTAIN : []) {
     if (source.includes(marker) && (and === null || and.test(source))) return who;
   }
+  if (!isGuessed) return null;
   for (const { who, marker } of isSuspect ? WHERE_LITTLE_ELSE_IS : []) {
     if (source.includes(marker) && page.length < LONGEST_CHALLENGE && roughText(page).length < LITTLE_TEXT) return who;
   }
@@ -115,17 +135,25 @@ export function maintenanceIn(page: string): string | null {
   return sentence(MAINTENANCE.exec(text), text) ?? (MAINTENANCE.test(titleOf(source)) ? titleOf(source) : null);
 }
 
-/** The sentence, if it is what a page with a good status is about: its title, its heading, or hardly anything else. */
-export function maintenanceInstead(page: string, shownTitle: string | null = null): string | null {
+/**
+ * The sentence, if it is what a page with a good status is about: its title, its heading, or hardly anything else. Only a title
+ * says so for certain: in a heading or a footer it may be about a part of the site.
+ */
+export function maintenanceInstead(
+  page: string,
+  shownTitle: string | null = null,
+): { readonly sentence: string; readonly isTitle: boolean } | null {
   const start = page.length > SCANNED_LENGTH ? page.slice(0, SCANNED_LENGTH) : page;
   for (const name of ['title', 'h1']) {
     const heading = name === 'title' && shownTitle !== null ? shownTitle : contentOf(start, name);
     // `Road Maintenance District` is a heading, too.
-    if (heading !== null && (MAINTENANCE.test(heading) || isOnlyAbout(heading))) return heading;
+    if (heading !== null && (MAINTENANCE.test(heading) || isOnlyAbout(heading))) {
+      return { sentence: heading, isTitle: name === 'title' };
+    }
   }
   if (page.length >= SMALL_PAGE) return null;
   const found = maintenanceIn(page);
-  return found !== null && roughText(page).length < HARDLY_ANY_TEXT ? found : null;
+  return found !== null && roughText(page).length < HARDLY_ANY_TEXT ? { sentence: found, isTitle: false } : null;
 }
 
 function isOnlyAbout(heading: string): boolean {

@@ -1,0 +1,28 @@
+import type { WebAnswer } from '../../egress/web.ts';
+import type { Arrival } from '../page/explain-absence.ts';
+import type { PageRequest } from './requester.ts';
+
+/** Where a visitor has been, to tell a page that was asked for from one that a site leads back to when a session is lost. */
+export class Arrivals {
+  readonly #seen = new Set<string>();
+
+  /** Remembers the place, and says how it was reached. */
+  note({ method, url: asked, from }: PageRequest, { url: reached, redirects }: WebAnswer): Arrival {
+    const place = placeOf(reached);
+    const isBack = this.#seen.has(place) && (from === null || placeOf(from) !== place);
+    this.#seen.add(place);
+    if (redirects.length === 0 || pathOf(reached) === pathOf(asked)) return { kind: 'as-asked' };
+    // The answer to a form is often a page of its own: only one that was there before the form says that it was not taken.
+    if (method === 'POST' && !isBack) return { kind: 'as-asked' };
+    return { kind: 'led-away', asked: new URL(asked).pathname, isBack };
+  }
+}
+
+/** Without what differs between two visits to one page. */
+function placeOf(url: string): string {
+  return `${new URL(url).host}${pathOf(url)}`;
+}
+
+function pathOf(url: string): string {
+  return new URL(url).pathname.toLowerCase().replace(/\/+$/, '');
+}
