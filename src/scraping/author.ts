@@ -1,6 +1,6 @@
 /** What a scraper author imports, as `trawl/scraper`. What is not named here may change without notice. */
 export { z } from 'zod';
-export { FAILURE_TYPES, type FailureType, failure } from '../domain/failure.ts';
+export { FAILURE_TYPES, type Failure, type FailureType, failure } from '../domain/failure.ts';
 export { definePlainScraper } from './define-scraper.ts';
 export { expect } from './extract/expect.ts';
 export type { OptionalReader } from './extract/optional-reader.ts';
@@ -19,6 +19,6 @@ export {
 export type { Form } from './http/form.ts';
 export type { HttpClient } from './http/http-client.ts';
 export type { Page } from './http/page.ts';
-export type { WebDocument } from './http/web-document.ts';
-export { fail } from './scrape-failure.ts';
+export type { DocumentOptions, OptionalDocument, WebDocument } from './http/web-document.ts';
+export { fail, ScrapeFailure } from './scrape-failure.ts';
 export type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from './scraper.ts';

@@ -12,6 +12,11 @@ export class ScrapeFailure extends Error {
     this.name = 'ScrapeFailure';
     this.failure = what;
   }
+
+  /** An entry of the failure table: `not_found`, `blocked` … */
+  get type(): FailureType {
+    return this.failure.type;
+  }
 }
 
 /** For authors: ends the item with an entry of the failure table. */

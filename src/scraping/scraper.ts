@@ -52,6 +52,8 @@ export interface ScrapeContext {
   now(): number;
   /** Waits; rejects when `signal` aborts, so that a loop around it ends. */
   sleep(ms: number): Promise<void>;
+  /** Whether another try would follow if this one ended now with this failure: by the policy, and by the time that is left. */
+  isRetried(failure: Failure): boolean;
   /** Room for a document of any size. What the result does not name is thrown away with the try. */
   draft(): Draft;
 }

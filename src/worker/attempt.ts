@@ -142,6 +142,11 @@ async function tryUntilDecided(
       signal: cut.signal,
       now: () => clock.now(),
       sleep: (ms) => sleepUntilCut(clock, ms, cut.signal),
+      isRetried: (failure) => {
+        const so = { tries, remainingMs: itemTimeMs - elapsedSince(begunAt, clock) };
+        // By the longest wait: what a scraper leaves to another try must not be lost because there is none.
+        return afterAttempt(so, failure, policy.retries, LONGEST_WAIT).kind === 'retry';
+      },
       draft: () => {
         // A scraper that was abandoned would open one that is never discarded.
         if (cut.signal.aborted) throw new Error('the try is over: there is no room for another document');
@@ -166,6 +171,9 @@ async function tryUntilDecided(
     if (signal.aborted) return { result: 'aborted', tries };
   }
 }
+
+/** A chance that is as good as 1. */
+const LONGEST_WAIT = 1 - Number.EPSILON;
 
 /** The slot is free when the time is over by our clock, whether or not the scraper has noticed. Then `cut` is aborted. */
 async function untilDeadline(

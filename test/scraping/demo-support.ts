@@ -57,6 +57,7 @@ export async function visitCounty(
         signal: new AbortController().signal,
         now: () => NOW,
         sleep: async () => {},
+        isRetried: () => false,
         draft: () => store.draft(),
       }),
   };

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../../src/adapters/system/clock.ts';
-import type { FailureType } from '../../src/domain/failure.ts';
+import type { Failure, FailureType } from '../../src/domain/failure.ts';
 import { parseAddressRanges } from '../../src/egress/address-range.ts';
 import { AddressRules } from '../../src/egress/address-rules.ts';
 import { openWeb } from '../../src/egress/open-web.ts';
@@ -117,6 +117,7 @@ export function openClient(
     signal = new AbortController().signal,
     timeouts = {},
     maxRetryAfterMs = 3_600_000,
+    startsOver = () => false,
   }: {
     hosts?: readonly string[];
     signs?: Signs;
@@ -126,6 +127,7 @@ export function openClient(
     signal?: AbortSignal;
     timeouts?: { request_timeout_seconds?: number };
     maxRetryAfterMs?: number;
+    startsOver?: (failure: Failure) => boolean;
   } = {},
 ): HttpClient {
   return new HttpClient({
@@ -139,6 +141,7 @@ export function openClient(
     allowsHost: compileHosts(hosts),
     signal,
     now: () => NOW,
+    startsOver,
     draft: () => store.draft(),
   });
 }
@@ -157,6 +160,7 @@ export function contextOf(tools: ScrapeTools, context: Partial<ScrapeContext> = 
     signal: new AbortController().signal,
     now: () => NOW,
     sleep: async () => {},
+    isRetried: () => false,
     draft: () => store.draft(),
     ...context,
   };

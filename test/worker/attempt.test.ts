@@ -75,6 +75,22 @@ test('a failure that is worth it is tried again as the policy says, and what it 
   assert.deepEqual(seen, ['1 0', '2 1', '3 2']);
 });
 
+test('a scraper knows whether another try would follow: by the failure, the tries and the time that are left', async () => {
+  const asked: boolean[][] = [];
+  const timeout = failure('timeout', 'slow');
+  const scrape = async ({ isRetried }: ScrapeContext) => {
+    const soon = failure('rate_limited', 'wait', { retryAfterMs: 5000 });
+    const late = failure('rate_limited', 'wait', { retryAfterMs: 100_000 });
+    asked.push([isRetried(timeout), isRetried(failure('not_found', 'gone')), isRetried(soon), isRetried(late)]);
+    return { kind: 'failed', failure: timeout };
+  };
+  await attempt(scrape, { policy: { retries: { max_retries: 1 }, timeouts: { item_timeout_seconds: 60 } } });
+  assert.deepEqual(asked, [
+    [true, false, true, false],
+    [false, false, false, false],
+  ]);
+});
+
 test('a site that refused us sees another visitor, a proxy that failed is left for another session, and else both stay', async () => {
   const seen: string[] = [];
   const failures = ['timeout', 'blocked', 'proxy_error', 'server_error', 'blocked'] as const;

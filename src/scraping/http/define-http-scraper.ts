@@ -63,6 +63,12 @@ const MIB = 1 << 20;
 /** The largest pages of counties that we know have some MiB; what is larger is a mistake, or an attack. */
 const DEFAULT_LIMITS = { pageBytes: 8 * MIB, documentBytes: 100 * MIB };
 
+/**
+ * In the first two tries an item starts over for an optional document. A document that is never to be had must not use up the
+ * tries that the item itself may need; but the first may have gone to a lost session.
+ */
+const TRIES_FOR_DOCUMENTS = 2;
+
 /** A scraper that asks for pages and reads them, without a browser. Without `output` it keeps the pages, unread. */
 export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodType>(
   definition: HttpScraperDefinition<Input, Output>,
@@ -92,6 +98,7 @@ export function defineHttpScraper<Input extends z.ZodType>(
         timeouts: policy.timeouts,
         maxRetryAfterMs: policy.retries.max_retry_after_seconds * 1000,
         now: () => context.now(),
+        startsOver: (failure) => context.tryNumber <= TRIES_FOR_DOCUMENTS && context.isRetried(failure),
         draft: () => context.draft(),
       });
       const sleep = (ms: number) => context.sleep(ms);
@@ -182,7 +189,7 @@ function factsOf(
     readonly input: unknown;
   },
   kept: PageToParse | null,
-  { lastPage, requests }: HttpClient,
+  { lastPage, requests, missingDocuments }: HttpClient,
 ): ScrapeFacts {
   const page = kept instanceof Page ? kept : lastPage;
   return {
@@ -194,6 +201,7 @@ function factsOf(
     identity,
     request_count: requests.count,
     requests: requests.records,
+    ...(missingDocuments.length > 0 && { missing_documents: missingDocuments }),
   };
 }
 

@@ -8,7 +8,7 @@ import { type Entry, encodeBody, encodingNamed, entriesOf, urlEncoded } from './
 import { type FieldValue, fillControls, valueOfControls } from './form-fill.ts';
 import { ARGUMENT_FIELD, type Postback, postbackIn, TARGET_FIELD } from './postback.ts';
 import { addressOn, type FormPlace, type PageRequest, type Requester } from './requester.ts';
-import type { DocumentOptions, WebDocument } from './web-document.ts';
+import type { DocumentOptions, OptionalDocument, WebDocument } from './web-document.ts';
 
 /**
  * A form of a page, to fill and to submit as a person would: what is sent is what a browser sends, hidden fields
@@ -47,8 +47,19 @@ export class Form<P> {
   }
 
   /** The same, where a document comes back. */
-  async document(button?: string, options: AnswerOptions & DocumentOptions = {}): Promise<WebDocument> {
-    return this.#requester.download(await this.#pressing(button), options);
+  async document(
+    button: string | undefined,
+    options: AnswerOptions & DocumentOptions & OptionalDocument,
+  ): Promise<WebDocument | null>;
+  async document(button?: string, options?: AnswerOptions & DocumentOptions): Promise<WebDocument>;
+  async document(
+    button?: string,
+    options: AnswerOptions & DocumentOptions & Partial<OptionalDocument> = {},
+  ): Promise<WebDocument | null> {
+    const request = await this.#pressing(button);
+    return options.optional === true
+      ? this.#requester.downloadOptional(request, options)
+      : this.#requester.download(request, options);
   }
 
   /** What `__doPostBack` of a WebForms page does: it sends all but the buttons. */

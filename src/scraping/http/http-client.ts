@@ -21,7 +21,13 @@ import { contentOf, type PostOptions } from './post-content.ts';
 import { headersFor, type Purpose } from './request-headers.ts';
 import { RequestLog } from './request-log.ts';
 import type { PageRequest, Requester } from './requester.ts';
-import { type DocumentOptions, DocumentSink, type WebDocument } from './web-document.ts';
+import {
+  type DocumentOptions,
+  DocumentSink,
+  type MissingDocument,
+  type OptionalDocument,
+  type WebDocument,
+} from './web-document.ts';
 
 interface GetOptions extends AnswerOptions {
   /** Added to the address. */
@@ -44,6 +50,8 @@ interface HttpClientDeps {
   readonly allowsHost: (host: string) => boolean;
   readonly signal: AbortSignal;
   now(): number;
+  /** Whether the item should rather start over than go on without an optional document that failed like this. */
+  startsOver(failure: Failure): boolean;
   draft(): Draft;
 }
 
@@ -58,8 +66,10 @@ export class HttpClient {
   readonly #requester: Requester<Page> = {
     open: (request, options) => this.#open(request, options),
     download: (request, options) => this.#download(request, options),
+    downloadOptional: (request, options) => this.#downloadOptional(request, options),
   };
   readonly #arrivals = new Arrivals();
+  readonly #missing: MissingDocument[] = [];
   #lastPage: Page | null = null;
 
   constructor(deps: HttpClientDeps) {
@@ -97,8 +107,14 @@ export class HttpClient {
   }
 
   /** Streams a file of any size; only what the scraper returns of it is kept. */
-  async document(url: string, options: GetOptions & DocumentOptions = {}): Promise<WebDocument> {
-    return this.#download(this.#getting(url, options), options);
+  async document(url: string, options: GetOptions & DocumentOptions & OptionalDocument): Promise<WebDocument | null>;
+  async document(url: string, options?: GetOptions & DocumentOptions): Promise<WebDocument>;
+  async document(
+    url: string,
+    options: GetOptions & DocumentOptions & Partial<OptionalDocument> = {},
+  ): Promise<WebDocument | null> {
+    const request = this.#getting(url, options);
+    return options.optional === true ? this.#downloadOptional(request, options) : this.#download(request, options);
   }
 
   /** Keeps a cookie that the site's scripts would set: `http.setCookie(page.url, 'DISCLAIMER=1; Path=/')`. */
@@ -109,6 +125,11 @@ export class HttpClient {
   /** The page that came last; null before the first. */
   get lastPage(): Page | null {
     return this.#lastPage;
+  }
+
+  /** Optional documents that could not be had. */
+  get missingDocuments(): readonly MissingDocument[] {
+    return this.#missing;
   }
 
   /** What was asked for so far. */
@@ -149,13 +170,27 @@ export class HttpClient {
       this.#judge(answer, text, options);
       const what =
         got.length === 0 ? 'nothing' : `${answer.headers['content-type'] ?? 'something'} "${titleOf(text())}"`;
-      return fail(
-        'navigation_failed',
-        `asked for a ${as ?? 'document'}, but ${what} came (${answer.status}, ${answer.url})`,
-      );
+      const message = `asked for a ${as ?? 'document'}, but ${what} came (${answer.status}, ${answer.url})`;
+      const isThere = this.#arrivals.note(request, answer).kind === 'as-asked';
+      throw isThere ? new NoDocument(message) : new ScrapeFailure(failure('navigation_failed', message));
     } catch (error) {
       await discard(sink);
       throw error;
+    }
+  }
+
+  /** A bug of the scraper stays one. */
+  async #downloadOptional(request: PageRequest, options: AnswerOptions & DocumentOptions): Promise<WebDocument | null> {
+    try {
+      return await this.#download(request, options);
+    } catch (error) {
+      if (!(error instanceof ScrapeFailure) || error.type === 'unexpected') throw error;
+      if (!(error instanceof NoDocument) && this.#deps.startsOver(error.failure)) throw error;
+      const { type, message } = error.failure;
+      const missing: MissingDocument = { url: request.url, type, message };
+      if (this.#missing.length < MAX_MISSING) this.#missing.push(missing);
+      this.#deps.tools.log.info(missing, 'an optional document is missing');
+      return null;
     }
   }
 
@@ -258,10 +293,20 @@ export class HttpClient {
   }
 }
 
+/** A good page came from where the document should be: asked again, the site would say the same. */
+class NoDocument extends ScrapeFailure {
+  constructor(message: string) {
+    super(failure('navigation_failed', message));
+  }
+}
+
 function heldBack(error: unknown): never {
   if (!(error instanceof HostHeld)) throw error;
   throw new ScrapeFailure(failure('rate_limited', error.message, { retryAfterMs: error.ms }));
 }
+
+/** As for requests: a loop of them must not make metadata that are larger than the data. */
+const MAX_MISSING = 100;
 
 /** As many as browsers follow in good cases; a login that needs more is a loop. */
 const MAX_REDIRECTS = 10;

@@ -17,6 +17,8 @@ export interface PageRequest {
 export interface Requester<P> {
   open(request: PageRequest, options: AnswerOptions): Promise<P>;
   download(request: PageRequest, options: AnswerOptions & DocumentOptions): Promise<WebDocument>;
+  /** Null if it cannot be had and no other try would follow. */
+  downloadOptional(request: PageRequest, options: AnswerOptions & DocumentOptions): Promise<WebDocument | null>;
 }
 
 /** The page that contains a form. */

@@ -1,3 +1,4 @@
+import type { FailureType } from '../../domain/failure.ts';
 import type { AnswerHead, BodySink } from '../../egress/web.ts';
 import type { Draft } from '../../ports/result-store.ts';
 import { contentTypeOf, type DocumentKind, extensionOf, isDocument, TELLING_BYTES } from './document-kind.ts';
@@ -15,6 +16,18 @@ export interface WebDocument {
 export interface DocumentOptions {
   /** What it must be; without it, anything but an HTML page. */
   readonly as?: DocumentKind;
+}
+
+/** With this, the item goes on without the document if it cannot be had: the call answers null. */
+export interface OptionalDocument {
+  readonly optional: true;
+}
+
+/** An optional document that could not be had, as the item's metadata show it. */
+export interface MissingDocument {
+  readonly url: string;
+  readonly type: FailureType;
+  readonly message: string;
 }
 
 /** How much to keep of an answer that is not a document, to see what it is instead. */
