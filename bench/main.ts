@@ -9,6 +9,7 @@ const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concu
        npm run bench -- aws [--items N] [--workers N] [--keeps nothing|files|both] [--ms N] [--json]
        npm run bench -- concurrency [--items N] [--workers N] [--limit N] [--ms N] [--json]
        npm run bench -- starvation [--workers N] [--hanging N] [--hosts N] [--dead-dns N] [--items N] [--ms N] [--json]
+       npm run bench -- retry-after [--items N] [--workers N] [--limit N] [--ms N] [--json]
        npm run bench -- http [--items N] [--only ${HTTP_SUBJECTS.join(',')}] [--json]
        npm run bench -- compare COMMIT engine|api|… [options of that benchmark] [--rounds N] [--json]
 
@@ -20,6 +21,9 @@ completion. CPU is of all processes of the one measured, and RSS the sum of thei
 starvation runs ten small jobs, each of a site of its own: first one by one, then together beside a job of 2,000 items whose
 site never answers (--hosts spreads them over so many hosts), or of --dead-dns items whose host names never get an answer.
 It exits with 1 if one of them takes more than twice its time alone.
+
+retry-after runs a job of two requests per item twice: at a site that answers everything, and at one that answers 1 % of the
+requests with a 503 and Retry-After: 1. It exits with 1 if the second takes more than 1.25 times as long.
 
 compare runs a benchmark on this working tree and on another commit in turns, and prints the ratio of each figure with its
 lowest and highest over the rounds. Other work on the machine disturbs both sides; cpu_seconds least. It exits with 1 if
@@ -118,6 +122,14 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
         },
         say,
       );
+      if (!result.ok) process.exitCode = 1;
+      return result;
+    }
+    case 'retry-after': {
+      const { benchRetryAfter } = await import('./retry-after.ts');
+      const limit = positive('limit', values.limit);
+      const size = { items: positive('items', values.items ?? '400'), workers, limit };
+      const result = await benchRetryAfter({ ...size, pageMs: positive('ms', values.ms ?? '75') }, say);
       if (!result.ok) process.exitCode = 1;
       return result;
     }

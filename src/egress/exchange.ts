@@ -27,7 +27,7 @@ interface ExchangeDeps {
 
 export type ExchangeEnd =
   | HopAnswer
-  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly isLost?: true }
   /** The connection had been idle for too long, and the server has done nothing about the request: try a new one. */
   | { readonly kind: 'stale' }
   /** By `active`, which knows why. */
@@ -255,7 +255,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #fail(error: unknown): void {
-    this.end({ kind: 'failed', failure: translateError(error, this.#deps.visit.deadlines.connectMs) });
+    const what = translateError(error, this.#deps.visit.deadlines.connectMs);
+    this.end({ kind: 'failed', failure: what, ...(isLoss(error) ? { isLost: true } : {}) });
   }
 }
 

@@ -95,7 +95,10 @@ export function openWeb({
 
       const end = await hop(target, request, visit, active);
       if (end.kind === 'thrown') throw end.error;
-      if (end.kind === 'failed') return failed(refusedAfter(redirects.at(-1), url, end.failure));
+      if (end.kind === 'failed') {
+        const lost = end.isLost === true ? { isLost: end.isLost } : {};
+        return { ...failed(refusedAfter(redirects.at(-1), url, end.failure)), ...lost };
+      }
       if (end.kind === 'stopped') {
         if (active.stopped?.kind === 'failed') return failed(active.stopped.failure);
         throw visit.signal.reason;

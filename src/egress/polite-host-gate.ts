@@ -1,3 +1,11 @@
+import {
+  type HostTrouble,
+  NO_TROUBLE,
+  type TroubleRate,
+  troubleRate,
+  withRequest,
+  withTrouble,
+} from '../domain/host-trouble.ts';
 import { type HostState, isForgettable, type Politeness, waitToEnter } from '../domain/politeness.ts';
 import type { Clock } from '../ports/clock.ts';
 import { HostHeld, type WorkerGate } from '../ports/host-gate.ts';
@@ -85,6 +93,12 @@ export class PoliteHostGate implements WorkerGate {
     return host.waiting.size === 0 && waitToEnter(host, host.politeness, this.#clock.elapsed()) === 0;
   }
 
+  noteTrouble(name: string): TroubleRate {
+    const host = this.#host(name);
+    host.trouble = withTrouble(host.trouble);
+    return troubleRate(host.trouble);
+  }
+
   hold(name: string, ms: number, why = 'the host asked us to wait'): void {
     // This is also false for NaN.
     if (!(ms > 0)) return;
@@ -111,6 +125,7 @@ export class PoliteHostGate implements WorkerGate {
 
   #admit(host: Host): () => void {
     host.inside += 1;
+    host.trouble = withRequest(host.trouble);
     host.startedAt = this.#clock.elapsed();
     let isInside = true;
     return () => {
@@ -150,7 +165,10 @@ export class PoliteHostGate implements WorkerGate {
     if (known !== undefined) return known;
     if (this.#hosts.size >= this.#sweepAt) this.#sweep();
     const politeness = this.#special.get(name) ?? this.#usual;
-    const host: Host = { politeness, inside: 0, startedAt: null, heldUntil: 0, waiting: new Set(), timer: null };
+    const host: Host = {
+      ...{ politeness, inside: 0, startedAt: null, heldUntil: 0, trouble: NO_TROUBLE },
+      ...{ waiting: new Set(), timer: null },
+    };
     this.#hosts.set(name, host);
     return host;
   }
@@ -176,6 +194,7 @@ interface Host extends HostState {
   inside: number;
   startedAt: number | null;
   heldUntil: number;
+  trouble: HostTrouble;
   /** In the order they came. */
   readonly waiting: Set<Waiter>;
   /** Set while callers wait for a time. */

@@ -116,4 +116,6 @@ export interface WebFailed {
   readonly url: string;
   readonly redirects: readonly Redirect[];
   readonly ms: number;
+  /** The connection was lost before the answer was complete: the same request may well be answered next time. */
+  readonly isLost?: true;
 }

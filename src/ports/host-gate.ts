@@ -1,7 +1,9 @@
+import type { TroubleRate } from '../domain/host-trouble.ts';
+
 /**
  * Politeness: who may talk to a host now. One gate is shared by all items of a process, whatever their job, so that a site
  * sees one polite visitor and not a crowd. Egress enters it for every request (egress/enter-host.ts); scrapers only report,
- * by `hold`, that a host asked for a pause.
+ * by `noteTrouble` and `hold`, what went wrong there and that a host asked for a pause.
  */
 export interface HostGate {
   /**
@@ -15,6 +17,8 @@ export interface HostGate {
    * one in force is ignored.
    */
   hold(host: string, ms: number, why: string): void;
+  /** The host refused a request or failed at it. Answers how common that is among the requests that went there lately. */
+  noteTrouble(host: string): TroubleRate;
 }
 
 /** The gate as seen by the worker, which lends it to its scrapers. */

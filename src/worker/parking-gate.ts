@@ -14,5 +14,6 @@ export function parkingGate(gate: WorkerGate, place: Pick<Place, 'park'>): HostG
       }
     },
     hold: (host, ms, why) => gate.hold(host, ms, why),
+    noteTrouble: (host) => gate.noteTrouble(host),
   };
 }

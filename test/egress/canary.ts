@@ -90,7 +90,7 @@ async function visit(web: Web, url: string, method: 'GET' | 'POST'): Promise<str
       limits: DEFAULT_LIMITS,
       exit: { dialer: 'direct', session: '' },
       checkHost: () => undefined,
-      gate: { enter: async () => () => undefined, hold: () => undefined },
+      gate: { enter: async () => () => undefined, hold: () => undefined, noteTrouble: () => 'rare' },
       patienceMs: 10_000,
       sink: null,
       signal: new AbortController().signal,

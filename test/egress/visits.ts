@@ -31,7 +31,11 @@ export function aVisit(parts: Partial<Visit> = {}): Visit {
   };
 }
 
-export const OPEN_GATE: HostGate = { enter: async () => () => undefined, hold: () => undefined };
+export const OPEN_GATE: HostGate = {
+  enter: async () => () => undefined,
+  hold: () => undefined,
+  noteTrouble: () => 'rare',
+};
 
 export function aRequest(url: string, parts: Partial<WebRequest> = {}): WebRequest {
   return { method: 'GET', url, headers: {}, body: null, ...parts };

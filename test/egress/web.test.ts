@@ -34,7 +34,7 @@ async function serve(t: TestContext, listener: RequestListener, open: () => Serv
 }
 
 function gateOf(enter: HostGate['enter']): HostGate {
-  return { enter, hold: () => undefined };
+  return { enter, hold: () => undefined, noteTrouble: () => 'rare' };
 }
 
 /** Answers with what it was sent, as JSON. */
@@ -333,6 +333,7 @@ test('what the gate rejects with is thrown as it is, with the patience and the s
         throw paused;
       },
       hold: () => undefined,
+      noteTrouble: () => 'rare',
     },
   });
   await assert.rejects(web.send(aRequest('http://127.0.0.1/'), visit), paused);

@@ -51,7 +51,11 @@ export async function visitCounty(
         policy: policyOf({ timeouts: { request_timeout_seconds: timeoutSeconds } }),
         tools: {
           web: way,
-          gate: { enter: async () => () => {}, hold: (host, ms) => held.push({ host, ms }) },
+          gate: {
+            enter: async () => () => {},
+            hold: (host, ms) => held.push({ host, ms }),
+            noteTrouble: () => 'frequent',
+          },
           log: { debug: () => {}, info: () => {}, warn: () => {} },
         },
         signal: new AbortController().signal,

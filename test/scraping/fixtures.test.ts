@@ -111,7 +111,7 @@ test('redirects are followed as on the web, with the cookies that they set', asy
       isOver += 1;
     };
   };
-  const visit = visitor({ gate: { enter, hold: () => {} } });
+  const visit = visitor({ gate: { enter, hold: () => {}, noteTrouble: () => 'rare' } });
   const answer = await web.send(post('/in', ''), visit);
   assert.equal(answer.kind, 'answer');
   assert.equal(answer.url, `${SITE}/home`);

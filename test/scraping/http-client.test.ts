@@ -5,6 +5,10 @@ import { z } from '../../src/scraping/author.ts';
 import type { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 import { failsAs, openClient, openSite, webTools } from './http-support.ts';
 
+function gateOf(gate: Partial<HostGate>): HostGate {
+  return { enter: async () => () => {}, hold: () => {}, noteTrouble: () => 'rare', ...gate };
+}
+
 test('an address may be relative to the page that came last, after its redirects', async (t) => {
   const site = await openSite(t, ({ path }) =>
     path === '/a' ? { status: 302, headers: { location: '/dir/b' } } : path,
@@ -63,9 +67,9 @@ test('what is no good answer is a failure, unless its status is expected', async
   await failsAs(http.get(`${site.origin}/500`, { expectStatus: [404] }), 'server_error');
 });
 
-test('a site that asks us to wait is left alone by everybody', async (t) => {
+test('a site that asks us to wait, and not for the first time, is left alone by everybody', async (t) => {
   const held: [string, number][] = [];
-  const gate: HostGate = { enter: async () => () => {}, hold: (host, ms) => held.push([host, ms]) };
+  const gate = gateOf({ hold: (host, ms) => held.push([host, ms]), noteTrouble: () => 'frequent' });
   const site = await openSite(t, ({ path }) => ({ status: Number(path.slice(1)), headers: { 'retry-after': '3' } }));
   const http = openClient(t, { tools: webTools(t, gate) });
   await failsAs(http.get(`${site.origin}/429`), 'rate_limited');
@@ -77,7 +81,7 @@ test('a site that asks us to wait is left alone by everybody', async (t) => {
 
 test('a site that asks us to wait for a year is left alone for as long as the policy allows', async (t) => {
   const held: number[] = [];
-  const gate: HostGate = { enter: async () => () => {}, hold: (_, ms) => held.push(ms) };
+  const gate = gateOf({ hold: (_, ms) => held.push(ms) });
   const site = await openSite(t, () => ({ status: 429, headers: { 'retry-after': '31536000' } }));
   const http = openClient(t, { tools: webTools(t, gate), maxRetryAfterMs: 90_000 });
   const seen = await http.get(site.origin).catch((error: ScrapeFailure) => error.failure);
@@ -105,6 +109,7 @@ test('every hop waits for its turn at its host, and gives it back', async (t) =>
       };
     },
     hold: () => {},
+    noteTrouble: () => 'rare',
   };
   const other = await openSite(t, () => 'there');
   const site = await openSite(t, () => ({ status: 302, headers: { location: `${other.origin}/` } }));

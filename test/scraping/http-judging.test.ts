@@ -119,3 +119,15 @@ test('the answer to a form may be another page, and "no records" there is meant'
   assert.match(none.url, /none-found$/);
   await failsAs(() => none.text('#owner'), 'no_results', /No records found/);
 });
+
+test('a page that is asked for again after a 503 is not one to which the site leads back', async (t) => {
+  let visits = 0;
+  const site = await openSite(t, ({ path }) => {
+    if (path === '/parcel') return { status: 302, headers: { location: '/detail' } };
+    visits += 1;
+    return visits === 1 ? { status: 503 } : '<form><input name=q></form>';
+  });
+  const page = await openClient(t).get(`${site.origin}/parcel`);
+  assert.equal(visits, 2);
+  await failsAs(() => page.text('#owner'), 'structure_changed', /#owner/);
+});

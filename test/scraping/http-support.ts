@@ -118,6 +118,7 @@ export function openClient(
     timeouts = {},
     maxRetryAfterMs = 3_600_000,
     startsOver = () => false,
+    maxRetries = 3,
   }: {
     hosts?: readonly string[];
     signs?: Signs;
@@ -128,6 +129,7 @@ export function openClient(
     timeouts?: { request_timeout_seconds?: number };
     maxRetryAfterMs?: number;
     startsOver?: (failure: Failure) => boolean;
+    maxRetries?: number;
   } = {},
 ): HttpClient {
   return new HttpClient({
@@ -140,8 +142,10 @@ export function openClient(
     signs: compileSigns(signs),
     allowsHost: compileHosts(hosts),
     signal,
+    maxRetries,
     now: () => NOW,
     startsOver,
+    sleep: async () => {},
     draft: () => store.draft(),
   });
 }

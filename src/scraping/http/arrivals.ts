@@ -6,11 +6,15 @@ import type { PageRequest } from './requester.ts';
 export class Arrivals {
   readonly #seen = new Set<string>();
 
-  /** Remembers the place, and says how it was reached. */
-  note({ method, url: asked, from }: PageRequest, { url: reached, redirects }: WebAnswer): Arrival {
+  /** Remembers a page that was good: a bad answer that is asked for again is not a place where the visitor has been. */
+  note({ url }: WebAnswer): void {
+    this.#seen.add(placeOf(url));
+  }
+
+  /** How a page was reached, to be asked before it is noted. */
+  describe({ method, url: asked, from }: PageRequest, { url: reached, redirects }: WebAnswer): Arrival {
     const place = placeOf(reached);
     const isBack = this.#seen.has(place) && (from === null || placeOf(from) !== place);
-    this.#seen.add(place);
     if (redirects.length === 0 || pathOf(reached) === pathOf(asked)) return { kind: 'as-asked' };
     // The answer to a form is often a page of its own: only one that was there before the form says that it was not taken.
     if (method === 'POST' && !isBack) return { kind: 'as-asked' };

@@ -97,8 +97,10 @@ export function defineHttpScraper<Input extends z.ZodType>(
         exit: exitFor(context),
         timeouts: policy.timeouts,
         maxRetryAfterMs: policy.retries.max_retry_after_seconds * 1000,
+        maxRetries: policy.retries.max_retries,
         now: () => context.now(),
         startsOver: (failure) => context.tryNumber <= TRIES_FOR_DOCUMENTS && context.isRetried(failure),
+        sleep: (ms) => context.sleep(ms),
         draft: () => context.draft(),
       });
       const sleep = (ms: number) => context.sleep(ms);

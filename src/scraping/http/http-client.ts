@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { type Failure, failure } from '../../domain/failure.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { Deadlines, Exit, Limits, Visit, WebAnswer, WebRequest } from '../../egress/web.ts';
+import type { Deadlines, Exit, Limits, Visit, WebAnswer, WebFailed, WebRequest } from '../../egress/web.ts';
 import { HostHeld } from '../../ports/host-gate.ts';
 import type { Draft } from '../../ports/result-store.ts';
 import { problemsOf } from '../define-scraper.ts';
 import { classify } from '../page/classify.ts';
-import { seenOn } from '../page/page-fingerprint.ts';
+import { pageFingerprint } from '../page/page-fingerprint.ts';
 import { titleOf } from '../page/rough-text.ts';
 import { type CompiledSigns, withSigns } from '../page/signs.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
@@ -18,6 +18,7 @@ import { VisitCookies } from './cookies.ts';
 import type { Identity } from './identity.ts';
 import { Page, type PageSource } from './page.ts';
 import { contentOf, type PostOptions } from './post-content.ts';
+import { type Bad, badAnswer, type Good, Repeater, unanswered } from './repeater.ts';
 import { headersFor, type Purpose } from './request-headers.ts';
 import { RequestLog } from './request-log.ts';
 import type { PageRequest, Requester } from './requester.ts';
@@ -45,6 +46,8 @@ interface HttpClientDeps {
   readonly exit: Exit;
   readonly timeouts: Policy['timeouts'];
   readonly maxRetryAfterMs: number;
+  /** Of the job. */
+  readonly maxRetries: number;
   readonly limits: { readonly pageBytes: number; readonly documentBytes: number };
   readonly signs: CompiledSigns;
   readonly allowsHost: (host: string) => boolean;
@@ -52,6 +55,8 @@ interface HttpClientDeps {
   now(): number;
   /** Whether the item should rather start over than go on without an optional document that failed like this. */
   startsOver(failure: Failure): boolean;
+  /** Rejects when `signal` aborts. */
+  sleep(ms: number): Promise<void>;
   draft(): Draft;
 }
 
@@ -63,6 +68,7 @@ export class HttpClient {
   readonly #deps: HttpClientDeps;
   readonly #cookies = new VisitCookies();
   readonly #log = new RequestLog();
+  readonly #repeater: Repeater;
   readonly #requester: Requester<Page> = {
     open: (request, options) => this.#open(request, options),
     download: (request, options) => this.#download(request, options),
@@ -74,6 +80,7 @@ export class HttpClient {
 
   constructor(deps: HttpClientDeps) {
     this.#deps = deps;
+    this.#repeater = new Repeater(deps);
   }
 
   /** The address may be relative to the page that came last. */
@@ -96,9 +103,10 @@ export class HttpClient {
     const asked = this.#getting(url, options);
     const request: PageRequest =
       post === undefined ? asked : { ...asked, method: 'POST', content: await contentOf(post) };
-    const answer = await this.#send(this.#webRequest(request, options, 'json'), this.#pageVisit());
-    const { text } = sourceOf(answer);
-    this.#judge(answer, text, options);
+    const { answer, text } = await this.#fetch(this.#webRequest(request, options, 'json'), (answer) => {
+      const { text } = sourceOf(answer);
+      return this.#judge(answer, text, options) ?? { kind: 'good', value: { answer, text } };
+    });
     const value = parseJson(text(), answer);
     const parsed = schema?.safeParse(value);
     if (parsed === undefined) return value;
@@ -138,45 +146,66 @@ export class HttpClient {
   }
 
   async #open(request: PageRequest, options: AnswerOptions): Promise<Page> {
-    const answer = await this.#send(this.#webRequest(request, options, 'page'), this.#pageVisit());
-    const source = sourceOf(answer);
-    const { url, status, headers } = answer;
-    const arrival = this.#arrivals.note(request, answer);
-    const signs = withSigns(this.#deps.signs, options.signs);
-    const facts = { url, status, headers, fetchedAt: this.#deps.now(), source, arrival, signs };
-    const page = new Page(facts, this.#requester);
     const { expectElement } = options;
-    this.#judge(answer, source.text, options, () => expectElement !== undefined && page.has(expectElement));
-    this.#lastPage = page;
-    if (expectElement !== undefined && !page.has(expectElement)) throw page.missing(expectElement);
-    return page;
+    const signs = withSigns(this.#deps.signs, options.signs);
+    return this.#fetch(this.#webRequest(request, options, 'page'), (answer) => {
+      const { url, status, headers } = answer;
+      const source = sourceOf(answer);
+      const arrival = this.#arrivals.describe(request, answer);
+      const facts = { url, status, headers, fetchedAt: this.#deps.now(), source, arrival, signs };
+      const page = new Page(facts, this.#requester);
+      const hasExpected = () => expectElement !== undefined && page.has(expectElement);
+      const bad = this.#judge(answer, source.text, options, hasExpected);
+      if (bad !== null) return bad;
+      this.#arrivals.note(answer);
+      this.#lastPage = page;
+      if (expectElement === undefined || page.has(expectElement)) return { kind: 'good', value: page };
+      return badAnswer(answer, page.missing(expectElement));
+    });
   }
 
   async #download(request: PageRequest, options: AnswerOptions & DocumentOptions): Promise<WebDocument> {
     const { as = null } = options;
-    let sink: DocumentSink | null = null;
-    try {
-      const answer = await this.#send(this.#webRequest(request, options, 'page'), {
-        ...this.#documentVisit(),
-        sink: (head) => {
-          sink = new DocumentSink(head, as, () => this.#deps.draft());
-          return sink;
-        },
-      });
-      const got = await endOf(sink);
-      if ('draft' in got) return got;
-      // A page came instead, and may say why.
-      const text = () => decodeText(got, answer.headers['content-type']);
-      this.#judge(answer, text, options);
-      const what =
-        got.length === 0 ? 'nothing' : `${answer.headers['content-type'] ?? 'something'} "${titleOf(text())}"`;
-      const message = `asked for a ${as ?? 'document'}, but ${what} came (${answer.status}, ${answer.url})`;
-      const isThere = this.#arrivals.note(request, answer).kind === 'as-asked';
-      throw isThere ? new NoDocument(message) : new ScrapeFailure(failure('navigation_failed', message));
-    } catch (error) {
-      await discard(sink);
-      throw error;
-    }
+    const asked = this.#webRequest(request, options, 'page');
+    return this.#repeater.untilGood(asked.method, async () => {
+      let sink: DocumentSink | null = null;
+      try {
+        const end = await this.#send(asked, {
+          ...this.#documentVisit(),
+          sink: (head) => {
+            sink = new DocumentSink(head, as, () => this.#deps.draft());
+            return sink;
+          },
+        });
+        if (end.kind === 'failed') {
+          await discard(sink);
+          return unanswered(end);
+        }
+        const got = await endOf(sink);
+        if ('draft' in got) return { kind: 'good', value: got };
+        // A page came instead, and may say why.
+        const text = () => decodeText(got, end.headers['content-type']);
+        const bad = this.#judge(end, text, options);
+        return bad ?? this.#insteadOfDocument(request, end, { as, text: got.length === 0 ? null : text() });
+      } catch (error) {
+        await discard(sink);
+        throw error;
+      }
+    });
+  }
+
+  #insteadOfDocument(
+    request: PageRequest,
+    answer: WebAnswer,
+    { as, text }: { readonly as: string | null; readonly text: string | null },
+  ): Bad {
+    const { status, url, headers } = answer;
+    const what = text === null ? 'nothing' : `${headers['content-type'] ?? 'something'} "${titleOf(text)}"`;
+    const message = `asked for a ${as ?? 'document'}, but ${what} came (${status}, ${url})`;
+    const isThere = this.#arrivals.describe(request, answer).kind === 'as-asked';
+    this.#arrivals.note(answer);
+    const error = isThere ? new NoDocument(message) : new ScrapeFailure(failure('navigation_failed', message));
+    return badAnswer(answer, error);
   }
 
   /** A bug of the scraper stays one. */
@@ -194,32 +223,30 @@ export class HttpClient {
     }
   }
 
-  async #send(request: WebRequest, visit: Visit): Promise<WebAnswer> {
+  async #fetch<T>(request: WebRequest, read: (answer: WebAnswer) => Good<T> | Bad): Promise<T> {
+    return this.#repeater.untilGood(request.method, async () => {
+      const end = await this.#send(request, this.#pageVisit());
+      return end.kind === 'failed' ? unanswered(end) : read(end);
+    });
+  }
+
+  async #send(request: WebRequest, visit: Visit): Promise<WebAnswer | WebFailed> {
     const { web, log } = this.#deps.tools;
     const end = await web.send(request, visit).catch(heldBack);
     log.debug(this.#log.add(request, end), 'request');
-    if (end.kind === 'answer') return end;
-    this.#tellGate(end.failure, end.url);
-    throw new ScrapeFailure(end.failure);
+    return end;
   }
 
-  #judge(answer: WebAnswer, text: () => string, options: AnswerOptions, hasExpected = () => false): void {
+  /** Null if it may be what was asked for. */
+  #judge(answer: WebAnswer, text: () => string, options: AnswerOptions, hasExpected = () => false): Bad | null {
     const { maxRetryAfterMs, now } = this.#deps;
     const { expectStatus = [] } = options;
     const signs = withSigns(this.#deps.signs, options.signs);
     const { url, status, headers } = answer;
     const page = { url, status, headers, source: text, title: null };
     const found = classify(page, { signs, expectStatus, hasExpected, now: now(), maxRetryAfterMs });
-    if (found === null) return;
-    this.#tellGate(found, answer.url);
-    throw seenOn({ body: text() }, new ScrapeFailure(found));
-  }
-
-  /** All items of this process hold back, not only the one that got the answer. */
-  #tellGate({ type, retryAfterMs, message }: Failure, url: string): void {
-    if ((type !== 'rate_limited' && type !== 'blocked') || retryAfterMs === null) return;
-    const host = URL.parse(url)?.host;
-    if (host !== undefined) this.#deps.tools.gate.hold(host, retryAfterMs, message);
+    if (found === null) return null;
+    return badAnswer(answer, new ScrapeFailure({ ...found, page: pageFingerprint(text()) }));
   }
 
   #getting(url: string, { query = {} }: GetOptions): PageRequest {

@@ -1,0 +1,65 @@
+import { afterBadAnswer, speaksAgainstHost } from '../../domain/after-bad-answer.ts';
+import type { WebAnswer, WebFailed } from '../../egress/web.ts';
+import { ScrapeFailure } from '../scrape-failure.ts';
+import type { ScrapeTools } from '../scraper.ts';
+
+interface RepeaterDeps {
+  readonly tools: Pick<ScrapeTools, 'gate' | 'log'>;
+  /** Of the job. */
+  readonly maxRetries: number;
+  /** Rejects when the try is over. */
+  sleep(ms: number): Promise<void>;
+}
+
+export interface Good<T> {
+  readonly kind: 'good';
+  readonly value: T;
+}
+
+/** One request that came to nothing. */
+export interface Bad {
+  readonly kind: 'bad';
+  readonly error: ScrapeFailure;
+  readonly url: string;
+  readonly status: number | null;
+  readonly isLost: boolean;
+}
+
+/** Asks again where one bad answer says little about the next, so that the item keeps its session. */
+export class Repeater {
+  readonly #deps: RepeaterDeps;
+
+  constructor(deps: RepeaterDeps) {
+    this.#deps = deps;
+  }
+
+  async untilGood<T>(method: string, ask: () => Promise<Good<T> | Bad>): Promise<T> {
+    const { tools, maxRetries } = this.#deps;
+    for (let repeats = 0; ; repeats += 1) {
+      const end = await ask();
+      if (end.kind === 'good') return end.value;
+      const { error, url, status, isLost } = end;
+      const { failure } = error;
+      const host = URL.parse(url)?.host ?? '';
+      const trouble = speaksAgainstHost({ failure, status }) ? tools.gate.noteTrouble(host) : 'frequent';
+      const next = afterBadAnswer({ failure, method, status, isLost, repeats, trouble }, maxRetries);
+      if (next.kind === 'fail') {
+        // All items of this process hold back, not only the one that got the answer.
+        if (next.pauseMs !== null) tools.gate.hold(host, next.pauseMs, failure.message);
+        throw error;
+      }
+      tools.log.debug({ url, because: failure.message, wait_ms: next.delayMs }, 'request repeated');
+      await this.#deps.sleep(next.delayMs);
+    }
+  }
+}
+
+/** An answer that is not what was asked for. */
+export function badAnswer({ url, status }: WebAnswer, error: ScrapeFailure): Bad {
+  return { kind: 'bad', error, url, status, isLost: false };
+}
+
+/** A request without an answer. */
+export function unanswered({ failure, url, isLost }: WebFailed): Bad {
+  return { kind: 'bad', error: new ScrapeFailure(failure), url, status: null, isLost: isLost === true };
+}
