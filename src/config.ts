@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { errorMessage } from './domain/error-message.ts';
 import { LANES, type Lane } from './domain/lane.ts';
 import { nearNames } from './domain/near-names.ts';
+import { parseSecrets, SECRET_PREFIX, SecretBook, secretProblem } from './domain/secrets.ts';
 import {
   AWS_PLACES,
   type Circumstances,
@@ -223,6 +224,49 @@ function isKeptBack({ isForWorkers }: Setting<unknown>): boolean {
   return isForWorkers === false;
 }
 
+/**
+ * Secrets of scrapers: variables of the environment, and the file of `TRAWL_SECRETS_FILE`. They are not part of the Config,
+ * which is shown, logged and handed on. Worker processes read them anew, from the environment that they inherit.
+ */
+export function loadSecrets(
+  { secretsFile }: Pick<Config, 'secretsFile'>,
+  environment: NodeJS.ProcessEnv = process.env,
+): SecretBook {
+  const { values, problems } = secretsFile === '' ? parseSecrets('') : readSecretsFile(secretsFile);
+  const secrets = new Map(values);
+  for (const [variable, value = ''] of Object.entries(environment)) {
+    if (!variable.startsWith(SECRET_PREFIX)) continue;
+    const name = variable.slice(SECRET_PREFIX.length).toLowerCase();
+    const problem = secretProblem(name, value);
+    if (problem === null) secrets.set(name, value);
+    else problems.push(`${variable}: ${problem}`);
+  }
+  if (problems.length > 0) throw new ConfigError(`invalid secrets:\n  ${problems.join('\n  ')}`);
+  return new SecretBook(secrets);
+}
+
+/** What others may read is no secret. Windows has no such modes. */
+const READABLE_BY_OTHERS = 0o077;
+
+function readSecretsFile(file: string): ReturnType<typeof parseSecrets> {
+  let text: string;
+  try {
+    const { mode } = statSync(file);
+    if (process.platform !== 'win32' && (mode & READABLE_BY_OTHERS) !== 0) {
+      const shown = (mode & 0o777).toString(8);
+      throw new ConfigError(
+        `TRAWL_SECRETS_FILE: ${file} has mode ${shown}; only its owner may read it: chmod 600 ${file}`,
+      );
+    }
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError(`TRAWL_SECRETS_FILE: ${file} cannot be read: ${errorMessage(error)}`);
+  }
+  const { values, problems } = parseSecrets(text);
+  return { values, problems: problems.map((problem) => `${file}: ${problem}`) };
+}
+
 export interface SettingInForce {
   readonly name: string;
   readonly value: string;
@@ -248,7 +292,10 @@ export function settingsInForce(
   const names = known.map(({ name }) => name);
   const others = Object.keys(environment)
     .filter((name) => name.startsWith(PREFIX) && !names.includes(name))
-    .map((name): SettingInForce => ({ name, value: '(unknown)', from: 'unknown', near: nearSettings(name, names) }));
+    .map((name): SettingInForce => {
+      if (name.startsWith(SECRET_PREFIX)) return { name, value: '(hidden)', from: 'environment' };
+      return { name, value: '(unknown)', from: 'unknown', near: nearSettings(name, names) };
+    });
   return [...known, ...others];
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { resolve } from 'node:path';
+import { chmodSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import {
   type Config,
@@ -9,9 +10,12 @@ import {
   LOCAL_RESULTS,
   laneConfig,
   loadConfig,
+  loadSecrets,
+  settingsInForce,
   toEnvironment,
 } from '../src/config.ts';
 import { SETTINGS, type Setting } from '../src/domain/settings.ts';
+import { folderWith } from './scraping/scraper-folder.ts';
 
 test('without settings there are defaults, and the data directory is an absolute path', () => {
   const config = loadConfig({}, {});
@@ -157,6 +161,39 @@ test('what has the name of a secret is one, and the keys of the API do not reach
   const environment = toEnvironment(loadConfig({}, keys), { ...keys, PATH: '/bin' });
   assert.deepEqual([environment['TRAWL_API_KEY'], environment['TRAWL_READ_API_KEY']], [undefined, undefined]);
   assert.equal(environment['PATH'], '/bin');
+});
+
+test('secrets come from the environment and from a file, and are no part of the configuration', (t) => {
+  const file = join(folderWith(t, { secrets: 'county_key=from the file\nother_key=abcdef' }), 'secrets');
+  chmodSync(file, 0o600);
+  const environment = { TRAWL_SECRETS_FILE: file, TRAWL_SECRET_COUNTY_KEY: 'from outside' };
+  const config = loadConfig({}, environment);
+  const secrets = loadSecrets(config, environment);
+  assert.deepEqual(
+    ['county_key', 'other_key', 'third'].map((name) => secrets.find(name)),
+    ['from outside', 'abcdef', null],
+  );
+  assert.doesNotMatch(JSON.stringify(config), /from outside|abcdef/);
+  const child = toEnvironment(config, environment);
+  assert.equal(loadSecrets(loadConfig({}, child), child).find('county_key'), 'from outside');
+  const shown = settingsInForce(config, environment).find(({ name }) => name === 'TRAWL_SECRET_COUNTY_KEY');
+  assert.deepEqual(shown, { name: 'TRAWL_SECRET_COUNTY_KEY', value: '(hidden)', from: 'environment' });
+});
+
+test('secrets that others can read, or that cannot be used, are refused with what to do about it', (t) => {
+  const folder = folderWith(t, { open: 'county_key=abcdef', wrong: 'county_key=abc' });
+  const file = (name: string) => join(folder, name);
+  chmodSync(file('open'), 0o640);
+  chmodSync(file('wrong'), 0o600);
+  const refused = (secretsFile: string, environment: NodeJS.ProcessEnv, said: RegExp) =>
+    assert.throws(
+      () => loadSecrets({ secretsFile }, environment),
+      (error) => error instanceof ConfigError && said.test(error.message) && !/hush/.test(error.message),
+    );
+  refused(file('open'), {}, /open has mode 640; only its owner may read it: chmod 600 /);
+  refused(file('wrong'), {}, /wrong: county_key: the value is too short/);
+  refused(file('missing'), {}, /missing cannot be read/);
+  refused('', { 'TRAWL_SECRET_COUNTY-KEY': 'hush-hush' }, /TRAWL_SECRET_COUNTY-KEY: the name of a secret/);
 });
 
 test('settings of AWS that cannot be used are named together with the others', () => {

@@ -33,7 +33,7 @@ export const FAILURES = {
   rate_limited: rule('after-hint', 'target', true, '429, or 503 with Retry-After', true),
   maintenance: rule('late', 'target', true, 'the site says so'),
   proxy_error: rule('new-proxy-session', 'proxy', false, 'the proxy, not the target'),
-  proxy_config: rule('stops-the-job', 'config', false, 'credentials, policy, unknown city'),
+  proxy_config: rule('stops-the-job', 'config', false, 'credentials, policy, unknown city; a secret that is not set'),
   structure_changed: rule(
     'never',
     'scraper',

@@ -177,6 +177,14 @@ export const PLAIN = {
     byDefault: '`./scrapers`, if there is one',
     about: 'folders with scrapers, in addition to those that come with Trawl, separated by `:`',
   }),
+  secretsFile: row({
+    variable: 'TRAWL_SECRETS_FILE',
+    schema: text,
+    fallback: '',
+    isSecret: true,
+    about:
+      'a file with secrets for scrapers, as lines `name=value` or a JSON object, readable by its owner only. A variable `TRAWL_SECRET_COUNTY_KEY` is the secret `county_key` and wins over the file ([secrets](writing-a-scraper.md#tokens-and-secrets))',
+  }),
   defaultScraper: row({
     variable: 'TRAWL_DEFAULT_SCRAPER',
     schema: name.max(200),

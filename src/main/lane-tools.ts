@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
 import { garbageCollector } from '../adapters/system/collect-garbage.ts';
-import type { Config } from '../config.ts';
+import { type Config, loadSecrets } from '../config.ts';
 import type { Lane } from '../domain/lane.ts';
 import { openWeb } from '../egress/open-web.ts';
 import { PoliteHostGate } from '../egress/polite-host-gate.ts';
 import { SharedPauses } from '../egress/shared-pauses.ts';
 import { withTidyMemory } from '../egress/tidy-memory.ts';
 import type { Clock } from '../ports/clock.ts';
+import { SharedStates } from '../scraping/shared-states.ts';
 import type { WorkerDeps } from '../worker/worker.ts';
 import type { WorkerBackend } from './backend.ts';
 import { egressSettings } from './egress-settings.ts';
@@ -50,12 +51,18 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
     minDelayMs: config.hostDelayMs,
     onHold: (...hold) => pauses.note(...hold),
   });
+  const states = new SharedStates({
+    gate,
+    elapsed: () => clock.elapsed(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+  });
   const ended = new AbortController();
   void pauses.run(gate, ended.signal);
   return {
-    tools: { web, gate, log },
+    tools: { web, gate, log, secrets: loadSecrets(config), states },
     async close() {
       ended.abort();
+      states.close();
       await web.close();
     },
   };

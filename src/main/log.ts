@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import type { Config } from '../config.ts';
+import { type Config, loadSecrets } from '../config.ts';
 
 /** No code of ours logs these; the redaction is for the day when some does. */
 const SECRET_FIELDS = [
@@ -10,7 +10,9 @@ const SECRET_FIELDS = [
   ...['apiKey', 'readApiKey', 'password', 'proxyUrl'].flatMap((name) => [name, `*.${name}`]),
 ];
 
-export function openLog(config: Pick<Config, 'logTo' | 'logLevel'>): Logger {
+/** Every line passes the mask, whoever wrote it. */
+export function openLog(config: Pick<Config, 'logTo' | 'logLevel' | 'secretsFile'>): Logger {
+  const secrets = loadSecrets(config);
   const destination = pino.destination(config.logTo === 'stderr' ? 2 : 1);
   return pino(
     {
@@ -18,6 +20,7 @@ export function openLog(config: Pick<Config, 'logTo' | 'logLevel'>): Logger {
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: SECRET_FIELDS,
+      hooks: { streamWrite: (line) => secrets.mask(line) },
     },
     destination,
   );

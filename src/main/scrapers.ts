@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../adapters/system/clock.ts';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError, loadSecrets } from '../config.ts';
 import { loadScrapers } from '../scraping/registry.ts';
 import { NoScraperFolder } from '../scraping/scraper-files.ts';
 import { egressSettings } from './egress-settings.ts';
@@ -22,12 +22,23 @@ export async function findScraper(config: Config, id: string) {
 /** Scrapers to list, create and try out. Only a recording goes to the web, as a single visitor that need not queue. */
 export async function openScrapers(config: Config) {
   const { NO_LOG, OPEN_GATE } = await import('../scraping/fixtures/run-case.ts');
+  const { SharedStates } = await import('../scraping/shared-states.ts');
   const { openAuthorTools } = await import('../scraping/author-tools.ts');
   const clock = systemClock();
   const openTools = async () => {
     const { openWeb } = await import('../egress/open-web.ts');
     const web = openWeb({ ...egressSettings(config), clock });
-    return { tools: { web, gate: OPEN_GATE, log: NO_LOG }, close: () => web.close() };
+    const secrets = loadSecrets(config);
+    const states = new SharedStates({
+      gate: OPEN_GATE,
+      elapsed: () => clock.elapsed(),
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+    });
+    const close = async () => {
+      states.close();
+      await web.close();
+    };
+    return { tools: { web, gate: OPEN_GATE, log: NO_LOG, secrets, states }, close };
   };
   return await openAuthorTools(scraperFolders(config), { clock, openTools }).catch(badFolder);
 }

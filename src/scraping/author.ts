@@ -19,6 +19,7 @@ export {
 export type { Form } from './http/form.ts';
 export type { HttpClient } from './http/http-client.ts';
 export type { Page } from './http/page.ts';
+export type { SetupContext } from './http/setup.ts';
 export type { DocumentOptions, OptionalDocument, WebDocument } from './http/web-document.ts';
 export { fail, ScrapeFailure } from './scrape-failure.ts';
 export type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from './scraper.ts';

@@ -4,9 +4,11 @@ import type { Failure } from '../domain/failure.ts';
 import type { ItemInput } from '../domain/item.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { Policy } from '../domain/policy.ts';
+import type { Secrets } from '../domain/secrets.ts';
 import type { Web } from '../egress/web.ts';
 import type { HostGate } from '../ports/host-gate.ts';
 import type { Draft } from '../ports/result-store.ts';
+import type { SharedStates } from './shared-states.ts';
 
 /** Code, or a recording, that turns the input of an item into what was seen of it. Made by one of the `define…`. */
 export interface Scraper {
@@ -71,6 +73,9 @@ export interface ScrapeTools {
   readonly web: Web;
   readonly gate: HostGate;
   readonly log: ScrapeLog;
+  readonly secrets: Secrets;
+  /** What `setup` of each scraper made, for all items of this process. */
+  readonly states: SharedStates;
 }
 
 /** Lines for the operator's log; job and item are added. */

@@ -14,6 +14,7 @@ import { thrownFailure } from '../scraping/thrown-failure.ts';
 import { extractStored } from './extract-stored.ts';
 import { type AttemptFacts, withMetadata } from './item-metadata.ts';
 import { keepArtifacts } from './keep-artifacts.ts';
+import { maskResult } from './mask-result.ts';
 
 /**
  * One attempt at an item: try, and try again as the policy says, until there is an outcome or the item's time is over;
@@ -35,7 +36,7 @@ export async function runAttempt(
     const { result, tries } = await carryOut(deps, job, item, drafts, signal);
     if (result === 'aborted') return 'aborted';
     await faults.at('after-work-before-bytes');
-    const told = toldOf(job, item, result, { tries, startedAt, endedAt: clock.now() });
+    const told = maskResult(toldOf(job, item, result, { tries, startedAt, endedAt: clock.now() }), deps.tools.secrets);
     const outcome = await keepBytes(deps, job.jobId, item, told);
     const durationMs = elapsedSince(begunAt, clock);
     return { seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs, ...versionOf(job) };

@@ -10,6 +10,7 @@ import { runAttempt } from '../../src/worker/attempt.ts';
 import { loopbackWeb, OPEN_GATE } from '../egress/visits.ts';
 import { policyOf } from '../support/builders.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
+import { NO_TOOLS } from '../support/no-tools.ts';
 import { sized } from '../support/sized.ts';
 import { startWebFormsCounty, type WebFormsCounty } from './webforms-county.ts';
 import { type Fate, fateOf, type Parcel, parcelOf } from './webforms-county-parcels.ts';
@@ -70,15 +71,15 @@ function openVisits(t: TestContext, county: WebFormsCounty) {
     await county.close();
   });
   const store = openMemoryResultStore();
-  const log = { debug: () => {}, info: () => {}, warn: () => {} };
   const digest = (text: string) => hash('sha256', text);
-  const parts = { clock: systemClock(), store, faults: NO_FAULTS, digest, tools: { web, gate: OPEN_GATE, log } };
+  const tools = { ...NO_TOOLS, web, gate: OPEN_GATE };
+  const deps = { clock: systemClock(), store, faults: NO_FAULTS, digest, tools };
   const facts = { isHalted: false, excess: 0, jobCreatedAt: 1, policyRevision: 1 };
   const job = { jobId: 'job', order: { ...facts, scraperId: scraper.id, policy: POLICY }, scraper };
   return async (number: number, owner = parcelOf(number).owner): Promise<Visited> => {
     const { parid } = parcelOf(number);
     const item = { seq: number, itemId: parid, input: { parid, owner }, attempt: 1 };
-    const settled = await runAttempt(parts, job, item, new AbortController().signal);
+    const settled = await runAttempt(deps, job, item, new AbortController().signal);
     assert.ok(settled !== 'aborted');
     const { artifacts = [] } = settled.outcome;
     const read = async (kind: string) => {

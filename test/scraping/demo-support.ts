@@ -12,6 +12,7 @@ import type { Draft } from '../../src/ports/result-store.ts';
 import type { ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
 import { NOW, policyOf } from '../support/builders.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
+import { NO_TOOLS } from '../support/no-tools.ts';
 
 /** The demo county, and the real way there under its public name. */
 export interface Visited {
@@ -56,7 +57,7 @@ export async function visitCounty(
             hold: (host, ms) => held.push({ host, ms }),
             noteTrouble: () => 'frequent',
           },
-          log: { debug: () => {}, info: () => {}, warn: () => {} },
+          ...{ log: NO_TOOLS.log, secrets: NO_TOOLS.secrets, states: NO_TOOLS.states },
         },
         signal: new AbortController().signal,
         now: () => NOW,

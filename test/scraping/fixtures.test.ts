@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { systemClock } from '../../src/adapters/system/clock.ts';
+import { NO_SECRETS, type Secrets } from '../../src/domain/secrets.ts';
 import { parseAddressRanges } from '../../src/egress/address-range.ts';
 import { AddressRules } from '../../src/egress/address-rules.ts';
 import { openWeb } from '../../src/egress/open-web.ts';
@@ -19,6 +20,7 @@ import { NO_LOG, OPEN_GATE } from '../../src/scraping/fixtures/run-case.ts';
 import { type ScraperReport, testScrapers } from '../../src/scraping/fixtures/test-scrapers.ts';
 import { VisitCookies } from '../../src/scraping/http/cookies.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
+import { sharedStates } from '../support/no-tools.ts';
 import { folderWith } from './scraper-folder.ts';
 
 const SITE = 'https://county.test';
@@ -56,13 +58,17 @@ function post(path: string, form: string): WebRequest {
   return { method: 'POST', url: `${SITE}${path}`, headers, body: Buffer.from(form) };
 }
 
+function replay(exchanges: ConstructorParameters<typeof ReplayWeb>[0]): ReplayWeb {
+  return new ReplayWeb(exchanges, NO_SECRETS);
+}
+
 async function bodyOf(web: ReplayWeb, request: WebRequest, visit = visitor()): Promise<string> {
   const answer = await web.send(request, visit);
   return answer.kind === 'answer' ? Buffer.from(answer.body).toString() : answer.failure.type;
 }
 
 test('recorded answers come in their order, a GET may be repeated, and a POST may not', async () => {
-  const web = new ReplayWeb([
+  const web = replay([
     exchange({ url: `${SITE}/a` }, { body: Buffer.from('first') }),
     exchange({ url: `${SITE}/a` }, { body: Buffer.from('second') }),
     exchange({ url: `${SITE}/go`, method: 'POST' }, { body: Buffer.from('went') }),
@@ -79,7 +85,7 @@ test('recorded answers come in their order, a GET may be repeated, and a POST ma
 test('a form is known by the fields that the fixture names, in any order', async () => {
   const form = (body: Record<string, string | string[]>, text: string) =>
     exchange({ url: `${SITE}/go`, method: 'POST', body }, { body: Buffer.from(text) });
-  const web = new ReplayWeb([form({ parcel: '1', tag: ['a', 'b'] }, 'one'), form({ parcel: '2' }, 'two')]);
+  const web = replay([form({ parcel: '1', tag: ['a', 'b'] }, 'one'), form({ parcel: '2' }, 'two')]);
   assert.equal(await bodyOf(web, post('/go', '__VIEWSTATE=xyz&parcel=2')), 'two');
   await assert.rejects(bodyOf(web, post('/go', 'tag=b&tag=a&parcel=1')), /no answer/);
   assert.equal(await bodyOf(web, post('/go', 'tag=a&__VIEWSTATE=xyz&parcel=1&tag=b')), 'one');
@@ -87,15 +93,15 @@ test('a form is known by the fields that the fixture names, in any order', async
 
 test('a form in windows-1252 is read as a person reads it, and other bytes are another form', async () => {
   const body = { name: 'Peña’s & Co' };
-  const web = new ReplayWeb([exchange({ url: `${SITE}/go`, method: 'POST', body }, { body: Buffer.from('found') })]);
+  const web = replay([exchange({ url: `${SITE}/go`, method: 'POST', body }, { body: Buffer.from('found') })]);
   await assert.rejects(bodyOf(web, post('/go', 'name=Pe%F2a%92s+%26+Co')), /no answer/);
   assert.equal(await bodyOf(web, post('/go', 'name=Pe%F1a%92s+%26+Co')), 'found');
-  const utf8 = new ReplayWeb([exchange({ url: `${SITE}/go`, method: 'POST', body }, { body: Buffer.from('found') })]);
+  const utf8 = replay([exchange({ url: `${SITE}/go`, method: 'POST', body }, { body: Buffer.from('found') })]);
   assert.equal(await bodyOf(utf8, post('/go', 'name=Pe%C3%B1a%E2%80%99s+%26+Co')), 'found');
 });
 
 test('redirects are followed as on the web, with the cookies that they set', async () => {
-  const web = new ReplayWeb([
+  const web = replay([
     exchange(
       { url: `${SITE}/in`, method: 'POST' },
       { status: 302, headers: { location: '/home' }, setCookie: ['session=5; Path=/'] },
@@ -123,7 +129,7 @@ test('redirects are followed as on the web, with the cookies that they set', asy
 });
 
 test('limits, sinks and the signal hold offline, too', async () => {
-  const web = new ReplayWeb([exchange({ url: `${SITE}/a` }, { body: Buffer.alloc(50, 'x') })]);
+  const web = replay([exchange({ url: `${SITE}/a` }, { body: Buffer.alloc(50, 'x') })]);
   assert.equal(
     await bodyOf(web, get('/a'), visitor({ limits: { rawBytes: 9, bytes: 49, redirects: 0 } })),
     'too_large',
@@ -337,13 +343,14 @@ async function record(
   input: Record<string, unknown>,
   name: string | null = null,
   signal = new AbortController().signal,
+  secrets: Secrets = NO_SECRETS,
 ) {
   const scraper = await (await loadScrapers([folder])).find('county');
   assert.ok(scraper);
   const rules = new AddressRules(parseAddressRanges('loopback'));
   const web = openWeb({ rules, routes: parseRoutes(''), clock });
   t.after(() => web.close());
-  const tools = { web, gate: OPEN_GATE, log: NO_LOG };
+  const tools = { web, gate: OPEN_GATE, log: NO_LOG, secrets, states: sharedStates() };
   return recordCase(scraper, join(folder, 'county.ts'), { name, input }, { tools, clock, signal });
 }
 

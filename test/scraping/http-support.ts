@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import type { Failure, FailureType } from '../../src/domain/failure.ts';
+import { NO_SECRETS } from '../../src/domain/secrets.ts';
 import { parseAddressRanges } from '../../src/egress/address-range.ts';
 import { AddressRules } from '../../src/egress/address-rules.ts';
 import { openWeb } from '../../src/egress/open-web.ts';
@@ -12,13 +13,16 @@ import { parseRoutes } from '../../src/egress/routes.ts';
 import type { HostGate } from '../../src/ports/host-gate.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
 import { compileHosts } from '../../src/scraping/http/allowed-hosts.ts';
+import { VisitCookies } from '../../src/scraping/http/cookies.ts';
 import { HttpClient } from '../../src/scraping/http/http-client.ts';
 import { chooseIdentity } from '../../src/scraping/http/identity.ts';
+import { RequestLog } from '../../src/scraping/http/request-log.ts';
 import { compileSigns, type Signs } from '../../src/scraping/page/signs.ts';
 import { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 import type { ScrapeContext, ScrapeTools } from '../../src/scraping/scraper.ts';
 import { NOW, policyOf } from '../support/builders.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
+import { sharedStates } from '../support/no-tools.ts';
 
 /** What a site was asked. */
 export interface Asked {
@@ -102,7 +106,8 @@ export function webTools(t: TestContext, gate: HostGate = new PoliteHostGate({ c
   const rules = new AddressRules(parseAddressRanges('loopback'));
   const web = openWeb({ rules, routes: parseRoutes(''), clock: systemClock() });
   t.after(() => web.close());
-  return { web, gate, log: { debug: () => {}, info: () => {}, warn: () => {} } };
+  const log = { debug: () => {}, info: () => {}, warn: () => {} };
+  return { web, gate, log, secrets: NO_SECRETS, states: sharedStates() };
 }
 
 /** A client as a scraper gets it. */
@@ -143,6 +148,8 @@ export function openClient(
     allowsHost: compileHosts(hosts),
     signal,
     maxRetries,
+    cookies: new VisitCookies(),
+    requests: new RequestLog(),
     now: () => NOW,
     startsOver,
     sleep: async () => {},

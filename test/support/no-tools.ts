@@ -1,5 +1,7 @@
-import type { WorkerGate } from '../../src/ports/host-gate.ts';
+import { NO_SECRETS } from '../../src/domain/secrets.ts';
+import type { HostGate, WorkerGate } from '../../src/ports/host-gate.ts';
 import type { ScrapeTools } from '../../src/scraping/scraper.ts';
+import { SharedStates } from '../../src/scraping/shared-states.ts';
 
 /** For scrapers that go nowhere: one that tries to is a bug of the test. */
 export const NO_TOOLS: ScrapeTools & { readonly gate: WorkerGate } = {
@@ -11,4 +13,12 @@ export const NO_TOOLS: ScrapeTools & { readonly gate: WorkerGate } = {
     noteTrouble: () => 'rare',
   },
   log: { debug: () => {}, info: () => {}, warn: () => {} },
+  secrets: NO_SECRETS,
+  states: sharedStates(),
 };
+
+/** In a world where time stands still. */
+export function sharedStates(): SharedStates {
+  const gate: HostGate = { enter: async () => () => {}, hold: () => {}, noteTrouble: () => 'rare' };
+  return new SharedStates({ gate, elapsed: () => 0, sleep: async () => {} });
+}

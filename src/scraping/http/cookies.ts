@@ -17,6 +17,15 @@ export class VisitCookies implements CookieBook {
   readonly #known = new Map<string, Set<string>>();
   #count = 0;
 
+  /** The same cookies, which then go their own way. */
+  copy(): VisitCookies {
+    const copy = new VisitCookies();
+    copy.#jar = this.#jar?.cloneSync() ?? null;
+    for (const [domain, names] of this.#known) copy.#known.set(domain, new Set(names));
+    copy.#count = this.#count;
+    return copy;
+  }
+
   header(url: string): string | null {
     return this.#jar?.getCookieStringSync(url) || null;
   }

@@ -1,19 +1,24 @@
 import type { z } from 'zod';
+import type { Failure } from '../../domain/failure.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
-import { checkFacts, defineScraper, type ScraperFacts } from '../define-scraper.ts';
+import { checkFacts, defineScraper, type ScraperFacts, type WithInput } from '../define-scraper.ts';
 import { exitFor } from '../exit-for.ts';
 import type { Reader } from '../extract/reader.ts';
 import { StoredPage } from '../extract/stored-page.ts';
 import { dataArtifact, extractPage, type PageParser } from '../extract-page.ts';
+import { findSecret } from '../find-secret.ts';
 import { onPage } from '../page/page-fingerprint.ts';
 import { compileSigns, type Signs } from '../page/signs.ts';
 import { fail } from '../scrape-failure.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeFacts, ScrapeLog, ScrapeResult, Scraper } from '../scraper.ts';
 import { thrownFailure } from '../thrown-failure.ts';
 import { compileHosts } from './allowed-hosts.ts';
+import { VisitCookies } from './cookies.ts';
 import { HttpClient } from './http-client.ts';
 import { chooseIdentity } from './identity.ts';
 import { Page } from './page.ts';
+import { RequestLog } from './request-log.ts';
+import { type ItemSetup, type OpenClient, Setup, type SetupContext } from './setup.ts';
 import type { WebDocument } from './web-document.ts';
 
 interface HttpFacts<Input extends z.ZodType> extends ScraperFacts<Input> {
@@ -24,25 +29,43 @@ interface HttpFacts<Input extends z.ZodType> extends ScraperFacts<Input> {
   readonly signs?: Signs;
 }
 
-export interface HttpScraperDefinition<Input extends z.ZodType, Output extends z.ZodType> extends HttpFacts<Input> {
+interface WithSetup<State> {
+  /**
+   * Run before the first item of a process, and again when a site answers 401: logs in, or fetches a token. All items share
+   * what it returns, as `state`, and begin with the cookies that it was given. Write it above `scrape`.
+   */
+  setup?(context: SetupContext): Promise<State>;
+}
+
+export interface HttpScraperDefinition<Input extends z.ZodType, Output extends z.ZodType, State = undefined>
+  extends HttpFacts<Input>,
+    WithSetup<State> {
   readonly output: Output;
-  scrape(context: HttpScrapeContext<z.output<Input>>): Promise<HttpScrapeResult<z.input<Output>>>;
+  scrape(context: HttpScrapeContext<z.output<Input>, NoInfer<State>>): Promise<HttpScrapeResult<z.input<Output>>>;
   /** Makes the data of the page, and of nothing else, so that a newer one can be run over what was kept. */
   parse?(stored: { readonly page: PageToParse; readonly input: z.output<Input> }): z.input<Output>;
 }
 
 /** Keeps pages and extracts nothing: a later version with `output` and `parse` can read what was kept. */
-export interface PageScraperDefinition<Input extends z.ZodType> extends HttpFacts<Input> {
+export interface PageScraperDefinition<Input extends z.ZodType, State = undefined>
+  extends HttpFacts<Input>,
+    WithSetup<State> {
   readonly output?: undefined;
   readonly parse?: undefined;
-  scrape(context: HttpScrapeContext<z.output<Input>>): Promise<HttpScrapeResult<undefined>>;
+  scrape(context: HttpScrapeContext<z.output<Input>, NoInfer<State>>): Promise<HttpScrapeResult<undefined>>;
 }
 
 /** A page just fetched, or one that was kept: its text and where it came from. */
 export type PageToParse = Reader & { readonly body: string };
 
-export interface HttpScrapeContext<Input> {
+export interface HttpScrapeContext<Input, State = unknown> {
   readonly input: Input;
+  /** What `setup` returned; undefined for a scraper without one. */
+  readonly state: State;
+  /** Runs `setup` again, unless another item has just done so, and answers what it returned. */
+  renew(): Promise<State>;
+  /** `secret('county_key')` is TRAWL_SECRET_COUNTY_KEY, or `county_key` in the file of TRAWL_SECRETS_FILE. */
+  secret(name: string): string;
   readonly http: HttpClient;
   readonly log: ScrapeLog;
   readonly itemId: string;
@@ -59,6 +82,9 @@ export interface HttpScrapeResult<Data> {
   readonly document?: WebDocument | null | undefined;
 }
 
+/** In one try. A token that others have nearly used up may expire again before the item gets to its request. */
+const MAX_VISITS = 4;
+
 const MIB = 1 << 20;
 /** The largest pages of counties that we know have some MiB; what is larger is a mistake, or an attack. */
 const DEFAULT_LIMITS = { pageBytes: 8 * MIB, documentBytes: 100 * MIB };
@@ -70,12 +96,14 @@ const DEFAULT_LIMITS = { pageBytes: 8 * MIB, documentBytes: 100 * MIB };
 const TRIES_FOR_DOCUMENTS = 2;
 
 /** A scraper that asks for pages and reads them, without a browser. Without `output` it keeps the pages, unread. */
-export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodType>(
-  definition: HttpScraperDefinition<Input, Output>,
+export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodType, State = undefined>(
+  definition: HttpScraperDefinition<Input, Output, State>,
 ): Scraper;
-export function defineHttpScraper<Input extends z.ZodType>(definition: PageScraperDefinition<Input>): Scraper;
-export function defineHttpScraper<Input extends z.ZodType>(
-  definition: HttpScraperDefinition<Input, z.ZodType> | PageScraperDefinition<Input>,
+export function defineHttpScraper<Input extends z.ZodType, State = undefined>(
+  definition: PageScraperDefinition<Input, State>,
+): Scraper;
+export function defineHttpScraper<Input extends z.ZodType, State>(
+  definition: HttpScraperDefinition<Input, z.ZodType, State> | PageScraperDefinition<Input, State>,
 ): Scraper {
   const { id, name, version, description, input, hosts, output = null } = definition;
   const signs = compileSigns(definition.signs ?? {});
@@ -83,51 +111,92 @@ export function defineHttpScraper<Input extends z.ZodType>(
   const parser = parserOf(definition);
   const allowsHost = compileHosts(hosts);
   const limits = { ...DEFAULT_LIMITS, ...definition.limits };
+  const open: OpenClient = (who, context) => {
+    const { policy } = context;
+    return new HttpClient({
+      ...{ ...who, limits, signs, allowsHost },
+      now: () => context.now(),
+      draft: () => context.draft(),
+      timeouts: policy.timeouts,
+      maxRetryAfterMs: policy.retries.max_retry_after_seconds * 1000,
+      maxRetries: policy.retries.max_retries,
+    });
+  };
+  const setup = definition.setup && new Setup(id, definition.setup.bind(definition), open);
+
+  /** One visit to the site, from its beginning. */
+  async function visit(
+    context: WithInput<ScrapeContext, Input>,
+    requests: RequestLog,
+    { items, isLast }: { readonly items: ItemSetup<State> | null; readonly isLast: boolean },
+  ): Promise<Visited> {
+    const { tools, policy, itemId, signal } = context;
+    const sleep = (ms: number) => context.sleep(ms);
+    const log = logOf(context);
+    const fetched: ProducedArtifact[] = [];
+    let http: HttpClient | null = null;
+    let page: PageToParse | null = null;
+    try {
+      // Without setup, State is undefined.
+      const state = (items === null ? undefined : await items.get()) as State;
+      const cookies = items?.cookies() ?? new VisitCookies();
+      const who = { identity: chooseIdentity(context), exit: exitFor(context), signal, sleep };
+      const startsOver = (failure: Failure): boolean => {
+        if (items !== null && isUnauthorized(failure, client)) return !isLast;
+        return context.tryNumber <= TRIES_FOR_DOCUMENTS && context.isRetried(failure);
+      };
+      const client = open({ ...who, tools: { ...tools, log }, cookies, requests, startsOver }, context);
+      http = client;
+      const renew = async () => {
+        if (client.hasGoodAnswer) items?.prove();
+        return items === null ? state : items.renew();
+      };
+      const secret = (name: string) => findSecret(tools.secrets, name);
+      const given = { input: context.input, http: client, log, itemId, signal, sleep, state, renew, secret };
+      const result = checkReturned(
+        await onPage(
+          () => client.lastPage,
+          () => definition.scrape(given),
+        ),
+      );
+      page = pageOf(result.html, client);
+      // Before anything is made of it: what cannot be read today is what will have to be read again.
+      if (page !== null && policy.results.keep_html) fetched.push(htmlArtifact(page));
+      if (result.document) fetched.push(documentArtifact(result.document));
+      const data = await onPage(
+        () => page ?? client.lastPage,
+        () => dataOf(parser, output, result.data, page, context.input),
+      );
+      const facts = factsOf(context, page, client, requests);
+      return { result: { kind: 'scraped', artifacts: [...fetched, ...data], facts }, http };
+    } catch (error) {
+      // Not the item's failure.
+      if (error instanceof StorageTrouble) throw error;
+      const facts = factsOf(context, page, http, requests);
+      return { result: { kind: 'failed', failure: thrownFailure(error), artifacts: fetched, facts }, http };
+    }
+  }
+
   return defineScraper({
     ...{ id, name, version, description, input, output, hosts },
     kind: 'http',
     lane: 'http',
     metadata: true,
     async scrape(context): Promise<ScrapeResult> {
-      const { tools, policy, itemId, signal } = context;
-      const log = logOf(context);
-      const http = new HttpClient({
-        ...{ tools: { ...tools, log }, limits, signs, allowsHost, signal },
-        identity: chooseIdentity(context),
-        exit: exitFor(context),
-        timeouts: policy.timeouts,
-        maxRetryAfterMs: policy.retries.max_retry_after_seconds * 1000,
-        maxRetries: policy.retries.max_retries,
-        now: () => context.now(),
-        startsOver: (failure) => context.tryNumber <= TRIES_FOR_DOCUMENTS && context.isRetried(failure),
-        sleep: (ms) => context.sleep(ms),
-        draft: () => context.draft(),
-      });
-      const sleep = (ms: number) => context.sleep(ms);
-      const given = { input: context.input, http, log, itemId, signal, sleep };
-      let page: PageToParse | null = null;
-      const fetched: ProducedArtifact[] = [];
-      try {
-        const result = checkReturned(
-          await onPage(
-            () => http.lastPage,
-            () => definition.scrape(given),
-          ),
-        );
-        page = pageOf(result.html, http);
-        // Kept before it is parsed: a page that cannot be read today is one that will have to be read again.
-        if (page !== null && policy.results.keep_html) fetched.push(htmlArtifact(page));
-        if (result.document) fetched.push(documentArtifact(result.document));
-        const data = await onPage(
-          () => page ?? http.lastPage,
-          () => dataOf(parser, output, result.data, page, context.input),
-        );
-        return { kind: 'scraped', artifacts: [...fetched, ...data], facts: factsOf(context, page, http) };
-      } catch (error) {
-        // Not the item's failure.
-        if (error instanceof StorageTrouble) throw error;
-        const facts = factsOf(context, page, http);
-        return { kind: 'failed', failure: thrownFailure(error), artifacts: fetched, facts };
+      const requests = new RequestLog();
+      const items = setup?.forItem(context) ?? null;
+      for (let visits = 1; ; visits += 1) {
+        const isLast = items === null || visits === MAX_VISITS;
+        const { result, http } = await visit(context, requests, { items, isLast });
+        if (items === null || http === null) return result;
+        if (http.hasGoodAnswer) items.prove();
+        // The token has expired, or the login has: with another one the item begins anew.
+        if (isLast || result.kind !== 'failed' || !isUnauthorized(result.failure, http)) return result;
+        try {
+          await items.renew();
+        } catch (error) {
+          return { ...result, failure: thrownFailure(error) };
+        }
       }
     },
     extract: parser && ((stored) => extractPage(parser, stored)),
@@ -135,7 +204,7 @@ export function defineHttpScraper<Input extends z.ZodType>(
 }
 
 function parserOf<Input extends z.ZodType>(
-  definition: HttpScraperDefinition<Input, z.ZodType> | PageScraperDefinition<Input>,
+  definition: HttpScraperDefinition<Input, z.ZodType, unknown> | PageScraperDefinition<Input, unknown>,
 ): PageParser<Input> | null {
   const { id, output } = definition;
   const parse = definition.parse?.bind(definition);
@@ -180,6 +249,17 @@ function toParse(page: PageToParse | null): PageToParse {
   return page ?? fail('unexpected', 'the scraper returned neither data nor a page to parse');
 }
 
+interface Visited {
+  readonly result: ScrapeResult;
+  /** Null when it did not get as far as that. */
+  readonly http: HttpClient | null;
+}
+
+/** The site no longer accepts the token or the login; anything else that is `blocked` concerns the visitor. */
+function isUnauthorized({ type }: Failure, http: HttpClient): boolean {
+  return type === 'blocked' && http.isUnauthorized;
+}
+
 /** What goes into `metadata.json` beside what the engine itself knows of the attempt. */
 function factsOf(
   {
@@ -191,8 +271,10 @@ function factsOf(
     readonly input: unknown;
   },
   kept: PageToParse | null,
-  { lastPage, requests, missingDocuments }: HttpClient,
+  http: HttpClient | null,
+  requests: RequestLog,
 ): ScrapeFacts {
+  const { lastPage = null, missingDocuments = [] } = http ?? {};
   const page = kept instanceof Page ? kept : lastPage;
   return {
     input,

@@ -14,13 +14,13 @@ import type { ScrapeTools } from '../scraper.ts';
 import type { AnswerOptions } from './answer-options.ts';
 import { Arrivals } from './arrivals.ts';
 import { decodeText, readText } from './charset.ts';
-import { VisitCookies } from './cookies.ts';
+import type { VisitCookies } from './cookies.ts';
 import type { Identity } from './identity.ts';
 import { Page, type PageSource } from './page.ts';
 import { contentOf, type PostOptions } from './post-content.ts';
 import { type Bad, badAnswer, type Good, Repeater, unanswered } from './repeater.ts';
 import { headersFor, type Purpose } from './request-headers.ts';
-import { RequestLog } from './request-log.ts';
+import type { RequestLog } from './request-log.ts';
 import type { PageRequest, Requester } from './requester.ts';
 import {
   type DocumentOptions,
@@ -40,7 +40,7 @@ interface JsonOptions extends GetOptions {
   readonly post?: PostOptions;
 }
 
-interface HttpClientDeps {
+export interface HttpClientDeps {
   readonly tools: ScrapeTools;
   readonly identity: Identity;
   readonly exit: Exit;
@@ -52,6 +52,10 @@ interface HttpClientDeps {
   readonly signs: CompiledSigns;
   readonly allowsHost: (host: string) => boolean;
   readonly signal: AbortSignal;
+  /** Those that the visitor already has. */
+  readonly cookies: VisitCookies;
+  /** Where requests are noted; a client that begins anew within a try goes on with the log of the first. */
+  readonly requests: RequestLog;
   now(): number;
   /** Whether the item should rather start over than go on without an optional document that failed like this. */
   startsOver(failure: Failure): boolean;
@@ -66,8 +70,6 @@ interface HttpClientDeps {
  */
 export class HttpClient {
   readonly #deps: HttpClientDeps;
-  readonly #cookies = new VisitCookies();
-  readonly #log = new RequestLog();
   readonly #repeater: Repeater;
   readonly #requester: Requester<Page> = {
     open: (request, options) => this.#open(request, options),
@@ -127,7 +129,7 @@ export class HttpClient {
 
   /** Keeps a cookie that the site's scripts would set: `http.setCookie(page.url, 'DISCLAIMER=1; Path=/')`. */
   setCookie(url: string, cookie: string): void {
-    this.#cookies.keep(this.#resolve(url).href, [cookie]);
+    this.#deps.cookies.keep(this.#resolve(url).href, [cookie]);
   }
 
   /** The page that came last; null before the first. */
@@ -142,7 +144,21 @@ export class HttpClient {
 
   /** What was asked for so far. */
   get requests(): RequestLog {
-    return this.#log;
+    return this.#deps.requests;
+  }
+
+  get cookies(): VisitCookies {
+    return this.#deps.cookies;
+  }
+
+  /** Whether the request that failed last met a 401. */
+  get isUnauthorized(): boolean {
+    return this.#repeater.isUnauthorized;
+  }
+
+  /** Whether anything came that was not a failure. */
+  get hasGoodAnswer(): boolean {
+    return this.#repeater.hasGoodAnswer;
   }
 
   async #open(request: PageRequest, options: AnswerOptions): Promise<Page> {
@@ -233,7 +249,7 @@ export class HttpClient {
   async #send(request: WebRequest, visit: Visit): Promise<WebAnswer | WebFailed> {
     const { web, log } = this.#deps.tools;
     const end = await web.send(request, visit).catch(heldBack);
-    log.debug(this.#log.add(request, end), 'request');
+    log.debug(this.#deps.requests.add(request, end), 'request');
     return end;
   }
 
@@ -297,7 +313,7 @@ export class HttpClient {
     const answerMs = timeouts.request_timeout_seconds * 1000;
     const limits: Limits = { rawBytes: bytes, bytes, redirects: MAX_REDIRECTS };
     return {
-      cookies: this.#cookies,
+      cookies: this.#deps.cookies,
       deadlines: {
         connectMs: timeouts.connect_timeout_seconds * 1000,
         firstByteMs: answerMs,

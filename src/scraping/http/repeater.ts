@@ -28,17 +28,33 @@ export interface Bad {
 /** Asks again where one bad answer says little about the next, so that the item keeps its session. */
 export class Repeater {
   readonly #deps: RepeaterDeps;
+  #isUnauthorized = false;
+  #hasGoodAnswer = false;
 
   constructor(deps: RepeaterDeps) {
     this.#deps = deps;
+  }
+
+  /** Whether the request that failed last met a 401. */
+  get isUnauthorized(): boolean {
+    return this.#isUnauthorized;
+  }
+
+  /** Whether anything came that was not a failure. */
+  get hasGoodAnswer(): boolean {
+    return this.#hasGoodAnswer;
   }
 
   async untilGood<T>(method: string, ask: () => Promise<Good<T> | Bad>): Promise<T> {
     const { tools, maxRetries } = this.#deps;
     for (let repeats = 0; ; repeats += 1) {
       const end = await ask();
-      if (end.kind === 'good') return end.value;
+      if (end.kind === 'good') {
+        this.#hasGoodAnswer = true;
+        return end.value;
+      }
       const { error, url, status, isLost } = end;
+      this.#isUnauthorized = status === 401;
       const { failure } = error;
       const host = URL.parse(url)?.host ?? '';
       const trouble = speaksAgainstHost({ failure, status }) ? tools.gate.noteTrouble(host) : 'frequent';

@@ -1,0 +1,155 @@
+/** Secrets of scrapers, by name: what they are, and how they are kept out of every text that leaves the process. */
+export interface Secrets {
+  /** Null if there is none of this name. */
+  find(name: string): string | null;
+  /** The text with the name of each secret in place of its value, however the value is written there. */
+  mask(text: string): string;
+}
+
+/** `county_key` is `TRAWL_SECRET_COUNTY_KEY` in the environment. */
+const SECRET_NAME = /^[a-z][a-z0-9_]{0,62}$/;
+
+export const SECRET_PREFIX = 'TRAWL_SECRET_';
+
+/** What is shorter stands in many texts by chance, and would be crossed out there. */
+export const MIN_SECRET_LENGTH = 6;
+
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name);
+}
+
+export function secretVariable(name: string): string {
+  return `${SECRET_PREFIX}${name.toUpperCase()}`;
+}
+
+/** What stands in place of a secret. None of these characters is written otherwise in a URL, a form or JSON. */
+export function secretMask(name: string): string {
+  return `***${name}***`;
+}
+
+export class SecretBook implements Secrets {
+  readonly #values: ReadonlyMap<string, string>;
+  /** Longest first, so that the whole of a secret is found before another one that is part of it. */
+  readonly #forms: readonly (readonly [form: string, mask: string])[];
+
+  constructor(values: ReadonlyMap<string, string>) {
+    this.#values = values;
+    this.#forms = [...values]
+      .flatMap(([name, value]) => formsOf(value).map((form) => [form, secretMask(name)] as const))
+      .sort(([one], [other]) => other.length - one.length);
+  }
+
+  get names(): readonly string[] {
+    return [...this.#values.keys()];
+  }
+
+  find(name: string): string | null {
+    return this.#values.get(name) ?? null;
+  }
+
+  mask(text: string): string {
+    let masked = text;
+    for (const [form, mask] of this.#forms) if (masked.includes(form)) masked = masked.replaceAll(form, mask);
+    return masked;
+  }
+}
+
+export const NO_SECRETS: Secrets = { find: () => null, mask: (text) => text };
+
+/**
+ * Secrets for a run without a site: whichever is asked for exists, and its value is its mask. So a request is the same as
+ * the recorded one, in which the real value was masked.
+ */
+export function maskedSecrets(): Secrets {
+  let book = new SecretBook(new Map());
+  return {
+    find(name) {
+      if (!book.names.includes(name)) {
+        book = new SecretBook(new Map([...book.names, name].map((each) => [each, secretMask(each)])));
+      }
+      return book.find(name);
+    },
+    mask: (text) => book.mask(text),
+  };
+}
+
+/** A value as it may stand in a text: as it is, in a URL, a form, JSON, HTML, or as part of something in Base64. */
+function formsOf(value: string): readonly string[] {
+  const inUrl = [encodeURIComponent(value), new URLSearchParams([['', value]]).toString().slice(1), encodeURI(value)];
+  const written = [
+    value,
+    ...inUrl,
+    ...inUrl.map((form) => form.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())),
+    JSON.stringify(value).slice(1, -1),
+    value.replaceAll(/[&<>"']/g, (character) => HTML[character] ?? character),
+    ...inBase64(value),
+  ];
+  return [...new Set(written)].filter((form) => form.length >= MIN_SECRET_LENGTH);
+}
+
+const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/**
+ * Three bytes make four characters, so that a value looks different depending on how many bytes are before it, as the
+ * password in `user:password` of a Basic header. Characters that depend on its neighbours are left out.
+ */
+function inBase64(value: string): readonly string[] {
+  const bytes = String.fromCharCode(...new TextEncoder().encode(value));
+  const parts = [0, 1, 2].map((before) => {
+    const from = Math.ceil((before * 8) / 6);
+    const to = Math.floor(((before + bytes.length) * 8) / 6);
+    return btoa('\0'.repeat(before) + bytes).slice(from, to);
+  });
+  const alone = btoa(bytes);
+  const forms = [alone, alone.replaceAll('=', ''), ...parts];
+  return forms.flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')]);
+}
+
+/** Lines `name=value`, or a JSON object; the values by their names, and what is wrong with the text. */
+export function parseSecrets(text: string): {
+  readonly values: ReadonlyMap<string, string>;
+  readonly problems: string[];
+} {
+  const values = new Map<string, string>();
+  const problems: string[] = [];
+  const entries = text.trimStart().startsWith('{') ? jsonEntries(text) : lineEntries(text);
+  if (entries === null) return { values, problems: ['is not a JSON object with texts as values'] };
+  for (const [given, value] of entries) {
+    const name = given.toLowerCase();
+    const problem = value === null ? 'a line is not name=value' : secretProblem(name, value);
+    if (problem === null && value !== null) values.set(name, value);
+    else problems.push(value === null ? `${given}: ${problem}` : `${given.slice(0, 64)}: ${problem}`);
+  }
+  return { values, problems };
+}
+
+/** Null if a secret can have this name and value. */
+export function secretProblem(name: string, value: string): string | null {
+  if (!isSecretName(name)) return 'the name of a secret is letters, digits and underscores, and begins with a letter';
+  if (value.length >= MIN_SECRET_LENGTH) return null;
+  return `the value is too short to be masked: it needs at least ${MIN_SECRET_LENGTH} characters`;
+}
+
+function jsonEntries(text: string): readonly (readonly [string, string])[] | null {
+  try {
+    const entries = Object.entries<unknown>(JSON.parse(text));
+    return entries.every((entry): entry is [string, string] => typeof entry[1] === 'string') ? entries : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The value is null where a line has no `=`; then the first text tells which line it is. */
+function lineEntries(text: string): readonly (readonly [string, string | null])[] {
+  return text.split(/\r?\n/).flatMap((line, index): [string, string | null][] => {
+    const trimmed = line.trim();
+    if (trimmed === '' || trimmed.startsWith('#')) return [];
+    const at = trimmed.indexOf('=');
+    if (at < 0) return [[`line ${index + 1}`, null]];
+    return [[trimmed.slice(0, at).trim(), withoutQuotes(trimmed.slice(at + 1).trim())]];
+  });
+}
+
+function withoutQuotes(value: string): string {
+  return /^(["']).*\1$/.test(value) && value.length >= 2 ? value.slice(1, -1) : value;
+}

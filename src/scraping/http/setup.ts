@@ -1,0 +1,135 @@
+import { failure } from '../../domain/failure.ts';
+import { exitFor } from '../exit-for.ts';
+import { findSecret } from '../find-secret.ts';
+import { ScrapeFailure } from '../scrape-failure.ts';
+import type { ScrapeContext, ScrapeLog } from '../scraper.ts';
+import type { Held, Maker } from '../shared-states.ts';
+import { thrownFailure } from '../thrown-failure.ts';
+import { VisitCookies } from './cookies.ts';
+import type { HttpClient, HttpClientDeps } from './http-client.ts';
+import { chooseIdentity } from './identity.ts';
+import { RequestLog } from './request-log.ts';
+
+type ItemContext = Omit<ScrapeContext, 'input'>;
+
+/** What `setup` is given: a visitor of its own, who belongs to no item. */
+export interface SetupContext {
+  readonly http: HttpClient;
+  readonly log: ScrapeLog;
+  readonly signal: AbortSignal;
+  /** As in `scrape`. */
+  secret(name: string): string;
+  sleep(ms: number): Promise<void>;
+}
+
+/** What the items of a process share: what `setup` returned, and the cookies that it was given on the way. */
+interface Shared<State> {
+  readonly value: State;
+  readonly cookies: VisitCookies;
+}
+
+/** Opens a visitor, as whom and with what; the limits are the scraper's, and what is left is the policy's. */
+export type OpenClient = (
+  who: Pick<HttpClientDeps, 'identity' | 'exit' | 'signal' | 'tools' | 'sleep' | 'cookies' | 'requests' | 'startsOver'>,
+  context: Pick<ScrapeContext, 'policy' | 'now' | 'draft'>,
+) => HttpClient;
+
+/**
+ * Runs `setup` of a scraper when its first item needs it, and again when a site no longer accepts what it brought. There
+ * is one state for each way out (the kind of proxy) and for each identity: a visitor whom a site has blocked must not be
+ * recognised by the login of the one before.
+ */
+export class Setup<State> {
+  readonly #scraperId: string;
+  readonly #setup: (context: SetupContext) => Promise<State>;
+  readonly #open: OpenClient;
+
+  constructor(scraperId: string, setup: (context: SetupContext) => Promise<State>, open: OpenClient) {
+    this.#scraperId = scraperId;
+    this.#setup = setup;
+    this.#open = open;
+  }
+
+  /** For one try at an item. */
+  forItem(context: ItemContext): ItemSetup<State> {
+    const { tools, policy, identity, signal } = context;
+    const { dialer } = exitFor(context);
+    const key = `${dialer} ${identity}`;
+    const maker: Maker<Shared<State>> = {
+      limitMs: policy.timeouts.item_timeout_seconds * 1000,
+      make: (cut) => this.#run(context, dialer, cut),
+    };
+    let held: Held<Shared<State>> | null = null;
+    return {
+      get: async () => {
+        held = await tools.states.get(this, key, maker, signal);
+        return held.state.value;
+      },
+      renew: async () => {
+        const renewed =
+          held === null
+            ? await tools.states.get(this, key, maker, signal)
+            : await tools.states.renew(this, key, held, maker, signal);
+        if (renewed === null) throw new ScrapeFailure(failure('blocked', NEVER_GOOD));
+        held = renewed;
+        return held.state.value;
+      },
+      prove: () => {
+        if (held !== null) tools.states.prove(this, key, held);
+      },
+      cookies: () => held?.state.cookies.copy() ?? null,
+    };
+  }
+
+  async #run(context: ItemContext, dialer: string, signal: AbortSignal): Promise<Shared<State>> {
+    const { tools, identity } = context;
+    const { gate, sleep } = tools.states.deps;
+    const about = { scraper: this.#scraperId, during: 'setup' };
+    const log: ScrapeLog = {
+      debug: (fields, message) => tools.log.debug({ ...about, ...fields }, message),
+      info: (fields, message) => tools.log.info({ ...about, ...fields }, message),
+      warn: (fields, message) => tools.log.warn({ ...about, ...fields }, message),
+    };
+    const wait = async (ms: number) => {
+      await sleep(ms, signal);
+      signal.throwIfAborted();
+    };
+    const who = { jobId: this.#scraperId, itemId: 'setup', identity };
+    const http = this.#open(
+      {
+        tools: { ...tools, gate, log },
+        identity: chooseIdentity(who),
+        exit: { dialer, session: `${this.#scraperId}/setup/${identity}` },
+        signal,
+        sleep: wait,
+        cookies: new VisitCookies(),
+        requests: new RequestLog(),
+        // It belongs to no item that could.
+        startsOver: () => false,
+      },
+      context,
+    );
+    try {
+      const secret = (name: string) => findSecret(tools.secrets, name);
+      const value = await this.#setup({ http, log, signal, secret, sleep: wait });
+      log.debug({ requests: http.requests.count }, 'setup done');
+      return { value, cookies: http.cookies };
+    } catch (error) {
+      const what = thrownFailure(error);
+      throw new ScrapeFailure({ ...what, message: failure(what.type, `setup: ${what.message}`).message });
+    }
+  }
+}
+
+/** What one try at an item does with the shared state. */
+export interface ItemSetup<State> {
+  get(): Promise<State>;
+  /** Fails as `blocked` if the state at hand never worked and is young: another one would be no better. */
+  renew(): Promise<State>;
+  /** The state at hand works. */
+  prove(): void;
+  /** Those of the state at hand; null for none. */
+  cookies(): VisitCookies | null;
+}
+
+const NEVER_GOOD = 'the site does not accept what setup brought, and it was brought just now';

@@ -1,0 +1,28 @@
+import { ARTIFACTS } from '../domain/artifact.ts';
+import type { Failure } from '../domain/failure.ts';
+import type { Secrets } from '../domain/secrets.ts';
+import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
+
+/**
+ * The result without the values of secrets: in the failure, in the metadata, in pages and data. A site may repeat what it
+ * was sent, and an error may quote a request. Documents are kept as they came: they are not texts.
+ */
+export function maskResult(result: ScrapeResult, secrets: Secrets): ScrapeResult {
+  const artifacts = result.artifacts?.map((artifact) => maskArtifact(artifact, secrets));
+  const kept = artifacts === undefined ? {} : { artifacts };
+  if (result.kind !== 'failed') return { ...result, ...kept };
+  return { ...result, ...kept, failure: maskFailure(result.failure, secrets) };
+}
+
+function maskFailure(failure: Failure, secrets: Secrets): Failure {
+  const { message, cause } = failure;
+  return { ...failure, message: secrets.mask(message), cause: cause === null ? null : secrets.mask(cause) };
+}
+
+function maskArtifact(artifact: ProducedArtifact, secrets: Secrets): ProducedArtifact {
+  const { kind, bytes } = artifact;
+  if (!ARTIFACTS[kind].isText || !(bytes instanceof Uint8Array)) return artifact;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  const masked = secrets.mask(text);
+  return masked === text ? artifact : { ...artifact, bytes: Buffer.from(masked) };
+}
