@@ -52,6 +52,7 @@ export const addedSchema = z
 export const artifactSchema = z
   .object({
     kind: z.enum(ARTIFACT_KINDS).meta({ description: 'What it is.' }),
+    name: text('Name of the page; only if the kind is `page`.').optional(),
     key: text('Its key in the result store.'),
     offset: count('Where it begins under that key; only if it is a slice of a larger object.').optional(),
     length: count('How many bytes the slice has; only if it is one.').optional(),

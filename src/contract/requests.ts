@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ARTIFACT_KINDS } from '../domain/artifact.ts';
+import { ARTIFACT_LABEL, ARTIFACT_LABELS } from '../domain/artifact.ts';
 import { parseHost } from '../domain/host-pause.ts';
 import { itemIdSchema, jobIdSchema, jobNameSchema, labelsSchema, scraperIdSchema } from './job-fields.ts';
 import { failureTypeSchema, itemStatusSchema, jobStatusSchema } from './statuses.ts';
@@ -84,7 +84,10 @@ export const exportQuery = z.strictObject({
 });
 
 export const downloadQuery = z.strictObject({
-  artifact: z.enum(ARTIFACT_KINDS).meta({ description: 'Which of the item’s artifacts.' }),
+  artifact: z
+    .string()
+    .regex(ARTIFACT_LABEL, `must be one of ${ARTIFACT_LABELS}`)
+    .meta({ description: `Which of the item’s artifacts: ${ARTIFACT_LABELS}.` }),
   redirect: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .meta({ description: 'Redirect to the stored object, if the store can serve it directly.' })

@@ -18,6 +18,7 @@ interface ArtifactRow {
 /** Everything that depends on the kind of an artifact. A kind is added by a row; answers list kinds in this order. */
 export const ARTIFACTS = {
   html: { extension: 'html', mediaType: 'text/html; charset=utf-8', gzipAbove: 1024, isText: true, name: 'page' },
+  page: { extension: null, mediaType: null, gzipAbove: 1024, isText: true, name: 'page' },
   data: { extension: 'json', mediaType: 'application/json', gzipAbove: null, isText: true, name: 'data' },
   metadata: { extension: 'json', mediaType: 'application/json', gzipAbove: null, isText: true, name: 'metadata' },
   screenshot: { extension: null, mediaType: null, gzipAbove: null, isText: false, name: 'screenshot' },
@@ -27,6 +28,29 @@ export const ARTIFACTS = {
 export type ArtifactKind = keyof typeof ARTIFACTS;
 
 export const ARTIFACT_KINDS = Object.keys(ARTIFACTS) as readonly ArtifactKind[];
+
+/** Of one item, by name: profile, taxes, sales. */
+export const MAX_PAGES = 20;
+
+const PAGE_NAME = '[a-z][a-z0-9_-]{0,31}';
+const WHOLE_PAGE_NAME = new RegExp(`^${PAGE_NAME}$`);
+
+export function isPageName(name: string): boolean {
+  return WHOLE_PAGE_NAME.test(name) && isPlain(`${name}.html`);
+}
+
+/** What tells an artifact from the others of its item: its kind, and for a page its name too, as `page:taxes`. */
+export function artifactLabel({ kind, name }: { readonly kind: ArtifactKind; readonly name?: string }): string {
+  return name === undefined ? kind : `${kind}:${name}`;
+}
+
+/** Matches a label: any kind but `page` by itself, and `page:` with a name. */
+export const ARTIFACT_LABEL = new RegExp(
+  `^(?:${ARTIFACT_KINDS.filter((kind) => kind !== 'page').join('|')}|page:${PAGE_NAME})$`,
+);
+
+/** The labels that there are, for a person. */
+export const ARTIFACT_LABELS = ARTIFACT_KINDS.map((kind) => (kind === 'page' ? 'page:NAME' : kind)).join(', ');
 
 /** How bytes of a kind are kept. A draft is kept as it is: it may be too large to pack. */
 export function keptEncoding(kind: ArtifactKind, bytes: Uint8Array | object): ContentEncoding {
@@ -43,20 +67,23 @@ export function mediaTypeFor(kind: ArtifactKind, given?: string): string {
  * The end of a stored artifact's file name. The key of an artifact that has one to itself ends in it; the key of a slice
  * is that of the whole, and says nothing.
  */
-export function storedName({ kind, contentType, ...at }: StoredArtifact): string {
+export function storedName({ kind, name, contentType, ...at }: StoredArtifact): string {
   const { key, slice } = parseAddress(at);
   const [, ofKey] = slice === null ? (/\.([a-z0-9]{1,10})$/.exec(key) ?? []) : [];
   const [, ofType] = /^[^/]+\/([a-z0-9]{1,10})(?:;|$)/.exec(contentType) ?? [];
-  return fileName(kind, ofKey ?? ARTIFACTS[kind].extension ?? ofType);
+  const stem = name === undefined ? kind : `${kind}-${name}`;
+  return fileName(stem, ofKey ?? ARTIFACTS[kind].extension ?? ofType ?? 'bin');
 }
 
-function fileName(kind: ArtifactKind, extension: string = ARTIFACTS[kind].extension ?? 'bin'): string {
-  return `${kind}.${/^[a-z0-9]{1,10}$/.test(extension) ? extension : 'bin'}`;
+function fileName(stem: string, extension: string): string {
+  return `${stem}.${/^[a-z0-9]{1,10}$/.test(extension) ? extension : 'bin'}`;
 }
 
 /** Where bytes are kept and how to know them again. */
 export interface StoredArtifact extends ResultAddress {
   readonly kind: ArtifactKind;
+  /** Only of a page that has one. */
+  readonly name?: string;
   /** Size of the content as the scraper returned it, before any encoding. */
   readonly size: number;
   readonly sha256: string;
@@ -75,14 +102,15 @@ export type Digest = (text: string) => string;
  */
 export function artifactKey(
   at: { readonly jobId: string; readonly itemId: string; readonly attempt: number; readonly apart?: string },
-  artifact: { readonly kind: ArtifactKind; readonly extension?: string },
+  artifact: { readonly kind: ArtifactKind; readonly name?: string; readonly extension?: string },
   digest: Digest,
 ): string {
   const item = `${jobPrefix(at.jobId, digest)}items/${itemSegment(at.itemId, digest)}`;
   const isPlainKey = at.attempt <= 1 && at.apart === undefined;
   const attempt = at.apart === undefined ? `attempt-${at.attempt}` : `attempt-${at.attempt}-${at.apart}`;
   const folder = isPlainKey ? item : `${item}/${attempt}`;
-  return `${folder}/${fileName(artifact.kind, artifact.extension)}`;
+  const { kind, name, extension = ARTIFACTS[kind].extension ?? 'bin' } = artifact;
+  return `${folder}/${fileName(name === undefined ? kind : `pages/${name}`, extension)}`;
 }
 
 /** The `apart` of a key. The item is part of it, so that two items in one folder of such a disk do not meet again. */

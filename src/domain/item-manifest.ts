@@ -1,4 +1,4 @@
-import { type ArtifactKind, type Digest, hashedSegment, isSafeKey, itemSegment } from './artifact.ts';
+import { artifactLabel, type Digest, hashedSegment, isSafeKey, itemSegment } from './artifact.ts';
 import type { ItemRecord } from './item.ts';
 import { type ContentEncoding, parseAddress, sliceFields } from './result-address.ts';
 
@@ -6,9 +6,10 @@ import { type ContentEncoding, parseAddress, sliceFields } from './result-addres
 interface ItemManifest {
   readonly item_id: string;
   readonly status: 'success' | 'error';
-  readonly storage_keys: Readonly<Partial<Record<ArtifactKind, string>>>;
+  /** By kind: html, data …; a page with a name is `page:taxes`. */
+  readonly storage_keys: Readonly<Record<string, string>>;
   /** Only there if some of the files are slices of what is under their key. */
-  readonly storage_slices?: Readonly<Partial<Record<ArtifactKind, StorageSlice>>>;
+  readonly storage_slices?: Readonly<Record<string, StorageSlice>>;
   readonly completed_at: string;
 }
 
@@ -26,12 +27,15 @@ export function itemManifest(item: ItemRecord): { readonly attempt: number; read
   const manifest: ItemManifest = {
     item_id: item.itemId,
     status: item.status === 'success' ? 'success' : 'error',
-    storage_keys: Object.fromEntries(item.artifacts.map(({ kind, key }) => [kind, key])),
+    storage_keys: Object.fromEntries(item.artifacts.map((artifact) => [artifactLabel(artifact), artifact.key])),
     ...(slices.length === 0
       ? {}
       : {
           storage_slices: Object.fromEntries(
-            slices.map((artifact) => [artifact.kind, { ...sliceFields(artifact), encoding: artifact.encoding }]),
+            slices.map((artifact) => [
+              artifactLabel(artifact),
+              { ...sliceFields(artifact), encoding: artifact.encoding },
+            ]),
           ),
         }),
     completed_at: new Date(last.startedAt + last.durationMs).toISOString(),

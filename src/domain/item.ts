@@ -104,7 +104,10 @@ export function isSameInput(one: ItemInput, other: ItemInput): boolean {
 
 /** What a re-extraction reads instead of the web: what another job kept of the same item. */
 export interface SourcePage {
+  /** Of an item that only has pages with names, the first of them. */
   readonly html: StoredArtifact;
+  /** All pages with names; absent where there are none. */
+  readonly pages?: readonly StoredArtifact[];
   /** Tells where the page came from; null where that was not kept. */
   readonly metadata: StoredArtifact | null;
 }

@@ -140,6 +140,7 @@ export function manifestEntry(item: ItemRecord): string {
     error: failure ? presentFailure(failure) : null,
     artifacts: item.artifacts.map((artifact) => ({
       kind: artifact.kind,
+      ...(artifact.name === undefined ? {} : { name: artifact.name }),
       key: artifact.key,
       ...sliceFields(artifact),
       size: artifact.size,

@@ -14,12 +14,12 @@ export {
   defineHttpScraper,
   type HttpScrapeContext,
   type HttpScrapeResult,
-  type PageToParse,
 } from './http/define-http-scraper.ts';
 export type { Form } from './http/form.ts';
 export type { HttpClient } from './http/http-client.ts';
 export type { Page } from './http/page.ts';
 export type { SetupContext } from './http/setup.ts';
 export type { DocumentOptions, OptionalDocument, WebDocument } from './http/web-document.ts';
+export type { KeptPages, PageToParse } from './kept-pages.ts';
 export { fail, ScrapeFailure } from './scrape-failure.ts';
 export type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from './scraper.ts';

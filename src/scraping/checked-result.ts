@@ -1,4 +1,4 @@
-import { ARTIFACT_KINDS } from '../domain/artifact.ts';
+import { ARTIFACT_KINDS, artifactLabel, isPageName, MAX_PAGES } from '../domain/artifact.ts';
 import { FAILURES, type FailureType, failure } from '../domain/failure.ts';
 import { isRecord } from '../domain/is-record.ts';
 import type { ProducedArtifact, ScrapeFacts, ScrapeResult } from './scraper.ts';
@@ -40,8 +40,9 @@ function checkedArtifacts(value: unknown): readonly ProducedArtifact[] | string 
   for (const artifact of value) {
     if (!isArtifact(artifact)) return 'returned an artifact without a known kind, bytes, type or extension';
   }
-  const kinds = new Set(value.map(({ kind }) => kind));
-  return kinds.size < value.length ? 'returned two artifacts of one kind' : value;
+  const labels = new Set(value.map(artifactLabel));
+  if (labels.size < value.length) return 'returned two artifacts of one kind';
+  return value.length > MAX_PAGES + ARTIFACT_KINDS.length ? `returned more than ${MAX_PAGES} pages` : value;
 }
 
 function checkedFacts(value: unknown): { readonly facts?: ScrapeFacts } {
@@ -52,10 +53,16 @@ function isArtifact(value: unknown): value is ProducedArtifact {
   return (
     isRecord(value) &&
     ARTIFACT_KINDS.some((kind) => kind === value['kind']) &&
+    isNamedRight(value) &&
     (value['bytes'] instanceof Uint8Array || isDraft(value['bytes'])) &&
     isTextOrAbsent(value['contentType']) &&
     isTextOrAbsent(value['extension'])
   );
+}
+
+/** A page has a name, and nothing else has one. */
+function isNamedRight({ kind, name }: Readonly<Record<string, unknown>>): boolean {
+  return kind === 'page' ? typeof name === 'string' && isPageName(name) : name === undefined;
 }
 
 /** The attempt knows the drafts that it lent out, so that a made-up one fails there. */

@@ -1,30 +1,44 @@
 import type { z } from 'zod';
 import { problemsOf, type WithInput } from './define-scraper.ts';
-import type { Reader } from './extract/reader.ts';
 import { StoredPage } from './extract/stored-page.ts';
+import { KeptPages, type PageToParse } from './kept-pages.ts';
 import { seenOn } from './page/page-fingerprint.ts';
 import { fail } from './scrape-failure.ts';
-import type { ProducedArtifact, ScrapeResult, StoredInput } from './scraper.ts';
+import type { ProducedArtifact, ScrapeResult, StoredInput, StoredText } from './scraper.ts';
 
-/** What makes data of a page, and of nothing else. */
-export interface PageParser<Input extends z.ZodType> {
-  readonly output: z.ZodType;
-  parse(stored: { readonly page: Reader & { readonly body: string }; readonly input: z.output<Input> }): unknown;
+/** What `parse` sees of an item. */
+export interface ToParse<Input> {
+  /** The `html` that was returned; if there was none, the first of the pages. */
+  readonly page: PageToParse;
+  readonly pages: KeptPages;
+  readonly input: Input;
 }
 
-/** Data of a page that was kept: nothing that could ask for another one comes in here. */
+/** What makes data of pages, and of nothing else. */
+export interface PageParser<Input extends z.ZodType> {
+  readonly output: z.ZodType;
+  parse(stored: ToParse<z.output<Input>>): unknown;
+}
+
+/** Data of pages that were kept: nothing that could ask for another one comes in here. */
 export function extractPage<Input extends z.ZodType>(
   parser: PageParser<Input>,
   stored: WithInput<StoredInput, Input>,
 ): ScrapeResult {
-  const { body, url, input } = stored;
-  const page = new StoredPage(body, url ?? 'about:blank');
+  const { input, pages = new Map() } = stored;
+  const page = storedPage(stored);
+  const named = new Map([...pages].map(([name, each]) => [name, storedPage(each)]));
   try {
     // Only that: where the page came from, the metadata of its own job tell, and by what it was read, the ledger does.
-    return { kind: 'scraped', artifacts: [dataArtifact(parser.output, parser.parse({ page, input }))] };
+    const data = parser.parse({ page, pages: new KeptPages(named), input });
+    return { kind: 'scraped', artifacts: [dataArtifact(parser.output, data)] };
   } catch (error) {
     throw seenOn(page, error);
   }
+}
+
+function storedPage({ body, url }: StoredText): StoredPage {
+  return new StoredPage(body, url ?? 'about:blank');
 }
 
 /** The data as they are kept, if they are what the scraper says of them. */

@@ -60,9 +60,18 @@ export interface ScrapeContext {
   draft(): Draft;
 }
 
-/** An item of another job: its input, the page that was stored for it, and where that is. */
-export interface StoredInput {
+/**
+ * An item of another job: what was asked then, and the pages that were kept of it. The text is that of the page without a
+ * name; of an item that only has pages with names, that of the first.
+ */
+export interface StoredInput extends StoredText {
   readonly input: ItemInput;
+  /** All pages with names; absent where there are none. */
+  readonly pages?: ReadonlyMap<string, StoredText>;
+}
+
+/** A page that was kept. */
+export interface StoredText {
   readonly body: string;
   /** Where the page was fetched; null where that was not kept. */
   readonly url: string | null;
@@ -88,6 +97,8 @@ export interface ScrapeLog {
 /** What a scraper hands over; the attempt stores it. */
 export interface ProducedArtifact {
   readonly kind: ArtifactKind;
+  /** Of a `page`, and of nothing else. */
+  readonly name?: string;
   readonly bytes: Uint8Array | Draft;
   /** Where it is not that of the kind (`ARTIFACTS` in `domain/artifact.ts`), or the kind has none. */
   readonly contentType?: string;

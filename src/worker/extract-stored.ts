@@ -11,7 +11,7 @@ import type { ScrapeResult, Scraper } from '../scraping/scraper.ts';
 const MAX_PAGE_BYTES = 64 << 20;
 
 /**
- * The work of a re-extraction: the page that another job kept of the item, checked against its hash and handed to the
+ * The work of a re-extraction: the pages that another job kept of the item, checked against their hashes and handed to the
  * scraper's `extract`. It gets a store that can only be read, and no way to the web.
  */
 export async function extractStored(
@@ -23,20 +23,35 @@ export async function extractStored(
   if (typeof scraper.extract !== 'function') {
     return failed('unexpected', `${scraper.id} cannot parse stored pages: it has no parse function`);
   }
-  const { html, metadata } = source;
-  const [page, facts] = await Promise.all([
-    readStored(store, html),
-    metadata === null ? null : readStored(store, metadata),
-  ]);
-  if (!(page instanceof Uint8Array)) return page;
-  if (facts !== null && !(facts instanceof Uint8Array)) return facts;
-  const told = facts === null ? {} : objectOf(facts);
+  const { html, metadata, pages = [] } = source;
+  const wanted = [...(html.kind === 'page' ? [] : [html]), ...pages, ...(metadata === null ? [] : [metadata])];
+  const total = wanted.reduce((sum, { size }) => sum + size, 0);
+  if (total > MAX_PAGE_BYTES) return failed('too_large', `the stored pages of the item have ${total} bytes`);
+  const read = new Map<StoredArtifact, Uint8Array>();
+  for (const artifact of wanted) {
+    const bytes = await readStored(store, artifact);
+    if (!(bytes instanceof Uint8Array)) return bytes;
+    read.set(artifact, bytes);
+  }
+  const told = objectOf(metadata === null ? undefined : read.get(metadata));
+  const addresses = isObject(told['pages']) ? told['pages'] : {};
+  const named = pages.map((page) => {
+    const { name = '' } = page;
+    return [name, { body: decode(read.get(page)), url: textOf(addresses[name]) }] as const;
+  });
+  const [first] = named;
+  const main =
+    html.kind === 'page' && first !== undefined ? first[1] : { body: decode(read.get(html)), url: textOf(told['url']) };
   return await scraper.extract({
     input: item.input,
-    // Exactly as `parse` saw it the first time.
-    body: new TextDecoder('utf-8', { ignoreBOM: true }).decode(page),
-    url: textOf(told['url']),
+    ...main,
+    ...(named.length === 0 ? {} : { pages: new Map(named) }),
   });
+}
+
+/** Exactly as `parse` saw it the first time. */
+function decode(page: Uint8Array | undefined): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(page);
 }
 
 /** The bytes as they were recorded, or why they are not to be had. */
@@ -64,13 +79,17 @@ function failed(type: FailureType, message: string, cause?: unknown): ScrapeResu
 }
 
 /** Metadata of scrapers of any kind: what they do not tell, or tell otherwise than ours do, is not known. */
-function objectOf(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+function objectOf(bytes: Uint8Array | undefined): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return typeof value === 'object' && value !== null ? { ...value } : {};
+    return isObject(value) ? { ...value } : {};
   } catch {
     return {};
   }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 function textOf(value: unknown): string | null {

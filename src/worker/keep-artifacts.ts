@@ -40,9 +40,11 @@ export async function keepArtifacts(
   });
 }
 
-function storedArtifact({ kind, contentType }: ProducedArtifact, bytes: StoredBytes): StoredArtifact {
+function storedArtifact({ kind, name, contentType }: ProducedArtifact, bytes: StoredBytes): StoredArtifact {
   const { key, size, sha256, encoding } = bytes;
-  return { kind, key, ...sliceFields(bytes), size, sha256, encoding, contentType: mediaTypeFor(kind, contentType) };
+  const named = name === undefined ? { kind } : { kind, name };
+  const about = { size, sha256, encoding, contentType: mediaTypeFor(kind, contentType) };
+  return { ...named, key, ...sliceFields(bytes), ...about };
 }
 
 /** The expected folder, and a few whose names cannot be guessed: a store that says `taken` to all of them is broken. */

@@ -14,6 +14,8 @@ interface Case {
   /** What the scraper says besides the kind. */
   readonly made?: Omit<ProducedArtifact, 'kind' | 'bytes'>;
   readonly file: string;
+  /** Below the item's folder, if it is not the file. */
+  readonly key?: string;
   readonly type: string;
   /** Of 2,000 bytes, and of 1,024. */
   readonly encodings: readonly ['identity' | 'gzip', 'identity' | 'gzip'];
@@ -30,6 +32,22 @@ const CASES: Readonly<Record<ArtifactKind, readonly Case[]>> = {
       made: { contentType: 'text/html; charset=latin1' },
       file: 'html.html',
       type: 'text/html; charset=latin1',
+      encodings: ['gzip', 'identity'],
+    },
+  ],
+  page: [
+    {
+      made: { name: 'taxes', contentType: 'text/html; charset=utf-8', extension: 'html' },
+      file: 'page-taxes.html',
+      key: 'pages/taxes.html',
+      type: 'text/html; charset=utf-8',
+      encodings: ['gzip', 'identity'],
+    },
+    {
+      made: { name: 'data', contentType: 'application/json', extension: 'json' },
+      file: 'page-data.json',
+      key: 'pages/data.json',
+      type: 'application/json',
       encodings: ['gzip', 'identity'],
     },
   ],
@@ -50,7 +68,7 @@ const STORES: Readonly<Record<string, () => ResultStore>> = {
 for (const [where, openStore] of Object.entries(STORES)) {
   test(`every kind comes back from ${where} under its name, of its type and whole`, async () => {
     for (const kind of ARTIFACT_KINDS) {
-      for (const { made = {}, file, type, encodings } of CASES[kind]) {
+      for (const { made = {}, file, key = file, type, encodings } of CASES[kind]) {
         for (const [index, size] of [2000, 1024].entries()) {
           const store = openStore();
           const bytes = new Uint8Array(size).fill(65);
@@ -60,7 +78,7 @@ for (const [where, openStore] of Object.entries(STORES)) {
           ]);
           assert.ok(artifact);
           assert.deepEqual([artifact.kind, artifact.encoding], [kind, encodings[index]], `${kind} of ${size} bytes`);
-          if (artifact.offset === undefined) assert.equal(artifact.key, `job-1/items/1/${file}`);
+          if (artifact.offset === undefined) assert.equal(artifact.key, `job-1/items/1/${key}`);
           const answer = await download({ itemId: '1', artifact, store, headers: {} });
           assert.equal(answer?.headers['Content-Type'], type);
           assert.match(answer?.headers['Content-Disposition'] ?? '', new RegExp(`filename="1-${file}"`));

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { ConfigError } from '../../config.ts';
 import { itemPath } from '../../contract/client/api-paths.ts';
 import { receiveFile } from '../../contract/client/receive-file.ts';
-import { ARTIFACT_KINDS, ARTIFACTS } from '../../domain/artifact.ts';
+import { ARTIFACT_KINDS, ARTIFACT_LABEL, ARTIFACT_LABELS, ARTIFACTS } from '../../domain/artifact.ts';
 import { type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { fileTarget, stdoutTarget } from '../client/file-target.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -22,7 +22,7 @@ export function addDownloadCommand(jobs: Command): void {
       .description('download what was stored for an item: its page, its data …')
       .argument('<job>', 'job id')
       .argument('<item>', 'item id')
-      .requiredOption('--artifact <kind>', ARTIFACT_KINDS.join(', '))
+      .requiredOption('--artifact <kind>', ARTIFACT_LABELS)
       .option('--out <file>', 'file to write (default: stdout)'),
   )
     .addHelpText(
@@ -41,9 +41,9 @@ Examples:
 async function download(jobId: string, itemId: string, options: DownloadOptions): Promise<void> {
   const { artifact, out } = options;
   const isTerminal = out === undefined && process.stdout.isTTY === true;
-  const kind = ARTIFACT_KINDS.find((each) => each === artifact);
-  if (kind === undefined) {
-    throw new ConfigError(`--artifact must be one of ${ARTIFACT_KINDS.join(', ')}`);
+  const kind = ARTIFACT_KINDS.find((each) => each === artifact.split(':')[0]);
+  if (kind === undefined || !ARTIFACT_LABEL.test(artifact)) {
+    throw new ConfigError(`--artifact must be one of ${ARTIFACT_LABELS}`);
   }
   if (isTerminal && !ARTIFACTS[kind].isText) {
     throw new ConfigError(`refusing to write a ${artifact} to a terminal; use --out FILE or a pipe`);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { itemPath, jobPath } from '../../contract/client/api-paths.ts';
 import type { ItemAnswer, ItemDetailAnswer, ItemPageAnswer } from '../../contract/item-answers.ts';
+import { artifactLabel } from '../../domain/artifact.ts';
 import { type ClientOptions, showAnswer, talkToApi, withClientOptions } from '../client/command.ts';
 import { type ListOptions, showList, withListOptions } from '../client/show-list.ts';
 import { type Column, coloured, statusStyle, tableText } from '../client/table.ts';
@@ -93,7 +94,10 @@ function itemText(item: ItemDetailAnswer): string {
   );
   const kept = tableText(
     ARTIFACT_COLUMNS,
-    artifacts.map(({ kind, size, content_type, sha256 }) => [kind, formatBytes(size), content_type, sha256]),
+    artifacts.map((artifact) => {
+      const { size, content_type, sha256 } = artifact;
+      return [labelOf(artifact), formatBytes(size), content_type, sha256];
+    }),
   );
   const [first] = artifacts;
   return [
@@ -105,10 +109,14 @@ function itemText(item: ItemDetailAnswer): string {
           '',
           kept.trimEnd(),
           '',
-          `  ${command(['jobs', 'download', item.job_id, item.item_id, '--artifact', first.kind])}`,
+          `  ${command(['jobs', 'download', item.job_id, item.item_id, '--artifact', labelOf(first)])}`,
         ]),
     '',
   ].join('\n');
+}
+
+function labelOf({ kind, name }: ItemAnswer['artifacts'][number]): string {
+  return artifactLabel({ kind, ...(name === undefined ? {} : { name }) });
 }
 
 const ATTEMPT_COLUMNS: readonly Column[] = [

@@ -1,5 +1,5 @@
 import type { ItemAnswer, ItemDetailAnswer } from '../../contract/item-answers.ts';
-import type { StoredArtifact } from '../../domain/artifact.ts';
+import { artifactLabel, type StoredArtifact } from '../../domain/artifact.ts';
 import { presentFailure } from '../../domain/failure.ts';
 import { countAttempts, type ItemRecord, unlistedAttempts } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
@@ -49,7 +49,9 @@ export function presentItemDetail(item: ItemRecord, job: JobRecord): ItemDetailA
 }
 
 function presentArtifact({ jobId, itemId }: ItemRecord, artifact: StoredArtifact) {
-  const { kind, key, size, sha256, contentType, encoding } = artifact;
-  const href = `/jobs/${encodeURIComponent(jobId)}/items/${encodeURIComponent(itemId)}/download?artifact=${kind}`;
-  return { kind, key, ...sliceFields(artifact), size, sha256, content_type: contentType, encoding, href };
+  const { kind, name, key, size, sha256, contentType, encoding } = artifact;
+  const label = encodeURIComponent(artifactLabel(artifact)).replace('%3A', ':');
+  const href = `/jobs/${encodeURIComponent(jobId)}/items/${encodeURIComponent(itemId)}/download?artifact=${label}`;
+  const named = name === undefined ? { kind } : { kind, name };
+  return { ...named, key, ...sliceFields(artifact), size, sha256, content_type: contentType, encoding, href };
 }

@@ -58,7 +58,7 @@ async function readable(
   job: JobRecord,
   failed: readonly ItemRecord[],
 ): Promise<readonly RecoveredItem[]> {
-  const withPage = failed.filter(({ artifacts }) => artifacts.some(({ kind }) => kind === 'html'));
+  const withPage = failed.filter(({ artifacts }) => artifacts.some(({ kind }) => kind === 'html' || kind === 'page'));
   const ids = withPage.map(({ itemId }) => itemId);
   const read = await itemsAlike(ledger, extraction.jobId, ids);
   return withPage.flatMap((item) => {

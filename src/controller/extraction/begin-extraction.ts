@@ -124,9 +124,11 @@ async function seed(
 
 /** One, or none if no page was kept of it. */
 function extractable({ itemId, input, artifacts }: ItemRecord): NewItem[] {
-  const html = artifacts.find(({ kind }) => kind === 'html');
+  const pages = artifacts.filter(({ kind }) => kind === 'page');
   const metadata = artifacts.find(({ kind }) => kind === 'metadata') ?? null;
-  return html === undefined ? [] : [{ itemId, input, source: { html, metadata } }];
+  const html = artifacts.find(({ kind }) => kind === 'html') ?? pages[0];
+  if (html === undefined) return [];
+  return [{ itemId, input, source: { html, metadata, ...(pages.length === 0 ? {} : { pages }) } }];
 }
 
 function extractionOf(

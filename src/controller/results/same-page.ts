@@ -1,13 +1,19 @@
+import { artifactLabel, type StoredArtifact } from '../../domain/artifact.ts';
 import type { ItemRecord } from '../../domain/item.ts';
 import { isSameAddress } from '../../domain/result-address.ts';
 
 /**
- * Whether an item of a re-extraction was read from the page that the older job's item has now. One that failed may have
- * been fetched again since, and then its own data are newer than those of the page that was read.
+ * Whether an item of a re-extraction was read from the pages that the older job's item has now. One that failed may have
+ * been fetched again since, and then its own data are newer than those of the pages that were read.
  */
 export function readsPageOf({ source }: ItemRecord, { artifacts }: ItemRecord): boolean {
-  const html = artifacts.find(({ kind }) => kind === 'html');
-  return (
-    html !== undefined && source !== undefined && isSameAddress(source.html, html) && source.html.sha256 === html.sha256
-  );
+  if (source === undefined) return false;
+  const { html, pages = [] } = source;
+  const read = html.kind === 'page' ? pages : [html, ...pages];
+  const kept = artifacts.filter(({ kind }) => kind === 'html' || kind === 'page');
+  return read.length === kept.length && read.every((page) => kept.some((each) => isSame(page, each)));
+}
+
+function isSame(one: StoredArtifact, other: StoredArtifact): boolean {
+  return artifactLabel(one) === artifactLabel(other) && isSameAddress(one, other) && one.sha256 === other.sha256;
 }

@@ -3,10 +3,10 @@ import type { Failure } from '../../domain/failure.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { checkFacts, defineScraper, type ScraperFacts, type WithInput } from '../define-scraper.ts';
 import { exitFor } from '../exit-for.ts';
-import type { Reader } from '../extract/reader.ts';
 import { StoredPage } from '../extract/stored-page.ts';
-import { dataArtifact, extractPage, type PageParser } from '../extract-page.ts';
+import { dataArtifact, extractPage, type PageParser, type ToParse } from '../extract-page.ts';
 import { findSecret } from '../find-secret.ts';
+import { KeptPages, type PageToParse } from '../kept-pages.ts';
 import { onPage } from '../page/page-fingerprint.ts';
 import { compileSigns, type Signs } from '../page/signs.ts';
 import { fail } from '../scrape-failure.ts';
@@ -16,6 +16,7 @@ import { compileHosts } from './allowed-hosts.ts';
 import { VisitCookies } from './cookies.ts';
 import { HttpClient } from './http-client.ts';
 import { chooseIdentity } from './identity.ts';
+import { type NamedPage, namedPages, pageArtifact, type ReturnedPages } from './named-pages.ts';
 import { Page } from './page.ts';
 import { RequestLog } from './request-log.ts';
 import { type ItemSetup, type OpenClient, Setup, type SetupContext } from './setup.ts';
@@ -42,8 +43,8 @@ export interface HttpScraperDefinition<Input extends z.ZodType, Output extends z
     WithSetup<State> {
   readonly output: Output;
   scrape(context: HttpScrapeContext<z.output<Input>, NoInfer<State>>): Promise<HttpScrapeResult<z.input<Output>>>;
-  /** Makes the data of the page, and of nothing else, so that a newer one can be run over what was kept. */
-  parse?(stored: { readonly page: PageToParse; readonly input: z.output<Input> }): z.input<Output>;
+  /** Makes the data of the pages, and of nothing else, so that a newer one can be run over what was kept. */
+  parse?(stored: ToParse<z.output<Input>>): z.input<Output>;
 }
 
 /** Keeps pages and extracts nothing: a later version with `output` and `parse` can read what was kept. */
@@ -54,9 +55,6 @@ export interface PageScraperDefinition<Input extends z.ZodType, State = undefine
   readonly parse?: undefined;
   scrape(context: HttpScrapeContext<z.output<Input>, NoInfer<State>>): Promise<HttpScrapeResult<undefined>>;
 }
-
-/** A page just fetched, or one that was kept: its text and where it came from. */
-export type PageToParse = Reader & { readonly body: string };
 
 export interface HttpScrapeContext<Input, State = unknown> {
   readonly input: Input;
@@ -77,6 +75,8 @@ export interface HttpScrapeContext<Input, State = unknown> {
 export interface HttpScrapeResult<Data> {
   /** The page to keep. */
   readonly html?: PageToParse | string | null | undefined;
+  /** More pages to keep, and answers of `http.json`, by name: `{ profile, taxes, sales }`. */
+  readonly pages?: ReturnedPages | null | undefined;
   /** May be left out where there is a `parse`. */
   readonly data?: Data | undefined;
   readonly document?: WebDocument | null | undefined;
@@ -136,6 +136,7 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
     const fetched: ProducedArtifact[] = [];
     let http: HttpClient | null = null;
     let page: PageToParse | null = null;
+    let pages: readonly NamedPage[] = [];
     try {
       // Without setup, State is undefined.
       const state = (items === null ? undefined : await items.get()) as State;
@@ -160,19 +161,21 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
         ),
       );
       page = pageOf(result.html, client);
+      pages = namedPages(result.pages, client, limits.pageBytes);
       // Before anything is made of it: what cannot be read today is what will have to be read again.
       if (page !== null && policy.results.keep_html) fetched.push(htmlArtifact(page));
+      if (policy.results.keep_html) fetched.push(...pages.map(pageArtifact));
       if (result.document) fetched.push(documentArtifact(result.document));
       const data = await onPage(
         () => page ?? client.lastPage,
-        () => dataOf(parser, output, result.data, page, context.input),
+        () => dataOf(parser, output, result.data, toParse(page, pages, context.input)),
       );
-      const facts = factsOf(context, page, client, requests);
+      const facts = factsOf(context, page, pages, client, requests);
       return { result: { kind: 'scraped', artifacts: [...fetched, ...data], facts }, http };
     } catch (error) {
       // Not the item's failure.
       if (error instanceof StorageTrouble) throw error;
-      const facts = factsOf(context, page, http, requests);
+      const facts = factsOf(context, page, pages, http, requests);
       return { result: { kind: 'failed', failure: thrownFailure(error), artifacts: fetched, facts }, http };
     }
   }
@@ -225,15 +228,15 @@ function dataOf<Input extends z.ZodType>(
   parser: PageParser<Input> | null,
   output: z.ZodType | null,
   data: unknown,
-  page: PageToParse | null,
-  input: z.output<Input>,
+  stored: ToParse<z.output<Input>> | null,
 ): readonly ProducedArtifact[] {
   if (output !== null) {
-    const isParsed = data === undefined && parser !== null;
-    return [dataArtifact(output, isParsed ? parser.parse({ page: toParse(page), input }) : data)];
+    if (data !== undefined || parser === null) return [dataArtifact(output, data)];
+    if (stored === null) return fail('unexpected', 'the scraper returned neither data nor a page to parse');
+    return [dataArtifact(output, parser.parse(stored))];
   }
   if (data !== undefined) fail('invalid_output', 'scrape returned data, and the scraper has no output schema for it');
-  if (page === null) fail('invalid_output', 'scrape returned no page, and the scraper has no output schema for data');
+  if (stored === null) fail('invalid_output', 'scrape returned no page, and the scraper has no output schema for data');
   return [];
 }
 
@@ -245,8 +248,11 @@ function pageOf(html: PageToParse | string | null | undefined, { lastPage }: Htt
   return html ?? null;
 }
 
-function toParse(page: PageToParse | null): PageToParse {
-  return page ?? fail('unexpected', 'the scraper returned neither data nor a page to parse');
+/** Null when there is no page at all. */
+function toParse<Input>(html: PageToParse | null, named: readonly NamedPage[], input: Input): ToParse<Input> | null {
+  const page = html ?? named[0]?.page;
+  if (page === undefined) return null;
+  return { page, pages: new KeptPages(new Map(named.map((each) => [each.name, each.page]))), input };
 }
 
 interface Visited {
@@ -271,6 +277,7 @@ function factsOf(
     readonly input: unknown;
   },
   kept: PageToParse | null,
+  named: readonly NamedPage[],
   http: HttpClient | null,
   requests: RequestLog,
 ): ScrapeFacts {
@@ -280,6 +287,7 @@ function factsOf(
     input,
     url: page?.url ?? null,
     status: page?.status ?? null,
+    ...(named.length > 0 && { pages: Object.fromEntries(named.map((each) => [each.name, each.page.url])) }),
     fetched_at: page === null && requests.count === 0 ? null : new Date(page?.fetchedAt ?? now()).toISOString(),
     try: tryNumber,
     identity,

@@ -79,6 +79,8 @@ export class HttpClient {
   readonly #arrivals = new Arrivals();
   readonly #missing: MissingDocument[] = [];
   #lastPage: Page | null = null;
+  /** The text of each answer of `json`, for a scraper that keeps it. */
+  readonly #answers = new WeakMap<object, { readonly body: string; readonly url: string }>();
 
   constructor(deps: HttpClientDeps) {
     this.#deps = deps;
@@ -111,8 +113,11 @@ export class HttpClient {
     });
     const value = parseJson(text(), answer);
     const parsed = schema?.safeParse(value);
-    if (parsed === undefined) return value;
-    if (parsed.success) return parsed.data;
+    if (parsed === undefined || parsed.success) {
+      const given: unknown = parsed === undefined ? value : parsed.data;
+      if (typeof given === 'object' && given !== null) this.#answers.set(given, { body: text(), url: answer.url });
+      return given;
+    }
     return fail('structure_changed', `${problemsOf(parsed.error)} (${answer.url})`);
   }
 
@@ -145,6 +150,11 @@ export class HttpClient {
   /** What was asked for so far. */
   get requests(): RequestLog {
     return this.#deps.requests;
+  }
+
+  /** The answer that `json` gave this value for; null for any other value. */
+  jsonAnswer(value: object): { readonly body: string; readonly url: string } | null {
+    return this.#answers.get(value) ?? null;
   }
 
   get cookies(): VisitCookies {

@@ -12,6 +12,46 @@ const AGAIN = 'test-kept-again';
 
 /** A newer parse over kept pages. Its scraper may go nowhere, so that whatever it asked for would fail. */
 export function extractionCases(client: Client): void {
+  test('pages with names are downloaded one by one, and read again together', async () => {
+    const items = [
+      { item_id: 'ann', input: { owner: 'Ann', tax: 5 } },
+      { item_id: 'bob', input: { owner: 'Bob', tax: -1 } },
+    ];
+    const { job_id: source } = await client.create({ job_id: uniqueId('pages'), scraper_id: 'test-pages', items });
+    await client.ended(source);
+    const { artifacts, status } = await client.get<ItemDetailAnswer>(`/jobs/${source}/items/bob`);
+    assert.equal(status, 'failed');
+    assert.deepEqual(
+      artifacts.map(({ kind, name, key, href }) => [kind, name, key.split('/items/')[1], href.split('?')[1]]),
+      [
+        ['page', 'profile', 'bob/pages/profile.html', 'artifact=page:profile'],
+        ['page', 'taxes', 'bob/pages/taxes.json', 'artifact=page:taxes'],
+        ['metadata', undefined, 'bob/metadata.json', 'artifact=metadata'],
+      ],
+    );
+    const [profile, taxes] = artifacts;
+    assert.match((await client.ask('GET', profile?.href ?? '')).text, /^<p class="owner">Bob/);
+    assert.deepEqual((await client.ask('GET', taxes?.href ?? '')).json, { tax: -1 });
+    const download = `/jobs/${source}/items/bob/download`;
+    await client.refused(404, 'artifact_not_found', 'GET', `${download}?artifact=page:sales`);
+    for (const label of ['page', 'page:', 'page:../x', 'html:taxes']) {
+      await client.refused(422, 'invalid_request', 'GET', `${download}?artifact=${label}`);
+    }
+
+    const again = await extract(client, source, { scraper_id: 'test-pages-again' });
+    assert.deepEqual([again.seeded_count, again.without_page], [2, 0]);
+    await client.ended(again.job_id);
+    assert.equal((await completeChanges(client, again.job_id)).recovered, 1);
+    await client.post<JobStatusAnswer>(`/jobs/${again.job_id}/replace`);
+    await client.ended(source);
+    const { summary } = await client.get<JobAnswer>(`/jobs/${source}`);
+    assert.deepEqual([summary.success, summary.failed], [2, 0]);
+    for (const [itemId, data] of Object.entries({ ann: { owner: 'ANN', tax: 5 }, bob: { owner: 'BOB', tax: 0 } })) {
+      const path = `/jobs/${source}/items/${itemId}/download?artifact=data`;
+      assert.deepEqual((await client.ask('GET', path)).json, data);
+    }
+  });
+
   test('a re-extraction reads what was kept, tells what changed, and its data take the place of the old', async () => {
     const source = await kept(client, [
       { item_id: 'prefixed', input: { owner: 'c/o SMITH' } },

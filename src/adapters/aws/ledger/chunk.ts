@@ -77,11 +77,16 @@ function firstGroup(items: readonly NewItem[], at: number, max: number): readonl
   const group: NewItem[] = [];
   let size = 0;
   for (const item of items.slice(at, at + max)) {
-    size += item.itemId.length + JSON.stringify(item.input).length;
+    size += item.itemId.length + JSON.stringify(item.input).length + sourceSize(item);
     if (group.length > 0 && size > MAX_PACKED_JSON) break;
     group.push(item);
   }
   return group;
+}
+
+/** Of a re-extraction with many pages, the source is larger than the input. */
+function sourceSize({ source }: NewItem): number {
+  return source === undefined ? 0 : JSON.stringify(source).length;
 }
 
 type PackedInput = readonly [itemId: string, input: NewItem['input'], source?: NewItem['source']];

@@ -1,4 +1,4 @@
-import { ARTIFACT_KINDS } from '../../../domain/artifact.ts';
+import { ARTIFACT_KINDS, isPageName } from '../../../domain/artifact.ts';
 import { FAILURES } from '../../../domain/failure.ts';
 import { MAX_REASON_LENGTH, type PauseReport } from '../../../domain/host-pause.ts';
 import { MAX_VERSION_LENGTH } from '../../../domain/item.ts';
@@ -142,9 +142,11 @@ const SHA256 = /^[0-9a-f]{64}$/;
 function isArtifact(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const segment = ('offset' in value ? 1 : 0) + ('length' in value ? 1 : 0);
+  const isNamed = 'name' in value;
   return (
-    isRecord(value, 6 + segment) &&
+    isRecord(value, 6 + segment + (isNamed ? 1 : 0)) &&
     KINDS.has(value['kind']) &&
+    (!isNamed || (typeof value['name'] === 'string' && isPageName(value['name']))) &&
     isName(value['key']) &&
     isWhole(value['size']) &&
     typeof value['sha256'] === 'string' &&

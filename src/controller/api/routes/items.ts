@@ -3,6 +3,7 @@ import { addedSchema, itemDetailSchema, itemPageSchema } from '../../../contract
 import { formatOfMediaType } from '../../../contract/item-formats.ts';
 import { Problem } from '../../../contract/problem.ts';
 import { addItemsQuery, downloadQuery, itemPath, itemsQuery, jobPath } from '../../../contract/requests.ts';
+import { artifactLabel } from '../../../domain/artifact.ts';
 import { takeInItems } from '../../intake/intake.ts';
 import { currentItems } from '../../results/current-items.ts';
 import { download } from '../../results/download.ts';
@@ -167,11 +168,11 @@ export function itemOperations(deps: ApiDeps): Operation[] {
         },
       },
       problems: ['job_not_found', 'item_not_found', 'artifact_not_found', 'range_not_satisfiable'],
-      async handle({ params, query: { artifact: kind, redirect }, header }) {
+      async handle({ params, query: { artifact: label, redirect }, header }) {
         const { item } = await itemOf(deps, params);
-        const artifact = item.artifacts.find((each) => each.kind === kind);
+        const artifact = item.artifacts.find((each) => artifactLabel(each) === label);
         if (artifact === undefined) {
-          throw new Problem('artifact_not_found', `Item ${item.itemId} is ${item.status} and has no ${kind}.`);
+          throw new Problem('artifact_not_found', `Item ${item.itemId} is ${item.status} and has no ${label}.`);
         }
         const asked = {
           range: header('range') ?? undefined,
