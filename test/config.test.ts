@@ -191,7 +191,7 @@ test('secrets that others can read, or that cannot be used, are refused with wha
       (error) => error instanceof ConfigError && said.test(error.message) && !/hush/.test(error.message),
     );
   refused(file('open'), {}, /open has mode 640; only its owner may read it: chmod 600 /);
-  refused(file('wrong'), {}, /wrong: county_key: the value is too short/);
+  refused(file('wrong'), {}, /wrong: line 1: the value is too short/);
   refused(file('missing'), {}, /missing cannot be read/);
   refused('', { 'TRAWL_SECRET_COUNTY-KEY': 'hush-hush' }, /TRAWL_SECRET_COUNTY-KEY: the name of a secret/);
 });

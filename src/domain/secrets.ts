@@ -75,7 +75,10 @@ export function maskedSecrets(): Secrets {
 
 /** A value as it may stand in a text: as it is, in a URL, a form, JSON, HTML, or as part of something in Base64. */
 function formsOf(value: string): readonly string[] {
-  const inUrl = [encodeURIComponent(value), new URLSearchParams([['', value]]).toString().slice(1), encodeURI(value)];
+  const inUrl = [
+    ...[encodeURIComponent(value), new URLSearchParams([['', value]]).toString().slice(1), encodeURI(value)],
+    ...inWesternForm(value),
+  ];
   const written = [
     value,
     ...inUrl,
@@ -85,6 +88,16 @@ function formsOf(value: string): readonly string[] {
     ...inBase64(value),
   ];
   return [...new Set(written)].filter((form) => form.length >= MIN_SECRET_LENGTH);
+}
+
+/** As a form in ISO 8859-1 or windows-1252 is sent: `ö` is `%F6` there. Of other charsets, only ASCII is known. */
+function inWesternForm(value: string): readonly string[] {
+  if (!/[\u00a0-\u00ff]/.test(value) || /[^\0-\u00ff]/.test(value)) return [];
+  const escaped = value.replaceAll(/[^A-Za-z0-9*._ -]/g, (character) => {
+    const code = character.charCodeAt(0).toString(16).toUpperCase();
+    return `%${code.padStart(2, '0')}`;
+  });
+  return [escaped.replaceAll(' ', '+'), escaped.replaceAll(' ', '%20')];
 }
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
@@ -114,13 +127,20 @@ export function parseSecrets(text: string): {
   const problems: string[] = [];
   const entries = text.trimStart().startsWith('{') ? jsonEntries(text) : lineEntries(text);
   if (entries === null) return { values, problems: ['is not a JSON object with texts as values'] };
-  for (const [given, value] of entries) {
-    const name = given.toLowerCase();
-    const problem = value === null ? 'a line is not name=value' : secretProblem(name, value);
-    if (problem === null && value !== null) values.set(name, value);
-    else problems.push(value === null ? `${given}: ${problem}` : `${given.slice(0, 64)}: ${problem}`);
+  for (const { where, name, value } of entries) {
+    const problem = value === null ? 'is not name=value' : secretProblem(name, value);
+    if (problem !== null) problems.push(`${where}: ${problem}`);
+    else if (value !== null) values.set(name, value);
   }
   return { values, problems };
+}
+
+interface Entry {
+  /** Where the text has it, for a person. A line is known by its number: a value alone may look like a name, as `aGVsbG8=`. */
+  readonly where: string;
+  readonly name: string;
+  /** Null where a line has no `=`. */
+  readonly value: string | null;
 }
 
 /** Null if a secret can have this name and value. */
@@ -130,23 +150,25 @@ export function secretProblem(name: string, value: string): string | null {
   return `the value is too short to be masked: it needs at least ${MIN_SECRET_LENGTH} characters`;
 }
 
-function jsonEntries(text: string): readonly (readonly [string, string])[] | null {
+function jsonEntries(text: string): readonly Entry[] | null {
   try {
     const entries = Object.entries<unknown>(JSON.parse(text));
-    return entries.every((entry): entry is [string, string] => typeof entry[1] === 'string') ? entries : null;
+    if (!entries.every((entry): entry is [string, string] => typeof entry[1] === 'string')) return null;
+    return entries.map(([given, value]) => ({ where: given.slice(0, 64), name: given.toLowerCase(), value }));
   } catch {
     return null;
   }
 }
 
-/** The value is null where a line has no `=`; then the first text tells which line it is. */
-function lineEntries(text: string): readonly (readonly [string, string | null])[] {
-  return text.split(/\r?\n/).flatMap((line, index): [string, string | null][] => {
+function lineEntries(text: string): readonly Entry[] {
+  return text.split(/\r?\n/).flatMap((line, index): Entry[] => {
     const trimmed = line.trim();
     if (trimmed === '' || trimmed.startsWith('#')) return [];
+    const where = `line ${index + 1}`;
     const at = trimmed.indexOf('=');
-    if (at < 0) return [[`line ${index + 1}`, null]];
-    return [[trimmed.slice(0, at).trim(), withoutQuotes(trimmed.slice(at + 1).trim())]];
+    if (at < 0) return [{ where, name: '', value: null }];
+    const name = trimmed.slice(0, at).trim().toLowerCase();
+    return [{ where, name, value: withoutQuotes(trimmed.slice(at + 1).trim()) }];
   });
 }
 

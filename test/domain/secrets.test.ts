@@ -15,6 +15,7 @@ test('a secret is masked as it is, in a URL, a form, JSON, HTML and Base64', () 
     encodeURIComponent(VALUE),
     encodeURIComponent(VALUE).toLowerCase().replaceAll('pa55', 'pa55'),
     url.search,
+    'q=pa55%2Fw%F6rd%2B%22x%22%26%3C7%3E&page=1',
     JSON.stringify({ key: VALUE }),
     'pa55/wörd+&quot;x&quot;&amp;&lt;7&gt;',
     base64,
@@ -67,13 +68,13 @@ test('a file has lines or a JSON object, in any case of letters', () => {
 });
 
 test('what cannot be a secret is named, and its value is not repeated', () => {
-  const { values, problems } = parseSecrets('county-key=abcdefgh\nshort=abc\nhunter2000\ngood=abcdef');
+  const { values, problems } = parseSecrets('county-key=abcdefgh\nshort=abc\nhunter2000\ngood=abcdef\naHVudGVy==');
   assert.deepEqual([...values.keys()], ['good']);
   assert.deepEqual(
     problems.map((problem) => problem.split(':')[0]),
-    ['county-key', 'short', 'line 3'],
+    ['line 1', 'line 2', 'line 3', 'line 5'],
   );
-  assert.doesNotMatch(problems.join(), /abc|hunter/);
+  assert.doesNotMatch(problems.join(), /abc|hunter|aHVudGVy/i);
   assert.match(problems.join(), new RegExp(`at least ${MIN_SECRET_LENGTH} characters`));
   for (const text of ['{ "a": 1 }', '{ nothing', '{"list": ["abcdef"]}']) {
     assert.deepEqual(parseSecrets(text).problems, ['is not a JSON object with texts as values']);

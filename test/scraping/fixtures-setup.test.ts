@@ -27,7 +27,7 @@ export default defineHttpScraper({
     return token;
   },
   async scrape({ input, http, state, secret }) {
-    await http.get('${site}/');
+    await http.get('${site}/keys/' + encodeURIComponent(secret('county_key')));
     const query = { key: secret('county_key'), apn: input.apn };
     const data = await http.json('${site}/owner', { query, headers: { authorization: state } });
     return { data: { owner: data.owner } };
@@ -39,7 +39,10 @@ test('requests of setup are recorded and replayed with the item, and no secret i
   let logins = 0;
   let expired = false;
   const site = await openSite(t, ({ path, query, headers }) => {
-    if (path === '/') return `welcome, you came with ${KEY}`;
+    if (path.startsWith('/keys/')) {
+      const page = Buffer.from(`<p>Señor, you came with ${KEY}</p>`, 'latin1');
+      return { headers: { 'content-type': 'text/html; charset=windows-1252' }, body: page };
+    }
     if (path === '/login') {
       logins += 1;
       return { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ token: `token-${logins}` }) };
@@ -67,9 +70,12 @@ test('requests of setup are recorded and replayed with the item, and no secret i
   const recorded = (await readFixture(fixture))?.cases[0]?.exchanges.map(
     ({ request }) => new URL(request.url).pathname,
   );
-  assert.deepEqual(recorded, ['/login', '/', '/owner', '/login', '/', '/owner']);
-  for (const file of readdirSync(fixture)) {
-    const text = readFileSync(join(fixture, file), 'utf8');
+  const visit = ['/login', '/keys/***county_key***', '/owner'];
+  assert.deepEqual(recorded, [...visit, ...visit]);
+  const files = readdirSync(fixture);
+  assert.deepEqual(files.sort(), ['1-county-key.html', '2-county-key.html', 'cases.json']);
+  for (const file of files) {
+    const text = readFileSync(join(fixture, file), 'latin1');
     for (const form of [KEY, encodeURIComponent(KEY), btoa(KEY)]) assert.ok(!text.includes(form), `${file}: ${form}`);
   }
   const reports = await Array.fromAsync(testScrapers(registry, ['county'], clock));
