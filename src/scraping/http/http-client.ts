@@ -12,11 +12,12 @@ import { type CompiledSigns, withSigns } from '../page/signs.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
 import type { ScrapeTools } from '../scraper.ts';
 import type { AnswerOptions } from './answer-options.ts';
+import { parseJson, sourceOf } from './answer-text.ts';
 import { Arrivals } from './arrivals.ts';
-import { decodeText, readText } from './charset.ts';
+import { decodeText } from './charset.ts';
 import type { VisitCookies } from './cookies.ts';
 import type { Identity } from './identity.ts';
-import { Page, type PageSource } from './page.ts';
+import { Page } from './page.ts';
 import { contentOf, type PostOptions } from './post-content.ts';
 import { type Bad, badAnswer, type Good, Repeater, unanswered } from './repeater.ts';
 import { headersFor, type Purpose } from './request-headers.ts';
@@ -363,27 +364,6 @@ const MAX_MISSING = 100;
 
 /** As many as browsers follow in good cases; a login that needs more is a loop. */
 const MAX_REDIRECTS = 10;
-
-/** Decoded once, on first use; then the bytes are released. */
-function sourceOf(answer: WebAnswer): PageSource {
-  let bytes: Uint8Array | null = answer.body;
-  let read = { text: '', charset: 'utf-8' };
-  const decoded = () => {
-    if (bytes !== null) read = readText(bytes, answer.headers['content-type']);
-    bytes = null;
-    return read;
-  };
-  return { text: () => decoded().text, charset: () => decoded().charset };
-}
-
-function parseJson(text: string, { headers, url, status }: WebAnswer): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    const what = `${headers['content-type'] ?? 'something'} "${titleOf(text) || text.slice(0, 60)}"`;
-    return fail('structure_changed', `expected JSON, but ${what} came (${status}, ${url})`);
-  }
-}
 
 async function endOf(sink: DocumentSink | null): Promise<WebDocument | Uint8Array> {
   return sink === null ? new Uint8Array() : sink.end();
