@@ -84,6 +84,7 @@ test('setup runs once for all items of a process, however many come at once', as
   for (const result of results) assert.deepEqual(dataOf(result), { token: 'token-1' });
   assert.deepEqual([api.logins(), api.asked.length], [1, 21]);
   assert.deepEqual(JSON.parse(api.asked[0]?.body ?? ''), { key: 'open sesame' });
+  assert.equal(new Set(api.asked.map(({ headers }) => headers['user-agent'])).size, 1, 'all come as who logged in');
 });
 
 test('a 401 renews the state once, and every item that met one begins anew with it', async (t) => {

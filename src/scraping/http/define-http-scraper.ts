@@ -141,7 +141,8 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
       // Without setup, State is undefined.
       const state = (items === null ? undefined : await items.get()) as State;
       const cookies = items?.cookies() ?? new VisitCookies();
-      const who = { identity: chooseIdentity(context), exit: exitFor(context), signal, sleep };
+      const identity = items?.identity ?? chooseIdentity(context);
+      const who = { identity, exit: exitFor(context), signal, sleep };
       const startsOver = (failure: Failure): boolean => {
         if (items !== null && isUnauthorized(failure, client)) return !isLast;
         return context.tryNumber <= TRIES_FOR_DOCUMENTS && context.isRetried(failure);

@@ -7,7 +7,7 @@ import type { Held, Maker } from '../shared-states.ts';
 import { thrownFailure } from '../thrown-failure.ts';
 import { VisitCookies } from './cookies.ts';
 import type { HttpClient, HttpClientDeps } from './http-client.ts';
-import { chooseIdentity } from './identity.ts';
+import { chooseIdentity, type Identity } from './identity.ts';
 import { RequestLog } from './request-log.ts';
 
 type ItemContext = Omit<ScrapeContext, 'input'>;
@@ -61,6 +61,7 @@ export class Setup<State> {
     };
     let held: Held<Shared<State>> | null = null;
     return {
+      identity: this.#identity(identity),
       get: async () => {
         held = await tools.states.get(this, key, maker, signal);
         return held.state.value;
@@ -81,6 +82,10 @@ export class Setup<State> {
     };
   }
 
+  #identity(identity: number): Identity {
+    return chooseIdentity({ jobId: this.#scraperId, itemId: 'setup', identity });
+  }
+
   async #run(context: ItemContext, dialer: string, signal: AbortSignal): Promise<Shared<State>> {
     const { tools, identity } = context;
     const { gate, sleep } = tools.states.deps;
@@ -94,11 +99,10 @@ export class Setup<State> {
       await sleep(ms, signal);
       signal.throwIfAborted();
     };
-    const who = { jobId: this.#scraperId, itemId: 'setup', identity };
     const http = this.#open(
       {
         tools: { ...tools, gate, log },
-        identity: chooseIdentity(who),
+        identity: this.#identity(identity),
         exit: { dialer, session: `${this.#scraperId}/setup/${identity}` },
         signal,
         sleep: wait,
@@ -123,6 +127,8 @@ export class Setup<State> {
 
 /** What one try at an item does with the shared state. */
 export interface ItemSetup<State> {
+  /** Who logged in: a site may not accept a login from another browser. */
+  readonly identity: Identity;
   get(): Promise<State>;
   /** Fails as `blocked` if the state at hand never worked and is young: another one would be no better. */
   renew(): Promise<State>;
