@@ -228,3 +228,74 @@ test('a secret that is not set stops the item, says what to set, and is not trie
   const said = failureOf(await scraper.scrape(contextOf(tools)));
   assert.match(said, /^proxy_config: setup: the secret county_key is not set: set TRAWL_SECRET_COUNTY_KEY, or add/);
 });
+
+/** Reads the owner, and keeps the bill if there is one; both need the token. */
+function billScraper(origin: string) {
+  return defineHttpScraper({
+    id: 'bills',
+    name: 'Bills',
+    version: '1',
+    description: 'An API with tokens and bills.',
+    input: z.object({}),
+    output: z.object({ has_bill: z.boolean() }),
+    hosts: [],
+    setup: (context) => logIn(origin, context),
+    async scrape({ http, state }) {
+      const headers = { authorization: state.token };
+      await http.json(`${origin}/owner`, { headers });
+      const document = await http.document(`${origin}/bill`, { as: 'pdf', headers, optional: true });
+      return { data: { has_bill: document !== null }, document };
+    },
+  });
+}
+
+async function openBills(t: TestContext, isGood: (token: string) => boolean) {
+  let tokens = 0;
+  return openSite(t, ({ path, headers }) => {
+    if (path === '/login') {
+      tokens += 1;
+      return reply({ token: `token-${tokens}` });
+    }
+    if (path === '/owner') return reply({});
+    if (!isGood(headers['authorization'] ?? '')) return { status: 401, body: 'token expired' };
+    return { headers: { 'content-type': 'application/pdf' }, body: '%PDF-1.7 a bill' };
+  });
+}
+
+test('an optional document is not given up for an expired token, even where no other try would follow', async (t) => {
+  const site = await openBills(t, (token) => token === 'token-2');
+  const result = await billScraper(site.origin).scrape(contextOf(toolsOf(t), { isRetried: () => false }));
+  assert.deepEqual(dataOf(result), { has_bill: true });
+});
+
+test('an optional document that no token brings is missing, and does not use up the tries of its item', async (t) => {
+  const site = await openBills(t, () => false);
+  const result = await billScraper(site.origin).scrape(contextOf(toolsOf(t), { isRetried: () => true }));
+  assert.deepEqual(dataOf(result), { has_bill: false });
+  assert.ok(result.kind === 'scraped');
+  const missing = result.facts?.['missing_documents'];
+  assert.match(JSON.stringify(missing), /"url":"[^"]*\/bill","type":"blocked"/);
+  assert.equal(site.asked.filter(({ path }) => path === '/bill').length, 4);
+});
+
+test('only a 401 renews the state: a block that comes after one that the scraper coped with is another matter', async (t) => {
+  const api = await openApi(t, (_, { path }) => path !== '/private');
+  const scraper = defineHttpScraper({
+    id: 'copes',
+    name: 'Copes',
+    version: '1',
+    description: 'Goes on without what it may not see.',
+    input: z.object({}),
+    output: z.object({ page: z.unknown() }),
+    hosts: [],
+    setup: (context) => logIn(api.origin, context),
+    async scrape({ http, state }) {
+      const headers = { authorization: state.token };
+      await http.json(`${api.origin}/private`, { headers }).catch(() => null);
+      const page = await http.json(`${api.origin}/owner`, { headers, signs: { blocked: ['token-'] } });
+      return { data: { page } };
+    },
+  });
+  assert.match(failureOf(await scraper.scrape(contextOf(toolsOf(t)))), /^blocked: the site says "token-"/);
+  assert.equal(api.logins(), 1);
+});
