@@ -1,48 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Failure, type FailureType, isRetryable } from '../../src/domain/failure.ts';
+import { type FailureType, isRetryable } from '../../src/domain/failure.ts';
 import { classify } from '../../src/scraping/page/classify.ts';
-import { type Arrival, explainAbsence as explain } from '../../src/scraping/page/explain-absence.ts';
 import type { SeenPage } from '../../src/scraping/page/seen-page.ts';
 import { compileSigns, type Signs } from '../../src/scraping/page/signs.ts';
 import { NOW } from '../support/builders.ts';
 import { readSources } from '../support/syntax.ts';
-
-interface Given {
-  status?: number;
-  headers?: Record<string, string>;
-  body?: string;
-  signs?: Signs;
-  expectStatus?: number[];
-  hasExpected?: boolean;
-}
-
-function judge({
-  status = 200,
-  headers = {},
-  body = GOOD,
-  signs = {},
-  expectStatus = [],
-  hasExpected = false,
-}: Given): Failure | null {
-  const answer = { status, headers: { 'content-type': 'text/html', ...headers }, url: 'https://county.example/parcel' };
-  return classify(
-    { ...answer, source: () => body, title: null },
-    { signs: compileSigns(signs), expectStatus, hasExpected: () => hasExpected, now: NOW, maxRetryAfterMs: 3_600_000 },
-  );
-}
-
-function explainAbsence(page: string, signs: Signs = {}, arrival: Arrival = { kind: 'as-asked' }) {
-  return explain(page, compileSigns(signs), arrival);
-}
-
-const GOOD = '<html><head><title>Parcel</title></head><body><h1>Parcel 1</h1><p>Owner: SMITH</p></body></html>';
-const PROSE = '<p>The quick assessor values every lot of the county once a year and writes it down.</p>';
-
-function pageOf(body: string, title = 'Parcel'): string {
-  return `<!DOCTYPE html><html><head><title>${title}</title></head><body>${body}</body></html>`;
-}
+import { explainAbsence, F5_REFUSAL, type Given, GOOD, judge, NOTICE, PROSE, pageOf, SEARCH } from './page-support.ts';
 
 const BY_STATUS: readonly (readonly [number, FailureType, RegExp])[] = [
   [400, 'structure_changed', /does not accept/],
@@ -146,9 +111,7 @@ const BLOCK_PAGES = {
   'a header of DataDome': { status: 403, headers: { 'x-datadome': 'protected' }, body: '' },
   'a captcha of DataDome': { body: pageOf('<script src="https://ct.captcha-delivery.com/c.js"></script>', 'county') },
   'a captcha of PerimeterX': { body: pageOf('<div id="px-captcha"></div><p>Press & Hold to confirm</p>', '') },
-  'a refusal of F5': {
-    body: pageOf('The requested URL was rejected. Please consult with your administrator.', 'Request Rejected'),
-  },
+  'a refusal of F5': { body: F5_REFUSAL },
 } satisfies Record<string, Given>;
 
 for (const [name, given] of Object.entries<Given>(BLOCK_PAGES)) {
@@ -226,9 +189,6 @@ test('a good page that mentions maintenance is good', () => {
   }
 });
 
-const NOTICE = '<footer>Map layers are unavailable during scheduled maintenance</footer>';
-const SEARCH = '<form action=/find><input type=hidden name=s><input name=q></form>';
-
 test('a notice of maintenance on a short page with a form is a notice', () => {
   for (const form of [SEARCH, '<form><button>I agree</button></form>', '<FORM ID=f><SELECT NAME=y></SELECT></FORM>']) {
     assert.equal(judge({ body: pageOf(`<h1>Search</h1>${form}${NOTICE}`) }), null, form);
@@ -249,7 +209,7 @@ test('without a form to fill, and in a title, it is what the page is about', () 
 });
 
 test('what the scraper asks for next outranks every guess, and no certainty', () => {
-  for (const body of [pageOf(NOTICE), pageOf(GOOD, 'Site under maintenance'), BLOCK_PAGES['a refusal of F5'].body]) {
+  for (const body of [pageOf(NOTICE), pageOf(GOOD, 'Site under maintenance'), F5_REFUSAL]) {
     assert.notEqual(judge({ body }), null, body);
     assert.equal(judge({ body, hasExpected: true }), null, body);
   }
@@ -321,82 +281,6 @@ test('page judgement knows nothing of how a page was fetched: its files import n
     const foreign = imported.filter((each) => !/^(?:\.\/|\.\.\/\.\.\/domain\/|\.\.\/scrape-failure|node:)/.test(each));
     assert.deepEqual(foreign, [], path);
   }
-});
-
-const NOTHING_FOUND = [
-  ...['No records found', 'No Record Found', 'There are no records that match your criteria', 'No Results Found'],
-  ...[
-    'No results were found matching your search criteria',
-    'No results to display',
-    'Your search produced no results',
-  ],
-  ...[
-    'Parcel Number not found',
-    'This parcel is no longer active',
-    'No bills',
-    'Your search did not find any records.',
-  ],
-];
-
-for (const text of NOTHING_FOUND) {
-  test(`"${text}" explains what is not on a page, and does not condemn a page by itself`, () => {
-    const body = pageOf(`<td>${text.replaceAll(' ', '&nbsp;\n')}</td>`);
-    assert.equal(judge({ body }), null);
-    const found = explainAbsence(body);
-    assert.equal(found?.type, 'no_results');
-    assert.ok(found.said.includes(text.replace(/\.$/, '')), found.said);
-  });
-}
-
-test('on a page with much to say, a sentence above an empty table does not explain what is missing', () => {
-  assert.equal(explainAbsence(pageOf(`${PROSE.repeat(500)}<h3>Exemptions</h3> No records found`)), null);
-});
-
-test('a parcel with a few rows of taxes and no liens is not a parcel that does not exist', () => {
-  const taxes = '<tr><td>2024<td>$1,200.00'.repeat(10);
-  const page = pageOf(`<b>SMITH JOHN</b><table>${taxes}</table><h3>Liens</h3> No records found`);
-  assert.equal(explainAbsence(page), null);
-});
-
-test('what is not on a page is explained by maintenance, a stale session or a block, if the page says so', () => {
-  const long = PROSE.repeat(500);
-  assert.equal(explainAbsence(pageOf(`${long}The site is undergoing maintenance.`))?.type, 'maintenance');
-  assert.equal(explainAbsence(pageOf(`${long}Your session has expired.`))?.type, 'navigation_failed');
-  assert.equal(explainAbsence(pageOf('<script src="/_Incapsula_Resource?a=1"></script>'))?.type, 'blocked');
-  assert.equal(explainAbsence(pageOf(long)), null);
-});
-
-test('what a scraper says itself of a kind leaves nothing of that kind to guess', () => {
-  const consent = pageOf(`<p>No records found here may be used in court.</p>${SEARCH}`);
-  assert.equal(explainAbsence(consent)?.type, 'no_results');
-  assert.equal(explainAbsence(consent, { nothingFound: ['Your search found no parcel'] }), null);
-  assert.equal(explainAbsence(pageOf(NOTICE), { maintenance: [] }), null);
-  assert.equal(explainAbsence(BLOCK_PAGES['a refusal of F5'].body, { blocked: [] }), null);
-});
-
-test('a page with a form to which the site led instead is not the one that says "no records"', () => {
-  const away: Arrival = { kind: 'led-away', asked: '/results', isBack: false };
-  const words = '<p>No records found here may be used in court.</p>';
-  const found = explainAbsence(pageOf(`${words}${SEARCH}`), {}, away);
-  assert.deepEqual([found?.type, found?.said], ['navigation_failed', 'the site led to another page than /results']);
-  assert.equal(explainAbsence(pageOf(words), {}, away)?.type, 'no_results');
-  assert.equal(explainAbsence(pageOf(SEARCH), {}, away), null);
-  assert.equal(explainAbsence(pageOf(SEARCH), {}, { ...away, isBack: true })?.type, 'navigation_failed');
-});
-
-test('what nobody sees of a page explains nothing', () => {
-  for (const unseen of [
-    '<!-- a > b: No records found -->',
-    '<script>if (a > b) say("No records found")</script>',
-    '<STYLE>p::after { content: "No records found" }</STYLE >',
-    '<noscript>No records found</noscript>',
-    '<p title="No records found"></p>',
-    '<script>No records found',
-    '<!-- No records found',
-  ]) {
-    assert.equal(explainAbsence(pageOf(`<p>Parcel</p>${unseen}`)), null, unseen);
-  }
-  assert.equal(explainAbsence('<script></script><!----><p>No <b>records</b>\nfound')?.type, 'no_results');
 });
 
 test('no source makes the scan fail or slow', () => {
