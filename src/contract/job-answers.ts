@@ -137,6 +137,10 @@ export const jobSchema = jobSummarySchema
     recovering: flag(
       'Whether failed items that a re-extraction could read are still being turned into successes. Counts change until then.',
     ),
+    warnings: list(
+      warningSchema,
+      'What is worth knowing while the job runs, such as an edited scraper that is not used.',
+    ),
   })
   .meta({ id: 'Job', description: 'A job: its progress, its failures and its policy.' });
 

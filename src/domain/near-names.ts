@@ -8,6 +8,12 @@ export function nearNames(asked: string, names: readonly string[]): readonly str
     .map(({ name }) => name);
 }
 
+/** `did you mean pima-az or pinal-az?`; otherwise the hint that is given. */
+export function suggestName(asked: string, names: readonly string[], otherwise: string): string {
+  const near = nearNames(asked, names);
+  return near.length === 0 ? otherwise : `did you mean ${near.join(' or ')}?`;
+}
+
 /** Letters to change, add or leave out to get from one to the other. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, at) => at);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
+import { systemClock } from '../adapters/system/clock.ts';
 import { killFaults } from '../adapters/system/kill-faults.ts';
 import { type Config, countWorkers } from '../config.ts';
 import type { ApiSettings } from '../controller/api/start-api.ts';
@@ -21,7 +22,7 @@ import { digest } from './digest.ts';
 import { egressSettings } from './egress-settings.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import { openLog } from './log.ts';
-import { findScrapers } from './scrapers.ts';
+import { followScrapers } from './scrapers.ts';
 
 /** CloudWatch keeps a point a minute. */
 const NUMBERS_EVERY_MS = 60_000;
@@ -43,7 +44,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   limitHeapGrowth();
   // A worker that could not read them would end, and so would the one in its place.
   egressSettings(config);
-  const catalog = openCatalog(await findScrapers(config));
+  const catalog = openCatalog(await followScrapers(config, systemClock(), log));
   const { defaultScraper } = config;
   const events = new EventStream();
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });

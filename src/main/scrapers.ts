@@ -1,15 +1,28 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
 import { systemClock } from '../adapters/system/clock.ts';
 import { type Config, ConfigError, loadSecrets } from '../config.ts';
-import { loadScrapers } from '../scraping/registry.ts';
+import type { Clock } from '../ports/clock.ts';
+import { loadScrapers, type ScraperChange } from '../scraping/registry.ts';
 import { NoScraperFolder } from '../scraping/scraper-files.ts';
+import { SCRAPER_LOADERS } from '../scraping/scraper-loaders.ts';
 import { egressSettings } from './egress-settings.ts';
 
 const SHIPPED_SCRAPERS = fileURLToPath(new URL('../../scrapers', import.meta.url));
 
 export function findScrapers(config: Config) {
   return loadScrapers(scraperFolders(config)).catch(badFolder);
+}
+
+/** For a process that runs for long: files that are edited meanwhile are loaded again, and the log says so. */
+export function followScrapers(config: Config, clock: Clock, log: Pick<Logger, 'info' | 'warn'>) {
+  const onChange = (change: ScraperChange) => {
+    const about = { scraper_id: change.id, file: change.file };
+    if (change.kind === 'reloaded') log.info({ ...about, version: change.version }, 'edited scraper loaded');
+    else log.warn({ ...about, problem: change.problem }, 'edited scraper cannot be used; the one before it goes on');
+  };
+  return loadScrapers(scraperFolders(config), SCRAPER_LOADERS, { clock, onChange }).catch(badFolder);
 }
 
 /** The scraper, or the ids of those that exist. Throws if a scraper of that id cannot be used. */

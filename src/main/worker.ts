@@ -17,7 +17,7 @@ import { digest } from './digest.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import type { HeartbeatStart } from './heartbeat.ts';
 import { openTools } from './lane-tools.ts';
-import { findScrapers } from './scrapers.ts';
+import { followScrapers } from './scrapers.ts';
 
 /**
  * A worker process: works until `stop` aborts. A child ends with the process that started it; one that was started by
@@ -68,7 +68,7 @@ interface WorkDeps {
 async function work({ config, backends, lane, log, clock, onJoined }: WorkDeps, stop: AbortSignal): Promise<void> {
   const faults = killFaults(config.faults, clock);
   const id = `${hasParent() ? CHILD : ''}${process.pid}-${clock.id()}`;
-  const scrapers = await findScrapers(config);
+  const scrapers = await followScrapers(config, clock, log);
   const onTrouble = (where: string, error: unknown) =>
     log.warn({ where, error: describeError(error) }, 'worker trouble');
   const backend = await backends.openWorker(config, { id, clock, faults, onTrouble, stop });

@@ -25,6 +25,7 @@ export function openCatalog(registry: ScraperRegistry) {
       told.set(scraper, entry);
       return entry;
     },
+    problemOf: (id: string) => registry.problemOf(id),
   };
 }
 

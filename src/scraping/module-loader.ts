@@ -3,11 +3,14 @@ import { errorMessage } from '../domain/error-message.ts';
 import { importScraper } from './import-scraper.ts';
 import { scanScraper } from './scan-scraper.ts';
 import type { ScraperLoader } from './scraper-loader.ts';
+import { SCRAPER_MODULES } from './scraper-modules.ts';
 
 /** For scrapers that are the default export of a module. */
 export const MODULE_LOADER: ScraperLoader = {
   scan: async (file) => scanScraper(await readSource(file)),
   load: importScraper,
+  hasChanged: (file) => SCRAPER_MODULES.hasChanged(file),
+  codeOf: (file) => SCRAPER_MODULES.codeOf(file),
 };
 
 /** Hand-written code is smaller. */

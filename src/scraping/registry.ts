@@ -1,5 +1,7 @@
 import { basename } from 'node:path';
 import { errorMessage } from '../domain/error-message.ts';
+import type { Clock } from '../ports/clock.ts';
+import { CodeVersions } from './code-versions.ts';
 import type { ScraperSummary } from './scan-scraper.ts';
 import type { Scraper } from './scraper.ts';
 import { findScraperFiles } from './scraper-files.ts';
@@ -11,20 +13,38 @@ export type ScraperEntry =
   | { readonly kind: 'known'; readonly summary: ScraperSummary; readonly file: string }
   | { readonly kind: 'broken'; readonly id: string | null; readonly file: string; readonly problem: string };
 
+/** What a registry that looks for edited files does about one. */
+export type ScraperChange =
+  | { readonly kind: 'reloaded'; readonly id: string; readonly file: string; readonly version: string }
+  /** The edited file cannot be used, and what was loaded before it goes on being used. */
+  | { readonly kind: 'kept'; readonly id: string; readonly file: string; readonly problem: string };
+
+export interface ChangeWatch {
+  readonly clock: Pick<Clock, 'elapsed'>;
+  readonly onChange: (change: ScraperChange) => void;
+}
+
 /**
  * The scrapers that this process knows, by id. Most are known only by what their file says; the file is loaded when the
- * scraper is first asked for, and from then on finding it is a lookup in a map.
+ * scraper is first asked for, and from then on finding it is a lookup in a map. A registry with a `watch` looks once a
+ * second, when a scraper is asked for, whether its files were edited, and loads them again.
  */
 export class ScraperRegistry {
   readonly #loaders: ScraperLoaders;
+  readonly #watch: ChangeWatch | null;
+  readonly #versions = new CodeVersions();
   readonly #ready = new Map<string, Scraper>();
+  readonly #lookedAt = new Map<string, number>();
+  /** Why the edited file of a scraper is not the one in use, by id. */
+  readonly #problems = new Map<string, string>();
   readonly #entries = new Map<string, ScraperEntry & { kind: 'known' }>();
   readonly #broken: (ScraperEntry & { kind: 'broken' })[] = [];
   /** Every file of an id that several have. */
   readonly #doubles = new Map<string, string[]>();
 
-  constructor(loaders: ScraperLoaders = SCRAPER_LOADERS) {
+  constructor(loaders: ScraperLoaders = SCRAPER_LOADERS, watch: ChangeWatch | null = null) {
     this.#loaders = loaders;
+    this.#watch = watch;
   }
 
   add(scraper: Scraper, origin: string): void {
@@ -52,16 +72,33 @@ export class ScraperRegistry {
    */
   async find(id: string): Promise<Scraper | null> {
     const ready = this.#ready.get(id);
-    if (ready && !this.#doubles.has(id)) return ready;
+    if (ready && !this.#doubles.has(id)) return this.#isTimeToLook(id) ? this.#current(id, ready) : ready;
     const doubles = this.#doubles.get(id);
     if (doubles) throw new Error(twoOf(id, doubles));
     const entry = this.#entries.get(id);
     if (entry) return this.#load(id, entry.file);
+    return this.#findBroken(id);
+  }
+
+  /** Why a scraper that was loaded is not the one that its edited file holds; null if it is. */
+  async problemOf(id: string): Promise<string | null> {
+    if (this.#ready.has(id)) await this.find(id).catch(() => null);
+    return this.#problems.get(id) ?? null;
+  }
+
+  /** Throws what is wrong with the file that likely holds it, unless that has been repaired; null when there is none. */
+  async #findBroken(id: string): Promise<Scraper | null> {
     // A file that could not even be scanned is likely the one with that name.
     const broken =
       this.#broken.find((each) => each.id === id) ?? this.#broken.find(({ file }) => this.#nameOf(file) === id);
-    if (broken) throw new Error(broken.problem);
-    return null;
+    if (broken === undefined) return null;
+    const entry = this.#isTimeToLook(broken.file)
+      ? await readEntry(findLoader(this.#loaders, broken.file), broken.file)
+      : null;
+    if (entry?.kind !== 'known') throw new Error(entry?.problem ?? broken.problem);
+    this.#broken.splice(this.#broken.indexOf(broken), 1);
+    this.addEntry(entry);
+    return this.find(id);
   }
 
   /** Where a scraper comes from; null when there is none of that id. */
@@ -96,9 +133,39 @@ export class ScraperRegistry {
     );
   }
 
+  #isTimeToLook(what: string): boolean {
+    if (this.#watch === null) return false;
+    const now = this.#watch.clock.elapsed();
+    const last = this.#lookedAt.get(what);
+    if (last !== undefined && now - last < LOOK_EVERY_MS) return false;
+    this.#lookedAt.set(what, now);
+    return true;
+  }
+
+  /** Callers that come while it loads get what was there before. */
+  async #current(id: string, ready: Scraper): Promise<Scraper> {
+    const file = this.#entries.get(id)?.file ?? '';
+    if (findLoader(this.#loaders, file)?.hasChanged(file) !== true) return ready;
+    try {
+      const scraper = await this.#load(id, file);
+      this.#problems.delete(id);
+      this.#watch?.onChange({ kind: 'reloaded', id, file, version: scraper.version });
+      return scraper;
+    } catch (error) {
+      // An author saves unfinished files, and an editor may be half-way through writing one.
+      const problem = errorMessage(error);
+      this.#problems.set(id, problem);
+      this.#watch?.onChange({ kind: 'kept', id, file, problem });
+      return ready;
+    }
+  }
+
   /** Concurrent callers load one module: Node runs a file once. */
   async #load(id: string, file: string): Promise<Scraper> {
-    const scraper = await loadOne(findLoader(this.#loaders, file), id, file);
+    const loader = findLoader(this.#loaders, file);
+    const loaded = await loadOne(loader, id, file);
+    const version = this.#versions.nameOf(loaded, loader?.codeOf(file) ?? null);
+    const scraper = version === loaded.version ? loaded : { ...loaded, version };
     this.#ready.set(id, scraper);
     // The file may have been changed since it was scanned: what is listed is what is run.
     this.#entries.set(id, { kind: 'known', summary: summaryOf(scraper), file });
@@ -110,12 +177,16 @@ export class ScraperRegistry {
   }
 }
 
+/** Often enough for an author who saves and runs again; a look is a call to the file system for each file. */
+const LOOK_EVERY_MS = 1000;
+
 /** The scrapers below these folders. Only files that cannot be understood by their text are loaded now. */
 export async function loadScrapers(
   folders: readonly string[],
   loaders: ScraperLoaders = SCRAPER_LOADERS,
+  watch: ChangeWatch | null = null,
 ): Promise<ScraperRegistry> {
-  const registry = new ScraperRegistry(loaders);
+  const registry = new ScraperRegistry(loaders, watch);
   const files = await findScraperFiles(folders, (name) => findLoader(loaders, name) !== null);
   for (let at = 0; at < files.length; at += FILES_AT_ONCE) {
     const entries = await Promise.all(

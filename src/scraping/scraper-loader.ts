@@ -5,8 +5,12 @@ import type { Scraper } from './scraper.ts';
 export interface ScraperLoader {
   /** What the file says about itself, without running it. Throws if the file cannot be read. */
   scan(file: string): Promise<Scanned>;
-  /** The scraper itself; null for a file that holds none. Throws if the file cannot be used. */
+  /** The scraper as its file is now; null for a file that holds none. Throws if the file cannot be used. */
   load(file: string): Promise<Scraper | null>;
+  /** Whether the file, or another that it is made of, has changed since `load`, whether or not that could use it. */
+  hasChanged(file: string): boolean;
+  /** Hexadecimal digits that differ where the code that was loaded last differs; null if they are not known. */
+  codeOf(file: string): string | null;
 }
 
 /** By how a file's name ends; the longest suffix that fits decides. Null: such files are never scrapers. */

@@ -1,5 +1,6 @@
 import { type Failure, failure } from '../domain/failure.ts';
 import { ScrapeFailure } from './scrape-failure.ts';
+import { withoutEdit } from './scraper-modules.ts';
 
 /** What was thrown, as an entry of the failure table: its own if it is one, and `unexpected` for a bug. */
 export function thrownFailure(error: unknown): Failure {
@@ -14,7 +15,7 @@ const OWN_SOURCES = new URL('..', import.meta.url).href;
 function placeOf({ stack = '' }: Error): string {
   for (const [, file = '', line] of stack.matchAll(/(file:\/\/[^\s()]+):(\d+):\d+/g)) {
     if (file.startsWith(OWN_SOURCES) || file.includes('/node_modules/')) continue;
-    return ` (${file.slice(file.lastIndexOf('/') + 1)}:${line})`;
+    return ` (${withoutEdit(file.slice(file.lastIndexOf('/') + 1))}:${line})`;
   }
   return '';
 }

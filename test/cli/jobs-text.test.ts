@@ -19,7 +19,7 @@ function jobOf(changes: Partial<JobAnswer> = {}): JobAnswer {
     ...{ job_id: 'j', job_name: null, status: 'completed', held: false, scraper_id: 's', scraper_version: '1.0.0' },
     ...{ labels: {}, created_at: '2026-11-16T00:00:00.000Z', started_at: null, finished_at: null },
     ...{ progress_pct: 100, summary: SUMMARY, reason: null, round: 1, elapsed_seconds: 5 },
-    ...{ eta_seconds: null, items_per_second: null, fenced: 0, replaced_by: null, errors: [] },
+    ...{ eta_seconds: null, items_per_second: null, fenced: 0, replaced_by: null, errors: [], warnings: [] },
     input: { scraper_id: 's', scraper_version: '1.0.0', items: 10, extracts: null },
     progress: { completed: 10, success: 8, skipped: 0, failed: 2, cancelled: 0 },
     workers: { total: 10, completed: 10, in_flight: 0, limit: 3 },

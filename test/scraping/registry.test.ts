@@ -218,6 +218,8 @@ test('files are loaded by how their name ends: another kind of file needs only a
       const scrape = async () => ({ kind: 'scraped' as const, artifacts: [] });
       return definePlainScraper({ id, name, version, description: '', input: z.unknown(), scrape });
     },
+    hasChanged: () => false,
+    codeOf: () => null,
   };
   const folder = folderWith(t, {
     'a.facts.txt': 'a The-a 2',
@@ -241,6 +243,8 @@ test('a file of any kind that cannot be read is found by its name without the su
   const broken: ScraperLoader = {
     scan: async (file) => Promise.reject(new Error(`${file} has no steps`)),
     load: async () => null,
+    hasChanged: () => false,
+    codeOf: () => null,
   };
   const folder = folderWith(t, { 'county.recording.json': '{}' });
   const registry = await loadScrapers([folder], { ...SCRAPER_LOADERS, '.recording.json': broken });

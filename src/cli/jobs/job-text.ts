@@ -82,7 +82,7 @@ function versionsText({ scraper_version, results }: JobAnswer): string {
 }
 
 function factsOf(job: JobAnswer): Record<string, string | null> {
-  const { reason, labels, input, breaker, workers, replaced_by, recovering, results, fenced } = job;
+  const { reason, labels, input, breaker, workers, replaced_by, recovering, results, fenced, warnings } = job;
   const pairs = Object.entries(labels).map(([key, value]) => `${printable(key, 100)}=${printable(value, 100)}`);
   return {
     scraper: `${printable(job.scraper_id)} ${versionsText(job)}`,
@@ -92,6 +92,7 @@ function factsOf(job: JobAnswer): Record<string, string | null> {
     workers: `${formatCount(workers.in_flight)} in flight, limit ${formatCount(workers.limit)}`,
     breaker: `${printable(breaker.state)}, ${formatCount(breaker.failed)} of ${formatCount(breaker.finished)} failed, ${formatCount(breaker.consecutive_failures)} in a row${breaker.probe_at === null ? '' : `, probes at ${printable(breaker.probe_at)}`}`,
     reason: reason === null ? null : printable(reason.message),
+    warning: warnings.length === 0 ? null : warnings.map(({ message }) => printable(message, 1000)).join('; '),
     created: timesText(job),
     labels: pairs.length === 0 ? null : pairs.join(' '),
     results: results.ready ? formatItems(results.parts ?? 0, 'part') : null,

@@ -53,6 +53,16 @@ export function laneWarnings({ servedLanes }: Pick<ApiDeps, 'servedLanes'>, { la
   return message === null ? [] : [{ path: 'scraper_id', code: 'no_workers' as const, message }];
 }
 
+/** For a job that still has work to do: the code that its items run is not the one that its author last saved. */
+export async function scraperWarnings({ catalog }: Pick<ApiDeps, 'catalog'>, { scraperId, status }: JobRecord) {
+  const problem = OVER.includes(status) ? null : await catalog.problemOf(scraperId);
+  if (problem === null) return [];
+  const message = `the edited scraper is not used, and the one loaded before it goes on running: ${problem}`;
+  return [{ path: 'scraper_id', code: 'edited_scraper_unusable' as const, message }];
+}
+
+const OVER: readonly JobRecord['status'][] = ['completed', 'failed', 'cancelled'];
+
 /** The job; throws the problem if there is none. */
 export async function jobOf({ ledger }: Pick<ApiDeps, 'ledger'>, jobId: string): Promise<JobRecord> {
   return (await ledger.job(jobId)) ?? noJob(jobId);

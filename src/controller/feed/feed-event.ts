@@ -36,6 +36,7 @@ export function statusEvent({ jobId, status, reason, counts }: JobRecord): FeedE
 export function progressEvent(job: JobRecord, perSecond: number | null, now: number): FeedEvent {
   const { job_id, status, progress_pct, items_per_second, eta_seconds, summary } = presentJob(job, {
     failures: [],
+    warnings: [],
     perSecond,
     now,
   });

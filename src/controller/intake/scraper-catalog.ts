@@ -1,5 +1,6 @@
 import type { ItemInput } from '../../domain/item.ts';
 import type { Lane } from '../../domain/lane.ts';
+import { suggestName } from '../../domain/near-names.ts';
 import type { FieldProblem } from '../../domain/schema-problems.ts';
 
 /** What the controller must know of scrapers; it runs none of them. */
@@ -8,6 +9,14 @@ export interface ScraperCatalog {
   list(): Promise<readonly CatalogEntry[]>;
   /** Null when there is none of that id. Rejects for one that cannot be used, and says why. */
   find(id: string): Promise<CatalogScraper | null>;
+  /** Why a scraper that was edited while the service runs is still used as it was before; null if it is not. */
+  problemOf(id: string): Promise<string | null>;
+}
+
+/** What to say about an id that no scraper has. */
+export async function describeUnknownScraper(catalog: Pick<ScraperCatalog, 'list'>, id: string): Promise<string> {
+  const ids = (await catalog.list()).flatMap((entry) => (entry.kind === 'known' ? entry.summary.id : []));
+  return `there is no scraper ${id}; ${suggestName(id, ids, 'GET /scrapers lists all')}`;
 }
 
 type CatalogEntry =

@@ -6,6 +6,7 @@ import type {
   JobSummaryAnswer,
   SummaryAnswer,
 } from '../../contract/job-answers.ts';
+import type { WarningAnswer } from '../../contract/problem-answer.ts';
 import { type Counts, endedOf, finishedOf, inFlightOf, pendingOf } from '../../domain/counts.ts';
 import { isRetryable } from '../../domain/failure.ts';
 import type { FailureGroup } from '../../domain/failure-group.ts';
@@ -15,7 +16,12 @@ import { consecutiveFailureLimit, type Policy } from '../../domain/policy.ts';
 
 export function presentJob(
   job: JobRecord,
-  more: { readonly failures: readonly FailureGroup[]; readonly perSecond: number | null; readonly now: number },
+  more: {
+    readonly failures: readonly FailureGroup[];
+    readonly warnings: readonly WarningAnswer[];
+    readonly perSecond: number | null;
+    readonly now: number;
+  },
 ): JobAnswer {
   const { counts, circuit, tally, policy } = job;
   const perSecond = more.perSecond ?? averageRate(job, more.now);
@@ -63,6 +69,7 @@ export function presentJob(
     },
     replaced_by: job.replacedBy ?? null,
     recovering: job.recovering ?? false,
+    warnings: [...more.warnings],
   };
 }
 

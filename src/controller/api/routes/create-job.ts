@@ -1,9 +1,10 @@
 import { createdSchema } from '../../../contract/job-answers.ts';
 import { newJobHeaders, newJobSchema } from '../../../contract/new-job.ts';
 import { Problem } from '../../../contract/problem.ts';
+import type { JobRecord } from '../../../domain/job.ts';
 import { presentCreated } from '../../jobs/present-job.ts';
 import { submitJobStream } from '../../jobs/submit-stream.ts';
-import { type ApiDeps, laneWarnings, stillBeingRemoved } from '../api-deps.ts';
+import { type ApiDeps, laneWarnings, scraperWarnings, stillBeingRemoved } from '../api-deps.ts';
 import { bodyBytes } from '../body-bytes.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { checked, jsonAnswer, type Operation, operation } from '../operation.ts';
@@ -64,19 +65,23 @@ export function createJobOperation(deps: ApiDeps): Operation {
         case 'replayed':
           return {
             status: 200,
-            json: presentCreated(answer.job, [...answer.warnings, ...laneWarnings(deps, answer.job)]),
+            json: presentCreated(answer.job, [...answer.warnings, ...(await jobWarnings(deps, answer.job))]),
           };
         case 'created': {
           const location = `/jobs/${encodeURIComponent(answer.job.jobId)}`;
           return {
             status: 201,
             headers: { location },
-            json: presentCreated(answer.job, [...answer.warnings, ...laneWarnings(deps, answer.job)]),
+            json: presentCreated(answer.job, [...answer.warnings, ...(await jobWarnings(deps, answer.job))]),
           };
         }
       }
     },
   });
+}
+
+async function jobWarnings(deps: ApiDeps, job: JobRecord) {
+  return [...laneWarnings(deps, job), ...(await scraperWarnings(deps, job))];
 }
 
 /** A missing body gets an answer of its own. */

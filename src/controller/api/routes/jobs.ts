@@ -7,7 +7,7 @@ import type { JobRecord } from '../../../domain/job.ts';
 import { changePolicy } from '../../jobs/change-policy.ts';
 import { presentFailureGroup, presentJob, presentJobSummary, presentStatus } from '../../jobs/present-job.ts';
 import { removeJob } from '../../jobs/remove-job.ts';
-import { type ApiDeps, jobOf, noJob } from '../api-deps.ts';
+import { type ApiDeps, jobOf, noJob, scraperWarnings } from '../api-deps.ts';
 import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { jsonAnswer, jsonBody, type Operation, operation } from '../operation.ts';
 
@@ -19,7 +19,8 @@ export function jobOperations(deps: ApiDeps): Operation[] {
   const { ledger, clock } = deps;
   const present = async (job: JobRecord) => {
     const failures = await ledger.failureGroups(job.jobId, ERRORS_SHOWN);
-    return presentJob(job, { failures, perSecond: deps.rates.perSecond(job.jobId), now: clock.now() });
+    const warnings = await scraperWarnings(deps, job);
+    return presentJob(job, { failures, warnings, perSecond: deps.rates.perSecond(job.jobId), now: clock.now() });
   };
   return [
     operation({
