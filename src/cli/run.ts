@@ -25,6 +25,7 @@ import { policyGiven } from './jobs/policy-option.ts';
 import { wholeNumber } from './options.ts';
 import { runJob } from './run-job.ts';
 import { exitCodeOfRun, runJson, runText } from './run-report.ts';
+import { describeUnknown } from './scrapers/unknown.ts';
 
 interface RunOptions {
   readonly items?: string;
@@ -132,9 +133,7 @@ function trialOf({ input, limit }: RunOptions): string {
 async function scraperNamed(config: Config, id: string) {
   const { scraper, others } = await findScraper(config, id);
   if (scraper !== null) return scraper;
-  const known =
-    others.length === 0 ? '' : `. There are: ${others.slice(0, 20).join(', ')}${others.length > 20 ? ' …' : ''}`;
-  throw new ConfigError(`there is no scraper ${id}${known}`);
+  throw new ConfigError(describeUnknown(id, others));
 }
 
 /** The API checks it, too; but what is wrong with it should be said before a folder is made. */

@@ -1,5 +1,4 @@
 import type { ItemInput } from '../domain/item.ts';
-import { nearNames } from '../domain/near-names.ts';
 import type { Clock } from '../ports/clock.ts';
 import { describeScraper, type ScraperDescription } from './describe-scraper.ts';
 import { hasFixture } from './fixtures/fixture-folder.ts';
@@ -30,9 +29,8 @@ export async function openAuthorTools(
     },
     hasFixture,
     describe: (id: string): Promise<ScraperDescription | null> => describeScraper(registry, id),
-    near(id: string): readonly string[] {
-      const ids = registry.list().flatMap((entry) => (entry.kind === 'known' ? entry.summary.id : []));
-      return nearNames(id, ids);
+    ids(): readonly string[] {
+      return registry.list().flatMap((entry) => (entry.kind === 'known' ? entry.summary.id : []));
     },
     create: (asked: { id: string; folder: string; host: string }) => writeNewScraper(registry, asked),
     test: (ids: readonly string[]) => testScrapers(registry, ids, clock),

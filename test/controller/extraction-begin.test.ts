@@ -82,7 +82,10 @@ test('what cannot be read is said, and no job is left behind', async (t) => {
     return answer.kind === 'nothing' ? answer.message : answer.kind;
   };
   assert.equal(await message(), 'none of the 2 finished items of old has a stored page (results.keep_html)');
-  assert.equal(await message({ scraper_id: 'nobody' }), 'scraper_id: there is no scraper nobody');
+  assert.equal(
+    await message({ scraper_id: 'nobody' }),
+    'scraper_id: there is no scraper nobody; GET /scrapers lists all',
+  );
   assert.equal(await message({ scraper_id: 'broken' }), 'scraper_id: broken.ts cannot be loaded');
   assert.equal(
     await message({ scraper_id: 'plain' }),

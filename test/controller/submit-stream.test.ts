@@ -212,7 +212,7 @@ test('a large request that names no scraper is for the default one, and the answ
 
 test('an unknown scraper, bad fields and bodies that are no request make nothing', async () => {
   assert.deepEqual(await problemsOf({ scraper_id: 'maricopa', items: county(4) }), [
-    'scraper_id: there is no scraper maricopa',
+    'scraper_id: there is no scraper maricopa; GET /scrapers lists all',
   ]);
   assert.match((await problemsOf({ scraper_id: 'county', items: { a: 1 } })).join(), /^items: /);
   for (const [text, message] of [

@@ -47,7 +47,10 @@ test('a job of an id that exists is left as it is', async () => {
 
 test('an unknown scraper is named, and of one that cannot be used is told why', async () => {
   assert.deepEqual(await problemsOf({ scraper_id: 'maricopa' }), [
-    { path: 'scraper_id', code: 'scraper_unusable', message: 'there is no scraper maricopa' },
+    { path: 'scraper_id', code: 'scraper_unusable', message: 'there is no scraper maricopa; GET /scrapers lists all' },
+  ]);
+  assert.deepEqual(await problemsOf({ scraper_id: 'conty' }), [
+    { path: 'scraper_id', code: 'scraper_unusable', message: 'there is no scraper conty; did you mean county?' },
   ]);
   assert.deepEqual(await problemsOf({ scraper_id: 'broken' }), [
     { path: 'scraper_id', code: 'scraper_unusable', message: 'broken.ts cannot be read' },
@@ -240,7 +243,8 @@ test('a job that names no scraper runs the default one, and the answer says so',
 test('a default scraper that is not there is named together with its setting', async () => {
   const parts = { ...deskWith(openMemoryLedger()), defaultScraper: 'missing' };
   const answer = await submitJob(parts, {}, null);
-  const message = 'there is no scraper missing (the default scraper, set by TRAWL_DEFAULT_SCRAPER)';
+  const message =
+    'there is no scraper missing; GET /scrapers lists all (the default scraper, set by TRAWL_DEFAULT_SCRAPER)';
   assert.deepEqual(answer.kind === 'bad' && answer.problems, [
     { path: 'scraper_id', code: 'scraper_unusable', message },
   ]);
@@ -257,7 +261,7 @@ test('a request is known again though its scraper is gone meanwhile', async () =
   const parts = deskWith(openMemoryLedger());
   const request = { scraper_id: 'county', items: [{ input: { apn: '001' } }] };
   await submitJob(parts, request, 'k');
-  const gone = { ...parts, catalog: { find: async () => null } };
+  const gone = { ...parts, catalog: { find: async () => null, list: async () => [] } };
   assert.equal((await submitJob(gone, request, 'k')).kind, 'replayed');
 });
 

@@ -24,7 +24,13 @@ export class ExtractingUser {
 
   constructor(ledger: Ledger, clock: Clock, dice: Dice, scraper: CatalogScraper, untilAnswered: UntilAnswered) {
     const digest = (text: string) => hash('sha256', text);
-    this.#parts = { ledger, clock, digest, faults: NO_FAULTS, catalog: { find: async () => scraper } };
+    this.#parts = {
+      ledger,
+      clock,
+      digest,
+      faults: NO_FAULTS,
+      catalog: { find: async () => scraper, list: async () => [] },
+    };
     this.#dice = dice;
     this.#untilAnswered = untilAnswered;
   }

@@ -222,7 +222,7 @@ export class User {
 
   #submitParts() {
     const { clock } = this.#process;
-    const catalog = { find: async () => SCRAPER };
+    const catalog = { find: async () => SCRAPER, list: async () => [] };
     return { ledger: this.#ledger, clock, catalog, digest, defaultScraper: SCRAPER.id };
   }
 

@@ -24,7 +24,7 @@ export async function recordScraper(
   });
   if (recording === 'interrupted') return;
   if (recording === null) {
-    tellUnknown(id, workshop.near(id));
+    tellUnknown(id, workshop.ids());
     return;
   }
   const { folder, written } = recording;

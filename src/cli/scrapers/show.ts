@@ -17,7 +17,7 @@ export async function showScraper(id: string, options: { json?: true }): Promise
   });
   if (found === 'broken') return;
   if (found === null) {
-    tellUnknown(id, workshop.near(id));
+    tellUnknown(id, workshop.ids());
     return;
   }
   if (options.json) {

@@ -43,7 +43,7 @@ export async function testScrapers(ids: readonly string[], options: TestOptions)
   if (options.json) process.stdout.write(`${JSON.stringify({ ...sum, scrapers: reports.map(toJson) }, null, 2)}\n`);
   else process.stdout.write(summaryLine(sum));
   const unknown = reports.filter(({ kind }) => kind === 'unknown');
-  for (const { scraperId } of unknown) tellUnknown(scraperId, workshop.near(scraperId));
+  for (const { scraperId } of unknown) tellUnknown(scraperId, workshop.ids());
   process.exitCode = exitCodeOf(reports, ids.length > 0);
 }
 

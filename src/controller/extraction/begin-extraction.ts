@@ -8,7 +8,7 @@ import type { FieldProblem } from '../../domain/schema-problems.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { ItemBook, JobBook } from '../../ports/ledger.ts';
-import type { CatalogScraper, ScraperCatalog } from '../intake/scraper-catalog.ts';
+import { type CatalogScraper, describeUnknownScraper, type ScraperCatalog } from '../intake/scraper-catalog.ts';
 import { endedItems } from './ended-items.ts';
 
 export type ExtractRequest = z.output<typeof extractBody>;
@@ -18,7 +18,7 @@ export interface ExtractionDeps {
   readonly clock: Clock;
   readonly faults: Faults;
   readonly digest: Digest;
-  readonly catalog: Pick<ScraperCatalog, 'find'>;
+  readonly catalog: Pick<ScraperCatalog, 'find' | 'list'>;
 }
 
 export type ExtractionAnswer =
@@ -171,7 +171,7 @@ async function findScraper(
 ): Promise<{ readonly problem: string } | { readonly scraper: CatalogScraper }> {
   try {
     const scraper = await catalog.find(id);
-    if (scraper === null) return { problem: `there is no scraper ${id}` };
+    if (scraper === null) return { problem: await describeUnknownScraper(catalog, id) };
     if (scraper.canExtract) return { scraper };
     return { problem: `${id} cannot parse stored pages: it has no parse function` };
   } catch (error) {

@@ -8,7 +8,7 @@ import type { NewItem } from '../../domain/item.ts';
 import type { JobRecord, NewJob } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
-import type { CatalogScraper, ScraperCatalog } from '../intake/scraper-catalog.ts';
+import { type CatalogScraper, describeUnknownScraper, type ScraperCatalog } from '../intake/scraper-catalog.ts';
 import { inputPath, type ParsedSubmission, parseNewJob } from './parse-new-job.ts';
 
 export type SubmitAnswer =
@@ -26,7 +26,7 @@ export type SubmitAnswer =
 export interface SubmitDeps {
   readonly ledger: Pick<JobBook, 'createJob' | 'job'>;
   readonly clock: Clock;
-  readonly catalog: Pick<ScraperCatalog, 'find'>;
+  readonly catalog: Pick<ScraperCatalog, 'find' | 'list'>;
   readonly digest: Digest;
   /** For jobs that do not name a scraper. */
   readonly defaultScraper: string;
@@ -148,7 +148,7 @@ export async function scraperFor(
 export async function findScraper({ catalog }: Pick<SubmitDeps, 'catalog'>, id: string) {
   try {
     const scraper = await catalog.find(id);
-    return scraper === null ? { problem: `there is no scraper ${id}` } : { scraper };
+    return scraper === null ? { problem: await describeUnknownScraper(catalog, id) } : { scraper };
   } catch (error) {
     return { problem: errorMessage(error) };
   }

@@ -1,8 +1,9 @@
-import { Problem } from '../../../contract/problem.ts';
+import { Problem, sentence } from '../../../contract/problem.ts';
 import { scraperPath } from '../../../contract/requests.ts';
 import { scraperSchema, scrapersSchema } from '../../../contract/scraper-answers.ts';
 import { healthSchema, queueSchema, readySchema } from '../../../contract/service-answers.ts';
 import { errorMessage } from '../../../domain/error-message.ts';
+import { describeUnknownScraper } from '../../intake/scraper-catalog.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { jsonAnswer, type Operation, operation } from '../operation.ts';
 
@@ -46,7 +47,8 @@ export function serviceOperations(deps: ApiDeps): Operation[] {
         const scraper = await catalog.find(id).catch((error: unknown) => {
           throw new Problem('scraper_unusable', errorMessage(error));
         });
-        if (scraper === null) throw new Problem('scraper_not_found', `There is no scraper ${id}.`);
+        if (scraper === null)
+          throw new Problem('scraper_not_found', sentence(await describeUnknownScraper(catalog, id)));
         const { name, description, kind, hosts, lane, input, output, canExtract } = scraper;
         return {
           status: 200,
