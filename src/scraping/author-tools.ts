@@ -36,7 +36,11 @@ export async function openAuthorTools(
     test: (ids: readonly string[]) => testScrapers(registry, ids, clock),
     showDifference,
     /** Null when there is no such scraper. */
-    async record(id: string, asked: { name: string | null; input: ItemInput }, signal: AbortSignal) {
+    async record(
+      id: string,
+      asked: { name: string | null; input: ItemInput; expectFailure: boolean },
+      signal: AbortSignal,
+    ) {
       const scraper = await registry.find(id);
       const file = registry.fileOf(id);
       if (scraper === null || file === null) return null;

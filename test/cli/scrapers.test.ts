@@ -195,6 +195,24 @@ test('a recording asks the site, and a test never does, not even for a page that
   assert.equal(requests(), 1);
 });
 
+test('a broken scraper is not recorded as expected unless that is asked for, and it is said what to do', async (t) => {
+  const { site } = await countingServer(t);
+  const folder = folderWith(t, { 'local.ts': LOCAL.replace("'#owner'", "'#gone'") });
+  const record = ['test', 'local', '--record', '--input', `site=${site}`, '--input', 'path=/a', '--case', 'one'];
+  const env = { TRAWL_ALLOW_ADDRESSES: 'loopback' };
+  const refused = await scrapersCommand(folder, record, env);
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    /nothing was recorded: the scraper failed with structure_changed \(#gone is not on the page/,
+  );
+  assert.match(refused.stderr, /\$ trawl try local --input site=http:.* --input path=\/a\n.*--expect-failure/);
+  assert.deepEqual(readdirSync(folder), ['local.ts']);
+  const asked = await scrapersCommand(folder, [...record, '--expect-failure', '--json'], env);
+  assert.deepEqual([asked.stderr, asked.code], ['', 0]);
+  assert.equal(JSON.parse(asked.stdout).expect.failure, 'structure_changed');
+});
+
 test('a scraper that is not there, or has no fixture, is bad usage of test', async (t) => {
   const folder = folderWith(t, { 'good.ts': plainSource('good') });
   const [unknown, bare, stray] = await Promise.all([
@@ -207,5 +225,5 @@ test('a scraper that is not there, or has no fixture, is bad usage of test', asy
   assert.equal(bare.code, 2);
   assert.match(bare.stdout, /good {2}has no fixture/);
   assert.equal(stray.code, 2);
-  assert.match(stray.stderr, /--input and --case go with --record/);
+  assert.match(stray.stderr, /--input, --case and --expect-failure go with --record/);
 });

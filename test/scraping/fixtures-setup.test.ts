@@ -63,7 +63,9 @@ test('requests of setup are recorded and replayed with the item, and no secret i
   const clock = systemClock();
   const signal = new AbortController().signal;
   const input = { apn: '200-14-030' };
-  await recordCase(scraper, join(folder, 'county.ts'), { name: 'a parcel', input }, { tools, clock, signal });
+  const asked = { name: 'a parcel', input, expectFailure: false };
+  const answer = await recordCase(scraper, join(folder, 'county.ts'), asked, { tools, clock, signal });
+  assert.equal(answer.kind, 'recorded');
   assert.equal(logins, 2, 'the first token was refused');
 
   const fixture = join(folder, 'county.fixture');

@@ -228,7 +228,10 @@ async function record(
   const web = openWeb({ rules, routes: parseRoutes(''), clock });
   t.after(() => web.close());
   const tools = { web, gate: OPEN_GATE, log: NO_LOG, secrets: NO_SECRETS, states: sharedStates() };
-  return recordCase(scraper, join(folder, 'county.ts'), { name, input }, { tools, clock, signal });
+  const asked = { name, input, expectFailure: false };
+  const answer = await recordCase(scraper, join(folder, 'county.ts'), asked, { tools, clock, signal });
+  if (answer.kind === 'refused') throw new Error(answer.because);
+  return answer;
 }
 
 test('a recording of a site passes offline, keeps its redirects and cookies, and no secret', async (t) => {
@@ -288,10 +291,7 @@ test('a recording of a site passes offline, keeps its redirects and cookies, and
 test('nothing is recorded of a site that does not answer, by a scraper that has a bug, or when it is stopped', async (t) => {
   const { site, close } = await serve(t, (_, response) => response.end('hello'));
   const folder = folderWith(t, { 'county.ts': COUNTY });
-  await assert.rejects(
-    record(t, folder, { site, path: '/bug' }),
-    /nothing was recorded: the scraper has a bug \(a bug\)/,
-  );
+  await assert.rejects(record(t, folder, { site, path: '/bug' }), /the scraper failed with unexpected \(a bug\)/);
   const stop = new AbortController();
   const stopped = record(t, folder, { site, path: '/hangs' }, null, stop.signal);
   stop.abort(new Error('stopped'));

@@ -76,12 +76,14 @@ Example:
     .option('--record', 'run one scraper against its site, and record the result as a case of its fixture')
     .option('--input <name=value>', 'with --record: a field of the input; may be repeated; := takes JSON', collected)
     .option('--case <name>', 'with --record: name of the case; an existing case of that name is replaced')
+    .option('--expect-failure', 'with --record: record that the scraper fails, whatever the failure')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
 A fixture is next to its scraper: county.ts, county.fixture/cases.json and pages. --record writes one; read it before
-you keep it, because what the scraper got wrong is expected from then on.
+you keep it, because what the scraper got wrong is expected from then on. A scraper that fails as structure_changed,
+unexpected or invalid_output is not recorded without --expect-failure. Tokens, session cookies and keys are masked.
 
 Exit code: 0 all is as expected; 1 something is not; 2 there is no such scraper, or it has no fixture.
 

@@ -11,6 +11,7 @@ interface TestOptions {
   readonly record?: true;
   readonly input?: readonly string[];
   readonly case?: string;
+  readonly expectFailure?: true;
   readonly json?: true;
 }
 
@@ -26,12 +27,16 @@ export async function testScrapers(ids: readonly string[], options: TestOptions)
   if (options.record) {
     const [id, ...others] = ids;
     if (id === undefined || others.length > 0) throw new ConfigError('--record: name the one scraper to run');
-    const asked = { name: options.case ?? null, input: parseInput(options.input ?? []) };
+    const asked = {
+      name: options.case ?? null,
+      input: parseInput(options.input ?? []),
+      expectFailure: options.expectFailure ?? false,
+    };
     await recordScraper(id, asked, options.json ?? false);
     return;
   }
-  if (options.input !== undefined || options.case !== undefined) {
-    throw new ConfigError('--input and --case go with --record');
+  if (options.input !== undefined || options.case !== undefined || options.expectFailure !== undefined) {
+    throw new ConfigError('--input, --case and --expect-failure go with --record');
   }
   const workshop = await openScrapers(loadConfig());
   const reports: Report[] = [];
