@@ -267,6 +267,12 @@ function readSecretsFile(file: string): ReturnType<typeof parseSecrets> {
   return { values, problems: problems.map((problem) => `${file}: ${problem}`) };
 }
 
+/** Whether a window can be opened here. */
+export function hasDisplay(environment: NodeJS.ProcessEnv = process.env): boolean {
+  if (process.platform === 'darwin' || process.platform === 'win32') return true;
+  return [environment['DISPLAY'], environment['WAYLAND_DISPLAY']].some((display) => display);
+}
+
 export interface SettingInForce {
   readonly name: string;
   readonly value: string;

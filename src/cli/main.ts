@@ -19,6 +19,7 @@ const serving = async () => (await import('./serve.ts')).addServeCommands;
 /** Each command loads only what it needs: a worker does not need a server, nor a client an engine. */
 const COMMANDS = new Map<string, () => Promise<(program: Command) => void>>([
   ['demo', async () => (await import('./demo.ts')).addDemoCommand],
+  ['try', async () => (await import('./try/command.ts')).addTryCommand],
   ['run', async () => (await import('./run.ts')).addRunCommand],
   ['serve', serving],
   ['controller', serving],

@@ -3,10 +3,14 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { systemClock } from '../adapters/system/clock.ts';
 import { type Config, ConfigError, loadSecrets } from '../config.ts';
+import type { OpenWeb } from '../egress/open-web.ts';
+import type { Web } from '../egress/web.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { HostGate } from '../ports/host-gate.ts';
 import { loadScrapers, type ScraperChange } from '../scraping/registry.ts';
 import { NoScraperFolder } from '../scraping/scraper-files.ts';
 import { SCRAPER_LOADERS } from '../scraping/scraper-loaders.ts';
+import type { SharedStates } from '../scraping/shared-states.ts';
 import { egressSettings } from './egress-settings.ts';
 
 const SHIPPED_SCRAPERS = fileURLToPath(new URL('../../scrapers', import.meta.url));
@@ -42,11 +46,7 @@ export async function openScrapers(config: Config) {
     const { openWeb } = await import('../egress/open-web.ts');
     const web = openWeb({ ...egressSettings(config), clock });
     const secrets = loadSecrets(config);
-    const states = new SharedStates({
-      gate: OPEN_GATE,
-      elapsed: () => clock.elapsed(),
-      sleep: (ms, signal) => clock.sleep(ms, signal),
-    });
+    const states = openStates(SharedStates, OPEN_GATE, clock);
     const close = async () => {
       states.close();
       await web.close();
@@ -54,6 +54,38 @@ export async function openScrapers(config: Config) {
     return { tools: { web, gate: OPEN_GATE, log: NO_LOG, secrets, states }, close };
   };
   return await openAuthorTools(scraperFolders(config), { clock, openTools }).catch(badFolder);
+}
+
+/**
+ * What one visitor needs who tries a scraper out: the way to the web under the same rules as a worker's, and its
+ * politeness. `onWait` is called after a host made the visitor wait.
+ */
+export async function openVisitorTools(config: Config, clock: Clock, onWait: (host: string, ms: number) => void) {
+  const { TracedHostGate } = await import('./traced-host-gate.ts');
+  const { SharedStates } = await import('../scraping/shared-states.ts');
+  const settings = { ...egressSettings(config), clock };
+  const politeness = { maxConcurrent: config.hostConcurrency, minDelayMs: config.hostDelayMs };
+  const gate = new TracedHostGate({ clock, ...politeness }, onWait);
+  let opening: Promise<OpenWeb> | null = null;
+  // At the first request: a scraper that makes none need not wait for an HTTP client to be loaded.
+  const open = async () => (await import('../egress/open-web.ts')).openWeb(settings);
+  const web: Web = {
+    async send(request, visit) {
+      opening ??= open();
+      return (await opening).send(request, visit);
+    },
+  };
+  const states = openStates(SharedStates, gate, clock);
+  const close = async () => {
+    states.close();
+    await (await opening)?.close();
+  };
+  return { web, gate, secrets: loadSecrets(config), states, close };
+}
+
+/** The class comes as an argument, because commands that only list scrapers do not load it. */
+function openStates(States: typeof SharedStates, gate: HostGate, clock: Clock): SharedStates {
+  return new States({ gate, elapsed: () => clock.elapsed(), sleep: (ms, signal) => clock.sleep(ms, signal) });
 }
 
 /** Each once: in a checkout of Trawl itself the shipped scrapers are also `./scrapers`. */

@@ -1,6 +1,6 @@
 import { afterAttempt } from '../domain/after-attempt.ts';
 import type { Digest, StoredArtifact } from '../domain/artifact.ts';
-import { failure } from '../domain/failure.ts';
+import { type Failure, failure } from '../domain/failure.ts';
 import { MAX_VERSION_LENGTH, type SourcePage } from '../domain/item.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -96,9 +96,13 @@ async function carryOut(
     return { result: { kind: 'failed', failure: failure('unexpected', scraper.unusable) }, tries: 0 };
   }
   const job = { jobId, order, scraper };
-  return item.source === undefined
-    ? tryUntilDecided(deps, job, item, drafts, signal)
-    : extractOnce(deps, job, item, item.source, signal);
+  if (item.source !== undefined) return extractOnce(deps, job, item, item.source, signal);
+  const onFailedTry = ({ tries, failure: { type, message }, delayMs }: FailedTry) =>
+    deps.tools.log.debug(
+      { job_id: jobId, item_id: item.itemId, try: tries, error_type: type, error: message, retry_in_ms: delayMs },
+      'try failed',
+    );
+  return tryUntilDecided({ ...deps, onFailedTry }, job, item, drafts, signal);
 }
 
 /** Tries only once: the same code would give the same result for the same page. */
@@ -116,10 +120,23 @@ async function extractOnce(
   return { result, tries: 1 };
 }
 
-async function tryUntilDecided(
-  { clock, store, tools }: AttemptDeps,
-  { jobId, order, scraper }: ReadyJob,
-  item: LeasedItem,
+/** A try that failed, and will be followed by another. */
+export interface FailedTry {
+  readonly tries: number;
+  readonly failure: Failure;
+  readonly delayMs: number;
+}
+
+interface TryDeps extends Pick<AttemptDeps, 'clock' | 'tools'> {
+  readonly store: Pick<ResultStore, 'draft'>;
+  readonly onFailedTry: (failed: FailedTry) => void;
+}
+
+/** The drafts that were opened, and not discarded since, are in `drafts`. */
+export async function tryUntilDecided(
+  { clock, store, tools, onFailedTry }: TryDeps,
+  { jobId, order, scraper }: Pick<ReadyJob, 'jobId' | 'scraper'> & { readonly order: Pick<WorkOrder, 'policy'> },
+  item: Pick<LeasedItem, 'itemId' | 'input'>,
   drafts: Draft[],
   signal: AbortSignal,
 ): Promise<Tried> {
@@ -168,6 +185,7 @@ async function tryUntilDecided(
     // A site that refused us must not recognise us; when only the proxy failed, the site has nothing against us.
     if (decision.identity === 'new') identity += 1;
     if (decision.identity !== 'keep') proxySession += 1;
+    onFailedTry({ tries, failure: result.failure, delayMs: decision.delayMs });
     await clock.sleep(decision.delayMs, signal);
     if (signal.aborted) return { result: 'aborted', tries };
   }
@@ -243,7 +261,7 @@ async function sleepUntilCut(clock: Clock, ms: number, signal: AbortSignal): Pro
   throw new Error(OVER);
 }
 
-function itemTimeOf({ policy }: WorkOrder): number {
+function itemTimeOf({ policy }: Pick<WorkOrder, 'policy'>): number {
   return policy.timeouts.item_timeout_seconds * 1000;
 }
 

@@ -32,3 +32,12 @@ test('whoever does not go to AWS loads nothing of its SDK, which is larger than 
     [],
   );
 });
+
+test('a trial loads no server, no ledger, no controller and no log: an author waits for it at every save', async () => {
+  const files = await importsOf(['try', 'example-mock', '--input', 'apn=101-01-001']);
+  assert.ok(files.some((url) => url.endsWith('/src/main/trial.ts')));
+  assert.deepEqual(
+    files.filter((url) => /src\/(?:controller|adapters\/(?:aws|embedded))\/|fastify|\/pino\/|node:sqlite/.test(url)),
+    [],
+  );
+});

@@ -18,6 +18,7 @@ import {
   TABLE,
   TEXT,
 } from './readings.ts';
+import { SELECTOR_WATCH } from './selector-watch.ts';
 import type { Table } from './table.ts';
 import { visibleText } from './visible-text.ts';
 
@@ -109,6 +110,7 @@ export abstract class Reader {
 
   /** What `read` returns for each match, in the page's order. No match is not a failure: see `expect.fields` for that. */
   all<T>(selector: string, read: (reader: Reader, index: number) => T): T[] {
+    this.noteUse(selector);
     return findAll(this.$, this.root, selector).map((element, index) =>
       read(this.#part(element, `${selector} (${index + 1})`), index),
     );
@@ -122,6 +124,11 @@ export abstract class Reader {
   /** What it reads; null for the whole page. */
   protected get root(): Element | null {
     return null;
+  }
+
+  /** For authors who try their scraper out. */
+  protected noteUse(selector: string): void {
+    SELECTOR_WATCH.note(() => this.$, this.root, selector, this.locate(selector));
   }
 
   /** `td in tr.total in #taxes`: from the small to the large. */
@@ -157,6 +164,7 @@ export abstract class Reader {
 
   #find(selector: string): Element | null {
     if (selector === ITSELF) return this.root ?? findFirst(this.$, null, 'body') ?? findFirst(this.$, null, '*');
+    this.noteUse(selector);
     return findFirst(this.$, this.root, selector);
   }
 

@@ -89,6 +89,7 @@ export class Page extends Reader {
 
   /** Clicks on a link: goes where it leads, or does the postback behind it. */
   async follow(selector: string, options: AnswerOptions = {}): Promise<Page> {
+    this.noteUse(selector);
     const element = findAll(this.$, null, selector)[0];
     if (element === undefined) throw this.missing(selector);
     const { href = '', onclick = '' } = element.attribs;
@@ -119,6 +120,7 @@ export class Page extends Reader {
 
   #formElement(selector: string | undefined): Element {
     if (selector !== undefined) {
+      this.noteUse(selector);
       const found = findAll(this.$, null, selector)[0];
       if (found === undefined) throw this.missing(selector);
       return outermostForm(found) ?? fail('structure_changed', `${selector} is in no form (${this.url})`);

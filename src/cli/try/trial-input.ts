@@ -1,0 +1,68 @@
+import { createReadStream, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { ConfigError } from '../../config.ts';
+import { itemPath } from '../../contract/client/api-paths.ts';
+import type { ItemDetailAnswer } from '../../contract/item-answers.ts';
+import { isRecord } from '../../domain/is-record.ts';
+import type { TrialInput } from '../../main/trial.ts';
+import { EXIT } from '../exit-codes.ts';
+import { printable } from '../format.ts';
+import { parseInput } from '../jobs/item-list.ts';
+
+export interface InputOptions {
+  readonly input?: readonly string[];
+  readonly url?: string;
+  readonly from?: readonly string[];
+  readonly case?: string;
+}
+
+/** What the options name; null if a service was asked and has no answer, which is then said already. */
+export async function readTrialInput(options: InputOptions): Promise<TrialInput | null> {
+  const { input, url, from, case: name } = options;
+  const isByHand = input !== undefined || url !== undefined;
+  if ([isByHand, from !== undefined, name !== undefined].filter(Boolean).length > 1) {
+    throw new ConfigError('give one of --input (with or without --url), --from and --case');
+  }
+  if (name !== undefined) return { kind: 'case', name };
+  if (from === undefined) return { kind: 'input', input: parseInput(input ?? []), url: url ?? null };
+  const [job, item, ...more] = from;
+  if (job === undefined || item === undefined || more.length > 0) {
+    throw new ConfigError('--from takes a job and an item: --from parcels-2026 200-14-030');
+  }
+  const stored = isFolder(job) ? await readRunItem(job, item) : await askForItem(job, item);
+  return stored === null ? null : { kind: 'input', input: stored, url: null };
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** From the results of `trawl run`, line by line: a list may be long. */
+async function readRunItem(folder: string, itemId: string): Promise<Record<string, unknown>> {
+  const file = join(folder, 'results.jsonl');
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) {
+    throw new ConfigError(`--from ${folder}: there is no results.jsonl, which trawl run writes at its end`);
+  }
+  const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
+  try {
+    for await (const line of lines) {
+      const row: unknown = line.includes(JSON.stringify(itemId)) ? JSON.parse(line) : null;
+      if (isRecord(row) && row['item_id'] === itemId && isRecord(row['input'])) return row['input'];
+    }
+  } finally {
+    lines.close();
+  }
+  throw new ConfigError(`--from: ${file} has no item ${printable(itemId)}`);
+}
+
+async function askForItem(jobId: string, itemId: string): Promise<Record<string, unknown> | null> {
+  // Not before: a trial by hand has no use for a client.
+  const { talkToApi } = await import('../client/command.ts');
+  const found: Record<string, unknown>[] = [];
+  await talkToApi({}, async ({ api }) => {
+    found.push((await api.get<ItemDetailAnswer>(itemPath(jobId, itemId))).input);
+    return EXIT.done;
+  });
+  return found[0] ?? null;
+}

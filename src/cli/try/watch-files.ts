@@ -1,0 +1,44 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+/**
+ * Tells when one of some files may have changed. Folders are watched, not files: many editors write a new file and rename
+ * it, and a watch on the old one would never hear of it.
+ */
+export class FileWatch {
+  readonly #onSave: () => void;
+  readonly #folders = new Map<string, FSWatcher>();
+  #files: ReadonlySet<string> = new Set();
+
+  constructor(onSave: () => void) {
+    this.#onSave = onSave;
+  }
+
+  /** From now on these, and no others. */
+  follow(files: readonly string[]): void {
+    this.#files = new Set(files);
+    const folders = new Set(files.map(dirname));
+    for (const [folder, watcher] of this.#folders) {
+      if (folders.has(folder)) continue;
+      watcher.close();
+      this.#folders.delete(folder);
+    }
+    for (const folder of folders) if (!this.#folders.has(folder)) this.#watchFolder(folder);
+  }
+
+  close(): void {
+    this.follow([]);
+  }
+
+  #watchFolder(folder: string): void {
+    const watcher = watch(folder, (_event, name) => {
+      if (name === null || this.#files.has(resolve(folder, name))) this.#onSave();
+    });
+    // A folder that is removed is not watched any longer; the next trial says what is missing.
+    watcher.on('error', () => {
+      watcher.close();
+      this.#folders.delete(folder);
+    });
+    this.#folders.set(folder, watcher);
+  }
+}

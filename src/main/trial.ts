@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto';
+import { systemClock } from '../adapters/system/clock.ts';
+import { type Config, ConfigError, loadSecrets } from '../config.ts';
+import type { ItemInput } from '../domain/item.ts';
+import { DEFAULT_POLICY } from '../domain/policy.ts';
+import type { SecretBook } from '../domain/secrets.ts';
+import { heldDrafts, SpillingDraft } from '../domain/spilling-draft.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Draft } from '../ports/result-store.ts';
+import { jsonSchemaOf } from '../scraping/describe-scraper.ts';
+import { SELECTOR_WATCH } from '../scraping/extract/selector-watch.ts';
+import { type Seen, seenOf } from '../scraping/fixtures/scrape-once.ts';
+import { importScraper } from '../scraping/import-scraper.ts';
+import type { ScrapeLog, ScrapeResult, Scraper, ScrapeTools } from '../scraping/scraper.ts';
+import { SCRAPER_MODULES } from '../scraping/scraper-modules.ts';
+import { SelectorGroups } from '../scraping/trial/selector-groups.ts';
+import { TracedWeb } from '../scraping/trial/traced-web.ts';
+import type { KeptBytes, TrialEvent, TrialOutcome, TrialReport } from '../scraping/trial/trial.ts';
+import { tryUntilDecided } from '../worker/attempt.ts';
+import { findScrapers, openVisitorTools } from './scrapers.ts';
+
+export type { TrialEvent, TrialOutcome, TrialReport } from '../scraping/trial/trial.ts';
+
+/** What to try a scraper with: an input for its site, or a case of its fixture, which is played offline. */
+export type TrialInput =
+  | { readonly kind: 'input'; readonly input: ItemInput; readonly url: string | null }
+  | { readonly kind: 'case'; readonly name: string };
+
+export type Trials = NonNullable<Awaited<ReturnType<typeof openTrials>>['trials']>;
+
+/**
+ * Scrapers as they are tried out: one item, here and now, in this process, and nothing is stored. It goes out as a worker
+ * does, under the same egress rules. `trials` is null if there is no scraper of the id; `ids` are those that there are.
+ */
+export async function openTrials(config: Config, id: string) {
+  const scrapers = await findScrapers(config);
+  const ids = scrapers.list().flatMap((entry) => (entry.kind === 'known' ? entry.summary.id : []));
+  const file = ids.includes(id) ? scrapers.fileOf(id) : null;
+  if (file === null) {
+    // Throws for one that cannot be used.
+    await scrapers.find(id);
+    return { trials: null, ids };
+  }
+  const clock = systemClock();
+  return {
+    ids,
+    trials: {
+      clock,
+      /** The scraper's file and what it imports locally, as far as that is known. */
+      files: (): readonly string[] => [...new Set([file, ...SCRAPER_MODULES.filesOf(file)])],
+      /** Whether one of them is different from what the last trial used. */
+      hasChanged: () => SCRAPER_MODULES.hasChanged(file),
+      /** With the code as it is now. Null if `signal` aborted first. Throws an Error about a file that cannot be loaded. */
+      async run(asked: TrialInput, onEvent: (event: TrialEvent) => void, signal: AbortSignal) {
+        const scraper = await importScraper(file);
+        if (scraper?.id !== id) throw new Error(`${file} has no scraper ${id} as its default export`);
+        return runTrial({ config, clock, scraper, file, onEvent }, asked, signal);
+      },
+    },
+  };
+}
+
+interface TrialDeps {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly scraper: Scraper;
+  readonly file: string;
+  readonly onEvent: (event: TrialEvent) => void;
+}
+
+async function runTrial(deps: TrialDeps, asked: TrialInput, signal: AbortSignal): Promise<TrialReport | null> {
+  const { config, clock, scraper, file } = deps;
+  const secrets = loadSecrets(config);
+  const events: TrialEvent[] = [];
+  const tell = (event: TrialEvent) => {
+    const shown = maskSecrets(event, secrets);
+    events.push(shown);
+    deps.onEvent(shown);
+  };
+  const selectors = new SelectorGroups();
+  const stopListening = SELECTOR_WATCH.listen((use) => selectors.add(use));
+  const begunAt = clock.elapsed();
+  try {
+    const ended = await (asked.kind === 'case' ? playCase(deps, asked.name, tell) : visit(deps, asked, tell, signal));
+    if (ended === null) return null;
+    const { id: scraperId, version } = scraper;
+    const ms = Math.round(clock.elapsed() - begunAt);
+    const seen = maskSecrets({ ...ended, selectors: selectors.list() }, secrets);
+    return { ...{ scraperId, version, file }, ...seen, ms, events };
+  } finally {
+    stopListening();
+  }
+}
+
+/** What is shown is data that JSON can express. */
+function maskSecrets<T>(shown: T, secrets: SecretBook): T {
+  return secrets.names.length === 0 ? shown : JSON.parse(secrets.mask(JSON.stringify(shown)));
+}
+
+type Ended = Pick<TrialReport, 'input' | 'caseName' | 'outcome' | 'tries' | 'page'>;
+type Tell = (event: TrialEvent) => void;
+
+async function playCase({ scraper, file, clock }: TrialDeps, name: string, tell: Tell): Promise<Ended> {
+  const { fixtureFolderOf, readFixture } = await import('../scraping/fixtures/fixture-folder.ts');
+  const { runCase } = await import('../scraping/fixtures/run-case.ts');
+  const folder = fixtureFolderOf(file);
+  const fixture = await readFixture(folder);
+  const found = fixture?.cases.find((each) => each.name === name);
+  if (found === undefined) {
+    const names = fixture?.cases.map((each) => JSON.stringify(each.name)).join(', ');
+    throw new ConfigError(
+      names === undefined
+        ? `--case: ${scraper.id} has no fixture; record one with trawl scrapers test ${scraper.id} --record`
+        : `--case: the fixture of ${scraper.id} has no case ${JSON.stringify(name)}, but ${names}`,
+    );
+  }
+  let web: TracedWeb | null = null;
+  const { seen } = await runCase(scraper, folder, found, clock, (tools) => {
+    web = new TracedWeb(tools.web, tell);
+    return { ...tools, web, log: tracedLog(tell) };
+  });
+  return { input: found.input, caseName: name, outcome: outcomeOf(seen, []), tries: 1, page: lastPageOf(web) };
+}
+
+/** Assigned in a callback, which the compiler does not follow. */
+function lastPageOf(web: TracedWeb | null): TrialReport['page'] {
+  return web?.lastPage ?? null;
+}
+
+async function visit(
+  { config, clock, scraper }: TrialDeps,
+  asked: TrialInput & { readonly kind: 'input' },
+  tell: Tell,
+  signal: AbortSignal,
+): Promise<Ended | null> {
+  const input = asked.url === null ? asked.input : { ...asked.input, url: checkedUrl(scraper, asked.url) };
+  const opened = await openVisitorTools(config, clock, (host, ms) => tell({ kind: 'wait', host, ms }));
+  const web = new TracedWeb(opened.web, tell);
+  const { gate, secrets, states } = opened;
+  const tools: ScrapeTools = { web, gate, log: tracedLog(tell), secrets, states };
+  const drafts: Draft[] = [];
+  try {
+    const { result, tries } = await tryUntilDecided(
+      {
+        clock,
+        tools,
+        store: { draft: () => new SpillingDraft(DRAFTS) },
+        onFailedTry: ({ failure: { type, message }, ...rest }) => tell({ kind: 'retry', ...rest, type, message }),
+      },
+      { jobId: 'try', order: { policy: DEFAULT_POLICY }, scraper },
+      { itemId: 'try', input },
+      drafts,
+      signal,
+    );
+    if (result === 'aborted') return null;
+    const outcome = outcomeOf(seenOf(result), keptOf(result));
+    return { input, caseName: null, outcome, tries, page: web.lastPage ?? pageOf(result) };
+  } finally {
+    for (const draft of drafts) await draft.discard();
+    await opened.close();
+  }
+}
+
+/** For documents that are looked at and thrown away. */
+const DRAFTS = heldDrafts(() => createHash('sha256'));
+
+function checkedUrl(scraper: Scraper, url: string): string {
+  const schema = jsonSchemaOf(scraper.input, 'input');
+  const fields = 'properties' in schema ? Object.keys(schema.properties as object) : [];
+  if (fields.includes('url')) return url;
+  const has = fields.length === 0 ? 'names no fields' : `has ${fields.join(', ')}`;
+  throw new ConfigError(`--url: the input of ${scraper.id} has no field url: it ${has}. Use --input name=value`);
+}
+
+/** What a scraper says at debug level is about each request, which is shown already. */
+function tracedLog(tell: Tell): ScrapeLog {
+  const line = (level: 'info' | 'warn') => (fields: object, message: string) => {
+    const { job_id: _job, item_id: _item, ...rest } = fields as Record<string, unknown>;
+    tell({ kind: 'log', level, message, fields: rest });
+  };
+  return { debug: () => {}, info: line('info'), warn: line('warn') };
+}
+
+function outcomeOf(seen: Seen, kept: readonly KeptBytes[]): TrialOutcome {
+  if (seen.kind === 'data') return { kind: 'data', data: seen.data, kept };
+  if (seen.kind === 'failure') return { kind: 'failed', type: seen.type, message: seen.message };
+  return { kind: 'skipped', reason: seen.reason };
+}
+
+function keptOf({ artifacts = [] }: ScrapeResult): readonly KeptBytes[] {
+  return artifacts.map(({ kind, bytes }) => ({
+    kind,
+    bytes: bytes instanceof Uint8Array ? bytes.length : bytes.size,
+  }));
+}
+
+/** A scraper that makes its page up asks for none. */
+function pageOf({ artifacts = [] }: ScrapeResult): TrialReport['page'] {
+  const bytes = artifacts.find(({ kind }) => kind === 'html')?.bytes;
+  return bytes instanceof Uint8Array ? { url: 'about:blank', text: Buffer.from(bytes).toString() } : null;
+}

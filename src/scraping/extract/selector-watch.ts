@@ -1,0 +1,46 @@
+import type { CheerioAPI } from 'cheerio';
+import type { Element } from 'domhandler';
+import { findAll } from './find.ts';
+import { visibleText } from './visible-text.ts';
+
+/** A selector that a scraper used, and what it found. */
+export interface SelectorUse {
+  /** With the way to it: `.no in .bill (2)`. */
+  readonly selector: string;
+  readonly matches: number;
+  /** What a person sees of the first match, or its tag if that is nothing; null without a match. */
+  readonly text: string | null;
+}
+
+/**
+ * Tells what selectors found, to whoever tries a scraper out. There is one for the process, because readers are made
+ * deep inside of scrapers; off, it costs a comparison per selector.
+ */
+class SelectorWatch {
+  #listener: ((use: SelectorUse) => void) | null = null;
+
+  /** Until the function that it answers is called. One at a time. */
+  listen(listener: (use: SelectorUse) => void): () => void {
+    this.#listener = listener;
+    return () => {
+      this.#listener = null;
+    };
+  }
+
+  /** `root` is what was searched; null for the whole page. */
+  note($: () => CheerioAPI, root: Element | null, selector: string, name: string): void {
+    if (this.#listener === null) return;
+    const matches = findAll($(), root, selector);
+    const [first] = matches;
+    this.#listener({ selector: name, matches: matches.length, text: first === undefined ? null : describe(first) });
+  }
+}
+
+export const SELECTOR_WATCH = new SelectorWatch();
+
+function describe(element: Element): string {
+  const text = visibleText(element);
+  if (text !== '') return text;
+  const attributes = Object.entries(element.attribs).map(([name, value]) => ` ${name}="${value}"`);
+  return `<${element.name}${attributes.join('')}>`;
+}
