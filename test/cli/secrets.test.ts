@@ -78,3 +78,24 @@ test('a secret that is not set stops the job with what to set', async (t) => {
   assert.ok(failed >= 1 && failed < 50, `${failed} items were tried in vain`);
   assert.equal(site.asked.length, 0);
 });
+
+test('a trial shows no secret either, whether it succeeds or fails', async (t) => {
+  const site = await openSite(t, ({ query }) => `<p id="echo">${query.get('key')}</p>`);
+  const folder = folderWith(t, { 'careless.ts': sourceFor(site.origin) });
+  const environment = {
+    TRAWL_SCRAPERS: folder,
+    TRAWL_ALLOW_ADDRESSES: 'loopback',
+    TRAWL_SECRET_COUNTY_KEY: KEY,
+  };
+  for (const [number, expected] of [
+    [1, EXIT.done],
+    [3, EXIT.someItemsFailed],
+  ] as const) {
+    const tried = await trawl(['try', 'careless', '--input', `number=${number}`, '--json'], environment);
+    assert.equal(tried.code, expected, tried.stderr);
+    assert.match(tried.stdout, /\*\*\*county_key\*\*\*/);
+    for (const form of [KEY, encodeURIComponent(KEY), btoa(KEY)]) {
+      assert.ok(!tried.stdout.includes(form) && !tried.stderr.includes(form), form);
+    }
+  }
+});
