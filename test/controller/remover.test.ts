@@ -246,3 +246,31 @@ test('a caller that was overtaken does not delete the next job of that id', asyn
   const next = await ledger.job('job-1');
   assert.deepEqual([next?.removing, next?.counts.total], [undefined, 3]);
 });
+
+test('a list that was on its way while a removal ended does not remove the next job of that id', async () => {
+  const { clock, ledger, store, lead, mark, removed } = await setUp();
+  await mark();
+  const [listed] = (await ledger.activeJobs({ after: null, limit: 10 })).entries;
+  assert.equal(listed?.jobId, 'job-1');
+  let list = [listed];
+  const remover = new Remover({
+    ...{ clock, store, events: new EventStream() },
+    ledger: { ...ledger, activeJobs: async () => ({ entries: list, next: null }) },
+    digest: (text) => hash('sha256', text),
+    leadTerm: () => lead.term,
+    whenWritten: async () => {},
+    again() {},
+  });
+  await remover.runOnce();
+  await remover.whenIdle();
+  assert.equal(await ledger.job('job-1'), null);
+
+  await ledger.createJob(newJob({ held: true }), newItems(2), NOW);
+  await store.put('job-1/items/p-0/data.json', Buffer.from('new'), KEEP);
+  list = [{ ...listed, removing: true }];
+  assert.equal(await remover.runOnce(), 1, 'the list is old: it still has the first job');
+  await remover.whenIdle();
+  assert.notEqual(await store.get('job-1/items/p-0/data.json'), null, 'the result of the next job is gone');
+  assert.notEqual(await ledger.job('job-1'), null);
+  assert.deepEqual(removed, []);
+});

@@ -79,11 +79,14 @@ export class Remover {
     return true;
   }
 
-  async #remove(job: JobRecord): Promise<void> {
+  async #remove({ jobId, incarnation }: JobRecord): Promise<void> {
     const { ledger, store, clock, digest, events } = this.#deps;
-    const { jobId, incarnation } = job;
     const term = this.#term();
     const mayWork = () => term !== null && this.#term() === term;
+    // The list may have been on its way while an earlier removal ended: then the id is free, or a new job has it. From here
+    // on it cannot change, because only this removal can release the id.
+    const job = await ledger.job(jobId);
+    if (job === null || job.incarnation !== incarnation || !job.removing || !mayWork()) return;
     if (job.removing === 'asked') {
       const isInUse = (await whyInUse(ledger, job)) !== null;
       if (!mayWork()) return;
