@@ -45,6 +45,10 @@ export const addedSchema = z
     conflicting_ids: list(itemId, 'The ids of the first hundred conflicts.'),
     bad: count('Lines that could not be used. All others were kept.'),
     bad_lines: list(badLineSchema, 'The first hundred bad lines.'),
+    ignored_columns: list(
+      text('Name of a column.'),
+      'Columns of a CSV that were ignored because the scraper does not know them.',
+    ),
     incomplete: flag('Whether part of the list could not be read at all: a line has `lines_lost` or `rest_unread`.'),
   })
   .meta({ id: 'AddedItems', description: 'What became of the lines of an upload.' });

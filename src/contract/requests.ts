@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ARTIFACT_LABEL, ARTIFACT_LABELS } from '../domain/artifact.ts';
 import { parseHost } from '../domain/host-pause.ts';
+import { parseColumns } from './item-columns.ts';
 import { itemIdSchema, jobIdSchema, jobNameSchema, labelsSchema, scraperIdSchema } from './job-fields.ts';
 import { failureTypeSchema, itemStatusSchema, jobStatusSchema } from './statuses.ts';
 
@@ -50,19 +51,42 @@ export const jobsQuery = z.strictObject({
   status: jobStatusSchema.optional().meta({ description: 'Only jobs with this status.' }),
 });
 
+export const itemsQuery = z.strictObject({
+  limit: whole(1, 1000, 'Maximum number of items per page.').default(100),
+  cursor,
+  status: itemStatusSchema.optional().meta({ description: 'Only items with this status.' }),
+  error_type: failureTypeSchema.optional().meta({ description: 'Only items that failed with this type.' }),
+});
+
+function flag(description: string) {
+  return z
+    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
+    .meta({ description })
+    .default(false);
+}
+
 export const addItemsQuery = z.strictObject({
   limit: whole(
     1,
     1_000_000_000,
     'Add only the first so many usable items; the rest of the body is not read.',
   ).optional(),
-});
-
-export const itemsQuery = z.strictObject({
-  limit: whole(1, 1000, 'Maximum number of items per page.').default(100),
-  cursor,
-  status: itemStatusSchema.optional().meta({ description: 'Only items with this status.' }),
-  error_type: failureTypeSchema.optional().meta({ description: 'Only items that failed with this type.' }),
+  columns: z
+    .string()
+    .max(10_000)
+    .transform((text, context) => {
+      const parsed = parseColumns(text);
+      if ('mapping' in parsed) return parsed.mapping;
+      context.addIssue({ code: 'custom', message: parsed.problem });
+      return z.NEVER;
+    })
+    .optional()
+    .meta({
+      description:
+        'For CSV: which column each field of the input is read from, such as `parid=APN,name=Owner`. A field that is not ' +
+        'named is read from the column of its own name. A pair with a comma is put in double quotes.',
+    }),
+  strict: flag('For CSV: refuse a list that has columns the scraper does not know, instead of ignoring these columns.'),
 });
 
 export const failuresQuery = z.strictObject({ limit: whole(1, 200, 'Maximum number of groups.').default(50) });
@@ -88,10 +112,7 @@ export const downloadQuery = z.strictObject({
     .string()
     .regex(ARTIFACT_LABEL, `must be one of ${ARTIFACT_LABELS}`)
     .meta({ description: `Which of the item’s artifacts: ${ARTIFACT_LABELS}.` }),
-  redirect: z
-    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
-    .meta({ description: 'Redirect to the stored object, if the store can serve it directly.' })
-    .default(false),
+  redirect: flag('Redirect to the stored object, if the store can serve it directly.'),
 });
 
 /** For an operation that takes no input. */

@@ -129,6 +129,29 @@ test('a job that waits takes the rest of its list, and one that was started is l
   assert.deepEqual([wrong.code, wrong.stderr], [EXIT.badUsage, 'trawl: --input: apn is given twice\n']);
 });
 
+test('a list from elsewhere is sent as it is, with a notice of what is ignored', async () => {
+  const { url } = await startService({ workers: 0 });
+  const jobs = jobsOf(url);
+  const list = writeLines(tempFolder(), 'assessor.csv', ['Parcel,Owner,City', '101-01-001,SMITH,DEMO']);
+  const create = ['create', 'demo-parcel', '--items', list, '--hold', '--job-id', 'p'];
+  const strict = await jobs(...create, '--columns', 'apn=Parcel', '--strict-columns');
+  assert.match(strict.stderr, /the scraper demo-parcel does not know these columns: Owner, City/);
+  assert.equal(strict.code, EXIT.badUsage);
+  const wrong = await jobs(...create);
+  assert.match(wrong.stderr, /none of its columns \(Parcel, Owner, City\) is a field .* such as columns=apn=Parcel/);
+  const made = await jobs(...create, '--columns', 'apn=Parcel');
+  assert.match(
+    made.stdout,
+    /^1 item added\.\nIgnored 2 columns that the scraper does not know: Owner, City\nJob p is held/,
+  );
+  assert.equal(made.code, EXIT.done);
+  const bad = await jobs(...create, '--columns', 'apn');
+  assert.deepEqual(
+    [bad.code, bad.stderr],
+    [EXIT.badUsage, 'trawl: --columns: "apn" must be field=column, such as parid=APN\n'],
+  );
+});
+
 test('an upload that breaks off says which command goes on', async () => {
   const folder = tempFolder();
   const list = writeLines(folder, 'list.csv', ['apn', ...parcels(50_000)]);

@@ -18,11 +18,15 @@ async function desk(scraperId = 'county', ledger: Ledger = openMemoryLedger(), f
   const parts = { ...deskWith(ledger), faults };
   await ledger.createJob(newJob({ jobId: 'j', scraperId }), [], parts.clock.now());
   const take = (bytes: Bytes, format: ItemFormat = 'jsonl', signal = NEVER, limit?: number) =>
-    takeInItems(parts, 'j', bytes, format, signal, limit);
+    takeInItems(parts, 'j', bytes, listOf(format, limit), signal);
   return { ...parts, take };
 }
 
-const NO_CONFLICTS = { differing: 0, differingIds: [] };
+function listOf(format: ItemFormat, limit = Number.POSITIVE_INFINITY) {
+  return { format, columns: new Map(), isStrict: false, limit };
+}
+
+const NO_CONFLICTS = { differing: 0, differingIds: [], ignoredColumns: [] };
 
 async function* sent(...pieces: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) yield Buffer.from(piece);
@@ -152,7 +156,7 @@ test('a job that is not there takes nothing, and not a byte is read for it', asy
   async function* unread(): Bytes & AsyncGenerator<Uint8Array> {
     yield assert.fail('it was read');
   }
-  assert.deepEqual(await takeInItems({ ledger, clock, ...parts }, 'nobody', unread(), 'jsonl', NEVER), {
+  assert.deepEqual(await takeInItems({ ledger, clock, ...parts }, 'nobody', unread(), listOf('jsonl'), NEVER), {
     kind: 'missing',
   });
   await ledger.changeJob('j', { kind: 'cancel' }, clock.now());
@@ -183,7 +187,7 @@ test('a job that is cancelled meanwhile says how much it had taken, and the send
 });
 
 test('bytes that make no sense as a whole are told, with what was taken before', async () => {
-  const { take } = await desk();
+  const { take } = await desk('any');
   const none = { received: 0, added: 0, duplicates: 0, ...NO_CONFLICTS, bad: 0, badLines: [], isIncomplete: false };
   assert.deepEqual(await take(sent('a,,c\n1,2,3\n'), 'csv'), {
     kind: 'unreadable',
@@ -306,7 +310,27 @@ test('an import for a job that is cancelled or not there is not taken', async ()
 test('a job that was submitted takes in more, validated like its first items', async () => {
   const parts = { ...deskWith(openMemoryLedger()), faults: NO_FAULTS };
   await submitJob(parts, { job_id: 'made', scraper_id: 'county', items: [{ input: { apn: '001' } }] }, null);
-  const answer = await takeInItems(parts, 'made', sent('{"apn":"001"}\n{"apn":"002"}\n{"apn":"2"}\n'), 'jsonl', NEVER);
+  const bytes = sent('{"apn":"001"}\n{"apn":"002"}\n{"apn":"2"}\n');
+  const answer = await takeInItems(parts, 'made', bytes, listOf('jsonl'), NEVER);
   assert.ok(answer.kind === 'taken');
   assert.deepEqual([answer.added, answer.duplicates, answer.bad], [1, 1, 1]);
+});
+
+test('a CSV from elsewhere is taken as it is: columns are mapped, and unknown ones left out of input and id', async () => {
+  const { ledger, ...parts } = await desk();
+  const list = { ...listOf('csv'), columns: new Map([['apn', 'Parcel']]) };
+  const bytes = sent('Owner,Parcel,\r\nSMITH,001,\r\n"PE\u00d1A, J",002,x\r\n,3,\r\n');
+  const answer = await takeInItems({ ledger, ...parts }, 'j', bytes, list, NEVER);
+  assert.ok(answer.kind === 'taken');
+  assert.deepEqual([answer.added, answer.bad, answer.ignoredColumns], [2, 1, ['Owner', 'column 3']]);
+  assert.deepEqual((await ledger.item('j', '002'))?.input, { apn: '002' });
+});
+
+test('a CSV with which no row could be used is refused before anything is stored', async () => {
+  const { take, ledger } = await desk();
+  for (const list of ['001\n002\n', 'APN\n001\n', 'item_id,parcel\na,001\n']) {
+    const answer = await take(sent(list), 'csv');
+    assert.deepEqual([answer.kind, 'added' in answer && answer.added], ['unreadable', 0], list);
+  }
+  assert.equal((await ledger.job('j'))?.counts.total, 0);
 });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatOfName, type ItemFormat } from '../../src/contract/item-formats.ts';
-import { readItems, UnreadableItems } from '../../src/controller/intake/read-items.ts';
+import { UnreadableItems } from '../../src/controller/intake/csv-columns.ts';
+import { readItems } from '../../src/controller/intake/read-items.ts';
 import { inPieces, read } from './read-all.ts';
 
 test('columns of a CSV become the input as texts, and item_id the id', async () => {

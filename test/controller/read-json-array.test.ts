@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readItems, UnreadableItems } from '../../src/controller/intake/read-items.ts';
+import { UnreadableItems } from '../../src/controller/intake/csv-columns.ts';
+import { readItems } from '../../src/controller/intake/read-items.ts';
 import { sized } from '../support/sized.ts';
 import { read } from './read-all.ts';
 

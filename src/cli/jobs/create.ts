@@ -4,6 +4,7 @@ import { Refused } from '../../contract/client/api-error.ts';
 import { jobPath } from '../../contract/client/api-paths.ts';
 import type { AddedAnswer } from '../../contract/item-answers.ts';
 import type { JobAnswer, JobStatusAnswer } from '../../contract/job-answers.ts';
+import { type ColumnOptions, columnQuery, withColumnOptions } from '../client/columns.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { CommandFailed } from '../client/command-failure.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -16,7 +17,7 @@ import { collected, keyValues } from './options.ts';
 import { policyGiven } from './policy-option.ts';
 import { watchJob } from './watch-job.ts';
 
-interface CreateOptions extends ClientOptions {
+interface CreateOptions extends ClientOptions, ColumnOptions {
   readonly items?: string;
   readonly input?: readonly string[];
   readonly jobId?: string;
@@ -30,11 +31,13 @@ interface CreateOptions extends ClientOptions {
 
 export function addCreateCommand(jobs: Command): void {
   withClientOptions(
-    jobs
-      .command('create')
-      .description('create a job: send its items, then start it')
-      .argument('<scraper>', 'scraper id (see trawl scrapers list)')
-      .option('--items <file>', 'CSV, JSONL or JSON file with the items; - reads stdin')
+    withColumnOptions(
+      jobs
+        .command('create')
+        .description('create a job: send its items, then start it')
+        .argument('<scraper>', 'scraper id (see trawl scrapers list)')
+        .option('--items <file>', 'CSV, JSONL or JSON file with the items; - reads stdin'),
+    )
       .option(
         '--input <name=value>',
         'field of a single item; repeat it for each field; name:=value takes JSON',
@@ -62,10 +65,15 @@ interrupted, run the same command with the same --job-id again: the job waits fo
 are not added twice. Lines that cannot be used are reported, and all others are kept. A job whose list was truncated
 is not started.
 
+A CSV needs a header row. Columns that the scraper does not know are ignored, and named; --strict-columns refuses them.
+If a column has another name than its field, say so: --columns parid=APN,name=Owner (item_id=… chooses the ids). A pair
+with a comma is put in double quotes.
+
 Exit codes: 0 done, 1 some lines or items are bad, 2 bad usage or no server, 3 the job failed, 130 interrupted.
 
 Examples:
   $ trawl jobs create maricopa-az --items parcels.csv --job-id parcels-2026 --concurrency 10 --watch
+  $ trawl jobs create maricopa-az --items assessor.csv --columns apn="Parcel Number"
   $ trawl jobs create maricopa-az --input apn=200-14-030
   $ zcat parcels.jsonl.gz | trawl jobs create maricopa-az --items - --label county=maricopa --hold`;
 
@@ -74,11 +82,12 @@ async function create(scraperId: string, options: CreateOptions): Promise<void> 
   if (list === null) throw new ConfigError('no items given: use --items FILE or --input name=value');
   const policy = policyGiven(options);
   const labels = keyValues('--label', options.label ?? []);
+  const columns = columnQuery(options);
   await talkToApi(options, async (client) => {
     const jobId = options.jobId ?? client.api.clock.id();
     const { name } = options;
     const filling: Filling = {
-      ...{ jobId, list, isToBeStarted: options.hold !== true, again: again(jobId) },
+      ...{ jobId, list, columns, isToBeStarted: options.hold !== true, again: again(jobId) },
       ...{ corrected: `send it with --job-id ${printable(jobId)}`, startAsIs: command(['jobs', 'start', jobId]) },
     };
     await makeHeld(client, {

@@ -3,6 +3,7 @@ import { jobPath } from '../../contract/client/api-paths.ts';
 import type { AddedAnswer } from '../../contract/item-answers.ts';
 import type { CreatedAnswer, JobAnswer, JobStatusAnswer } from '../../contract/job-answers.ts';
 import type { NewJobRequest } from '../../contract/new-job.ts';
+import { type ColumnQuery, ignoredColumnsText } from '../client/columns.ts';
 import type { Client } from '../client/command.ts';
 import { CommandFailed } from '../client/command-failure.ts';
 import { formatCount, formatItems, printable } from '../format.ts';
@@ -17,6 +18,8 @@ export interface Filling {
   readonly jobId: string;
   readonly list: ItemList;
   readonly limit?: number;
+  /** How its columns are to be read, if it is a CSV. */
+  readonly columns?: ColumnQuery;
   /** False for a job that is to be held, or was started before. */
   readonly isToBeStarted: boolean;
   /** The command that sends the list again. */
@@ -38,9 +41,10 @@ export async function createHeld({ api, note }: Client, body: NewJobBody): Promi
   for (const { message } of warnings) note(`Warning: ${printable(message)}`);
 }
 
-export async function sendItems(client: Client, { jobId, list, limit, again }: Filling): Promise<AddedAnswer> {
+export async function sendItems(client: Client, filling: Filling): Promise<AddedAnswer> {
+  const { jobId, list, limit, columns, again } = filling;
   try {
-    return await uploadItems(client, jobId, list, limit);
+    return await uploadItems(client, jobId, list, { ...columns, ...(limit === undefined ? {} : { limit }) });
   } catch (error) {
     if (!(error instanceof Unreachable || error instanceof Interrupted || error instanceof Refused)) throw error;
     const isBroken = !(error instanceof Refused) || error.status >= 500;
@@ -98,10 +102,12 @@ export async function startFilled({ api }: Client, filling: Filling): Promise<Jo
 }
 
 /** `2,000 items added, 3 duplicates left unchanged.` */
-export function addedText({ added, duplicates, conflicts, conflicting_ids: ids, ...lines }: AddedAnswer): string {
+export function addedText(answer: AddedAnswer): string {
+  const { added, duplicates, conflicts, conflicting_ids: ids } = answer;
   const there = duplicates > 0 ? `, ${formatItems(duplicates, 'duplicate')} left unchanged` : '';
   const other = conflicts > 0 ? [conflictsText(conflicts, ids)] : [];
-  return [`${formatItems(added)} added${there}.`, ...other, ...badLines(lines)].join('\n');
+  const ignored = ignoredColumnsText(answer.ignored_columns.map((name) => printable(name)));
+  return [`${formatItems(added)} added${there}.`, ...ignored, ...other, ...badLines(answer)].join('\n');
 }
 
 const SHOWN = 10;

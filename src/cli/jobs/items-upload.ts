@@ -3,6 +3,7 @@ import { Interrupted } from '../../contract/client/api-error.ts';
 import { jobPath } from '../../contract/client/api-paths.ts';
 import type { AddedAnswer } from '../../contract/item-answers.ts';
 import { formatOfBytes, ITEM_CONTENT_TYPES } from '../../contract/item-formats.ts';
+import type { ColumnQuery } from '../client/columns.ts';
 import type { Client } from '../client/command.ts';
 import { Meter } from '../client/meter.ts';
 import { type ItemList, PIECE_BYTES } from './item-list.ts';
@@ -12,7 +13,7 @@ export async function uploadItems(
   { api, show }: Client,
   jobId: string,
   list: ItemList,
-  limit?: number,
+  query: ColumnQuery & { readonly limit?: number } = {},
 ): Promise<AddedAnswer> {
   const meter = new Meter({ clock: api.clock, totalBytes: list.size, lineName: 'line' });
   const look = async () => meter.transfer();
@@ -30,7 +31,7 @@ export async function uploadItems(
     return await api.json<AddedAnswer>({
       method: 'POST',
       path: `${jobPath(jobId)}/items`,
-      query: { limit },
+      query: { ...query },
       headers: { 'content-type': list.contentType ?? ITEM_CONTENT_TYPES[formatOfBytes(head)] },
       stream: meter.count(continued(head, source), () => display?.poke()),
       silenceMs: ANSWER_MS,

@@ -1,4 +1,5 @@
 import type { AddedAnswer } from '../../contract/item-answers.ts';
+import type { ColumnMapping } from '../../contract/item-columns.ts';
 import type { ItemFormat } from '../../contract/item-formats.ts';
 import type { NewItem } from '../../domain/item.ts';
 import { type JobRecord, OPEN_MS } from '../../domain/job.ts';
@@ -7,7 +8,9 @@ import type { FieldProblem } from '../../domain/schema-problems.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { AddAnswer, ItemBook, JobBook } from '../../ports/ledger.ts';
-import { type BadLine, type ItemChunk, type ReadItem, readItems, UnreadableItems } from './read-items.ts';
+import { UnreadableItems } from './csv-columns.ts';
+import { inputFields } from './input-fields.ts';
+import { type BadLine, type ItemChunk, type ReadItem, readItems } from './read-items.ts';
 import type { CatalogScraper, ScraperCatalog } from './scraper-catalog.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -37,6 +40,19 @@ interface IntakeCounts {
   readonly badLines: readonly AnsweredLine[];
   /** Part of the list could not be read at all, so that the job lacks items. */
   readonly isIncomplete: boolean;
+  /** Columns of a CSV that the scraper does not know. They were left out of the inputs. */
+  readonly ignoredColumns: readonly string[];
+}
+
+/** How a list is to be read. */
+export interface ListReading {
+  readonly format: ItemFormat;
+  /** For CSV. */
+  readonly columns: ColumnMapping;
+  /** Refuse columns that the scraper does not know. */
+  readonly isStrict: boolean;
+  /** Items to add at most; infinity for all of them. */
+  readonly limit: number;
 }
 
 type AnsweredLine = AddedAnswer['bad_lines'][number];
@@ -67,9 +83,8 @@ export async function takeInItems(
   parts: IntakeParts,
   jobId: string,
   bytes: AsyncIterable<Uint8Array>,
-  format: ItemFormat,
+  { format, columns, isStrict, limit }: ListReading,
   signal: AbortSignal,
-  limit = Number.POSITIVE_INFINITY,
 ): Promise<IntakeAnswer> {
   const { ledger, clock } = parts;
   const job = await ledger.job(jobId);
@@ -81,11 +96,18 @@ export async function takeInItems(
   const opened = await ledger.addItems(jobId, [], clock.now() + OPEN_MS, clock.now());
   if (opened.kind !== 'added') return sum.told(opened);
   const scraper = await usableScraper(parts.catalog, job.scraperId);
+  const rules = { mapping: columns, input: scraper === null ? null : inputFields(scraper), isStrict };
+  const source = untilAborted(bytes, signal);
   try {
     const answer = await addChunks(
       onlyTo(job, parts),
       jobId,
-      checkedItems(scraper, sum, limit, readInTime(clock, untilAborted(bytes, signal), format)),
+      checkedItems(
+        scraper,
+        sum,
+        limit,
+        readInTime(clock, (isDue) => readItems(source, format, isDue, rules)),
+      ),
       sum,
     );
     return answer === null ? { kind: 'taken', ...sum.counts() } : sum.told(answer);
@@ -168,6 +190,7 @@ class Sum {
   #received = 0;
   readonly #badLines: AnsweredLine[] = [];
   #isIncomplete = false;
+  #ignoredColumns: readonly string[] = [];
 
   receive(items: number, bad: readonly BadLine[]): void {
     this.#received += items + bad.length;
@@ -183,6 +206,10 @@ class Sum {
     this.#differingIds.push(...itemIds.slice(0, MAX_DIFFERING_IDS - this.#differingIds.length));
   }
 
+  ignore(columns: readonly string[]): void {
+    if (columns.length > 0) this.#ignoredColumns = columns;
+  }
+
   counts(): IntakeCounts {
     return {
       received: this.#received,
@@ -193,6 +220,7 @@ class Sum {
       bad: this.#bad,
       badLines: this.#badLines,
       isIncomplete: this.#isIncomplete,
+      ignoredColumns: this.#ignoredColumns,
     };
   }
 
@@ -212,6 +240,7 @@ async function* checkedItems(
     const { items, bad } = firstOf(left, scraper === null ? chunk : judged(chunk, scraper));
     left -= items.length;
     sum.receive(items.length, bad);
+    sum.ignore(chunk.ignoredColumns);
     // Sent even if all of its lines are bad: the job must be kept open, and may be cancelled by now.
     yield items.map(({ item }) => item);
     if (left <= 0) return;
@@ -221,12 +250,11 @@ async function* checkedItems(
 /** A slow sender's items are due a while after the last were handed over. */
 async function* readInTime(
   clock: Clock,
-  bytes: AsyncIterable<Uint8Array>,
-  format: ItemFormat,
+  readChunks: (isDue: () => boolean) => AsyncIterable<ItemChunk>,
 ): AsyncGenerator<ItemChunk> {
   let handedOverAt = clock.elapsed();
   const isDue = () => clock.elapsed() - handedOverAt >= HAND_OVER_AFTER_MS;
-  for await (const chunk of readItems(bytes, format, isDue)) {
+  for await (const chunk of readChunks(isDue)) {
     yield chunk;
     handedOverAt = clock.elapsed();
   }
@@ -236,10 +264,10 @@ async function* readInTime(
 function firstOf(limit: number, chunk: ItemChunk): ItemChunk {
   const last = chunk.items[limit - 1];
   if (last === undefined) return chunk;
-  return { items: chunk.items.slice(0, limit), bad: chunk.bad.filter(({ line }) => line < last.line) };
+  return { ...chunk, items: chunk.items.slice(0, limit), bad: chunk.bad.filter(({ line }) => line < last.line) };
 }
 
-function judged({ items, bad }: ItemChunk, scraper: CatalogScraper): ItemChunk {
+function judged({ items, bad, ignoredColumns }: ItemChunk, scraper: CatalogScraper): ItemChunk {
   const good: ReadItem[] = [];
   const refused: BadLine[] = [];
   for (const read of items) {
@@ -247,8 +275,8 @@ function judged({ items, bad }: ItemChunk, scraper: CatalogScraper): ItemChunk {
     if (problems.length === 0) good.push(read);
     else refused.push({ line: read.line, code: 'invalid_input', problem: inWords(problems) });
   }
-  if (refused.length === 0) return { items: good, bad };
-  return { items: good, bad: [...bad, ...refused].sort((one, other) => one.line - other.line) };
+  if (refused.length === 0) return { items: good, bad, ignoredColumns };
+  return { items: good, bad: [...bad, ...refused].sort((one, other) => one.line - other.line), ignoredColumns };
 }
 
 function inWords(problems: readonly FieldProblem[]): string {

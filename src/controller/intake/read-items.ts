@@ -1,6 +1,7 @@
 import type { BadLineCode } from '../../contract/item-answers.ts';
 import { formatOfBytes, type ItemFormat } from '../../contract/item-formats.ts';
 import type { NewItem } from '../../domain/item.ts';
+import { COLUMNS_AS_FIELDS, type ColumnPlan, type ColumnRules, planColumns, UnreadableItems } from './csv-columns.ts';
 import { detectDelimiter, fieldsOf } from './csv-records.ts';
 import { inPieces } from './in-pieces.ts';
 import { itemOfEntry } from './item-entry.ts';
@@ -17,6 +18,8 @@ import { MAX_RECORD_BYTES, type RawRecord, RecordSplitter } from './split-record
 export interface ItemChunk {
   readonly items: readonly ReadItem[];
   readonly bad: readonly BadLine[];
+  /** Columns of a CSV that are not used, in the first chunk only. */
+  readonly ignoredColumns: readonly string[];
 }
 
 export interface ReadItem {
@@ -32,11 +35,6 @@ export interface BadLine {
   readonly problem: string;
 }
 
-export class UnreadableItems extends Error {
-  override name = 'UnreadableItems';
-}
-
-const MAX_COLUMNS = 1000;
 /** Reading or committing so many mostly held the process up for two to five milliseconds when it was measured. */
 const ITEMS_PER_CHUNK = 1000;
 /** A chunk is one transaction, and is held in memory. */
@@ -51,6 +49,7 @@ export async function* readItems(
   bytes: AsyncIterable<Uint8Array>,
   format: ItemFormat | null,
   isDue: () => boolean = () => false,
+  columns: ColumnRules = COLUMNS_AS_FIELDS,
 ): AsyncGenerator<ItemChunk> {
   const source = bytes[Symbol.asyncIterator]();
   try {
@@ -59,7 +58,7 @@ export async function* readItems(
     const pieces = inPieces(head.bytes, source);
     switch (format ?? formatOfBytes(head.bytes)) {
       case 'csv':
-        yield* chunked(readCsv(pieces, detectDelimiter(head.bytes)), isDue);
+        yield* chunked(readCsv(pieces, detectDelimiter(head.bytes), columns), isDue);
         return;
       case 'jsonl':
         yield* chunked(readJsonLines(pieces), isDue);
@@ -72,22 +71,25 @@ export async function* readItems(
   }
 }
 
-type Read = (ReadItem & { readonly size: number }) | BadLine;
+type Read = (ReadItem & { readonly size: number }) | BadLine | { readonly ignoredColumns: readonly string[] };
 
 async function* chunked(reads: AsyncIterable<readonly Read[]>, isDue: () => boolean): AsyncGenerator<ItemChunk> {
   let items: ReadItem[] = [];
   let bad: BadLine[] = [];
+  let ignoredColumns: readonly string[] = [];
   let size = 0;
   const handOver = (): ItemChunk => {
-    const chunk = { items, bad };
+    const chunk = { items, bad, ignoredColumns };
     items = [];
     bad = [];
+    ignoredColumns = [];
     size = 0;
     return chunk;
   };
   for await (const some of reads) {
     for (const read of some) {
-      if ('problem' in read) bad.push(read);
+      if ('ignoredColumns' in read) ignoredColumns = read.ignoredColumns;
+      else if ('problem' in read) bad.push(read);
       else {
         items.push(read);
         size += read.size;
@@ -99,8 +101,12 @@ async function* chunked(reads: AsyncIterable<readonly Read[]>, isDue: () => bool
   if (items.length + bad.length > 0) yield handOver();
 }
 
-async function* readCsv(pieces: AsyncIterable<Uint8Array>, delimiter: string): AsyncGenerator<readonly Read[]> {
-  let columns: readonly string[] | null = null;
+async function* readCsv(
+  pieces: AsyncIterable<Uint8Array>,
+  delimiter: string,
+  rules: ColumnRules,
+): AsyncGenerator<readonly Read[]> {
+  let plan: ColumnPlan | null = null;
   for await (const records of split(pieces, new RecordSplitter(delimiter.charCodeAt(0)))) {
     const whole = records.filter((record) => record.kind === 'record');
     const fields = fieldsOf(
@@ -110,34 +116,27 @@ async function* readCsv(pieces: AsyncIterable<Uint8Array>, delimiter: string): A
     const reads: Read[] = records.filter((record) => record.kind !== 'record').map(badRecord);
     for (const [index, { line, bytes }] of whole.entries()) {
       const values = fields[index] ?? null;
-      if (columns === null) columns = columnsOf(values);
-      else
-        reads.push(
-          values === null ? { line, problem: 'it cannot be read as CSV' } : row(values, columns, line, bytes.length),
-        );
+      if (plan === null) {
+        plan = readHeader(values, rules);
+        reads.push({ ignoredColumns: plan.ignored });
+      } else if (values === null) reads.push({ line, problem: 'it cannot be read as CSV' });
+      else reads.push(readRow(values, plan, line, bytes.length));
     }
     yield reads;
   }
 }
 
-function row(values: readonly string[], columns: readonly string[], line: number, size: number): Read {
-  if (values.length !== columns.length) {
-    return { line, problem: `it has ${values.length} fields, and the header ${columns.length}` };
-  }
-  if (values.some((value) => value.includes(REPLACED))) return { line, problem: NOT_UTF8 };
+function readRow(values: readonly string[], { width, fields }: ColumnPlan, line: number, size: number): Read {
+  if (values.length !== width) return { line, problem: `it has ${values.length} fields, and the header ${width}` };
+  const entries = fields.map(({ field, at }) => [field, values[at] ?? ''] as const);
+  if (entries.some(([, value]) => value.includes(REPLACED))) return { line, problem: NOT_UTF8 };
   // Not by assignment: a column may be called __proto__.
-  return readOf(Object.fromEntries(columns.map((column, at) => [column, values[at] ?? ''])), line, size);
+  return readOf(Object.fromEntries(entries), line, size);
 }
 
-function columnsOf(header: readonly string[] | null): readonly string[] {
-  const columns = header?.map((name) => name.trim()) ?? [];
-  const nameless = columns.indexOf('');
-  const twice = columns.find((name, at) => columns.indexOf(name) !== at);
-  if (columns.length > MAX_COLUMNS) throw new UnreadableItems(`the header has ${columns.length} columns`);
-  if (columns.some((name) => name.includes(REPLACED))) throw new UnreadableItems(`the header ${NOT_UTF8}`);
-  if (nameless >= 0) throw new UnreadableItems(`column ${nameless + 1} of the header has no name`);
-  if (twice !== undefined) throw new UnreadableItems(`two columns of the header have the name ${twice}`);
-  return columns;
+function readHeader(header: readonly string[] | null, rules: ColumnRules): ColumnPlan {
+  if (header?.some((name) => name.includes(REPLACED))) throw new UnreadableItems(`the header ${NOT_UTF8}`);
+  return planColumns(header ?? [], rules);
 }
 
 async function* readJsonLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Read[]> {

@@ -79,6 +79,39 @@ export function itemCases(client: Client): void {
     assert.equal((await client.ask('POST', `/jobs/${jobId}/items?limit=0`, { body: '', headers: {} })).status, 422);
   });
 
+  test('columns of a CSV are mapped, and those that the scraper does not know are ignored by name', async () => {
+    const jobId = await heldJob(client, 'demo-parcel');
+    const path = `/jobs/${jobId}/items?columns=${encodeURIComponent('apn=Parcel No')}`;
+    const csv = { headers: { 'content-type': 'text/csv' }, body: 'Parcel No,Owner\n101-01-001,SMITH\n' };
+    const { status, json } = await client.ask('POST', path, csv);
+    assert.deepEqual([status, json], [200, taken(jobId, { received: 1, added: 1, ignored_columns: ['Owner'] })]);
+    const { input } = await client.get<ItemAnswer>(`/jobs/${jobId}/items/101-01-001`);
+    assert.deepEqual(input, { apn: '101-01-001' });
+
+    const { detail } = await client.refused(422, 'invalid_request', 'POST', `${path}&strict=true`, csv);
+    assert.match(detail, /demo-parcel does not know these columns: Owner/);
+    const { errors } = await client.refused(422, 'invalid_request', 'POST', `/jobs/${jobId}/items?columns=apn`, csv);
+    assert.deepEqual(errors?.[0], {
+      path: 'columns',
+      code: 'invalid_value',
+      message: '"apn" must be field=column, such as parid=APN',
+    });
+    const lines = { headers: { 'content-type': NDJSON }, body: '{"apn":"1"}\n' };
+    const other = await client.refused(422, 'invalid_request', 'POST', path, lines);
+    assert.deepEqual(other.errors?.[0]?.message, 'is only for CSV');
+  });
+
+  test('a CSV without a header row is refused with what to do, and nothing is added', async () => {
+    const jobId = await heldJob(client, 'demo-parcel');
+    const csv = { headers: { 'content-type': 'text/csv' }, body: '101-01-001\n101-01-002\n' };
+    const { detail } = await client.refused(422, 'invalid_request', 'POST', `/jobs/${jobId}/items`, csv);
+    assert.match(
+      detail,
+      /no header row: its first row \(101-01-001\) looks like data\. Add a first row .* knows apn\.$/,
+    );
+    assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, 0);
+  });
+
   test('of many bad lines the first hundred are listed, and all are counted', async () => {
     const jobId = await heldJob(client);
     const answer = await client.send<AddedAnswer>(jobId, NDJSON, '{\n'.repeat(250));
@@ -297,7 +330,7 @@ export function itemCases(client: Client): void {
 
 function taken(jobId: string, counts: Partial<AddedAnswer>): AddedAnswer {
   const none = { received: 0, added: 0, duplicates: 0, conflicts: 0, conflicting_ids: [], bad: 0, bad_lines: [] };
-  return { job_id: jobId, ...none, incomplete: false, ...counts };
+  return { job_id: jobId, ...none, ignored_columns: [], incomplete: false, ...counts };
 }
 
 async function heldJob(client: Client, scraper = 'example-noop'): Promise<string> {

@@ -31,7 +31,9 @@ export function itemOperations(deps: ApiDeps): Operation[] {
         'The body is streamed in constant memory. A line that cannot be used is reported by its number, and all others are ' +
         'kept. Items whose id the job already has are left unchanged, so an interrupted upload can simply be repeated; if ' +
         'such an item has a different input, the answer names it, and the job keeps the input it has. A completed job ' +
-        'begins a new round with the first new item. The body may be compressed (`Content-Encoding: gzip`).',
+        'begins a new round with the first new item. Columns of a CSV that the scraper does not know are ignored, and the ' +
+        'answer names them; a CSV without a header row, or without a column that the scraper knows, is refused. The body ' +
+        'may be compressed (`Content-Encoding: gzip`).',
       access: 'full',
       params: jobPath,
       query: addItemsQuery,
@@ -57,14 +59,20 @@ export function itemOperations(deps: ApiDeps): Operation[] {
       },
       answers: { 200: jsonAnswer('What became of the lines.', addedSchema) },
       problems: ['job_not_found', 'state_conflict', 'unsupported_media_type', 'too_large'],
-      async handle({ params: { job_id: jobId }, query: { limit }, stream, header, signal }) {
+      async handle({ params: { job_id: jobId }, query, stream, header, signal }) {
         const format = formatOfMediaType(mediaTypeOf(header('content-type')));
         if (format === null) {
           const types = 'application/x-ndjson, text/csv or application/json';
           throw new Problem('unsupported_media_type', `Send items as ${types} and set Content-Type accordingly.`);
         }
+        const { columns = new Map(), strict: isStrict, limit = Number.POSITIVE_INFINITY } = query;
+        if (format !== 'csv' && (columns.size > 0 || isStrict)) {
+          const path = columns.size > 0 ? 'columns' : 'strict';
+          throw new Problem('invalid_request', 'Invalid query: see errors.', [{ path, message: 'is only for CSV' }]);
+        }
         const limits = { sentBytes: null, unpackedBytes: deps.maxBodyBytes };
-        const answer = await takeInItems(deps, jobId, bodyBytes(stream, header, limits), format, signal, limit);
+        const reading = { format, columns, isStrict, limit };
+        const answer = await takeInItems(deps, jobId, bodyBytes(stream, header, limits), reading, signal);
         switch (answer.kind) {
           case 'missing':
             return noJob(jobId);
@@ -86,6 +94,7 @@ export function itemOperations(deps: ApiDeps): Operation[] {
             const lists = {
               conflicting_ids: answer.differingIds,
               bad_lines: answer.badLines,
+              ignored_columns: answer.ignoredColumns,
               incomplete: answer.isIncomplete,
             };
             return { status: 200, json: { ...counts, ...lists } };
