@@ -16,11 +16,14 @@ export interface Target extends FileTarget {
 }
 
 /** Writes beside the file and renames at the end, so that the file is always complete. */
-export async function fileTarget(path: string, { keepsUnfinished }: { keepsUnfinished: boolean }): Promise<Target> {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`--out ${path}: is a folder`);
+export async function fileTarget(
+  path: string,
+  { keepsUnfinished, option = '--out' }: { readonly keepsUnfinished: boolean; readonly option?: string },
+): Promise<Target> {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`${option} ${path}: is a folder`);
   const unfinished = `${path}.unfinished`;
   await mkdir(dirname(path), { recursive: true });
-  const file = await openFile(unfinished, keepsUnfinished ? 'a' : 'w');
+  const file = await openFile(unfinished, keepsUnfinished ? 'a' : 'w', option);
   const { size } = await file.stat();
   let isFinished = false;
   return {
@@ -39,17 +42,18 @@ export async function fileTarget(path: string, { keepsUnfinished }: { keepsUnfin
       isFinished = true;
     },
     async close() {
+      const { size: left } = await file.stat();
       await file.close();
-      if (!isFinished && !keepsUnfinished) await rm(unfinished, { force: true });
+      if (!isFinished && (!keepsUnfinished || left === 0)) await rm(unfinished, { force: true });
     },
   };
 }
 
-async function openFile(path: string, flags: string): Promise<FileHandle> {
+async function openFile(path: string, flags: string, option: string): Promise<FileHandle> {
   try {
     return await open(path, flags, 0o600);
   } catch (error) {
-    throw new ConfigError(`--out: ${errorMessage(error)}`);
+    throw new ConfigError(`${option}: ${errorMessage(error)}`);
   }
 }
 
