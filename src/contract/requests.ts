@@ -105,6 +105,17 @@ export const resultsQuery = z.strictObject({
 export const exportQuery = z.strictObject({
   format: z.enum(['jsonl', 'csv', 'parquet']).meta({ description: 'File format of the export.' }).default('jsonl'),
   filter: resultFilter,
+  explode: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta({
+      description:
+        'Name of a list in the data, such as `bills`: one row per entry of the list instead of one per item, with the ' +
+        'item’s own fields that are not nested. Items without entries have no row.',
+    }),
+  bom: flag('Begin a CSV with a byte order mark, so that Excel reads it as UTF-8.'),
 });
 
 export const downloadQuery = z.strictObject({

@@ -106,6 +106,7 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
   });
   return {
     ...{ clock, ledger, leadership, queue, hostPauses, store, links, deadLetters: queue, probe, close },
+    pathOf: (artifact) => results.pathOf(artifact),
     holder: `${hostname()}-${process.pid}-${clock.id()}`,
     settings: { ...awsPace(config.leaseMs).controller, itemManifests: results.hasItemManifests },
     // A claim is not worth a row of news; the feed looks again at every tick anyway.

@@ -2,6 +2,7 @@ import type { BackendConfig, Config } from '../config.ts';
 import type { ControllerSettings } from '../controller/engine/controller.ts';
 import type { EngineEvent } from '../controller/engine/events.ts';
 import type { JobFeedsSettings } from '../controller/feed/job-feeds.ts';
+import type { StoredArtifact } from '../domain/artifact.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
@@ -62,6 +63,8 @@ export interface Backend {
   readonly store: ResultStore;
   /** Null where the bytes have no address of their own. */
   readonly links: ResultLinks | null;
+  /** Where a reader finds an artifact without us. */
+  readonly pathOf: (artifact: StoredArtifact) => string;
   readonly queue: WorkQueue;
   readonly hostPauses: HostPauses;
   /** Where the queue sets aside messages that no worker could process. */

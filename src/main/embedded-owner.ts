@@ -37,6 +37,7 @@ export async function openStorage(config: Config) {
     clock,
     store,
     links,
+    pathOf: (artifact: StoredArtifact) => results.pathOf(artifact),
     ledger,
     leadership,
     hasItemManifests: results.hasItemManifests,

@@ -49,7 +49,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   const events = new EventStream();
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const backend = await (await loadBackend(config)).open(config, onError);
-  const { clock, ledger, queue, hostPauses, store, links } = backend;
+  const { clock, ledger, queue, hostPauses, store, links, pathOf } = backend;
   const faults = killFaults(config.faults, clock);
   const logs = [logEvents(events, log), logProgress(events, log, clock)];
   const controller = new Controller({ ...backend, faults, events, digest });
@@ -87,6 +87,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     ledger,
     queue,
     store,
+    pathOf,
     events,
     submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest, defaultScraper }, request, null),
     importItems: (jobId: string, chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>) =>
@@ -96,7 +97,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       // Not before: whoever only measures the engine has no use for it.
       const { startApi } = await import('../controller/api/start-api.ts');
       const parts = {
-        ...{ ledger, store, links, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },
+        ...{ ledger, store, links, pathOf, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },
         ...{ servedLanes, version: VERSION, standing },
         feedSettings: backend.feedSettings,
         onStorageTrouble: (message: string) => controller.storageTrouble(message),

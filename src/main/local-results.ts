@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PRIVATE_FOLDER, RESULTS_FOLDER, RESULTS_NOTE } from '../adapters/embedded/data-directory.ts';
 import { openFileResultStore } from '../adapters/embedded/result-store.ts';
 import type { Opening } from '../adapters/embedded/results/result-home.ts';
+import { resultPath } from '../adapters/embedded/results/result-path.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OpenResults, ResultsModule, ResultsRole } from './results-backend.ts';
@@ -34,6 +35,10 @@ async function openFiles(config: Config, clock: Clock, as: ResultsRole): Promise
   return {
     store,
     links: null,
+    pathOf({ key, encoding }) {
+      const { folders, names } = resultPath(key);
+      return [...folders, names[encoding]].join('/');
+    },
     hasItemManifests: true,
     check: (artifact) => store.check(artifact),
     probe: () => store.probe(),

@@ -31,6 +31,8 @@ export interface OpenResults {
   readonly store: ResultStore;
   /** Null where the bytes have no address of their own. */
   readonly links: ResultLinks | null;
+  /** Where a reader finds an artifact without us: a path below the results folder, or a key in the bucket. */
+  pathOf(artifact: StoredArtifact): string;
   /** Whether every item gets a manifest beside its files, for those who look into the folder. */
   readonly hasItemManifests: boolean;
   /** Whether bytes that were recorded are there, whole, after the machine went down. */

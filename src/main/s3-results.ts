@@ -12,6 +12,7 @@ export const S3_RESULTS_MODULE: ResultsModule<'s3'> = {
     return {
       store,
       links: store,
+      pathOf: ({ key }) => key,
       hasItemManifests: false,
       // What S3 has answered for survives any machine of ours.
       check: async () => true,

@@ -37,6 +37,7 @@ async function startFragile() {
       ledger,
       store,
       links: null,
+      pathOf: ({ key }: { readonly key: string }) => key,
       queue,
       hostPauses: openMemoryHostPauses(),
       clock,

@@ -68,6 +68,13 @@ test('a list becomes a job that is watched to its end, and its results come back
   await jobs('export', 'a/b', '--out', parquet);
   assert.equal(readFileSync(parquet).subarray(0, 4).toString(), 'PAR1');
 
+  const exploded = await jobs('export', 'a/b', '--explode', 'apn');
+  assert.match(exploded.stderr, /explode: apn is not a list/);
+  const marked = join(folder, 'marked.csv');
+  assert.equal((await jobs('export', 'a/b', '--bom', '--out', marked)).code, EXIT.done);
+  assert.equal(readFileSync(marked).subarray(0, 3).toString('hex'), 'efbbbf');
+  assert.match((await jobs('export', 'a/b', '--bom')).stderr, /--bom is only for CSV/);
+
   const page = join(folder, 'page.html');
   const saved = await jobs('download', 'a/b', '200-7', '--artifact', 'html', '--out', page, '--json');
   const sha256 = createHash('sha256').update(readFileSync(page)).digest('hex');

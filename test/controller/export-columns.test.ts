@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
+import { agree, settle, typeOf } from '../../src/controller/results/export/column-types.ts';
 import { TablePlan } from '../../src/controller/results/export/columns.ts';
 import { schemaFields } from '../../src/controller/results/export/schema-fields.ts';
 
@@ -32,8 +33,8 @@ test('a column has the type of its field only where the schema leaves no doubt',
     paid: 'boolean',
     either: 'json',
     alike: 'text',
-    list: 'json',
-    nested: 'json',
+    list: { list: 'text' },
+    nested: { struct: new Map([['a', 'text']]) },
     whatever: 'json',
     nothing: 'json',
   });
@@ -83,9 +84,17 @@ test('fields that were only seen have the type of their values', () => {
   assert.deepEqual(
     plan
       .table()
-      .columns.slice(5)
-      .map(({ name, type }) => `${name} ${type}`),
-    ['known text', 'late boolean', 'text text', 'number number', 'mixed json', 'never json', 'list json', 'more text'],
+      .columns.slice(5, -4)
+      .map(({ name, type }) => [name, type]),
+    [
+      ['known', 'text'],
+      ['late', 'boolean'],
+      ['text', 'text'],
+      ['number', 'number'],
+      ['mixed', 'json'],
+      ['never', 'json'],
+      ['list', { list: 'number' }],
+    ],
   );
 });
 
@@ -97,7 +106,69 @@ test('there are a thousand columns of data at the most, those of the schema befo
     plan.look({ item_id: 'a', status: 'success', input: {}, error: null, data: fields(seen, 's') });
     return plan.table().columns.map(({ name }) => name);
   };
-  assert.deepEqual(namesOf(1500, 5).slice(-3), ['k998', 'k999', 'more']);
-  assert.deepEqual(namesOf(600, 2000).slice(-3), ['s398', 's399', 'more']);
-  assert.deepEqual(namesOf(0, 2000).slice(-3), ['s998', 's999', 'more']);
+  const last = ['html_path', 'screenshot_path', 'document_path', 'more'];
+  assert.deepEqual(namesOf(1500, 5).slice(-6), ['k998', 'k999', ...last]);
+  assert.deepEqual(namesOf(600, 2000).slice(-6), ['s398', 's399', ...last]);
+  assert.deepEqual(namesOf(0, 2000).slice(-6), ['s998', 's999', ...last]);
+});
+
+test('nested fields have the type of the schema where it is certain, and end where it goes too deep', () => {
+  const bill = z.object({
+    year: z.int(),
+    paid: z.array(z.number().nullable()).nullable(),
+    note: z.string().optional(),
+  });
+  const tree: z.ZodType = z.object({
+    name: z.string(),
+    left: z.lazy(() => tree).nullable(),
+    right: z.lazy(() => tree),
+  });
+  const types = typesOf(
+    z.toJSONSchema(
+      z.object({
+        bills: z.array(bill).nullable(),
+        loose: z.looseObject({ a: z.string() }),
+        byYear: z.record(z.string(), z.number()),
+        pair: z.tuple([z.string(), z.number()]),
+        either: z.union([z.array(z.string()), z.array(z.number())]),
+        wide: z.object(Object.fromEntries(Array.from({ length: 201 }, (_, at) => [`f${at}`, z.string()]))),
+        empty: z.object({}),
+        tree,
+      }),
+    ),
+  );
+  const fields = [
+    ['year', 'number'],
+    ['paid', { list: 'number' }],
+    ['note', 'text'],
+  ] as const;
+  assert.deepEqual(types, {
+    bills: { list: { struct: new Map<string, unknown>(fields) } },
+    ...{ loose: 'json', byYear: 'json', pair: 'json', either: 'json', wide: 'json', empty: 'json' },
+    tree: types['tree'],
+  });
+  // It ends somewhere; where does not matter.
+  assert.ok(JSON.stringify(types['tree']) !== undefined);
+});
+
+test('nested values that were only seen are joined, and differences within them are JSON', () => {
+  const seen = [
+    { a: 1, list: [] },
+    { a: null, b: [{ c: 'x' }, { c: 2, d: true }, null], list: null },
+    { a: 2, b: [], list: [] },
+  ];
+  const type = settle(seen.map((value) => typeOf(value)).reduce(agree, null));
+  const entry = new Map([
+    ['c', 'json'],
+    ['d', 'boolean'],
+  ]);
+  assert.deepEqual(type, {
+    struct: new Map<string, unknown>([
+      ['a', 'number'],
+      ['list', 'json'],
+      ['b', { list: { struct: entry } }],
+    ]),
+  });
+  assert.equal(settle(agree(typeOf([1]), typeOf({ a: 1 }))), 'json');
+  assert.equal(settle(typeOf({ '': 1 })), 'json');
 });

@@ -15,6 +15,9 @@ const SCRAPER = {
   },
 };
 
+/** The columns after those of the data. */
+const LAST = ['html_path', 'screenshot_path', 'document_path', 'more'];
+
 async function recordsOf(items: readonly Scraped[], scraper: typeof SCRAPER | null = null): Promise<string[][]> {
   return parse(await bytesOf(jobOfList(items).parts, { format: 'csv', scraper }));
 }
@@ -34,12 +37,12 @@ test('a row has its columns, those of the schemas first, and what fits in none a
     )
   ).toString();
   assert.deepEqual(text.split('\r\n'), [
-    'item_id,status,error_type,error_message,error_retryable,input.apn,input.county,owner,total,paid,bills,new,more',
-    'p-0,success,,,,1,,"SMITH, ""JO""",-12.5,,"[{""year"":2025}]",1,',
-    'p-1,failed,blocked,"no\nentry",true,101-01-001,,,,,,,"{""error"":{""cause"":""a wall""}}"',
-    'p-2,success,,,,"",,,,,,,"{""data"":[1,2]}"',
-    `p-3,success,,,,101-01-001,,,,,,,"{""data_problem"":""3: ${problemWith('nothing').replaceAll('"', '""')}""}"`,
-    'p-4,success,,,,,,"",,false,,,',
+    'item_id,status,error_type,error_message,error_retryable,input.apn,input.county,owner,total,paid,bills,new,html_path,screenshot_path,document_path,more',
+    'p-0,success,,,,1,,"SMITH, ""JO""",-12.5,,"[{""year"":2025}]",1,,,,',
+    'p-1,failed,blocked,"no\nentry",true,101-01-001,,,,,,,,,,"{""error"":{""cause"":""a wall""}}"',
+    'p-2,success,,,,"",,,,,,,,,,"{""data"":[1,2]}"',
+    `p-3,success,,,,101-01-001,,,,,,,,,,"{""data_problem"":""3: ${problemWith('nothing').replaceAll('"', '""')}""}"`,
+    'p-4,success,,,,,,"",,false,,,,,,',
     '',
   ]);
 });
@@ -53,9 +56,40 @@ function problemWith(text: string): string {
   }
 }
 
+test('a byte order mark comes first, where one is wanted', async () => {
+  const bytes = await bytesOf(jobOfList([]).parts, { format: 'csv', hasBom: true });
+  assert.equal(bytes.subarray(0, 10).toString('hex'), `efbbbf${Buffer.from('item_id').toString('hex')}`);
+});
+
+test('the files of an item are in columns of their own', async () => {
+  const file = { size: 1, sha256: '', encoding: 'identity', contentType: 'a/b' } as const;
+  const artifacts = [
+    { ...file, kind: 'html', key: 'j/items/a/html.html' },
+    { ...file, kind: 'document', key: 'j/items/a/document.pdf' },
+  ] as const;
+  const [header, record] = await recordsOf([{ artifacts, input: {} }]);
+  assert.deepEqual(header?.slice(5), LAST);
+  assert.deepEqual(record?.slice(5), ['j/items/a/html.html', '', 'j/items/a/document.pdf', '']);
+});
+
+test('pages that have names have a column each, and those that turn up late are in the last', async () => {
+  const page = { kind: 'page', size: 1, sha256: '', encoding: 'identity', contentType: 'text/html' } as const;
+  const { parts } = jobOfItems(1001, (place) => ({
+    artifacts: [{ ...page, name: place < 1000 ? 'taxes' : 'sales', key: `j/${place}` }],
+    input: {},
+  }));
+  const [header, ...records] = parse(await bytesOf(parts, { format: 'csv' })) as string[][];
+  assert.deepEqual(header?.slice(5), ['page_paths.taxes', ...LAST]);
+  assert.deepEqual(records[7]?.slice(5), ['j/7', '', '', '', '']);
+  assert.deepEqual(records[1000]?.slice(5), ['', '', '', '', '{"page_paths":{"sales":"j/1000"}}']);
+});
+
 test('a job without items is a header', async () => {
   const text = (await bytesOf(jobOfList([]).parts, { format: 'csv' })).toString();
-  assert.equal(text, 'item_id,status,error_type,error_message,error_retryable,more\r\n');
+  assert.equal(
+    text,
+    'item_id,status,error_type,error_message,error_retryable,html_path,screenshot_path,document_path,more\r\n',
+  );
 });
 
 test('a field that turns up after the first thousand rows is in the last column', async () => {
@@ -65,16 +99,16 @@ test('a field that turns up after the first thousand rows is in the last column'
     json: place < 1000 ? '{"a":1}' : `{"a":1,"late-${place}":2}`,
   }));
   const [header, ...records] = parse(await bytesOf(parts, { format: 'csv', filter: 'success' })) as string[][];
-  assert.deepEqual(header?.slice(6), ['a', 'late-1000', 'more']);
-  assert.deepEqual(records.at(999)?.slice(6), ['1', '2', '']);
-  assert.deepEqual(records.at(1000)?.slice(6), ['1', '', '{"data":{"late-1001":2}}']);
+  assert.deepEqual(header?.slice(6), ['a', 'late-1000', ...LAST]);
+  assert.deepEqual(records.at(999)?.slice(6), ['1', '2', '', '', '', '']);
+  assert.deepEqual(records.at(1000)?.slice(6), ['1', '', '', '', '', '{"data":{"late-1001":2}}']);
 });
 
 test('rows that are heavy are looked at until they weigh eight megabytes', async () => {
   const text = 'x'.repeat(3_000_000);
   const { parts } = jobOfItems(8, (place) => ({ json: JSON.stringify({ text, [`field-${place}`]: 1 }) }));
   const [header] = (await bytesOf(parts, { format: 'csv' })).toString().split('\r\n', 1);
-  assert.equal(header?.split(',input.apn,')[1], 'text,field-0,field-1,field-2,more');
+  assert.equal(header?.split(',input.apn,')[1], `text,field-0,field-1,field-2,${LAST.join(',')}`);
 });
 
 test('text that a spreadsheet would take for a formula gets an apostrophe', () => {
@@ -125,23 +159,23 @@ test('names of fields are made safe like any text, quoted where they must be, an
   const [header, record] = await recordsOf([{ json: data, input: { apn: 'A' } }]);
   assert.deepEqual(header?.slice(5), [
     ...['input.apn', '__proto__', 'data.', 'a"b,\r\nc', "'=x", "''=x", 'data.status', 'data.data.status'],
-    ...['data.more', 'data.input.apn', '\ufffd', 'data.\ufffd', 'more'],
+    ...['data.more', 'data.input.apn', '\ufffd', 'data.\ufffd', ...LAST],
   ]);
-  assert.deepEqual(record?.slice(5), ['A', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '']);
+  assert.deepEqual(record?.slice(5), ['A', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '', '', '', '']);
 });
 
 test('of ten thousand fields a thousand are columns, and the others are in the last', async () => {
   const fields = Array.from({ length: 10_000 }, (_, at) => `f${at}`);
   const data = Object.fromEntries(fields.map((field, at) => [field, at]));
   const [header, record] = await recordsOf([{ json: JSON.stringify(data), input: {} }]);
-  assert.equal(header?.length, 5 + 1000 + 1);
+  assert.equal(header?.length, 5 + 1000 + LAST.length);
   const more = JSON.parse(record?.at(-1) ?? '').data;
-  const columns = header.slice(5, -1).map((name, at) => [name, Number(record?.[5 + at])]);
+  const columns = header.slice(5, -LAST.length).map((name, at) => [name, Number(record?.[5 + at])]);
   assert.deepEqual({ ...Object.fromEntries(columns), ...more }, data);
 });
 
 test('half a character, which no file can hold, is told as JSON', async () => {
   const [, record] = await recordsOf([{ itemId: 'p\ud800', json: '{"a":"\\ud800","b":["\\udc00"]}' }]);
   assert.equal(record?.[0], 'p\ufffd');
-  assert.deepEqual(record?.slice(6), ['', '["\\udc00"]', '{"item_id":"p\\ud800","data":{"a":"\\ud800"}}']);
+  assert.deepEqual(record?.slice(6), ['', '["\\udc00"]', '', '', '', '{"item_id":"p\\ud800","data":{"a":"\\ud800"}}']);
 });

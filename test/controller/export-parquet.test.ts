@@ -6,7 +6,7 @@ import { parquetMetadata, parquetRead, parquetReadObjects, parquetSchema } from 
 import { exportJob } from '../../src/controller/results/export/export-job.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { NOW } from '../domain/builders.ts';
-import { bytesOf, jobOfItems, jobOfList, type Scraped } from './export-support.ts';
+import { AS_USUAL, bytesOf, jobOfItems, jobOfList, type Scraped } from './export-support.ts';
 
 const SCRAPER = {
   input: { type: 'object', properties: { apn: { type: 'string' } } },
@@ -69,13 +69,16 @@ test('columns have the types of the schema, and a value of another type is in th
       ['year', 'DOUBLE', 'OPTIONAL'],
       ['paid', 'BOOLEAN', 'OPTIONAL'],
       ['bills', 'BYTE_ARRAY', 'OPTIONAL'],
-      ['new', 'BYTE_ARRAY', 'OPTIONAL'],
+      // A struct has no type of its own.
+      ['new', undefined, 'OPTIONAL'],
+      ...['html_path', 'screenshot_path', 'document_path'].map((name) => [name, 'BYTE_ARRAY', 'OPTIONAL']),
       ['more', 'BYTE_ARRAY', 'OPTIONAL'],
     ],
   );
   const none = {
     ...{ error_type: null, error_message: null, error_retryable: null, 'input.apn': null, owner: null },
     ...{ total: null, year: null, paid: null, bills: null, new: null, more: null },
+    ...{ html_path: null, screenshot_path: null, document_path: null },
   };
   const success = { ...none, status: 'success' };
   assert.deepEqual(plain(await parquetReadObjects({ file })), [
@@ -89,7 +92,7 @@ test('columns have the types of the schema, and a value of another type is in th
       more: '{"error":{"cause":"a wall"}}',
     },
     {
-      ...{ ...success, item_id: 'p-2', bills: '"none"', new: '{"b":null}' },
+      ...{ ...success, item_id: 'p-2', bills: '"none"', new: { b: null } },
       more: '{"input":{"apn":5},"data":{"owner":7,"total":"n/a","paid":"yes"}}',
     },
     { ...success, item_id: 'p-3', total: 9007199254740992, year: 1e300, paid: false },
@@ -105,7 +108,7 @@ test('a job without items is a file with columns and without rows', async () => 
   const file = await fileOf(jobOfList([]).parts, SCRAPER);
   const metadata = parquetMetadata(file);
   assert.equal(metadata.num_rows, 0n);
-  assert.equal(parquetSchema(metadata).children.length, 12);
+  assert.equal(parquetSchema(metadata).children.length, 15);
   assert.deepEqual(await parquetReadObjects({ file }), []);
 });
 
@@ -140,7 +143,7 @@ test('a row group of large rows ends after some megabytes, and its bytes are the
   const noise = Array.from({ length: 1200 }, (_, at) => hash('sha512', String(at), 'base64')).join('');
   const text = (place: number) => noise.slice(place, place + 100_000);
   const { parts, asked } = jobOfItems(150, (place) => ({ json: JSON.stringify({ text: text(place) }) }));
-  const { body } = exportJob(parts, { jobId: 'job-1' }, { format: 'parquet', filter: 'all', scraper: null });
+  const { body } = exportJob(parts, { jobId: 'job-1' }, { ...AS_USUAL, format: 'parquet' });
   const pieces: Uint8Array[] = [];
   let readAtFirst = 0;
   for await (const piece of body) {
@@ -170,8 +173,8 @@ test('a row group is written column by column, with a turn for others after each
     },
   };
   await bytesOf({ ...parts, clock }, { format: 'parquet' });
-  // 25 pages of 200 items are 175 batches; the columns are the five fixed ones, input.a and more.
-  assert.equal(turns, 175 + 7);
+  // 25 pages of 200 items are 175 batches; the columns are the five fixed ones, input.a, three paths and more.
+  assert.equal(turns, 175 + 10);
 });
 
 test('columns with hostile names come back under them', async () => {
@@ -179,16 +182,18 @@ test('columns with hostile names come back under them', async () => {
   const { names, rows } = await tableOf([{ itemId: 'p\ud800', json: data, input: { apn: 'A' } }]);
   assert.deepEqual(names.slice(5), [
     ...['input.apn', '__proto__', 'data.', 'a"b\n', '=x', 'data.status', 'data.data.status', '\ufffd', 'data.\ufffd'],
-    'more',
+    ...['html_path', 'screenshot_path', 'document_path', 'more'],
   ]);
   const more = '{"item_id":"p\\ud800","data":{"\\ud800":"\\udc00"}}';
-  assert.deepEqual(rows, [['p\ufffd', 'success', null, null, null, 'A', 1, 2, 3, 4, 5, 6, null, 8, more]]);
+  assert.deepEqual(rows, [
+    ['p\ufffd', 'success', null, null, null, 'A', 1, 2, 3, 4, 5, 6, null, 8, null, null, null, more],
+  ]);
 });
 
 test('of ten thousand fields a thousand are columns, and the others are in the last', async () => {
   const data = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f${at}`, at]));
   const file = await fileOf(jobOfList([{ json: JSON.stringify(data), input: {} }]).parts);
-  const [first, ...others] = parquetSchema(parquetMetadata(file)).children.slice(5, -1);
+  const [first, ...others] = parquetSchema(parquetMetadata(file)).children.slice(5, -4);
   assert.equal(others.length, 999);
   assert.equal(first?.element.name, 'f0');
   // The reader takes its time with each.
@@ -204,5 +209,5 @@ test('a row group of a wide table ends sooner, because each row has a cell in ev
   const { parts } = jobOfItems(1000, () => ({ input: {} }));
   const bytes = await bytesOf(parts, { format: 'parquet', scraper: { input: {}, output: { properties } } });
   const groups = parquetMetadata(arrayBufferOf(bytes)).row_groups.map(({ num_rows }) => Number(num_rows));
-  assert.deepEqual(groups, [995, 5]);
+  assert.deepEqual(groups, [992, 8]);
 });

@@ -24,6 +24,7 @@ export function jobOfItems(count: number, at: (place: number) => Scraped) {
   const parts: ExportParts = {
     clock: new FakeClock(),
     isStillThere: async () => true,
+    pathOf: ({ key }) => key,
     ledger: {
       async items(_jobId, { status }, { after, limit }) {
         asked.pages += 1;
@@ -54,7 +55,9 @@ export function jobOfList(items: readonly Scraped[]) {
   return jobOfItems(items.length, (place) => items[place] ?? {});
 }
 
+export const AS_USUAL: ExportOptions = { format: 'jsonl', filter: 'all', scraper: null, explode: null, hasBom: false };
+
 export async function bytesOf(parts: ExportParts, options: Partial<ExportOptions> = {}): Promise<Buffer> {
-  const { body } = exportJob(parts, { jobId: 'job-1' }, { format: 'jsonl', filter: 'all', scraper: null, ...options });
+  const { body } = exportJob(parts, { jobId: 'job-1' }, { ...AS_USUAL, ...options });
   return Buffer.concat(await Array.fromAsync(body));
 }

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
-import { type ExportFormat, exportJob } from '../../src/controller/results/export/export-job.ts';
+import { type ExportFormat, type ExportParts, exportJob } from '../../src/controller/results/export/export-job.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
@@ -13,7 +13,7 @@ import { dataDirOf, openIn } from '../adapters/embedded-support.ts';
 import { NOW } from '../domain/builders.ts';
 import { failedWith, newItems, newJob, partOf } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { bytesOf, jobOfItems, jobOfList } from './export-support.ts';
+import { AS_USUAL, bytesOf, jobOfItems, jobOfList } from './export-support.ts';
 
 const FORMATS: readonly ExportFormat[] = ['jsonl', 'csv', 'parquet'];
 
@@ -53,7 +53,7 @@ test('a filter keeps what succeeded, or what failed, and all is every item whate
 
 test('an export is named after its job, in characters that every disk and header takes', () => {
   const nameOf = (jobId: string, format: ExportFormat, filter: 'all' | 'errors') =>
-    exportJob(jobOfList([]).parts, { jobId }, { format, filter, scraper: null }).fileName;
+    exportJob(jobOfList([]).parts, { jobId }, { ...AS_USUAL, format, filter }).fileName;
   assert.equal(nameOf('job-1', 'csv', 'all'), 'job-1.csv');
   assert.equal(nameOf('2026/11 "taxes"\r\n', 'parquet', 'errors'), '2026-11-taxes--errors.parquet');
   assert.equal(nameOf('../..', 'jsonl', 'all'), 'job.jsonl');
@@ -64,7 +64,7 @@ test('chunks are of 64 to 256 KiB, but for the last one, also where one row is l
   const json = JSON.stringify({ text: 'é'.repeat(300_000) });
   const { parts } = jobOfItems(4000, (place) => (place === 3 ? { json } : { input: { note: 'n'.repeat(200) } }));
   for (const format of ['jsonl', 'csv'] as const) {
-    const { body } = exportJob(parts, { jobId: 'job-1' }, { format, filter: 'all', scraper: null });
+    const { body } = exportJob(parts, { jobId: 'job-1' }, { ...AS_USUAL, format });
     const chunks = await Array.fromAsync(body);
     assert.ok(chunks.length > 8, `${chunks.length}`);
     for (const { byteLength } of chunks) assert.ok(byteLength <= 256 * 1024, `${byteLength}`);
@@ -92,7 +92,7 @@ test('others have their turn while an export runs, also where it finds nothing',
 test('a reader that stops ends the export at once, before the first chunk as well as after', async () => {
   for (const format of FORMATS) {
     const { parts, asked } = jobOfItems(1_000_000, () => ({ json: '{"a":1}' }));
-    const { body } = exportJob(parts, { jobId: 'job-1' }, { format, filter: 'all', scraper: null });
+    const { body } = exportJob(parts, { jobId: 'job-1' }, { ...AS_USUAL, format });
     const chunks = body[Symbol.asyncIterator]();
     const first = chunks.next();
     await setImmediate();
@@ -102,7 +102,7 @@ test('a reader that stops ends the export at once, before the first chunk as wel
     assert.equal((await chunks.next()).done, true);
   }
   const { parts, asked } = jobOfItems(1_000_000, () => ({ json: `{"a":"${'x'.repeat(10_000)}"}` }));
-  const { body } = exportJob(parts, { jobId: 'job-1' }, { format: 'jsonl', filter: 'all', scraper: null });
+  const { body } = exportJob(parts, { jobId: 'job-1' }, { ...AS_USUAL, format: 'jsonl' });
   const stream = Readable.from(body, { objectMode: false });
   for await (const _ of stream) break;
   const files = asked.files;
@@ -147,13 +147,14 @@ test('a job in a real ledger, with its data in real files, is exported whole', a
   }
   await ledger.settle(settled, NOW);
   const isStillThere = async () => (await ledger.job('job-1')) !== null;
-  const rows = linesOf(await bytesOf({ ledger, store, clock, isStillThere })) as { item_id: string; data: unknown }[];
+  const parts: ExportParts = { ledger, store, clock, isStillThere, pathOf: ({ key }) => key };
+  const rows = linesOf(await bytesOf(parts)) as { item_id: string; data: unknown }[];
   assert.deepEqual(
     rows.map((row) => [row.item_id, row.data]),
     newItems(250).map(({ itemId }, place) => [itemId, place % 10 === 3 ? null : { place }]),
   );
-  assert.equal(linesOf(await bytesOf({ ledger, store, clock, isStillThere }, { filter: 'errors' })).length, 25);
-  assert.equal(linesOf(await bytesOf({ ledger, store, clock, isStillThere }, { filter: 'success' })).length, 225);
+  assert.equal(linesOf(await bytesOf(parts, { filter: 'errors' })).length, 25);
+  assert.equal(linesOf(await bytesOf(parts, { filter: 'success' })).length, 225);
 });
 
 test('an export whose job is deleted meanwhile breaks off, instead of ending like a whole one', async () => {

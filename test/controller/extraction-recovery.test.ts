@@ -103,7 +103,9 @@ test('failed items whose pages a newer parse could read count as successes, in c
   const report = await verifyJob({ store, digest }, 'old');
   assert.ok(report.kind === 'checked');
   assert.deepEqual([report.problems, report.counts.success, report.counts.failed], [[], 4, 2]);
-  const rows = await Array.fromAsync(resultRows({ ledger: currentItems(ledger, job), store }, 'old'));
+  const rows = await Array.fromAsync(
+    resultRows({ ledger: currentItems(ledger, job), store, pathOf: ({ key }) => key }, 'old'),
+  );
   assert.deepEqual(
     rows.map(({ status, data, error }) => [status, data, error?.type]),
     [

@@ -261,7 +261,7 @@ test('the index of a replaced job is made anew, and all that it names is there',
   assert.ok(report.kind === 'checked');
   assert.deepEqual([report.problems, report.counts.success, report.counts.failed], [[], 5, 1]);
   const rows = await Array.fromAsync(
-    resultRows({ ledger: currentItems(ledger, await jobOf(ledger, 'old')), store }, 'old'),
+    resultRows({ ledger: currentItems(ledger, await jobOf(ledger, 'old')), store, pathOf: ({ key }) => key }, 'old'),
   );
   assert.deepEqual(
     rows.map(({ data }) => data),

@@ -16,6 +16,7 @@ function dataOf(key: string, size = 1): StoredArtifact {
 /** Pages of items as a ledger gives them, one of them empty, and files by their key. */
 function partsOf(pages: readonly (readonly ItemRecord[])[], files: Readonly<Record<string, string>> = {}): RowParts {
   return {
+    pathOf: ({ key, encoding }) => (encoding === 'gzip' ? `${key}.gz` : key),
     ledger: {
       async items(_jobId, _filter, { after }) {
         const at = Number(after ?? 0);
@@ -63,6 +64,30 @@ test('a row tells what was asked, how it ended and what was found', async () => 
   ]);
 });
 
+test('a row says where the files of its item are, but for those that are part of a larger object', async () => {
+  const file = (kind: StoredArtifact['kind'], key: string, more: Partial<StoredArtifact> = {}): StoredArtifact => {
+    return { ...dataOf(key), kind, ...more };
+  };
+  const artifacts = [
+    file('html', 'a/html.html', { encoding: 'gzip' }),
+    file('document', 'a/document.pdf'),
+    dataOf('d'),
+  ];
+  const packed = [file('html', 'pack', { offset: 0, length: 7 }), file('screenshot', 'b/screenshot.png')];
+  const pages = [file('page', 'c/page-a.html', { name: 'a' }), file('page', 'c/page-b.json', { name: 'b' })];
+  const items = [artifacts, packed, pages, []].map((files) => itemOf({ artifacts: files }));
+  const rows = await rowsOf(partsOf([items], { d: '{}' }));
+  assert.deepEqual(
+    rows.map((row) => [row.html_path, row.screenshot_path, row.document_path, row.page_paths]),
+    [
+      ['a/html.html.gz', undefined, 'a/document.pdf', undefined],
+      [undefined, 'b/screenshot.png', undefined, undefined],
+      [undefined, undefined, undefined, { a: 'c/page-a.html', b: 'c/page-b.json' }],
+      [undefined, undefined, undefined, undefined],
+    ],
+  );
+});
+
 test('an item that failed before and is open again has no error', async () => {
   const attempt = { attempt: 1, tries: 1, startedAt: NOW, durationMs: 9, end: 'failed' } as const;
   const attempts = [{ ...attempt, failure: failure('blocked', 'no entry') }];
@@ -103,7 +128,7 @@ test('data that is too large for a row is said in it, and not read', async () =>
 
 /** How many files are open at once at the most, and how many bytes. */
 async function mostAtOnce(items: readonly ItemRecord[]) {
-  const { ledger } = partsOf([items]);
+  const { ledger, pathOf } = partsOf([items]);
   const open = { files: 0, bytes: 0 };
   const most = { files: 0, bytes: 0 };
   const store: RowParts['store'] = {
@@ -119,7 +144,7 @@ async function mostAtOnce(items: readonly ItemRecord[]) {
       return Buffer.from('{}');
     },
   };
-  const rows = await Array.fromAsync(resultRows({ ledger, store }, 'job-1'));
+  const rows = await Array.fromAsync(resultRows({ ledger, store, pathOf }, 'job-1'));
   assert.equal(rows.length, items.length);
   return most;
 }

@@ -51,7 +51,7 @@ async function clerk(engine: Engine, folder: string) {
     replace: (jobId: string) => replaceResults(parts, jobId),
     async rows(jobId: string): Promise<ResultRow[]> {
       const items = currentItems(ledger, await jobOf(jobId));
-      return await Array.fromAsync(resultRows({ ledger: items, store }, jobId));
+      return await Array.fromAsync(resultRows({ ledger: items, store, pathOf: ({ key }) => key }, jobId));
     },
     async changes(jobId: string): Promise<ChangesAnswer> {
       const book = new ChangeBook({ ...parts, onError: (_, error) => assert.fail(String(error)) });

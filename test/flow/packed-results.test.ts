@@ -36,7 +36,7 @@ test('a store that packs results needs nothing else to change: they are listed, 
     assert.ok(report.kind === 'checked');
     assert.deepEqual([report.problems, report.checked.artifacts >= 40], [[], true]);
 
-    const rows = await Array.fromAsync(resultRows({ ledger, store }, 'packed'));
+    const rows = await Array.fromAsync(resultRows({ ledger, store, pathOf: ({ key }) => key }, 'packed'));
     assert.ok(rows.length === 20 && rows.every(({ data, data_problem: why }) => data !== null && why === undefined));
 
     const whole = await store.get(html);

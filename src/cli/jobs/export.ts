@@ -15,6 +15,8 @@ const FORMATS = ['jsonl', 'csv', 'parquet'];
 interface ExportOptions extends Pick<ClientOptions, 'url'> {
   readonly format?: string;
   readonly filter?: string;
+  readonly explode?: string;
+  readonly bom?: true;
   readonly out?: string;
 }
 
@@ -26,6 +28,8 @@ export function addExportCommand(jobs: Command): void {
       .argument('<job>', 'job id')
       .option('--format <format>', 'jsonl, csv or parquet (default: from the file name, or jsonl)')
       .option('--filter <filter>', 'all, success or errors (default: all)')
+      .option('--explode <list>', 'a row per entry of a list in the data, such as bills, instead of a row per item')
+      .option('--bom', 'begin a CSV with a byte order mark, so that Excel reads it as UTF-8')
       .option('--out <file>', 'file to write (default: stdout)'),
     { hasJson: false },
   )
@@ -35,9 +39,13 @@ export function addExportCommand(jobs: Command): void {
 The file appears once it is complete. In CSV, cells that a spreadsheet would interpret as a formula begin with an
 apostrophe. In JSONL, a row whose stored data cannot be read says so in data_problem, and the exit code is 1.
 
+html_path, screenshot_path and document_path say where the files of an item are: relative to the results folder of the
+server, or keys in the bucket. To fetch them: trawl jobs download JOB --all. See docs/exporting.md.
+
 Examples:
   $ trawl jobs export parcels-2026 --out parcels.csv
   $ trawl jobs export parcels-2026 --format parquet --filter success --out parcels.parquet
+  $ trawl jobs export parcels-2026 --explode bills --bom --out bills.csv
   $ trawl jobs export parcels-2026 | jq .data.owner`,
     )
     .action(exportResults);
@@ -46,16 +54,17 @@ Examples:
 async function exportResults(jobId: string, options: ExportOptions): Promise<void> {
   const format = options.format ?? formatOf(options.out);
   if (!FORMATS.includes(format)) throw new ConfigError(`--format must be one of ${FORMATS.join(', ')}`);
+  if (options.bom && format !== 'csv') throw new ConfigError('--bom is only for CSV');
   const isTerminal = options.out === undefined && process.stdout.isTTY === true;
   if (format === 'parquet' && isTerminal) {
     throw new ConfigError('refusing to write Parquet to a terminal; use --out FILE or a pipe');
   }
   await talkToApi(options, async (client) => {
-    const { out, filter } = options;
+    const { out, filter, explode, bom } = options;
     const target =
       out === undefined ? stdoutTarget(client.out, isTerminal) : await fileTarget(out, { keepsUnfinished: false });
     const { bytes, rows, withoutData } = await exportTo(client, target, jobId, {
-      ...{ format, filter },
+      ...{ format, filter, explode, bom },
       // A progress bar would be mixed up with the rows on a terminal.
       showsProgress: !isTerminal,
     });
@@ -89,6 +98,8 @@ interface Exported {
 interface ExportWish {
   readonly format: string;
   readonly filter?: string | undefined;
+  readonly explode?: string | undefined;
+  readonly bom?: true | undefined;
   readonly showsProgress: boolean;
 }
 
@@ -97,7 +108,7 @@ export async function exportTo(
   { api, show }: Client,
   target: Target,
   jobId: string,
-  { format, filter, showsProgress }: ExportWish,
+  { format, filter, explode, bom, showsProgress }: ExportWish,
 ): Promise<Exported> {
   // Only in JSONL is every line a row: CSV cells may contain line breaks, and Parquet has no lines.
   const meter = new Meter({ clock: api.clock, totalBytes: null, lineName: format === 'jsonl' ? 'row' : null });
@@ -108,7 +119,7 @@ export async function exportTo(
     const answer = await api.open({
       method: 'GET',
       path: `${jobPath(jobId)}/export`,
-      query: { format, filter },
+      query: { format, filter, explode, bom: bom && 'true' },
       headers: { accept: '*/*' },
       silenceMs: SILENCE_MS,
     });

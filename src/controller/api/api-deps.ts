@@ -1,5 +1,5 @@
 import { Problem } from '../../contract/problem.ts';
-import type { Digest } from '../../domain/artifact.ts';
+import type { Digest, StoredArtifact } from '../../domain/artifact.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { type Lane, laneWarning } from '../../domain/lane.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -20,6 +20,8 @@ export interface ApiDeps {
   readonly store: ResultStore;
   /** Null if the store cannot serve bytes itself. */
   readonly links: ResultLinks | null;
+  /** Where a reader finds an artifact without us: a path below the results folder, or a key in the bucket. */
+  readonly pathOf: (artifact: StoredArtifact) => string;
   readonly queue: Pick<WorkQueue, 'depth'>;
   readonly hostPauses: HostPauses;
   readonly clock: Clock;

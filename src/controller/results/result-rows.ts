@@ -1,13 +1,26 @@
-import type { StoredArtifact } from '../../domain/artifact.ts';
+import { ARTIFACT_KINDS, type ArtifactKind, type StoredArtifact } from '../../domain/artifact.ts';
 import { errorMessage } from '../../domain/error-message.ts';
 import { type FailureType, presentFailure } from '../../domain/failure.ts';
 import type { ItemInput, ItemRecord, ItemStatus } from '../../domain/item.ts';
+import { parseAddress } from '../../domain/result-address.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { ItemBook, ItemFilter } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 
+/** Kinds of which an item has one file, that a row refers to; its data are in the row itself. */
+type FileKind = Exclude<ArtifactKind, 'data' | 'metadata' | 'page'>;
+export const FILE_KINDS = ARTIFACT_KINDS.filter(
+  (kind): kind is FileKind => kind !== 'data' && kind !== 'metadata' && kind !== 'page',
+);
+
+/** Where a file is, below the results folder or in the bucket; only there if the item has such a file to itself. */
+type FilePaths = { readonly [Kind in FileKind as `${Kind}_path`]?: string } & {
+  /** Pages by their name; only there if the item has some. */
+  readonly page_paths?: Readonly<Record<string, string>>;
+};
+
 /** One line of an export: what was asked, how it ended, and what was found. */
-export interface ResultRow {
+export interface ResultRow extends FilePaths {
   readonly item_id: string;
   readonly status: ItemStatus;
   readonly input: ItemInput;
@@ -21,11 +34,23 @@ export interface ResultRow {
   readonly data: unknown;
   /** Only there if what was extracted could not be read back. */
   readonly data_problem?: string;
+  /** Only there in an export of child records: which of them the row is. */
+  readonly child?: ChildRecord;
+}
+
+/** An entry of a list in the data. */
+export interface ChildRecord {
+  readonly field: string;
+  /** 0-based. */
+  readonly index: number;
+  readonly value: unknown;
 }
 
 export interface RowParts {
   readonly ledger: Pick<ItemBook, 'items'>;
   readonly store: Pick<ResultStore, 'get'>;
+  /** Where a reader finds a file without us: a path below the results folder, or a key in the bucket. */
+  readonly pathOf: (artifact: StoredArtifact) => string;
 }
 
 const PAGE = 200;
@@ -53,7 +78,7 @@ export async function* rowBatches(parts: RowParts, jobId: string, filter: ItemFi
   try {
     for await (const items of itemBatches(parts.ledger, jobId, filter)) {
       const ready: Promise<RowBatch> | null = ahead;
-      ahead = readBatch(items, parts.store);
+      ahead = readBatch(items, parts);
       if (ready !== null) yield await ready;
     }
     if (ahead !== null) yield await ahead;
@@ -85,8 +110,8 @@ async function* itemBatches(
   }
 }
 
-async function readBatch(items: readonly ItemRecord[], store: RowParts['store']): Promise<RowBatch> {
-  const rows = await Promise.all(items.map((item) => rowOf(item, store)));
+async function readBatch(items: readonly ItemRecord[], parts: RowParts): Promise<RowBatch> {
+  const rows = await Promise.all(items.map((item) => rowOf(item, parts)));
   return { rows, bytes: items.reduce((sum, item) => sum + weightOf(item), 0) };
 }
 
@@ -104,13 +129,27 @@ function dataOf(item: ItemRecord): StoredArtifact | undefined {
   return item.artifacts.find(({ kind }) => kind === 'data');
 }
 
-async function rowOf(item: ItemRecord, store: Pick<ResultStore, 'get'>): Promise<ResultRow> {
+async function rowOf(item: ItemRecord, { store, pathOf }: RowParts): Promise<ResultRow> {
   const { itemId, status, input } = item;
   const failure = status === 'failed' ? (item.attempts.at(-1)?.failure ?? null) : null;
   const error = failure && presentFailure(failure);
   const artifact = dataOf(item);
   const data = artifact === undefined ? { data: null } : await readData(artifact, store);
-  return { item_id: itemId, status, input, error, ...data };
+  return { item_id: itemId, status, input, error, ...data, ...filePaths(item, pathOf) };
+}
+
+/** A slice of a larger object has no path of its own. */
+function filePaths({ artifacts }: ItemRecord, pathOf: RowParts['pathOf']): FilePaths {
+  const files = artifacts.filter((artifact) => parseAddress(artifact).slice === null);
+  const single = FILE_KINDS.flatMap((kind) => {
+    const file = files.find((each) => each.kind === kind);
+    return file === undefined ? [] : [[`${kind}_path`, pathOf(file)] as const];
+  });
+  const pages = files.flatMap(({ name, ...file }) => (name === undefined ? [] : [[name, pathOf(file)] as const]));
+  return {
+    ...Object.fromEntries(single),
+    ...(pages.length === 0 ? {} : { page_paths: Object.fromEntries(pages) }),
+  };
 }
 
 /** Damage in one file must not keep the other rows from their reader. */

@@ -159,6 +159,62 @@ export async function resultCases(client: Client, start: Start): Promise<void> {
     await client.refused(422, 'invalid_request', 'GET', `/jobs/${jobId}/export?format=xlsx`);
   });
 
+  test('child records of a list are rows of their own, and a field that is not a list is refused', async () => {
+    const job_id = uniqueId('exploded');
+    const items = [
+      { item_id: 'two', input: { data: { owner: 'SMITH', bills: [{ year: 2024 }, { year: 2025 }] } } },
+      { item_id: 'none', input: { data: { owner: 'JONES', bills: [] } } },
+      { item_id: 'bad', input: { type: 'no_results' } },
+    ];
+    await client.run({ job_id, scraper_id: 'test-mixed', items });
+    const path = `/jobs/${job_id}/export`;
+    const { headers, text } = await client.ask('GET', `${path}?format=csv&explode=bills`);
+    assert.match(headers.get('content-disposition') ?? '', /filename="exploded-\d+-bills\.csv"$/);
+    const rows: Record<string, string>[] = parse(text, { columns: true });
+    assert.deepEqual(
+      rows.map((row) => [row['item_id'], row['index'], row['owner'], row['bills.year']]),
+      [
+        ['two', '0', 'SMITH', '2024'],
+        ['two', '1', 'SMITH', '2025'],
+      ],
+    );
+    const lines = (await client.ask('GET', `${path}?explode=bills`)).text.trimEnd().split('\n');
+    assert.deepEqual(JSON.parse(lines[1] ?? '').data, { owner: 'SMITH', bills: { year: 2025 } });
+    const parquet = await (await fetch(`${client.url}${path}?format=parquet`)).arrayBuffer();
+    const [first] = await parquetReadObjects({ file: parquet });
+    assert.deepEqual(first?.['bills'], [{ year: 2024 }, { year: 2025 }]);
+    const { errors } = await client.refused(422, 'invalid_request', 'GET', `${path}?explode=owner`);
+    assert.deepEqual(errors?.[0]?.message, 'owner is not a list (see item two). Lists in the data: bills');
+  });
+
+  test('a CSV begins with a byte order mark on request, and no other format does', async () => {
+    const jobId = await exported();
+    const begin = async (query: string) => {
+      const response = await fetch(`${client.url}/jobs/${jobId}/export?format=csv${query}`);
+      return Buffer.from(await response.arrayBuffer())
+        .subarray(0, 5)
+        .toString('hex');
+    };
+    assert.equal(await begin('&bom=true'), `efbbbf${Buffer.from('it').toString('hex')}`);
+    assert.equal(await begin(''), Buffer.from('item_').toString('hex'));
+    await client.refused(422, 'invalid_request', 'GET', `/jobs/${jobId}/export?bom=true`);
+  });
+
+  test('a row says where the files of its item are', async () => {
+    const jobId = await exported();
+    const { text } = await client.ask('GET', `/jobs/${jobId}/export?format=csv`);
+    const rows: Record<string, string>[] = parse(text, { columns: true });
+    assert.deepEqual(
+      rows.map((row) => [row['html_path'], row['document_path']]),
+      [
+        [`${jobId}/items/good/html.html`, ''],
+        [rows[1]?.['html_path'], ''],
+        ['', ''],
+      ],
+    );
+    assert.match(rows[1]?.['html_path'] ?? '', /^exported-\d+\/items\/sum~[0-9a-f]{32}\/html\.html$/);
+  });
+
   const kept = async () => {
     const jobId = await completedWithFailures(client, { good: 1, no_results: 1 });
     const { artifacts } = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/i-0`);

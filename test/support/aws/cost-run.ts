@@ -112,6 +112,7 @@ export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }:
           ...reader,
           store,
           links: store,
+          pathOf: ({ key }) => key,
           queue,
           hostPauses: openMemoryHostPauses(),
           clock,

@@ -4,6 +4,7 @@ import { exportQuery, jobPath, resultsQuery } from '../../../contract/requests.t
 import { resultPartSchema, resultsSchema } from '../../../contract/result-answers.ts';
 import { presentSummary } from '../../jobs/present-job.ts';
 import { currentItems } from '../../results/current-items.ts';
+import { explodeProblem } from '../../results/export/explode.ts';
 import { exportJob } from '../../results/export/export-job.ts';
 import { listResults, readPart } from '../../results/results.ts';
 import { type ApiDeps, jobOf } from '../api-deps.ts';
@@ -64,9 +65,13 @@ export function resultOperations(deps: ApiDeps): Operation[] {
       method: 'GET',
       path: '/jobs/{job_id}/export',
       tag: 'results',
-      summary: 'Export one row per item: input, status, error, data fields',
+      summary: 'Export one row per item: input, status, error, data fields, paths of files',
       description:
-        'Streamed in constant memory. In CSV, cells that a spreadsheet would interpret as a formula begin with an apostrophe.',
+        'Streamed in constant memory. `html_path`, `page_paths`, `screenshot_path` and `document_path` are where the files of ' +
+        'an item are: relative to the results folder, or keys in the bucket. In Parquet, lists and objects are LIST and STRUCT ' +
+        'columns where the scraper’s output schema or the first results have types for them; otherwise they are JSON, as ' +
+        'in CSV. In CSV, cells that a spreadsheet would interpret as a formula begin with an apostrophe. With `explode`, ' +
+        'rows are the entries of a list in the data, and `index` is the 0-based place of the entry.',
       access: 'read',
       params: jobPath,
       query: exportQuery,
@@ -75,22 +80,25 @@ export function resultOperations(deps: ApiDeps): Operation[] {
           description: 'The rows.',
           content: {
             'application/x-ndjson': 'One object per line.',
-            'text/csv': 'A header row and one row per item.',
+            'text/csv': 'A header row and the rows.',
             'application/vnd.apache.parquet': 'A Parquet file.',
           },
           headers: { 'Content-Disposition': 'Attachment with a file name.' },
         },
       },
       problems: ['job_not_found', 'too_many_exports'],
-      async handle({ params: { job_id: jobId }, query: { format, filter }, signal }) {
+      async handle({ params: { job_id: jobId }, query: { format, filter, explode = null, bom }, signal }) {
+        if (bom && format !== 'csv') refuse('bom', 'is only for CSV');
         const job = await jobOf(deps, jobId);
         const scraper = await deps.catalog.find(job.scraperId).catch(() => null);
         const isStillThere = async () => (await ledger.job(jobId))?.createdAt === job.createdAt;
-        const from = { ledger: currentItems(ledger, job), store, clock: deps.clock, isStillThere };
+        const from = { ledger: currentItems(ledger, job), store, pathOf: deps.pathOf, clock: deps.clock, isStillThere };
+        const problem = explode === null ? null : await explodeProblem(from, jobId, explode, scraper);
+        if (problem !== null) refuse('explode', problem);
         const leave = exports.enter();
         if (leave === null) throw new Problem('too_many_exports', 'Too many exports are running: try again later.');
         signal.addEventListener('abort', leave, { once: true });
-        const { contentType, fileName, body } = exportJob(from, job, { format, filter, scraper });
+        const { contentType, fileName, body } = exportJob(from, job, { format, filter, scraper, explode, hasBom: bom });
         return {
           status: 200,
           headers: {
@@ -102,4 +110,8 @@ export function resultOperations(deps: ApiDeps): Operation[] {
       },
     }),
   ];
+}
+
+function refuse(path: string, message: string): never {
+  throw new Problem('invalid_request', 'Invalid query: see errors.', [{ path, message }]);
 }

@@ -1,6 +1,7 @@
 import { isRecord } from '../../../domain/is-record.ts';
-import type { ResultRow } from '../result-rows.ts';
-import { type ColumnType, schemaFields, typeOf } from './schema-fields.ts';
+import { FILE_KINDS, type ResultRow } from '../result-rows.ts';
+import { agree, type ColumnType, type SeenType, settle, typeOf } from './column-types.ts';
+import { elementFields, type Fields, schemaFields } from './schema-fields.ts';
 
 /**
  * The columns of a table of results. They are known before the first row is written: what the scraper's schemas name,
@@ -12,6 +13,17 @@ export interface Table {
   /** The places of the columns that hold fields of the input and of the data. */
   readonly input: ReadonlyMap<string, number>;
   readonly data: ReadonlyMap<string, number>;
+  /** Those with the paths of pages, by name. */
+  readonly pages: ReadonlyMap<string, number>;
+  /** Those of child records; null if rows are items. */
+  readonly child: ChildColumns | null;
+}
+
+interface ChildColumns {
+  /** The column with the place of the record in its list. */
+  readonly index: number;
+  /** By field of the record. A record that is not an object has a single field without a name. */
+  readonly places: ReadonlyMap<string, number>;
 }
 
 export interface Column {
@@ -32,6 +44,11 @@ export const FIXED_COLUMNS = [
   { name: 'error_retryable', type: 'boolean' },
 ] as const satisfies readonly Column[];
 
+const INDEX = { name: 'index', type: 'number' } as const satisfies Column;
+
+/** The last columns but one. */
+export const PATH_COLUMNS = FILE_KINDS.map((kind) => ({ name: `${kind}_path`, type: 'text' }) as const);
+
 const MORE = { name: 'more', type: 'text' } as const satisfies Column;
 
 /** A table of a million columns is of no use to anybody, and every row would pay for each: later fields are in `more`. */
@@ -41,26 +58,44 @@ export const MAX_FIELDS = 1000;
 export class TablePlan {
   readonly #input: SeenFields;
   readonly #data: SeenFields;
+  readonly #pages = new SeenFields(new Map());
+  readonly #child: { readonly field: string; readonly seen: SeenFields } | null;
 
-  constructor(schemas: Schemas | null) {
+  /** `explode`: the list whose entries are the rows; null if rows are items. */
+  constructor(schemas: Schemas | null, explode: string | null = null) {
+    const output = schemas?.output ?? null;
     this.#input = new SeenFields(schemaFields(schemas?.input ?? null));
-    this.#data = new SeenFields(schemaFields(schemas?.output ?? null));
+    this.#data = new SeenFields(explode === null ? schemaFields(output) : scalarFields(output, explode));
+    this.#child = explode === null ? null : { field: explode, seen: new SeenFields(elementFields(output, explode)) };
   }
 
-  look({ input, data }: ResultRow): void {
+  look({ input, data, child, page_paths: pages }: ResultRow): void {
     this.#input.add(input);
+    if (pages !== undefined) this.#pages.add(pages);
     if (isRecord(data)) this.#data.add(data);
+    if (child !== undefined) this.#child?.seen.add(childFields(child.value));
   }
 
   table(): Table {
-    return tableOf(this.#input.all(), this.#data.all());
+    const child = this.#child && { field: this.#child.field, fields: this.#child.seen.all() };
+    return tableOf({ input: this.#input.all(), data: this.#data.all(), pages: this.#pages.all(), child });
   }
+}
+
+/** The fields of a child record; one that is not an object is a field without a name. */
+export function childFields(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : { '': value };
+}
+
+/** What child records have of their item. */
+function scalarFields(output: object | null, explode: string): Fields {
+  return new Map([...schemaFields(output)].filter(([name, type]) => name !== explode && typeof type === 'string'));
 }
 
 /** Fields that the schema does not know, in the order in which they turn up, with the type on which their values agree. */
 class SeenFields {
   readonly #known: Fields;
-  readonly #seen = new Map<string, ColumnType | null>();
+  readonly #seen = new Map<string, SeenType | null>();
 
   constructor(known: Fields) {
     this.#known = known;
@@ -71,25 +106,32 @@ class SeenFields {
       if (this.#known.has(field)) continue;
       const before = this.#seen.get(field);
       if (before === undefined && this.#seen.size >= MAX_FIELDS) continue;
-      const type = value === null ? null : typeOf(value);
-      this.#seen.set(field, before === undefined || before === null ? type : agreed(before, type));
+      this.#seen.set(field, agree(before ?? null, typeOf(value)));
     }
   }
 
   all(): Fields {
-    const seen = [...this.#seen].map(([field, type]) => [field, type ?? 'json'] as const);
+    const seen = [...this.#seen].map(([field, type]) => [field, settle(type)] as const);
     return new Map([...this.#known, ...seen].slice(0, MAX_FIELDS));
   }
 }
 
-function agreed(one: ColumnType, other: ColumnType | null): ColumnType {
-  return other === null || other === one ? one : 'json';
+interface TableFields {
+  readonly input: Fields;
+  readonly data: Fields;
+  readonly pages: Fields;
+  readonly child: { readonly field: string; readonly fields: Fields } | null;
 }
 
-function tableOf(input: Fields, data: Fields): Table {
-  const names = new TakenNames([...FIXED_COLUMNS, MORE]);
-  const columns: Column[] = [...FIXED_COLUMNS];
-  const places = { input: new Map<string, number>(), data: new Map<string, number>() };
+function tableOf({ input, data, pages, child }: TableFields): Table {
+  const fixed = child === null ? FIXED_COLUMNS : [...FIXED_COLUMNS, INDEX];
+  const names = new TakenNames([...fixed, ...PATH_COLUMNS, MORE]);
+  const columns: Column[] = [...fixed];
+  const places = {
+    input: new Map<string, number>(),
+    data: new Map<string, number>(),
+    pages: new Map<string, number>(),
+  };
   for (const [field, type] of input) {
     places.input.set(field, columns.length);
     columns.push({ name: names.take(`input.${field}`), type });
@@ -98,10 +140,21 @@ function tableOf(input: Fields, data: Fields): Table {
     places.data.set(field, columns.length);
     columns.push({ name: names.take(field, `data.${field}`), type });
   }
-  return { columns: [...columns, MORE], ...places };
+  const children = new Map<string, number>();
+  for (const [field, type] of child?.fields ?? []) {
+    children.set(field, columns.length);
+    columns.push({ name: names.take(field === '' ? (child?.field ?? '') : `${child?.field}.${field}`), type });
+  }
+  for (const [page, type] of pages) {
+    places.pages.set(page, columns.length);
+    columns.push({ name: names.take(`page_paths.${page}`), type });
+  }
+  return {
+    columns: [...columns, ...PATH_COLUMNS, MORE],
+    ...places,
+    child: child === null ? null : { index: FIXED_COLUMNS.length, places: children },
+  };
 }
-
-type Fields = ReadonlyMap<string, ColumnType>;
 
 /**
  * Every column has a name of its own, also once half characters, which no file can hold, are replaced. Where none of the

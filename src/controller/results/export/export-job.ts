@@ -1,9 +1,11 @@
+import { isRecord } from '../../../domain/is-record.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { ItemFilter } from '../../../ports/ledger.ts';
 import { type ResultRow, type RowBatch, type RowParts, rowBatches } from '../result-rows.ts';
 import { evenChunks, textChunks } from './byte-chunks.ts';
 import { type Schemas, TablePlan } from './columns.ts';
 import { csvHeader, csvLine } from './csv-line.ts';
+import { explodeRows } from './explode.ts';
 
 export interface ExportParts extends RowParts {
   /** Whether the job is still the one that is exported: it may be deleted, and its id reused. */
@@ -16,6 +18,10 @@ export interface ExportOptions {
   readonly filter: ExportFilter;
   /** The job's scraper, if it is still there: its schemas name the columns. */
   readonly scraper: Schemas | null;
+  /** A list in the data whose entries are the rows; null if rows are items. */
+  readonly explode: string | null;
+  /** Begin a CSV with a byte order mark: Excel takes one without for a file in the code page of its machine. */
+  readonly hasBom: boolean;
 }
 
 export type ExportFormat = 'jsonl' | 'csv' | 'parquet';
@@ -28,20 +34,18 @@ export interface Export {
 }
 
 /**
- * A job's results as one file, a row per item in their order, produced as the reader takes it: memory holds a batch of
+ * A job's results as one file, a row per item or per child record in their order, produced as the reader takes it: memory holds a batch of
  * rows and a chunk, or a row group, whatever the size of the job. It yields after every batch, because the engine runs in
  * the same process. An item that changes meanwhile is exported as it was when its page was read.
  */
-export function exportJob(
-  parts: ExportParts,
-  { jobId }: { readonly jobId: string },
-  { format, filter, scraper }: ExportOptions,
-): Export {
+export function exportJob(parts: ExportParts, { jobId }: { readonly jobId: string }, options: ExportOptions): Export {
+  const { format, filter, explode } = options;
   const { contentType, extension } = FORMATS[format];
-  const suffix = filter === 'all' ? '' : `-${filter}`;
+  const suffix = `${explode === null ? '' : `-${fileStem(explode)}`}${filter === 'all' ? '' : `-${filter}`}`;
   const body = untilStopped((signal) => {
-    const batches = inTurns(rowBatches(parts, jobId, FILTERS[filter]), parts, signal);
-    return format === 'jsonl' ? textChunks('', batches, jsonLine) : tableBytes(format, batches, scraper, parts.clock);
+    const items = rowBatches(parts, jobId, FILTERS[filter]);
+    const batches = inTurns(explode === null ? items : explodeRows(items, explode), parts, signal);
+    return format === 'jsonl' ? textChunks('', batches, jsonLine) : tableBytes(format, batches, options, parts.clock);
   });
   return { contentType, fileName: `${fileStem(jobId)}${suffix}.${extension}`, body };
 }
@@ -73,11 +77,11 @@ const HEAD_BYTES = 8 * 2 ** 20;
 async function* tableBytes(
   format: 'csv' | 'parquet',
   batches: AsyncGenerator<RowBatch>,
-  schemas: Schemas | null,
+  { scraper, explode, hasBom }: ExportOptions,
   clock: Pick<Clock, 'turn'>,
 ): AsyncGenerator<Uint8Array> {
   try {
-    const plan = new TablePlan(schemas);
+    const plan = new TablePlan(scraper, explode);
     const head: RowBatch[] = [];
     let rows = 0;
     let bytes = 0;
@@ -92,7 +96,7 @@ async function* tableBytes(
     const table = plan.table();
     const all = followedBy(head, batches);
     if (format === 'csv') {
-      yield* textChunks(csvHeader(table), all, (row) => csvLine(table, row));
+      yield* textChunks(`${hasBom ? BOM : ''}${csvHeader(table)}`, all, (row) => csvLine(table, row));
       return;
     }
     // Loaded when it is needed: it is larger than the rest of the API.
@@ -143,8 +147,21 @@ function untilStopped(make: (signal: AbortSignal) => AsyncGenerator<Uint8Array>)
   };
 }
 
-function jsonLine(row: ResultRow): string {
-  return `${JSON.stringify(row)}\n`;
+const BOM = '\uFEFF';
+
+/** A child record has the place of its list in the data. */
+function jsonLine({ child, ...row }: ResultRow): string {
+  if (child === undefined) return `${JSON.stringify(row)}\n`;
+  const { item_id, status, data, ...rest } = row;
+  const own = Object.entries(isRecord(data) ? data : {});
+  const line = {
+    item_id,
+    status,
+    index: child.index,
+    ...rest,
+    data: Object.fromEntries([...own, [child.field, child.value]]),
+  };
+  return `${JSON.stringify(line)}\n`;
 }
 
 /** Used in a header of the answer and as a file name on the user's disk. */

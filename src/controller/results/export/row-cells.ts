@@ -1,7 +1,7 @@
 import { isRecord } from '../../../domain/is-record.ts';
-import type { ResultRow } from '../result-rows.ts';
-import { FIXED_COLUMNS, type Table } from './columns.ts';
-import type { ColumnType } from './schema-fields.ts';
+import { FILE_KINDS, type ResultRow } from '../result-rows.ts';
+import type { ColumnType } from './column-types.ts';
+import { childFields, FIXED_COLUMNS, PATH_COLUMNS, type Table } from './columns.ts';
 
 /** A value as a column of that type holds it; null if such a column cannot hold it. */
 export type MakeCell<Cell> = (value: string | number | boolean | object, type: ColumnType) => Cell | null;
@@ -26,11 +26,32 @@ export function rowCells<Cell>(table: Table, row: ResultRow, makeCell: MakeCell<
   if (rest !== null) more.push(['input', rest]);
   if (error !== null && error.cause !== null) more.push(['error', { cause: error.cause }]);
   const left = isRecord(data) ? fill(cells, table, table.data, data, makeCell) : data;
-  if (left !== null) more.push(['data', left]);
+  const ofChild = fillChild(cells, table, row, makeCell);
+  if (left !== null || ofChild !== null) more.push(['data', ofChild === null ? left : { ...(left ?? {}), ...ofChild }]);
   if (problem !== undefined) more.push(['data_problem', problem]);
+  const otherPages = fill(cells, table, table.pages, row.page_paths ?? {}, makeCell);
+  if (otherPages !== null) more.push(['page_paths', otherPages]);
+  const firstPath = cells.length - 1 - PATH_COLUMNS.length;
+  for (const [at, kind] of FILE_KINDS.entries()) {
+    const path = row[`${kind}_path`];
+    if (path !== undefined) cells[firstPath + at] = makeCell(path, 'text');
+  }
   // Made by definition and not by assignment: a field may be called __proto__.
   if (more.length > 0) cells[cells.length - 1] = makeCell(JSON.stringify(Object.fromEntries(more)), 'text');
   return cells;
+}
+
+/** What no cell can hold of a child record, under the name of its list; null if nothing is left. */
+function fillChild<Cell>(
+  cells: (Cell | null)[],
+  table: Table,
+  { child }: ResultRow,
+  makeCell: MakeCell<Cell>,
+): object | null {
+  if (table.child === null || child === undefined) return null;
+  cells[table.child.index] = makeCell(child.index, 'number');
+  const left = fill(cells, table, table.child.places, childFields(child.value), makeCell);
+  return left === null ? null : Object.fromEntries([[child.field, left]]);
 }
 
 /** What is left over; null if nothing is. */

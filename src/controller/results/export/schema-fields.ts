@@ -1,15 +1,26 @@
 import { isRecord } from '../../../domain/is-record.ts';
+import {
+  type ColumnType,
+  countLeaves,
+  isSameType,
+  MAX_LEAVES,
+  MAX_NESTING,
+  settle,
+  structOf,
+  typeOf,
+} from './column-types.ts';
 
 /**
  * The top-level fields that a JSON Schema names, in its order, and what a column for each can hold. Only what is certain
- * becomes a type of its own: a field that may be a text or a number, or that is nested, is kept as JSON.
+ * becomes a type of its own: a field that may be a text or a number, or an object with any fields, is kept as JSON.
  */
-export type ColumnType = 'text' | 'number' | 'boolean' | 'json';
 
 /** Limit for nested references and alternatives, so that a schema that refers to itself comes to an end. */
 const MAX_DEPTH = 16;
 
-export function schemaFields(schema: object | null): ReadonlyMap<string, ColumnType> {
+export type Fields = ReadonlyMap<string, ColumnType>;
+
+export function schemaFields(schema: object | null): Fields {
   const fields = new Map<string, ColumnType>();
   if (schema !== null) collect(schema, schema, fields, 0);
   return fields;
@@ -22,50 +33,114 @@ function collect(schema: unknown, root: object, fields: Map<string, ColumnType>,
   const properties = found['properties'];
   if (isRecord(properties)) {
     for (const [field, property] of Object.entries(properties)) {
-      const type = columnType(property, root);
-      fields.set(field, (fields.get(field) ?? type) === type ? type : 'json');
+      const type = new Column(root).type(property);
+      const before = fields.get(field);
+      fields.set(field, before === undefined || isSameType(before, type) ? type : 'json');
     }
   }
   for (const part of partsOf(found)) collect(part, root, fields, depth + 1);
 }
 
-function columnType(schema: unknown, root: object): ColumnType {
-  const types = new Set<ColumnType>();
-  addTypes(schema, root, types, 0);
-  const [type, ...others] = types;
-  return type === undefined || others.length > 0 ? 'json' : type;
+/** Finds the type of one column. */
+class Column {
+  readonly #root: object;
+  /** A schema that refers to itself several times would be walked for ever, nearly. */
+  #steps = 0;
+
+  constructor(root: object) {
+    this.#root = root;
+  }
+
+  type(schema: unknown): ColumnType {
+    const type = this.#typeOf(schema, 0);
+    return this.#steps > MAX_STEPS || countLeaves(type) > MAX_LEAVES ? 'json' : type;
+  }
+
+  #typeOf(schema: unknown, nesting: number): ColumnType {
+    const types: ColumnType[] = [];
+    this.#addTypes(schema, types, 0, nesting);
+    const [type, ...others] = types;
+    return type === undefined || !others.every((other) => isSameType(type, other)) ? 'json' : type;
+  }
+
+  #addTypes(schema: unknown, types: ColumnType[], depth: number, nesting: number): void {
+    this.#steps += 1;
+    const found = this.#steps > MAX_STEPS ? null : resolve(schema, this.#root);
+    if (found === null || depth > MAX_DEPTH) {
+      types.push('json');
+      return;
+    }
+    const before = types.length;
+    const named = found['type'];
+    for (const name of Array.isArray(named) ? named : [named]) {
+      if (typeof name === 'string' && name !== 'null') types.push(SCALARS[name] ?? this.#nested(name, found, nesting));
+    }
+    if (named !== undefined) return;
+    const values = Array.isArray(found['enum']) ? found['enum'] : 'const' in found ? [found['const']] : [];
+    for (const value of values) if (value !== null) types.push(settle(typeOf(value)));
+    const parts = partsOf(found);
+    for (const part of parts) this.#addTypes(part, types, depth + 1, nesting);
+    const saysNothing = values.length === 0 && parts.length === 0;
+    if (saysNothing && types.length === before) types.push('json');
+  }
+
+  #nested(name: string, schema: Readonly<Record<string, unknown>>, nesting: number): ColumnType {
+    if (nesting >= MAX_NESTING) return 'json';
+    const { items, properties, additionalProperties } = schema;
+    if (name === 'array') return isRecord(items) ? { list: this.#typeOf(items, nesting + 1) } : 'json';
+    // An object that may have any other field, too, is not a struct.
+    const isClosed = additionalProperties === undefined || additionalProperties === false;
+    if (name !== 'object' || !isClosed || !isRecord(properties) || partsOf(schema).length > 0) return 'json';
+    return structOf(
+      Object.entries(properties).map(([field, property]) => [field, this.#typeOf(property, nesting + 1)] as const),
+    );
+  }
 }
 
-function addTypes(schema: unknown, root: object, types: Set<ColumnType>, depth: number): void {
-  const found = resolve(schema, root);
-  if (found === null || depth > MAX_DEPTH) {
-    types.add('json');
-    return;
-  }
-  const before = types.size;
-  const named = found['type'];
-  for (const name of Array.isArray(named) ? named : [named]) {
-    if (typeof name === 'string' && name !== 'null') types.add(TYPE_OF[name] ?? 'json');
-  }
-  if (named !== undefined) return;
-  const values = Array.isArray(found['enum']) ? found['enum'] : 'const' in found ? [found['const']] : [];
-  for (const value of values) if (value !== null) types.add(typeOf(value));
-  const parts = partsOf(found);
-  for (const part of parts) addTypes(part, root, types, depth + 1);
-  const saysNothing = values.length === 0 && parts.length === 0;
-  if (saysNothing && types.size === before) types.add('json');
-}
+const MAX_STEPS = 2000;
 
-const TYPE_OF: Readonly<Record<string, ColumnType>> = {
+const SCALARS: Readonly<Record<string, ColumnType>> = {
   string: 'text',
   number: 'number',
   integer: 'number',
   boolean: 'boolean',
 };
 
-/** The type of a column that would hold this value. */
-export function typeOf(value: unknown): ColumnType {
-  return TYPE_OF[typeof value] ?? 'json';
+/** The fields of the entries of a list. Entries that are not objects are a single field without a name. */
+export function elementFields(output: object | null, list: string): Fields {
+  const found = output === null ? null : listField(output, list);
+  if (found === null || found === 'other') return new Map();
+  const fields = schemaFields(found.items);
+  if (fields.size > 0) return fields;
+  const type = new Column(found.items).type(found.items);
+  return type === 'json' ? new Map() : new Map([['', type]]);
+}
+
+/** The schema of the elements of a field, if the schema is certain that it is a list; null if there is no such field. */
+export function listField(schema: object, field: string): { readonly items: object } | 'other' | null {
+  const found = resolve(schema, schema);
+  const properties = found?.['properties'];
+  if (!isRecord(properties) || !Object.hasOwn(properties, field)) return null;
+  const options = alternatives(properties[field], schema, 0);
+  const lists = options.filter((option) => option['type'] === 'array');
+  if (lists.length === 0) return 'other';
+  const [items, ...others] = lists.map((list) => list['items']);
+  // Definitions are needed to follow references from the elements.
+  return {
+    items: isRecord(items) && others.length === 0 ? { ...items, $defs: (schema as { $defs?: unknown }).$defs } : {},
+  };
+}
+
+/** Alternatives of a schema other than null. */
+function alternatives(schema: unknown, root: object, depth: number): readonly Readonly<Record<string, unknown>>[] {
+  const found = resolve(schema, root);
+  if (found === null || depth > MAX_DEPTH) return [{ type: 'array' }];
+  if (found['type'] === 'null') return [];
+  const parts = partsOf(found);
+  if (parts.length > 0) return parts.flatMap((part) => alternatives(part, root, depth + 1));
+  const named = found['type'];
+  if (named === undefined) return [{ type: 'array' }];
+  return Array.isArray(named) ? named.map((type) => ({ ...found, type })) : [found];
 }
 
 function partsOf(schema: Readonly<Record<string, unknown>>): readonly unknown[] {
