@@ -133,6 +133,7 @@ function run(stage: Stage, name: string, list: string, policy: object, retryFail
     scraperId: 'demo-county',
     lane: 'http',
     list: itemList({ items }),
+    columns: {},
     policy: { throttling: { max_concurrent_workers: CONCURRENCY }, ...policy },
     retryFailed,
     words: ['run', 'demo-county', '--items', items, '--out', join(stage.folder, name)],

@@ -6,6 +6,7 @@ import type { AddedAnswer } from '../contract/item-answers.ts';
 import type { JobAnswer, JobPageAnswer, RetriedAnswer } from '../contract/job-answers.ts';
 import type { Lane } from '../domain/lane.ts';
 import { openPrivateService, type PrivateService, type WorkerDeath } from '../main/private-service.ts';
+import type { ColumnQuery } from './client/columns.ts';
 import { type Client, openClient } from './client/command.ts';
 import { CommandFailed } from './client/command-failure.ts';
 import { fileTarget } from './client/file-target.ts';
@@ -27,6 +28,8 @@ export interface RunRequest {
   /** Null if the user gave none, which is fine for a job that has its items already. */
   readonly list: ItemList | null;
   readonly limit?: number;
+  /** How the columns of a CSV are to be read. */
+  readonly columns: ColumnQuery;
   /** Fields of the policy to set; null leaves it as it is. */
   readonly policy: object | null;
   readonly retryFailed: boolean;
@@ -161,17 +164,19 @@ class Run {
 
   /** Sends the items, and starts a job that waited for them. */
   async #fill(found: JobAnswer | null): Promise<AddedAnswer | null> {
-    const { list, limit, jobId, words } = this.#request;
+    const { list, limit, columns, jobId, words } = this.#request;
     if (list === null) return null;
     const isToBeStarted = found === null || found.held;
     const filling: Filling = {
-      ...{ jobId, list, isToBeStarted, again: commandLine(words), corrected: 'run the command again', startAsIs: null },
+      ...{ jobId, list, columns, isToBeStarted, again: commandLine(words) },
+      ...{ corrected: 'run the command again', startAsIs: null },
       ...(limit === undefined ? {} : { limit }),
     };
     const added = await sendItems(this.#client, filling);
     // That every item of a new list was added, or none of one that was read before, is as expected.
     const unexpected = found === null ? added.duplicates : added.added;
-    if (unexpected + added.conflicts + added.bad > 0) this.#client.note(addedText(added));
+    const isNews = unexpected + added.conflicts + added.bad + added.ignored_columns.length > 0;
+    if (isNews) this.#client.note(addedText(added));
     const refused = await refusalOf(this.#client, filling, added);
     if (refused !== null) throw new CommandFailed(refused.why);
     await startFilled(this.#client, filling);

@@ -17,6 +17,7 @@ import { LANE_SETTINGS } from '../domain/settings.ts';
 import { systemClock } from '../main/client.ts';
 import { findScraper } from '../main/scrapers.ts';
 import { untilToldToStop } from '../main/stop-signal.ts';
+import { type ColumnOptions, columnQuery, withColumnOptions } from './client/columns.ts';
 import { endCommand } from './client/command.ts';
 import { openTerminal } from './client/terminal.ts';
 import { itemList } from './jobs/item-list.ts';
@@ -27,7 +28,7 @@ import { runJob } from './run-job.ts';
 import { exitCodeOfRun, runJson, runText } from './run-report.ts';
 import { describeUnknown } from './scrapers/unknown.ts';
 
-interface RunOptions {
+interface RunOptions extends ColumnOptions {
   readonly items?: string;
   readonly input?: readonly string[];
   readonly out?: string;
@@ -40,8 +41,7 @@ interface RunOptions {
 }
 
 export function addRunCommand(program: Command): void {
-  program
-    .command('run')
+  withColumnOptions(program.command('run'))
     .description('run a scraper on a list of items, here and now; the same command continues where it stopped')
     .argument('<scraper>', 'the id of a scraper (trawl scrapers list)')
     .option('--items <file>', 'CSV, JSONL or JSON with the items; - reads stdin')
@@ -63,19 +63,21 @@ export function addRunCommand(program: Command): void {
 
 const HELP = `
 Every item is done once, even if the run is interrupted or killed: the same command continues with what is left. Columns
-of a CSV become the input of an item; a column item_id names it. The results are in <out>/results.jsonl, a line per item,
-and the pages in <out>/results. Progress goes to stderr. It does what trawl jobs create --watch and trawl jobs export do,
-with a service and workers of its own for as long as it takes.
+of a CSV become the input of an item; a column item_id names it, and --columns maps columns with other names. The results
+are in <out>/results.jsonl, a line per item, and the pages in <out>/results. Progress goes to stderr. It does what trawl jobs
+create --watch and trawl jobs export do, with a service and workers of its own for as long as it takes.
 
 Exit codes: 0 done, 1 some lines or items are bad, 2 bad usage, 3 the job failed or its breaker tripped, 130 interrupted.
 
 Examples:
   $ trawl run maricopa-az --items parcels.csv --concurrency 10
+  $ trawl run maricopa-az --items assessor.csv --columns apn="Parcel Number"
   $ trawl run maricopa-az --input apn=200-14-030
   $ trawl run maricopa-az --items parcels.csv --retry-failed`;
 
 async function run(scraperId: string, options: RunOptions): Promise<void> {
   const list = itemList(options);
+  const columns = columnQuery(options);
   const policy = checkedPolicy(options);
   const base = loadConfig({ backend: EMBEDDED, results: LOCAL_RESULTS });
   const { lane } = await scraperNamed(base, scraperId);
@@ -90,7 +92,7 @@ async function run(scraperId: string, options: RunOptions): Promise<void> {
   void untilToldToStop().then(() => stop.abort());
   await endCommand(terminal, options, async () => {
     const report = await runJob({
-      ...{ config, jobId: nameOf(scraperId), scraperId, lane, list, policy, terminal, signal: stop.signal },
+      ...{ config, jobId: nameOf(scraperId), scraperId, lane, list, columns, policy, terminal, signal: stop.signal },
       ...(options.limit === undefined ? {} : { limit: options.limit }),
       retryFailed: options.retryFailed === true,
       words: process.argv.slice(2),

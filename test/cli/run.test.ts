@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Ended, startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
@@ -300,4 +300,26 @@ test('a row whose data are gone is counted, and the exit code says so', async ()
   endsWith(1, again);
   assert.match(again.stdout, /^Done already: nothing was left to do\.\n/);
   assert.match(again.stdout, /1 row without the data that was stored/);
+});
+
+test('columns with other names are mapped, and those that the scraper does not know are named and ignored', async () => {
+  const folder = tempFolder();
+  const out = join(folder, 'out');
+  const items = join(folder, 'assessor.csv');
+  writeFileSync(items, 'Parcel Number,Deed Book\n200-14-030,17\n');
+  const command = ['run', 'maricopa-az', '--items', items, '--out', out, '--policy'];
+  const policy = writePolicy(folder, { retries: { max_retries: 0 } });
+  const unmapped = await trawl([...command, policy]);
+  endsWith(2, unmapped);
+  assert.match(unmapped.stderr, /apn/);
+
+  // Nothing is to be reached from here: that the input was right shows in what became of the item.
+  const mapped = await trawl([...command, policy, '--columns', 'apn=Parcel Number'], {
+    TRAWL_DNS_SERVERS: '127.0.0.1:9',
+  });
+  endsWith(1, mapped);
+  assert.match(mapped.stderr, /Ignored 1 column that the scraper does not know: Deed Book/);
+  const [row] = rowsOf(out);
+  assert.deepEqual(row?.input, { apn: '200-14-030' });
+  assert.notEqual(row?.error?.type, 'invalid_input');
 });
