@@ -226,7 +226,7 @@ function isKeptBack({ isForWorkers }: Setting<unknown>): boolean {
 
 /**
  * Secrets of scrapers: variables of the environment, and the file of `TRAWL_SECRETS_FILE`. They are not part of the Config,
- * which is shown, logged and handed on. Worker processes read them anew, from the environment that they inherit.
+ * which is shown, logged and handed on. Worker processes read them from the environment that they inherit.
  */
 export function loadSecrets(
   { secretsFile }: Pick<Config, 'secretsFile'>,

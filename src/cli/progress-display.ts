@@ -85,7 +85,7 @@ export class ProgressDisplay {
     const progress = await look();
     if (!hasBegun(progress)) return;
     if (this.#isLive) {
-      // A pseudo-terminal that nobody has told its size says 0.
+      // A pseudo-terminal without a known size reports 0.
       this.#lastLine = liveLine(progress, screen.columns || 80, screen.hasColors?.() === true);
       screen.write(CLEAR_LINE + this.#lastLine);
       return;

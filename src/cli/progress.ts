@@ -7,7 +7,7 @@ export interface Progress {
   readonly counts: Counts;
   /** Failures by their type, as far as they were seen; they need not add up to all. */
   readonly failures: ReadonlyMap<string, number>;
-  /** Null while nobody can tell yet. */
+  /** Null until there is enough data. */
   readonly perSecond: number | null;
   /** Instead of a rate: `reading items`, `paused: the disk is full`. */
   readonly note: string | null;
@@ -16,7 +16,7 @@ export interface Progress {
 /** How far bytes have come that are sent or received. */
 export interface Transfer {
   readonly bytes: number;
-  /** Null where nobody knows before the end. */
+  /** Null if it is only known at the end. */
   readonly totalBytes: number | null;
   readonly bytesPerSecond: number | null;
   /** Lines of a list or rows of a table; null for what has none. */

@@ -21,7 +21,7 @@ export interface BadAnswer {
   readonly trouble: TroubleRate;
 }
 
-/** Whoever asks for more wants to be left alone; a second or two is how long a restart or a full queue takes. */
+/** A host that asks for more wants to be left alone; a restart or a full queue takes a second or two. */
 export const SHORT_PAUSE_MS = 5000;
 
 const MAX_REPEATS = 2;

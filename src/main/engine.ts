@@ -94,7 +94,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       importItems({ ledger, clock, faults }, jobId, chunks),
     /** The REST API on this engine, until it stops; answers its address. */
     async listen(settings: ApiSettings = config): Promise<string> {
-      // Not before: whoever only measures the engine has no use for it.
+      // Loaded on demand: a process that only runs the engine does not need it.
       const { startApi } = await import('../controller/api/start-api.ts');
       const parts = {
         ...{ ledger, store, links, pathOf, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },

@@ -10,7 +10,7 @@ const SECRET_FIELDS = [
   ...['apiKey', 'readApiKey', 'password', 'proxyUrl'].flatMap((name) => [name, `*.${name}`]),
 ];
 
-/** Every line passes the mask, whoever wrote it. */
+/** Every line passes the mask, wherever it comes from. */
 export function openLog(config: Pick<Config, 'logTo' | 'logLevel' | 'secretsFile'>): Logger {
   const secrets = loadSecrets(config);
   const destination = pino.destination(config.logTo === 'stderr' ? 2 : 1);

@@ -21,7 +21,7 @@ export interface Maker<State> {
   readonly limitMs: number;
 }
 
-/** A state that no request was answered with is not made anew before: a wrong password must not become a storm of logins. */
+/** A state that never worked is not renewed sooner: a wrong password must not become a storm of logins. */
 const UNPROVEN_MS = 30_000;
 
 /**
@@ -29,7 +29,7 @@ const UNPROVEN_MS = 30_000;
  *
  *   empty    no item has asked, the last run failed, or a renewal was asked for
  *   making   one run is under way, and every item that asks waits for it, until its own time is over
- *   ready    the state is handed to whoever asks
+ *   ready    every item that asks gets the state
  *
  * A failure is not kept: the items that waited get it, and the next one that asks starts another run. A run that no item
  * waits for any more is ended.
@@ -66,7 +66,7 @@ export class SharedStates {
     }
   }
 
-  /** The state after the one that the caller has. Null if that one was never any good and is too young to be made anew. */
+  /** The state after the one that the caller has. Null if that one never worked and is too young to be renewed. */
   async renew<State>(
     owner: object,
     key: string,

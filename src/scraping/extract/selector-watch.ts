@@ -13,7 +13,7 @@ export interface SelectorUse {
 }
 
 /**
- * Tells what selectors found, to whoever tries a scraper out. There is one for the process, because readers are made
+ * Reports what selectors found while a scraper is being tried out. There is one for the process, because readers are made
  * deep inside of scrapers; off, it costs a comparison per selector.
  */
 class SelectorWatch {

@@ -194,7 +194,7 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
         const { result, http } = await visit(context, requests, { items, isLast });
         if (items === null || http === null) return result;
         if (http.hasGoodAnswer) items.prove();
-        // The token has expired, or the login has: with another one the item begins anew.
+        // The token has expired, or the login has: the item starts over with another one.
         if (isLast || result.kind !== 'failed' || !isUnauthorized(result.failure, http)) return result;
         try {
           await items.renew();

@@ -55,7 +55,7 @@ export interface HttpClientDeps {
   readonly signal: AbortSignal;
   /** Those that the visitor already has. */
   readonly cookies: VisitCookies;
-  /** Where requests are noted; a client that begins anew within a try goes on with the log of the first. */
+  /** Where requests are noted; a client that starts over within a try continues the log of the first. */
   readonly requests: RequestLog;
   now(): number;
   /** Whether the item should rather start over than go on without an optional document that failed like this. */

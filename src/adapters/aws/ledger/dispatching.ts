@@ -31,7 +31,7 @@ export async function dispatchJob(
   for (;;) {
     const step = await books
       .untilDone(() => dispatchStep(books, jobId, itemsPerBatch, now))
-      // What went out already must be sent: nobody else knows of it.
+      // What went out already must be sent: no other process knows of it.
       .catch((error: unknown) => {
         if (first === null || !(error instanceof StorageTrouble)) throw error;
         return null;
