@@ -85,3 +85,22 @@ test('after one that resigned there is nothing to wait for', async () => {
   assert.ok(await isDone());
   await controller.stop();
 });
+
+test('a leader that overtook another does not resign while that one may be at work, so that the next waits as well', async () => {
+  const { clock, leadership, controller } = await setUp();
+  controller.start();
+  await clock.advance(LEAD_MS + HANDOVER_MS / 2);
+  await controller.stop();
+  const soon = clock.now();
+  assert.equal(await leadership.lead('third', soon + LEAD_MS, soon), false);
+  const later = soon + LEAD_MS + 1;
+  assert.equal(await leadership.lead('third', later + LEAD_MS, later), 'overtook');
+});
+
+test('a leader that overtook another long ago resigns', async () => {
+  const { clock, leadership, controller } = await setUp();
+  controller.start();
+  await clock.advance(LEAD_MS + 2 * HANDOVER_MS);
+  await controller.stop();
+  assert.equal(await leadership.lead('third', clock.now() + LEAD_MS, clock.now()), 'leads');
+});

@@ -130,13 +130,16 @@ export class Controller {
   }
 
   async #run(): Promise<void> {
-    const { ledger, leadership, holder } = this.#deps;
+    const { ledger, leadership, holder, clock } = this.#deps;
     const unsubscribe = ledger.subscribe((change) => this.#onChange(change));
     await Promise.all(Object.values(this.#loops).map((loop) => loop.run(this.#stop.signal)));
     await this.#scheduler.stop();
     await this.#remover.stop();
     unsubscribe();
     await this.#itemManifests.stop();
+    // While the leader that this one overtook may still be at work, the next one must wait for it too. It would not after a
+    // resignation; after a lead that ran out it does.
+    if (clock.elapsed() < this.#storeIsOursAt) return;
     await leadership.resign(holder).catch((error: unknown) => this.#onError('resign', error));
   }
 
