@@ -20,6 +20,8 @@ interface Expected {
   readonly says?: RegExp;
   /** Visits to the parcel's link: two where it is worth another try, one where it is not. */
   readonly visits?: number;
+  /** Each try may ask once more by itself, if it comes before the site has had other troubles. */
+  readonly mayRepeat?: true;
 }
 
 const CASES: Readonly<Record<string, Expected>> = {
@@ -35,8 +37,8 @@ const CASES: Readonly<Record<string, Expected>> = {
   '100-01-008': { behaviour: 'challenge 403', outcome: 'blocked', says: /Cloudflare/, visits: 2 },
   '100-01-009': { behaviour: 'maintenance behind 200', outcome: 'maintenance', visits: 2 },
   '100-01-010': { behaviour: 'maintenance 503', outcome: 'maintenance', visits: 2 },
-  '100-01-011': { behaviour: 'rate limited 429', outcome: 'rate_limited', visits: 2 },
-  '100-01-012': { behaviour: 'overloaded 503 with Retry-After', outcome: 'rate_limited', visits: 2 },
+  '100-01-011': { behaviour: 'rate limited 429', outcome: 'rate_limited', visits: 2, mayRepeat: true },
+  '100-01-012': { behaviour: 'overloaded 503 with Retry-After', outcome: 'rate_limited', visits: 2, mayRepeat: true },
   '100-01-013': { behaviour: 'server error 500', outcome: 'server_error', says: /500/, visits: 2 },
   '100-01-014': { behaviour: 'never answers', outcome: 'timeout', visits: 2 },
   '100-01-015': { behaviour: 'resets the connection', outcome: 'network_error' },
@@ -132,13 +134,16 @@ describe('trawl run maricopa-az', () => {
     });
   }
 
-  for (const [apn, { behaviour, outcome, says, visits }] of Object.entries(CASES)) {
+  for (const [apn, { behaviour, outcome, says, visits, mayRepeat }] of Object.entries(CASES)) {
     test(`${behaviour}, asked for ${apn}: ${outcome}`, () => {
       const row = rows.get(apn);
       assert.ok(row, 'there is no result');
       assert.equal(row.status === 'success' ? 'success' : row.error?.type, outcome, row.error?.message ?? 'no error');
       if (says) assert.match(row.error?.message ?? '', says);
-      if (visits !== undefined) assert.equal(server.visits(apn), visits);
+      if (visits === undefined) return;
+      const seen = server.visits(apn);
+      if (mayRepeat) assert.ok(seen >= visits && seen <= 2 * visits, `${seen} visits`);
+      else assert.equal(seen, visits);
     });
   }
 
