@@ -53,9 +53,12 @@ function wrongItem(job: ModelJob, item: ModelItem, actual: ItemRecord, isBegun: 
   const { status, group = null } = actual;
   if (group !== item.group) return `is of group ${group}, and was added to ${item.group}`;
   const isOpen = status === 'pending' || status === 'queued' || status === 'in_progress';
-  if (item.final === 'failed' && isOpen && job.mayReopen > 0) {
+  // A retry and the cancel after it may be committed together, so that no look at the items falls between the two.
+  const isCancelledWithJob = status === 'cancelled' && job.status === 'cancelled';
+  if (item.final === 'failed' && (isOpen || isCancelledWithJob) && job.mayReopen > 0) {
     job.mayReopen -= 1;
     reopenModelItem(item);
+    if (isCancelledWithJob) item.final = 'cancelled';
   }
   if (job.isFoggy) return believe(item, actual, isOpen);
   if (item.final === 'failed' && status === 'success') {
