@@ -9,7 +9,7 @@ import type { ScraperRegistry } from '../scraping/registry.ts';
 import type { ScrapeTools } from '../scraping/scraper.ts';
 import type { AttemptDeps } from './attempt.ts';
 import { runBatch } from './batch.ts';
-import { BEATS_PER_LEASE, type Heartbeat } from './heartbeat.ts';
+import type { Heartbeat } from './heartbeat.ts';
 import { OwnErrors } from './own-errors.ts';
 import { parkingGate } from './parking-gate.ts';
 import { Settler } from './settle.ts';
@@ -30,12 +30,14 @@ export class Worker {
   readonly #settler: Settler;
   readonly #ownErrors = new OwnErrors();
   readonly #slots: Slots;
-  readonly #running = new Map<string, { cut: AbortController; ended: Promise<void> }>();
+  readonly #running = new Map<string, { place: Place; cut: AbortController; ended: Promise<void> }>();
   readonly #secluded: { lease: Lease; delivery: Delivery; place: Place }[] = [];
   /** Leases that were taken up here, ended ones included: whatever asks for one again does not begin it twice. */
   #taken = new Set<string>();
   #takenBefore: ReadonlySet<string> = new Set();
   readonly #orders = new Map<string, { readonly order: WorkOrder; readonly askedAt: number }>();
+  /** From then on, a lease is renewed until its release was answered, although its batch has ended. */
+  #isLettingGo = false;
   /** Resolves when a batch ends or the worker is asked to stop. */
   #change = Promise.withResolvers<void>();
 
@@ -75,18 +77,33 @@ export class Worker {
 
   /**
    * The queue or the ledger is gone. If it is only the queue, the ledger can still take back what is held here; a lease
-   * that is left to run out counts against its items. Asked once, and not waited for longer than a beat.
+   * that is left to run out counts against its items. So each lease is kept alive until its release was answered, but no
+   * longer than a lease lasts: a ledger that has not answered by then is gone, too.
    */
   async #letGo(): Promise<void> {
-    const { clock, leases, settings, heartbeat } = this.#deps;
-    const tokens = [...this.#running.keys(), ...this.#secluded.splice(0).map(({ lease }) => lease.token)];
+    const { clock, settings, heartbeat } = this.#deps;
+    this.#isLettingGo = true;
+    const held = [
+      ...[...this.#running].map(([token, { place }]) => ({ token, place })),
+      ...this.#secluded.splice(0).map(({ lease, place }) => ({ token: lease.token, place })),
+    ];
     for (const { cut } of this.#running.values()) cut.abort(LOST);
     const answered = new AbortController();
-    const released = Promise.allSettled(tokens.map((token) => leases.release(token, 'drained', clock.now())));
-    const late = clock.sleep(settings.leaseMs / BEATS_PER_LEASE, answered.signal);
+    const released = Promise.all(held.map(({ token, place }) => this.#giveBack(token, place)));
+    const late = clock.sleep(settings.leaseMs, answered.signal);
     await Promise.race([released, late]).finally(() => answered.abort(ANSWERED));
     await this.#allEnded();
     await heartbeat.stop();
+  }
+
+  /** Asks a second time if the first request was lost. */
+  async #giveBack(token: string, place: Place): Promise<void> {
+    const { clock, leases, heartbeat, onError } = this.#deps;
+    const ask = () => leases.release(token, 'drained', clock.now());
+    await ask()
+      .catch(ask)
+      .catch((error: unknown) => onError('release', error));
+    heartbeat.drop(place.index);
   }
 
   async #take(stop: AbortSignal): Promise<readonly Taken[]> {
@@ -131,7 +148,7 @@ export class Worker {
   #start(lease: Lease, delivery: Delivery, place: Place): void {
     const cut = new AbortController();
     const ended = this.#carryOut(lease, delivery, place, cut.signal);
-    this.#running.set(lease.token, { cut, ended });
+    this.#running.set(lease.token, { place, cut, ended });
   }
 
   async #runNextSecluded(stop: AbortSignal): Promise<void> {
@@ -155,7 +172,7 @@ export class Worker {
     } catch (error) {
       onError(`batch ${lease.ref.batchId} of job ${lease.ref.jobId}`, error);
     } finally {
-      heartbeat.drop(place.index);
+      if (!this.#isLettingGo) heartbeat.drop(place.index);
       this.#running.delete(lease.token);
       place.leave();
     }
@@ -202,11 +219,11 @@ export class Worker {
   async #drain(): Promise<void> {
     const { clock, settings, leases, queue, heartbeat, onError } = this.#deps;
     for (const { lease, delivery, place } of this.#secluded.splice(0)) {
-      heartbeat.drop(place.index);
       await leases
         .release(lease.token, 'drained', clock.now())
         .then(() => queue.ack([delivery.receipt]))
         .catch((error: unknown) => onError('drain', error));
+      heartbeat.drop(place.index);
     }
     const ended = new AbortController();
     const allEnded = this.#allEnded().then(() => ended.abort());

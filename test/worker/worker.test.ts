@@ -5,7 +5,8 @@ import type { WorkSource } from '../../src/ports/work-source.ts';
 import type { ScraperRegistry } from '../../src/scraping/registry.ts';
 import type { Scraper } from '../../src/scraping/scraper.ts';
 import { Worker } from '../../src/worker/worker.ts';
-import { allItems, dispatch, givenJob, jobOf, LEASE_MS } from '../contract/ledger/hands.ts';
+import { allItems, dispatch, givenJob, jobOf, LEASE_MS, NEVER_QUEUED_TOO_LONG } from '../contract/ledger/hands.ts';
+import { dueBy } from '../support/due-by.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { inProcessHeartbeat } from '../support/in-process-heartbeat.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
@@ -64,7 +65,41 @@ test('a worker that lost queue and ledger ends all the same', async () => {
   const { clock, ledger, running, loseQueue } = await startWorker();
   ledger.release = () => new Promise(() => {});
   loseQueue();
-  await clock.advance(LEASE_MS / 4 - 20);
-  await clock.advance(20);
+  await clock.advance(LEASE_MS);
   await assert.rejects(running, /the queue is gone/);
+});
+
+test('a lease is kept alive until its release was answered, so that a slow ledger charges no item either', async () => {
+  const { clock, ledger, jobId, running, loseQueue } = await startWorker();
+  const release = ledger.release.bind(ledger);
+  ledger.release = async (...asked) => {
+    await clock.sleep(0.9 * LEASE_MS);
+    return release(...asked);
+  };
+  await clock.advance(LEASE_MS / 5);
+  loseQueue();
+  for (let beat = 0; beat < 8; beat += 1) {
+    await clock.advance(LEASE_MS / 8);
+    const { leases } = await ledger.expire(dueBy(clock.now(), NEVER_QUEUED_TOO_LONG), 10);
+    assert.equal(leases, 0);
+  }
+  await assert.rejects(running, /the queue is gone/);
+  const { counts } = await jobOf(ledger, jobId);
+  assert.deepEqual([counts.inProgress, counts.queued], [0, 0]);
+});
+
+test('a release whose request was lost is asked for again', async () => {
+  const { clock, ledger, jobId, running, loseQueue } = await startWorker();
+  const release = ledger.release.bind(ledger);
+  let asked = 0;
+  ledger.release = async (...args) => {
+    asked += 1;
+    if (asked === 1) throw new Error('no answer');
+    return release(...args);
+  };
+  loseQueue();
+  await clock.advance(10);
+  await assert.rejects(running, /the queue is gone/);
+  const { counts } = await jobOf(ledger, jobId);
+  assert.deepEqual([counts.inProgress, counts.queued], [0, 0]);
 });
