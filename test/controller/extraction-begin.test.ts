@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allItems, change, jobOf } from '../contract/ledger/hands.ts';
+import { endedItems } from '../../src/controller/extraction/ended-items.ts';
+import type { ItemBook } from '../../src/ports/ledger.ts';
+import { allItems, change, jobOf, reopenAll } from '../contract/ledger/hands.ts';
 import { failedOn, failedWith, SCRAPED, SKIPPED, scrapedWith } from '../support/builders.ts';
 import { deleteJob } from '../support/delete-job.ts';
 import { onlyNamed, openDesk, pageOf } from './extraction-support.ts';
@@ -61,6 +63,28 @@ test('failed items that have a page are read, too, in the order of the job', asy
   const again = await begin();
   assert.ok(again.kind === 'begun' && !again.isNew);
   assert.equal(again.withoutPage, 500);
+});
+
+test('an item that failed and succeeds between two readings of the job is read once', async (t) => {
+  const { givenJob, carryOut, ledger, clock } = await openDesk(t);
+  await givenJob(3, ({ itemId, seq }) =>
+    seq === 1 ? failedOn(`old/items/${itemId}/html.html`) : scrapedWith(`old/items/${itemId}/html.html`),
+  );
+  const failuresAreRead = Promise.withResolvers<void>();
+  const readLate: Pick<ItemBook, 'items'> = {
+    async items(...asked) {
+      if (asked[1].status === 'failed') return ledger.items(...asked).finally(failuresAreRead.resolve);
+      await failuresAreRead.promise;
+      await reopenAll(ledger, 'old', {}, { now: clock.now() });
+      await carryOut('old', ({ itemId }) => scrapedWith(`old/items/${itemId}/html.html`));
+      return ledger.items(...asked);
+    },
+  };
+  const read = (await Array.fromAsync(endedItems(readLate, 'old'))).flat();
+  assert.deepEqual(
+    read.map(({ itemId, status }) => [itemId, status]),
+    ['p-0', 'p-1', 'p-2'].map((id) => [id, 'success']),
+  );
 });
 
 test('without an id of its own a job gets one, and a page without metadata is read all the same', async (t) => {

@@ -7,7 +7,8 @@ const PAGE = 1000;
 
 /**
  * What succeeded and what failed, in the order of the job, in chunks. Two lists are merged: in a job that was cancelled
- * early, going over all items would mean reading millions for a few.
+ * early, going over all items would mean reading millions for a few. An item that failed and succeeded between the two
+ * readings stands in both of them, and counts as the success that it is.
  */
 export async function* endedItems(
   ledger: Pick<ItemBook, 'items'>,
@@ -17,16 +18,18 @@ export async function* endedItems(
   const heads = await Promise.all(lists.map((list) => list.next()));
   let chunk: ItemRecord[] = [];
   for (;;) {
-    const places = heads.map((head) => (head.done ? Number.POSITIVE_INFINITY : head.value.seq));
-    const first = places.indexOf(Math.min(...places));
-    const [head, list] = [heads[first], lists[first]];
-    if (head === undefined || list === undefined || head.done) break;
-    chunk.push(head.value);
+    const seq = Math.min(...heads.map((head) => (head.done ? Number.POSITIVE_INFINITY : head.value.seq)));
+    const found = heads.find((head) => !head.done && head.value.seq === seq);
+    if (found === undefined || found.done) break;
+    chunk.push(found.value);
     if (chunk.length === PAGE) {
       yield chunk;
       chunk = [];
     }
-    heads[first] = await list.next();
+    for (const [index, list] of lists.entries()) {
+      const head = heads[index];
+      if (head !== undefined && !head.done && head.value.seq === seq) heads[index] = await list.next();
+    }
   }
   if (chunk.length > 0) yield chunk;
 }
