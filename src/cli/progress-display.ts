@@ -8,7 +8,7 @@ export interface Screen {
   write(text: string): unknown;
 }
 
-export interface DisplayParts {
+export interface DisplayDeps {
   readonly screen: Screen;
   readonly clock: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
   readonly look: ProgressSource;
@@ -26,16 +26,16 @@ const PLAIN = { gapMs: 2000, tickMs: 10_000 };
 
 /** Shows how a job or a transfer stands for as long as it runs: it looks when it is poked, and now and then. */
 export class ProgressDisplay {
-  readonly #parts: DisplayParts;
+  readonly #deps: DisplayDeps;
   readonly #isLive: boolean;
   readonly #stop = new AbortController();
   readonly #done: Promise<void>;
   #wake = Promise.withResolvers<void>();
   #lastLine = '';
 
-  constructor(parts: DisplayParts) {
-    this.#parts = parts;
-    this.#isLive = parts.screen.isTTY === true;
+  constructor(deps: DisplayDeps) {
+    this.#deps = deps;
+    this.#isLive = deps.screen.isTTY === true;
     // A display that cannot look must not end the job.
     this.#done = this.#run().catch(ignore);
   }
@@ -47,7 +47,7 @@ export class ProgressDisplay {
 
   /** A line that stays, above what is live. */
   note(text: string): void {
-    const { screen } = this.#parts;
+    const { screen } = this.#deps;
     if (!this.#isLive) {
       screen.write(`${text}\n`);
       return;
@@ -61,13 +61,13 @@ export class ProgressDisplay {
     this.#wake.resolve();
     await this.#done;
     await this.#draw('at last').catch(ignore);
-    if (this.#isLive && this.#lastLine !== '') this.#parts.screen.write('\n');
-    this.#parts.onStop?.();
+    if (this.#isLive && this.#lastLine !== '') this.#deps.screen.write('\n');
+    this.#deps.onStop?.();
   }
 
   async #run(): Promise<void> {
     const { gapMs, tickMs } = this.#isLive ? LIVE : PLAIN;
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const tick = new AbortController();
@@ -81,7 +81,7 @@ export class ProgressDisplay {
   }
 
   async #draw(when: 'now' | 'at last' = 'now'): Promise<void> {
-    const { screen, look } = this.#parts;
+    const { screen, look } = this.#deps;
     const progress = await look();
     if (!hasBegun(progress)) return;
     if (this.#isLive) {

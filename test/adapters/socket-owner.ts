@@ -8,7 +8,7 @@ import { encodeFrame, FrameReader } from '../../src/adapters/embedded/socket/fra
 import { PROTOCOL_VERSION } from '../../src/adapters/embedded/socket/protocol.ts';
 import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket/socket-client.ts';
 import {
-  type ServeParts,
+  type ServeDeps,
   serveWorkers,
   type WorkerEvent,
   type WorkerServer,
@@ -38,12 +38,12 @@ export class TestOwner {
     return join(this.folder, 'trawl.sock');
   }
 
-  async serve(ledger: Partial<ServeParts['ledger']> = {}): Promise<void> {
+  async serve(ledger: Partial<ServeDeps['ledger']> = {}): Promise<void> {
     const note = (name: string, args: unknown[]) => {
       this.heard.push([name, ...args]);
       this.#tell();
     };
-    const yes: ServeParts['ledger'] = {
+    const yes: ServeDeps['ledger'] = {
       claim: async (refs) => refs.map(() => 'gone' as const),
       workOrder: async () => null,
       begin: async () => true,
@@ -169,7 +169,7 @@ export function helloOf(worker: string): unknown {
 export function withOwner(
   name: string,
   body: (owner: TestOwner) => Promise<void>,
-  ledger: Partial<ServeParts['ledger']> = {},
+  ledger: Partial<ServeDeps['ledger']> = {},
 ): void {
   test(name, { timeout: 120_000 }, async (context) => {
     const owner = new TestOwner(await mkdtemp(join(tmpdir(), 'trawl-socket-')));

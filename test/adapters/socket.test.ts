@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { FrameReader } from '../../src/adapters/embedded/socket/frame.ts';
 import { PROTOCOL_VERSION } from '../../src/adapters/embedded/socket/protocol.ts';
 import { OwnerGone, OwnerRefused } from '../../src/adapters/embedded/socket/socket-client.ts';
-import type { ServeParts } from '../../src/adapters/embedded/socket/socket-server.ts';
+import type { ServeDeps } from '../../src/adapters/embedded/socket/socket-server.ts';
 import type { ClaimAnswer, SettlePart } from '../../src/ports/ledger.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
@@ -405,7 +405,7 @@ withOwner('a receiver that is told to stop stands in nobody’s way', async (own
 });
 
 /** A ledger that gives every batch to whoever asks. */
-const GENEROUS: Partial<ServeParts['ledger']> = {
+const GENEROUS: Partial<ServeDeps['ledger']> = {
   claim: async (refs, _worker, until) =>
     refs.map((ref) => ({
       token: `t-${ref.batchId}`,

@@ -1,4 +1,4 @@
-import type { ExportParts } from '../../src/controller/results/export/export-job.ts';
+import type { ExportDeps } from '../../src/controller/results/export/export-job.ts';
 import { type ExportOptions, exportJob } from '../../src/controller/results/export/export-job.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
@@ -21,7 +21,7 @@ export interface Scraped extends Partial<ItemRecord> {
 /** A job of these items, in pages as a ledger gives them. Counts the pages and files that were asked for. */
 export function jobOfItems(count: number, at: (place: number) => Scraped) {
   const asked = { pages: 0, files: 0 };
-  const parts: ExportParts = {
+  const parts: ExportDeps = {
     clock: new FakeClock(),
     isStillThere: async () => true,
     pathOf: ({ key }) => key,
@@ -57,7 +57,7 @@ export function jobOfList(items: readonly Scraped[]) {
 
 export const AS_USUAL: ExportOptions = { format: 'jsonl', filter: 'all', scraper: null, explode: null, hasBom: false };
 
-export async function bytesOf(parts: ExportParts, options: Partial<ExportOptions> = {}): Promise<Buffer> {
+export async function bytesOf(parts: ExportDeps, options: Partial<ExportOptions> = {}): Promise<Buffer> {
   const { body } = exportJob(parts, { jobId: 'job-1' }, { ...AS_USUAL, ...options });
   return Buffer.concat(await Array.fromAsync(body));
 }

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
-import { type ExportFormat, type ExportParts, exportJob } from '../../src/controller/results/export/export-job.ts';
+import { type ExportDeps, type ExportFormat, exportJob } from '../../src/controller/results/export/export-job.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
@@ -147,7 +147,7 @@ test('a job in a real ledger, with its data in real files, is exported whole', a
   }
   await ledger.settle(settled, NOW);
   const isStillThere = async () => (await ledger.job('job-1')) !== null;
-  const parts: ExportParts = { ledger, store, clock, isStillThere, pathOf: ({ key }) => key };
+  const parts: ExportDeps = { ledger, store, clock, isStillThere, pathOf: ({ key }) => key };
   const rows = linesOf(await bytesOf(parts)) as { item_id: string; data: unknown }[];
   assert.deepEqual(
     rows.map((row) => [row.item_id, row.data]),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { type ResultRow, type RowParts, rowBatches } from '../../src/controller/results/result-rows.ts';
+import { type ResultRow, type RowDeps, rowBatches } from '../../src/controller/results/result-rows.ts';
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
@@ -14,7 +14,7 @@ function dataOf(key: string, size = 1): StoredArtifact {
 }
 
 /** Pages of items as a ledger gives them, one of them empty, and files by their key. */
-function partsOf(pages: readonly (readonly ItemRecord[])[], files: Readonly<Record<string, string>> = {}): RowParts {
+function partsOf(pages: readonly (readonly ItemRecord[])[], files: Readonly<Record<string, string>> = {}): RowDeps {
   return {
     pathOf: ({ key, encoding }) => (encoding === 'gzip' ? `${key}.gz` : key),
     ledger: {
@@ -34,7 +34,7 @@ function partsOf(pages: readonly (readonly ItemRecord[])[], files: Readonly<Reco
   };
 }
 
-async function rowsOf(parts: RowParts): Promise<ResultRow[]> {
+async function rowsOf(parts: RowDeps): Promise<ResultRow[]> {
   return await Array.fromAsync(resultRows(parts, 'job-1'));
 }
 
@@ -131,7 +131,7 @@ async function mostAtOnce(items: readonly ItemRecord[]) {
   const { ledger, pathOf } = partsOf([items]);
   const open = { files: 0, bytes: 0 };
   const most = { files: 0, bytes: 0 };
-  const store: RowParts['store'] = {
+  const store: RowDeps['store'] = {
     async get(at) {
       const size = Number(parseAddress(at).key.split('-')[0]);
       open.files += 1;
@@ -178,7 +178,7 @@ test('large inputs count for the weight of a batch, too', async () => {
 test('a reader that stops early waits for the reads that are under way, and no more are begun', async () => {
   const items = Array.from({ length: 200 }, (_, at) => itemOf({ artifacts: [dataOf(String(at))] }));
   let [begun, ended] = [0, 0];
-  const store: RowParts['store'] = {
+  const store: RowDeps['store'] = {
     async get() {
       begun += 1;
       await setImmediate();

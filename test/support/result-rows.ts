@@ -1,6 +1,6 @@
-import { type ResultRow, type RowParts, rowBatches } from '../../src/controller/results/result-rows.ts';
+import { type ResultRow, type RowDeps, rowBatches } from '../../src/controller/results/result-rows.ts';
 
 /** The rows of all items of a job, one by one. */
-export async function* resultRows(parts: RowParts, jobId: string): AsyncGenerator<ResultRow> {
+export async function* resultRows(parts: RowDeps, jobId: string): AsyncGenerator<ResultRow> {
   for await (const { rows } of rowBatches(parts, jobId, { status: null, errorType: null })) yield* rows;
 }

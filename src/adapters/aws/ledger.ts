@@ -20,7 +20,7 @@ import { News } from './ledger/news.ts';
 import { Returning } from './ledger/returning.ts';
 import { Settling } from './ledger/settling.ts';
 
-export interface DynamoLedgerParts {
+export interface DynamoLedgerDeps {
   readonly dynamo: DynamoDBClient;
   readonly tableName: string;
   readonly clock: Clock;
@@ -39,8 +39,8 @@ interface DynamoLedgerOpened {
   close(): Promise<void>;
 }
 
-export function openDynamoLedger(parts: DynamoLedgerParts): DynamoLedgerOpened {
-  const { dynamo, tableName, clock, listen, onTrouble = () => {} } = parts;
+export function openDynamoLedger(deps: DynamoLedgerDeps): DynamoLedgerOpened {
+  const { dynamo, tableName, clock, listen, onTrouble = () => {} } = deps;
   const table = new Table(dynamo, tableName, clock);
   const ids = new IdIndex({ table, clock });
   const news = new News({ table, clock, listenEveryMs: listen ? LISTEN_EVERY_MS : null, onTrouble });

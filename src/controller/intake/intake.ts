@@ -14,13 +14,13 @@ import { type BadLine, type ItemChunk, type ReadItem, readItems } from './read-i
 import type { CatalogScraper, ScraperCatalog } from './scraper-catalog.ts';
 import { untilAborted } from './until-aborted.ts';
 
-interface ImportParts {
+interface ImportDeps {
   readonly ledger: Pick<ItemBook, 'addItems'>;
   readonly clock: Clock;
   readonly faults: Faults;
 }
 
-interface IntakeParts extends ImportParts {
+interface IntakeDeps extends ImportDeps {
   readonly ledger: Pick<ItemBook, 'addItems'> & Pick<JobBook, 'job'>;
   readonly catalog: Pick<ScraperCatalog, 'find'>;
 }
@@ -80,13 +80,13 @@ const HAND_OVER_AFTER_MS = 1000;
  * good item that reaches `limit`.
  */
 export async function takeInItems(
-  parts: IntakeParts,
+  deps: IntakeDeps,
   jobId: string,
   bytes: AsyncIterable<Uint8Array>,
   { format, columns, isStrict, limit }: ListReading,
   signal: AbortSignal,
 ): Promise<IntakeAnswer> {
-  const { ledger, clock } = parts;
+  const { ledger, clock } = deps;
   const job = await ledger.job(jobId);
   if (job === null) return { kind: 'missing' };
   // They would be fetched, by a job that has no manners because it is to fetch nothing.
@@ -95,12 +95,12 @@ export async function takeInItems(
   // Before a byte is read: what the job has may be done meanwhile, and it must not be over.
   const opened = await ledger.addItems(jobId, [], clock.now() + OPEN_MS, clock.now());
   if (opened.kind !== 'added') return sum.told(opened);
-  const scraper = await usableScraper(parts.catalog, job.scraperId);
+  const scraper = await usableScraper(deps.catalog, job.scraperId);
   const rules = { mapping: columns, input: scraper === null ? null : inputFields(scraper), isStrict };
   const source = untilAborted(bytes, signal);
   try {
     const answer = await addChunks(
-      onlyTo(job, parts),
+      onlyTo(job, deps),
       jobId,
       checkedItems(
         scraper,
@@ -118,10 +118,10 @@ export async function takeInItems(
 }
 
 /** The job may be deleted while its items arrive, and its id reused: they are not meant for that job. */
-function onlyTo({ jobId, createdAt }: JobRecord, parts: IntakeParts): ImportParts {
-  const { ledger } = parts;
+function onlyTo({ jobId, createdAt }: JobRecord, deps: IntakeDeps): ImportDeps {
+  const { ledger } = deps;
   return {
-    ...parts,
+    ...deps,
     ledger: {
       async addItems(...args) {
         const current = await ledger.job(jobId);
@@ -133,17 +133,17 @@ function onlyTo({ jobId, createdAt }: JobRecord, parts: IntakeParts): ImportPart
 
 /** Adds items chunk by chunk as they arrive, whatever their number; the job stays open until the last. */
 export async function importItems(
-  parts: ImportParts,
+  deps: ImportDeps,
   jobId: string,
   chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>,
 ): Promise<{ added: number; duplicates: number } | Exclude<AddAnswer, { kind: 'added' }>> {
   const sum = new Sum();
-  return (await addChunks(parts, jobId, chunks, sum)) ?? { added: sum.added, duplicates: sum.duplicates };
+  return (await addChunks(deps, jobId, chunks, sum)) ?? { added: sum.added, duplicates: sum.duplicates };
 }
 
 /** Null when all were added. The next chunk is read while one is being committed, and no more than that. */
 async function addChunks(
-  { ledger, clock, faults }: ImportParts,
+  { ledger, clock, faults }: ImportDeps,
   jobId: string,
   chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>,
   sum: Sum,

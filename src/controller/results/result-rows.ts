@@ -46,7 +46,7 @@ export interface ChildRecord {
   readonly value: unknown;
 }
 
-export interface RowParts {
+export interface RowDeps {
   readonly ledger: Pick<ItemBook, 'items'>;
   readonly store: Pick<ResultStore, 'get'>;
   /** Where a reader finds a file without us: a path below the results folder, or a key in the bucket. */
@@ -73,12 +73,12 @@ export interface RowBatch {
  * Rows for the items of a job in their order, a page of them in memory at a time. A batch may be empty: the ledger looks
  * at a bounded number of items at a time, and a caller in the same process can give way to others in between.
  */
-export async function* rowBatches(parts: RowParts, jobId: string, filter: ItemFilter): AsyncGenerator<RowBatch> {
+export async function* rowBatches(deps: RowDeps, jobId: string, filter: ItemFilter): AsyncGenerator<RowBatch> {
   let ahead: Promise<RowBatch> | null = null;
   try {
-    for await (const items of itemBatches(parts.ledger, jobId, filter)) {
+    for await (const items of itemBatches(deps.ledger, jobId, filter)) {
       const ready: Promise<RowBatch> | null = ahead;
-      ahead = readBatch(items, parts);
+      ahead = readBatch(items, deps);
       if (ready !== null) yield await ready;
     }
     if (ahead !== null) yield await ahead;
@@ -89,7 +89,7 @@ export async function* rowBatches(parts: RowParts, jobId: string, filter: ItemFi
 }
 
 async function* itemBatches(
-  ledger: RowParts['ledger'],
+  ledger: RowDeps['ledger'],
   jobId: string,
   filter: ItemFilter,
 ): AsyncGenerator<readonly ItemRecord[]> {
@@ -110,8 +110,8 @@ async function* itemBatches(
   }
 }
 
-async function readBatch(items: readonly ItemRecord[], parts: RowParts): Promise<RowBatch> {
-  const rows = await Promise.all(items.map((item) => rowOf(item, parts)));
+async function readBatch(items: readonly ItemRecord[], deps: RowDeps): Promise<RowBatch> {
+  const rows = await Promise.all(items.map((item) => rowOf(item, deps)));
   return { rows, bytes: items.reduce((sum, item) => sum + weightOf(item), 0) };
 }
 
@@ -129,7 +129,7 @@ function dataOf(item: ItemRecord): StoredArtifact | undefined {
   return item.artifacts.find(({ kind }) => kind === 'data');
 }
 
-async function rowOf(item: ItemRecord, { store, pathOf }: RowParts): Promise<ResultRow> {
+async function rowOf(item: ItemRecord, { store, pathOf }: RowDeps): Promise<ResultRow> {
   const { itemId, status, input } = item;
   const failure = status === 'failed' ? (item.attempts.at(-1)?.failure ?? null) : null;
   const error = failure && presentFailure(failure);
@@ -139,7 +139,7 @@ async function rowOf(item: ItemRecord, { store, pathOf }: RowParts): Promise<Res
 }
 
 /** A slice of a larger object has no path of its own. */
-function filePaths({ artifacts }: ItemRecord, pathOf: RowParts['pathOf']): FilePaths {
+function filePaths({ artifacts }: ItemRecord, pathOf: RowDeps['pathOf']): FilePaths {
   const files = artifacts.filter((artifact) => parseAddress(artifact).slice === null);
   const single = FILE_KINDS.flatMap((kind) => {
     const file = files.find((each) => each.kind === kind);

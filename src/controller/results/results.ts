@@ -45,13 +45,13 @@ export interface ResultPart {
 }
 
 export async function listResults(
-  parts: Pick<ResultsDeps, 'store' | 'digest'>,
+  deps: Pick<ResultsDeps, 'store' | 'digest'>,
   job: JobRecord,
   filter: ResultFilter,
 ): Promise<Results> {
   const list = LISTS[filter];
   const count = partCount(job, list);
-  const known = job.manifest === null ? new Map() : await readHashes(parts, job.jobId, job.manifest, list);
+  const known = job.manifest === null ? new Map() : await readHashes(deps, job.jobId, job.manifest, list);
   return {
     final: job.manifest !== null,
     parts: Array.from({ length: count }, (_, part) => ({ part, ...(known.get(part) ?? UNKNOWN) })),
@@ -60,14 +60,14 @@ export async function listResults(
 
 /** The part as JSON text. Null beyond the last one, and for one that is gone, as it is with a job that is being removed. */
 export async function readPart(
-  parts: ResultsDeps,
+  deps: ResultsDeps,
   job: JobRecord,
   filter: ResultFilter,
   number: number,
 ): Promise<string | null> {
   const list = LISTS[filter];
   if (!Number.isSafeInteger(number) || number < 0 || number >= partCount(job, list)) return null;
-  return job.manifest === null ? await partSoFar(parts, job, list, number) : await partKept(parts, job, list, number);
+  return job.manifest === null ? await partSoFar(deps, job, list, number) : await partKept(deps, job, list, number);
 }
 
 const LISTS = { all: 'full', success: 'success', errors: 'errors' } as const satisfies Record<

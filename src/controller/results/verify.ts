@@ -58,13 +58,13 @@ type Metadata = z.infer<typeof metadataSchema>;
 type Entry = z.infer<typeof entrySchema>;
 
 /** An index that was replaced while it was read is read again: it looks damaged, and is not. */
-export async function verifyJob(parts: VerifyDeps, jobId: string): Promise<VerifyReport> {
-  const key = `${jobPrefix(jobId, parts.digest)}job_metadata.json`;
+export async function verifyJob(deps: VerifyDeps, jobId: string): Promise<VerifyReport> {
+  const key = `${jobPrefix(jobId, deps.digest)}job_metadata.json`;
   for (let looks = 1; ; looks += 1) {
-    const read = await readJson(parts.store, key);
-    const report = await verifyIndex(parts, jobId, key, read);
+    const read = await readJson(deps.store, key);
+    const report = await verifyIndex(deps, jobId, key, read);
     if (report.kind === 'nothing' || report.problemCount === 0 || looks === MOST_LOOKS) return report;
-    const now = await readJson(parts.store, key);
+    const now = await readJson(deps.store, key);
     if (read.kind === 'json' && now.kind === 'json' && now.sha256 === read.sha256) return report;
     if (read.kind !== 'json' && now.kind !== 'json') return report;
   }
@@ -72,13 +72,13 @@ export async function verifyJob(parts: VerifyDeps, jobId: string): Promise<Verif
 
 const MOST_LOOKS = 3;
 
-async function verifyIndex(parts: VerifyDeps, jobId: string, key: string, read: JsonRead): Promise<VerifyReport> {
+async function verifyIndex(deps: VerifyDeps, jobId: string, key: string, read: JsonRead): Promise<VerifyReport> {
   if (read.kind === 'missing') {
     return { kind: 'nothing', message: `there is no ${key}: no such job, or one that is not finished yet` };
   }
   const metadata = read.kind === 'json' ? metadataSchema.safeParse(read.value) : null;
   if (!metadata?.success) return damagedMetadata(jobId, key);
-  return await new Verification(parts, jobId, metadata.data).run();
+  return await new Verification(deps, jobId, metadata.data).run();
 }
 
 function damagedMetadata(jobId: string, key: string): VerifyReport {
@@ -94,7 +94,7 @@ function damagedMetadata(jobId: string, key: string): VerifyReport {
 }
 
 class Verification {
-  readonly #parts: VerifyDeps;
+  readonly #deps: VerifyDeps;
   readonly #jobId: string;
   readonly #metadata: Metadata;
   readonly #problems = new ProblemList();
@@ -104,8 +104,8 @@ class Verification {
   readonly #wrong = new Set<ManifestList>();
   readonly #checked = { parts: 0, items: 0, artifacts: 0, bytes: 0 };
 
-  constructor(parts: VerifyDeps, jobId: string, metadata: Metadata) {
-    this.#parts = parts;
+  constructor(deps: VerifyDeps, jobId: string, metadata: Metadata) {
+    this.#deps = deps;
     this.#jobId = jobId;
     this.#metadata = metadata;
     this.#hashes = new Map(metadata.part_hashes.map((each) => [partName(each.list, each.part), each]));
@@ -179,7 +179,7 @@ class Verification {
     const name = partName(list, number);
     const expected = this.#hashes.get(name);
     if (expected === undefined) return this.#bad(name, 'job_metadata.json has no hash of it');
-    const read = await readJson(this.#parts.store, jobPrefix(this.#jobId, this.#parts.digest) + name);
+    const read = await readJson(this.#deps.store, jobPrefix(this.#jobId, this.#deps.digest) + name);
     if (read.kind === 'missing') return this.#bad(name, 'it is missing');
     if (read.kind === 'damaged') return this.#bad(name, read.message);
     if (read.sha256 !== expected.sha256) return this.#bad(name, 'its SHA-256 is not the one in job_metadata.json');
@@ -216,7 +216,7 @@ class Verification {
   }: Entry['artifacts'][number]): Promise<string | null> {
     let bytes: Uint8Array | null;
     try {
-      bytes = await this.#parts.store.get({ key, encoding, ...sliceFields(slice) });
+      bytes = await this.#deps.store.get({ key, encoding, ...sliceFields(slice) });
     } catch (error) {
       return errorMessage(error);
     }
@@ -239,7 +239,7 @@ class Verification {
 
   #hashOf(itemId: string): string {
     // As JSON, because half characters would all be hashed as the same one.
-    return this.#parts.digest(JSON.stringify(itemId)).slice(0, 16);
+    return this.#deps.digest(JSON.stringify(itemId)).slice(0, 16);
   }
 
   #sameCount(what: string, found: number, expected: number): void {

@@ -1,7 +1,7 @@
 import { after, before } from 'node:test';
 import { DeleteItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { type AwsClients, openAwsClients } from '../../../src/adapters/aws/clients.ts';
-import { type DynamoLedgerParts, openDynamoLedger } from '../../../src/adapters/aws/ledger.ts';
+import { type DynamoLedgerDeps, openDynamoLedger } from '../../../src/adapters/aws/ledger.ts';
 import { provisionTable } from '../../../src/adapters/aws/provision/table.ts';
 import { systemClock } from '../../../src/adapters/system/clock.ts';
 import { startDynamo } from '../../support/aws/emulators.ts';
@@ -14,7 +14,7 @@ const TABLE = `ledger-room-${process.pid}`;
 /** A table for the tests of a file, and ledgers on it, each as in a process of its own. */
 export interface LedgerRoom {
   /** `relaying`: what stands between it and the table. */
-  open(parts?: Partial<DynamoLedgerParts>, relaying?: Relaying): Promise<ReturnType<typeof openDynamoLedger>>;
+  open(parts?: Partial<DynamoLedgerDeps>, relaying?: Relaying): Promise<ReturnType<typeof openDynamoLedger>>;
   /** Keys of all rows but those of news, as `pk sk`. */
   rows(): Promise<readonly string[]>;
   /** Gives the marks of reopened items the names that an older version gave them, a row for each retry. */

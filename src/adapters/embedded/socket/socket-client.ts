@@ -35,7 +35,7 @@ export interface OwnerConnection {
   close(): Promise<void>;
 }
 
-interface ConnectParts {
+interface ConnectDeps {
   readonly socketPath: string;
   readonly workerId: string;
   readonly role: Role;
@@ -45,28 +45,28 @@ interface ConnectParts {
 }
 
 /** Throws OwnerGone if there is no owner, which may change, and OwnerRefused, which will not. */
-export async function connectToOwner(parts: ConnectParts): Promise<OwnerConnection> {
-  const socket = createConnection(parts.socketPath);
-  const line = new OwnerLine(socket, parts.clock);
+export async function connectToOwner(deps: ConnectDeps): Promise<OwnerConnection> {
+  const socket = createConnection(deps.socketPath);
+  const line = new OwnerLine(socket, deps.clock);
   const giveUp = new AbortController();
   const stop = () => line.cut('stopping');
-  parts.signal.addEventListener('abort', stop, { once: true });
-  if (parts.signal.aborted) stop();
-  void parts.clock.sleep(HELLO_MS, giveUp.signal).then(() => {
+  deps.signal.addEventListener('abort', stop, { once: true });
+  if (deps.signal.aborted) stop();
+  void deps.clock.sleep(HELLO_MS, giveUp.signal).then(() => {
     if (!giveUp.signal.aborted) line.cut('it does not answer');
   });
   try {
-    await line.greet({ protocol: PROTOCOL_VERSION, worker: parts.workerId, role: parts.role });
+    await line.greet({ protocol: PROTOCOL_VERSION, worker: deps.workerId, role: deps.role });
   } finally {
     giveUp.abort();
-    parts.signal.removeEventListener('abort', stop);
+    deps.signal.removeEventListener('abort', stop);
   }
   const leases = leasesOver(line);
   return {
     leases,
     queue: queueOver(line),
-    source: sourceOver(line, leases, parts.clock),
-    hostPauses: pausesOver(line, parts.workerId),
+    source: sourceOver(line, leases, deps.clock),
+    hostPauses: pausesOver(line, deps.workerId),
     closed: line.closed,
     close: () => line.close(),
   };

@@ -9,7 +9,7 @@ import type { WorkerQueue } from '../../../ports/work-queue.ts';
 import { listenPrivately } from './private-socket.ts';
 import { WITHOUT_A_WORD, WorkerConnection } from './worker-connection.ts';
 
-export interface ServeParts {
+export interface ServeDeps {
   readonly ledger: WorkerLeases & Pick<LeaseBook, 'abandon'>;
   readonly queue: WorkerQueue;
   readonly hostPauses: WorkerHostPauses;
@@ -38,11 +38,11 @@ export interface WorkerServer {
  * Serves ledger and queue to worker processes over a socket that only this user may open. The caller must own the ledger
  * already: a socket that does not answer is taken to be left over from a dead owner, and is replaced.
  */
-export async function serveWorkers(parts: ServeParts): Promise<WorkerServer> {
-  const workers = new ConnectedWorkers(parts);
-  const server = createServer((socket) => workers.add(new WorkerConnection(socket, workers.connectionParts)));
-  await listenPrivately(server, parts.socketPath);
-  server.on('error', ({ message }) => parts.onWorker({ kind: 'connection-trouble', worker: null, reason: message }));
+export async function serveWorkers(deps: ServeDeps): Promise<WorkerServer> {
+  const workers = new ConnectedWorkers(deps);
+  const server = createServer((socket) => workers.add(new WorkerConnection(socket, workers.connectionDeps)));
+  await listenPrivately(server, deps.socketPath);
+  server.on('error', ({ message }) => deps.onWorker({ kind: 'connection-trouble', worker: null, reason: message }));
   return {
     lanes: () => workers.lanes(),
     async close() {
@@ -54,19 +54,19 @@ export async function serveWorkers(parts: ServeParts): Promise<WorkerServer> {
 }
 
 class ConnectedWorkers {
-  readonly connectionParts;
-  readonly #parts: ServeParts;
+  readonly connectionDeps;
+  readonly #deps: ServeDeps;
   readonly #connections = new Set<WorkerConnection>();
   readonly #endings = new Set<Promise<void>>();
   #isClosing = false;
 
-  constructor(parts: ServeParts) {
-    this.#parts = parts;
+  constructor(deps: ServeDeps) {
+    this.#deps = deps;
     const onGreeted = ({ who }: WorkerConnection) => {
-      if (who?.role === 'main') parts.onWorker({ kind: 'worker-joined', worker: who.worker });
+      if (who?.role === 'main') deps.onWorker({ kind: 'worker-joined', worker: who.worker });
     };
-    const onStorageTrouble = ({ message }: StorageTrouble) => parts.onWorker({ kind: 'storage-trouble', message });
-    this.connectionParts = { ...parts, onGreeted, onStorageTrouble };
+    const onStorageTrouble = ({ message }: StorageTrouble) => deps.onWorker({ kind: 'storage-trouble', message });
+    this.connectionDeps = { ...deps, onGreeted, onStorageTrouble };
   }
 
   add(connection: WorkerConnection): void {
@@ -92,12 +92,12 @@ class ConnectedWorkers {
     const { who, saidBye, unfinished } = connection;
     if (who?.role !== 'main') {
       const isTrouble = !saidBye && reason !== WITHOUT_A_WORD && !this.#isClosing;
-      if (isTrouble) this.#parts.onWorker({ kind: 'connection-trouble', worker: who?.worker ?? null, reason });
+      if (isTrouble) this.#deps.onWorker({ kind: 'connection-trouble', worker: who?.worker ?? null, reason });
       return;
     }
     const abandoned = saidBye || this.#isClosing || this.#isConnected(who.worker) ? 0 : await this.#abandon(who.worker);
-    this.#parts.onWorker({ kind: 'worker-left', worker: who.worker, reason, abandoned });
-    await this.#parts.queue.giveBack(unfinished);
+    this.#deps.onWorker({ kind: 'worker-left', worker: who.worker, reason, abandoned });
+    await this.#deps.queue.giveBack(unfinished);
   }
 
   /** A worker that lost its connection and came back at once is not dead. */
@@ -108,10 +108,10 @@ class ConnectedWorkers {
   /** A ledger that cannot write now will see the leases run out later. */
   async #abandon(worker: string): Promise<number> {
     try {
-      return await this.#parts.ledger.abandon(worker, this.#parts.clock.now());
+      return await this.#deps.ledger.abandon(worker, this.#deps.clock.now());
     } catch (error) {
       const reason = `its leases run out by themselves: ${errorMessage(error)}`;
-      this.#parts.onWorker({ kind: 'connection-trouble', worker, reason });
+      this.#deps.onWorker({ kind: 'connection-trouble', worker, reason });
       return 0;
     }
   }

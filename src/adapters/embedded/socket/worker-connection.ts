@@ -20,7 +20,7 @@ const MAX_OPEN_CALLS = 20_000;
 /** How a process ends that was killed; nothing is wrong with the connection. */
 export const WITHOUT_A_WORD = 'it closed without a word';
 
-interface ConnectionParts {
+interface ConnectionDeps {
   readonly ledger: WorkerLeases;
   readonly queue: WorkerQueue;
   readonly hostPauses: WorkerHostPauses;
@@ -42,7 +42,7 @@ export class WorkerConnection {
   /** Why it ended, once nothing of it is under way any more. */
   readonly ended: Promise<string>;
   readonly #socket: Socket;
-  readonly #parts: ConnectionParts;
+  readonly #deps: ConnectionDeps;
   readonly #reader = new FrameReader();
   readonly #outbox: Outbox;
   readonly #receives = new Map<unknown, { readonly cancel: AbortController; readonly room: ChangingRoom }>();
@@ -56,14 +56,14 @@ export class WorkerConnection {
   #openCalls = 0;
   #whenIdle: (() => void) | null = null;
 
-  constructor(socket: Socket, parts: ConnectionParts) {
+  constructor(socket: Socket, deps: ConnectionDeps) {
     this.#socket = socket;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#outbox = new Outbox(socket, 'replies');
     this.ended = this.#end();
     socket.on('data', (piece: Buffer) => this.#read(piece));
     socket.on('drain', () => this.#readOn());
-    void parts.clock.sleep(HELLO_MS, this.#closed.signal).then(() => {
+    void deps.clock.sleep(HELLO_MS, this.#closed.signal).then(() => {
       if (this.#who === null) this.cut('no hello arrived');
     });
   }
@@ -149,7 +149,7 @@ export class WorkerConnection {
     this.#who = { worker, role };
     this.#context = this.#contextOf(worker);
     this.#outbox.sendNow(['welcome', { protocol: PROTOCOL_VERSION }]);
-    this.#parts.onGreeted(this);
+    this.#deps.onGreeted(this);
   }
 
   #hearCall(id: number, method: unknown, args: readonly unknown[]): void {
@@ -165,7 +165,7 @@ export class WorkerConnection {
       const answer = await this.#carryOut(id, method, args);
       entry = answer === undefined ? `[${id}]` : `[${id},${JSON.stringify(answer)}]`;
     } catch (error) {
-      if (error instanceof StorageTrouble) this.#parts.onStorageTrouble(error);
+      if (error instanceof StorageTrouble) this.#deps.onStorageTrouble(error);
       entry = `[${id},null,${JSON.stringify(sendableError(error))}]`;
     }
     if (!this.#outbox.add(entry)) {
@@ -185,7 +185,7 @@ export class WorkerConnection {
   }
 
   #contextOf(worker: string): CallContext {
-    const { ledger, queue, hostPauses } = this.#parts;
+    const { ledger, queue, hostPauses } = this.#deps;
     return {
       ...{ worker, ledger, queue, hostPauses },
       take: (...args) => this.#take(worker, ...args),
@@ -195,7 +195,7 @@ export class WorkerConnection {
 
   /** Claimed even if the worker is gone by now: then it is abandoned with all else that it has. */
   async #take(worker: string, id: number, lane: Lane, theirs: Room, leaseMs: number): Promise<readonly Taken[]> {
-    const { ledger, clock } = this.#parts;
+    const { ledger, clock } = this.#deps;
     const deliveries = await this.#receive(id, lane, theirs, leaseMs);
     if (deliveries.length === 0) return [];
     const now = clock.now();
@@ -214,7 +214,7 @@ export class WorkerConnection {
     this.#lane = lane;
     this.#receives.set(id, { cancel, room: remote });
     try {
-      const deliveries = await this.#parts.queue.receive(lane, remote, hideMs, cancel.signal);
+      const deliveries = await this.#deps.queue.receive(lane, remote, hideMs, cancel.signal);
       for (const { receipt } of deliveries) this.#receipts.add(receipt);
       return deliveries;
     } finally {

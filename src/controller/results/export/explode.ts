@@ -1,5 +1,5 @@
 import { isRecord } from '../../../domain/is-record.ts';
-import { type ResultRow, type RowBatch, type RowParts, rowBatches } from '../result-rows.ts';
+import { type ResultRow, type RowBatch, type RowDeps, rowBatches } from '../result-rows.ts';
 import type { Schemas } from './columns.ts';
 import { listField, schemaFields } from './schema-fields.ts';
 
@@ -58,7 +58,7 @@ const LOOKED_AT = 200;
  * results have counts, too.
  */
 export async function explodeProblem(
-  parts: RowParts,
+  deps: RowDeps,
   jobId: string,
   field: string,
   schemas: Schemas | null,
@@ -68,7 +68,7 @@ export async function explodeProblem(
   const lists = new Set(schemas?.output ? listNames(schemas.output) : []);
   let results = 0;
   let other: string | null = null;
-  for await (const { data, item_id: itemId } of firstRows(parts, jobId)) {
+  for await (const { data, item_id: itemId } of firstRows(deps, jobId)) {
     if (!isRecord(data)) continue;
     results += 1;
     for (const [name, value] of Object.entries(data)) if (Array.isArray(value)) lists.add(name);
@@ -84,9 +84,9 @@ export async function explodeProblem(
   return `there is no list ${field} in the data. ${known}`;
 }
 
-async function* firstRows(parts: RowParts, jobId: string): AsyncGenerator<ResultRow> {
+async function* firstRows(deps: RowDeps, jobId: string): AsyncGenerator<ResultRow> {
   let left = LOOKED_AT;
-  for await (const { rows } of rowBatches(parts, jobId, { status: 'success', errorType: null })) {
+  for await (const { rows } of rowBatches(deps, jobId, { status: 'success', errorType: null })) {
     yield* rows.slice(0, left);
     left -= rows.length;
     if (left <= 0) return;

@@ -1,13 +1,13 @@
 import { isRecord } from '../../../domain/is-record.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { ItemFilter } from '../../../ports/ledger.ts';
-import { type ResultRow, type RowBatch, type RowParts, rowBatches } from '../result-rows.ts';
+import { type ResultRow, type RowBatch, type RowDeps, rowBatches } from '../result-rows.ts';
 import { evenChunks, textChunks } from './byte-chunks.ts';
 import { type Schemas, TablePlan } from './columns.ts';
 import { csvHeader, csvLine } from './csv-line.ts';
 import { explodeRows } from './explode.ts';
 
-export interface ExportParts extends RowParts {
+export interface ExportDeps extends RowDeps {
   /** Whether the job is still the one that is exported: it may be deleted, and its id reused. */
   readonly isStillThere: () => Promise<boolean>;
   readonly clock: Pick<Clock, 'turn'>;
@@ -38,14 +38,14 @@ export interface Export {
  * rows and a chunk, or a row group, whatever the size of the job. It yields after every batch, because the engine runs in
  * the same process. An item that changes meanwhile is exported as it was when its page was read.
  */
-export function exportJob(parts: ExportParts, { jobId }: { readonly jobId: string }, options: ExportOptions): Export {
+export function exportJob(deps: ExportDeps, { jobId }: { readonly jobId: string }, options: ExportOptions): Export {
   const { format, filter, explode } = options;
   const { contentType, extension } = FORMATS[format];
   const suffix = `${explode === null ? '' : `-${fileStem(explode)}`}${filter === 'all' ? '' : `-${filter}`}`;
   const body = untilStopped((signal) => {
-    const items = rowBatches(parts, jobId, FILTERS[filter]);
-    const batches = inTurns(explode === null ? items : explodeRows(items, explode), parts, signal);
-    return format === 'jsonl' ? textChunks('', batches, jsonLine) : tableBytes(format, batches, options, parts.clock);
+    const items = rowBatches(deps, jobId, FILTERS[filter]);
+    const batches = inTurns(explode === null ? items : explodeRows(items, explode), deps, signal);
+    return format === 'jsonl' ? textChunks('', batches, jsonLine) : tableBytes(format, batches, options, deps.clock);
   });
   return { contentType, fileName: `${fileStem(jobId)}${suffix}.${extension}`, body };
 }
@@ -115,7 +115,7 @@ async function* followedBy(head: RowBatch[], rest: AsyncIterable<RowBatch>): Asy
 
 async function* inTurns(
   batches: AsyncIterable<RowBatch>,
-  { clock, isStillThere }: Pick<ExportParts, 'clock' | 'isStillThere'>,
+  { clock, isStillThere }: Pick<ExportDeps, 'clock' | 'isStillThere'>,
   signal: AbortSignal,
 ): AsyncGenerator<RowBatch> {
   for await (const batch of batches) {
