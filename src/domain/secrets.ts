@@ -1,5 +1,7 @@
 /** Secrets of scrapers, by name: what they are, and how they are kept out of every text that leaves the process. */
 export interface Secrets {
+  /** False if nothing has to be masked: a page need not even be read for it. */
+  readonly hasAny: boolean;
   /** Null if there is none of this name. */
   find(name: string): string | null;
   /** The text with the name of each secret in place of its value, however the value is written there. */
@@ -39,6 +41,10 @@ export class SecretBook implements Secrets {
       .sort(([one], [other]) => other.length - one.length);
   }
 
+  get hasAny(): boolean {
+    return this.#forms.length > 0;
+  }
+
   get names(): readonly string[] {
     return [...this.#values.keys()];
   }
@@ -54,7 +60,7 @@ export class SecretBook implements Secrets {
   }
 }
 
-export const NO_SECRETS: Secrets = { find: () => null, mask: (text) => text };
+export const NO_SECRETS: Secrets = { hasAny: false, find: () => null, mask: (text) => text };
 
 /**
  * Secrets for a run without a site: whichever is asked for exists, and its value is its mask. So a request is the same as
@@ -63,6 +69,9 @@ export const NO_SECRETS: Secrets = { find: () => null, mask: (text) => text };
 export function maskedSecrets(): Secrets {
   let book = new SecretBook(new Map());
   return {
+    get hasAny() {
+      return book.hasAny;
+    },
     find(name) {
       if (!book.names.includes(name)) {
         book = new SecretBook(new Map([...book.names, name].map((each) => [each, secretMask(each)])));

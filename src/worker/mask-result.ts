@@ -8,6 +8,7 @@ import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
  * was sent, and an error may quote a request. Documents are kept as they came: they are not texts.
  */
 export function maskResult(result: ScrapeResult, secrets: Secrets): ScrapeResult {
+  if (!secrets.hasAny) return result;
   const artifacts = result.artifacts?.map((artifact) => maskArtifact(artifact, secrets));
   const kept = artifacts === undefined ? {} : { artifacts };
   if (result.kind !== 'failed') return { ...result, ...kept };
