@@ -62,14 +62,17 @@ const SPACED = /^\d{1,3}(?:([ '’])\d{3})(?:\1\d{3})*(?:[.,]\d{1,2})?$/;
 
 /** The digits with a decimal point and nothing else; null if they are not an amount, or might be two different ones. */
 function plainAmount(digits: string, currency: Currency): string | null {
+  // First, because nearly all amounts are written like this.
+  if (currency !== 'comma' && AMERICAN.test(digits)) return digits.replaceAll(',', '');
   if (EUROPEAN.test(digits)) return withPoint(digits);
   if (currency !== 'none' && EUROPEAN_GROUPS.test(digits)) return digits.replaceAll('.', '');
   if (currency === 'comma') {
     if (AMBIGUOUS.test(digits)) return null;
     if (DECIMAL_COMMA.test(digits)) return withPoint(digits);
     if (SPACED.test(digits)) return digits.replaceAll(/[ '’]/g, '').replace(',', '.');
+    if (AMERICAN.test(digits)) return digits.replaceAll(',', '');
   }
-  return AMERICAN.test(digits) ? digits.replaceAll(',', '') : null;
+  return null;
 }
 
 function withPoint(digits: string): string {

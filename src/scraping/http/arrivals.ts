@@ -13,9 +13,9 @@ export class Arrivals {
 
   /** How a page was reached, to be asked before it is noted. */
   describe({ method, url: asked, from }: PageRequest, { url: reached, redirects }: WebAnswer): Arrival {
+    if (redirects.length === 0 || pathOf(new URL(reached)) === pathOf(new URL(asked))) return { kind: 'as-asked' };
     const place = placeOf(reached);
     const isBack = this.#seen.has(place) && (from === null || placeOf(from) !== place);
-    if (redirects.length === 0 || pathOf(reached) === pathOf(asked)) return { kind: 'as-asked' };
     // The answer to a form is often a page of its own: only one that was there before the form says that it was not taken.
     if (method === 'POST' && !isBack) return { kind: 'as-asked' };
     return { kind: 'led-away', asked: new URL(asked).pathname, isBack };
@@ -23,10 +23,11 @@ export class Arrivals {
 }
 
 /** Without what differs between two visits to one page. */
-function placeOf(url: string): string {
-  return `${new URL(url).host}${pathOf(url)}`;
+function placeOf(address: string): string {
+  const url = new URL(address);
+  return `${url.host}${pathOf(url)}`;
 }
 
-function pathOf(url: string): string {
-  return new URL(url).pathname.toLowerCase().replace(/\/+$/, '');
+function pathOf({ pathname }: URL): string {
+  return pathname.toLowerCase().replace(/\/+$/, '');
 }
