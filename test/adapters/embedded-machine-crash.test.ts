@@ -73,6 +73,23 @@ test('a failed item whose page is not there is pending again, and counts in no g
   await checkBooks(ledger, jobId);
 });
 
+test('a job whose results were being deleted when the machine went down is not reopened for lack of them', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const jobId = await givenJob(first.ledger, { items: 2 });
+  await runAll(first.ledger, jobId, scrapedWith('a'));
+  await complete(first.ledger, jobId);
+  const { incarnation } = await jobOf(first.ledger, jobId);
+  await change(first.ledger, jobId, { kind: 'remove', incarnation });
+  await change(first.ledger, jobId, { kind: 'remove-for-good', incarnation });
+  first.crash();
+
+  const { ledger, recoverAfterMachineCrash } = openIn(t, dataDir, { bootId: 'boot-2' });
+  assert.equal(await recoverAfterMachineCrash(async () => false), 0);
+  assert.equal((await jobOf(ledger, jobId)).status, 'completed');
+  assert.equal(await ledger.removeJob(jobId, incarnation), true);
+});
+
 test('the check is made once per crash of the machine, and not after a crash of the process', async (t) => {
   const dataDir = dataDirOf(t);
   const check = async () => assert.fail('nothing is to be checked');

@@ -161,7 +161,9 @@ export class JobOracle {
     }
     const from = job.status;
     const allowed: readonly JobStatus[] = FROM[event.kind];
-    if (!allowed.includes(from)) this.#fail(`${jobId}: ${event.kind} was accepted while the job was ${from}`);
+    const isAskedAgain = event.kind === 'remove' && job.removing !== undefined;
+    if (!allowed.includes(from) && !isAskedAgain)
+      this.#fail(`${jobId}: ${event.kind} was accepted while the job was ${from}`);
     this.#apply(job, event, answer, now, isUser);
     job.status = answer.status;
     const expected = statusAfter(job, event, from);

@@ -85,6 +85,8 @@ function outcomeAt(tables: Tables, key: number): OutcomeRow | undefined {
 function undo(tables: Tables, row: OutcomeRow): boolean {
   const entry = tables.jobs.byNum(jobNumOf(row.key));
   if (entry === null || outcomeAt(tables, row.key)?.attempt !== row.attempt) return false;
+  // The bytes of such a job are being deleted on purpose.
+  if (entry.record.removing === true) return false;
   const earlier = attemptsOf(row, detailOf(row)).slice(0, -1);
   dropOutcome(tables, entry, row);
   tables.sql.insertReturned.run(row.key, row.attempt, 0, earlier.length === 0 ? null : JSON.stringify(earlier));
