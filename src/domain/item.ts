@@ -5,10 +5,11 @@ import type { Failure } from './failure.ts';
 /**
  * The life of an item. It is `pending` until its batch is dispatched, `queued` while it is the first of a batch that
  * waits for a worker, `in_progress` while it is the first of a batch that a worker has; the others of a batch are
- * `pending` until it is their turn. Success, skipped, failed and cancelled are final; only an explicit retry reopens a
- * failed item, and only a re-extraction that could read its stored page makes it a success (`recover`). An item that a
- * worker is at is not cancelled under it: it ends by itself, or is cancelled when it comes back (`withdraw`). Only a
- * crash of the machine undoes an end: when the bytes that the item kept are not on the disk.
+ * `pending` until it is their turn. Success, skipped, failed and cancelled are final; only an explicit retry or a
+ * corrected input (`correct`) reopens a failed item, and only a re-extraction that could read its stored page makes it a
+ * success (`recover`). An item that a worker is at is not cancelled under it: it ends by itself, or is cancelled when it
+ * comes back (`withdraw`). Only a crash of the machine undoes an end: when the bytes that the item kept are not on the
+ * disk.
  */
 export type ItemStatus = 'pending' | 'queued' | 'in_progress' | 'success' | 'failed' | 'skipped' | 'cancelled';
 
@@ -27,6 +28,7 @@ export const ITEM_EVENTS = {
   withdraw: 'it comes back, or its end is undone, after its job was cancelled',
   cancel: 'its job is cancelled',
   retry: 'a user wants it tried again',
+  correct: 'its job is given another input for it',
   recover: 'a re-extraction could read its stored page',
   undo: 'the machine went down before the bytes that it kept were on the disk',
 } as const;
@@ -48,7 +50,7 @@ export const NEXT_ITEM_STATUS = {
   },
   success: { undo: 'pending', withdraw: 'cancelled' },
   skipped: { undo: 'pending', withdraw: 'cancelled' },
-  failed: { retry: 'pending', recover: 'success', undo: 'pending', withdraw: 'cancelled' },
+  failed: { retry: 'pending', correct: 'pending', recover: 'success', undo: 'pending', withdraw: 'cancelled' },
   cancelled: {},
 } as const satisfies Record<ItemStatus, Partial<Record<ItemEvent, ItemStatus>>>;
 

@@ -332,18 +332,22 @@ export function acceptsItems(job: JobRecord): job is AcceptingJob {
 type AcceptingJob = JobRecord & { readonly status: Exclude<JobStatus, 'cancelled'> };
 
 /**
- * This many new items are in the job, and more may come until `openUntil`. A completed job, or one that is finishing,
- * begins a new round with the first of them; if there was none, it is left as it is: the chunk that was its last one may
- * have been sent twice.
+ * This many new items are in the job, so many failed ones are pending again with another input, and more may come until
+ * `openUntil`. A completed job, or one that is finishing, begins a new round with the first of them; if there was none,
+ * it is left as it is: the chunk that was its last one may have been sent twice.
  */
-export function whenItemsAdded(job: AcceptingJob, added: number, openUntil: number): JobRecord {
+export function whenItemsAdded(
+  job: AcceptingJob,
+  { added, replaced }: { readonly added: number; readonly replaced: number },
+  openUntil: number,
+): JobRecord {
   const isCompleted = job.status === 'completed';
-  if ((isCompleted || isFinishing(job)) && added === 0) return job;
+  if ((isCompleted || isFinishing(job)) && added + replaced === 0) return job;
   return {
     ...whenBegunAgain(job),
     ...(isCompleted ? { ...TAKEN_UP_AGAIN, ...newRound(job) } : {}),
     status: NEXT_JOB_STATUS[job.status].add,
-    counts: { ...job.counts, total: job.counts.total + added },
+    counts: { ...job.counts, total: job.counts.total + added, failed: job.counts.failed - replaced },
     openUntil,
   };
 }

@@ -123,10 +123,11 @@ export interface JobDraft {
 /** Items are added in order, found by id, listed in pages, and reopened on demand. */
 export interface ItemBook {
   /**
-   * Adds the items whose id the job does not have yet; the others are left alone and named by index, so that a chunk sent
-   * twice is added once. A duplicate with another input is reported as such: the first input stays, and so does the first
-   * group. Sets how long the job waits for more items before it may be completed. A completed job begins a new round with
-   * the first item added; a failed one keeps them until it is resumed.
+   * Adds the items whose id the job does not have yet; the others are named by index, so that a chunk sent twice is added
+   * once. A duplicate with another input replaces input and group of a failed item, which is pending again as after a
+   * retry; an item in any other state keeps its own, and the duplicate is reported as differing. Of two items of the list
+   * with the same id, the first counts. Sets how long the job waits for more items before it may be completed. A completed
+   * job begins a new round with the first item added or replaced; a failed one keeps them until it is resumed.
    */
   addItems(jobId: string, items: readonly NewItem[], openUntil: number, now: number): Promise<AddAnswer>;
   item(jobId: string, itemId: string): Promise<ItemRecord | null>;
@@ -159,7 +160,10 @@ export type AddAnswer =
   | {
       readonly kind: 'added';
       readonly added: number;
+      /** All whose id the job had already, or an earlier one of the list. */
       readonly duplicates: readonly number[];
+      /** The duplicates whose input a failed item has from now on. */
+      readonly replaced: readonly number[];
       /** The duplicates whose input differs from the one that the job has under that id. */
       readonly differing: readonly number[];
     }

@@ -66,7 +66,7 @@ test('after a restart the ledger tells exactly what it told before', async (t) =
   assert.equal(await second.leadership.lead('second', NOW + 2000, NOW), false);
   assert.equal((await itemOf(second.ledger, jobId, 'more-4')).seq, 34);
   const again = await second.ledger.addItems(jobId, newItems(6, { prefix: 'more' }), 0, NOW);
-  assert.deepEqual(again, { kind: 'added', added: 1, duplicates: [0, 1, 2, 3, 4], differing: [] });
+  assert.deepEqual(again, { kind: 'added', added: 1, duplicates: [0, 1, 2, 3, 4], replaced: [], differing: [] });
 });
 
 test('what only re-extractions have outlives a restart', async (t) => {

@@ -107,7 +107,7 @@ test('what a failed sync should have made durable is not acknowledged, and may b
   const before = await jobOf(ledger, jobId);
   assert.deepEqual(await ledger.settle([partOf(one, scrapedWith('a'))], NOW), ['recorded']);
   const again = await ledger.addItems(jobId, newItems(3, { prefix: 'more' }), 0, NOW);
-  assert.deepEqual(again, { kind: 'added', added: 0, duplicates: [0, 1, 2], differing: [] });
+  assert.deepEqual(again, { kind: 'added', added: 0, duplicates: [0, 1, 2], replaced: [], differing: [] });
   assert.deepEqual(await jobOf(ledger, jobId), before);
   assert.equal(before.fenced, 0);
   await handle.probe();
@@ -158,7 +158,7 @@ test('while the log cannot be copied nothing is promised, and it is tried again 
   await assert.rejects(add('a'), /log in use/);
   await assert.rejects(add('b'), /log in use/);
   reader.close();
-  assert.deepEqual(await add('c'), { kind: 'added', added: 1, duplicates: [], differing: [] });
+  assert.deepEqual(await add('c'), { kind: 'added', added: 1, duplicates: [], replaced: [], differing: [] });
 });
 
 test('a disk that stays sick fails every durable call, and none that is only applied', async (t) => {
@@ -229,6 +229,7 @@ test('a full disk takes nothing in halves, and goes on when there is room', asyn
     kind: 'added',
     added: 2000,
     duplicates: [],
+    replaced: [],
     differing: [],
   });
   assert.equal((await ledger.createJob(newJob({ jobId: 'job-2' }), big, NOW)).kind, 'created');
@@ -264,6 +265,7 @@ test('what found room before the disk was full falls with its group, and can be 
     kind: 'added',
     added: 60,
     duplicates: [],
+    replaced: [],
     differing: [],
   });
   assert.equal((await itemOf(ledger, jobId, 'small-59')).seq, 119);

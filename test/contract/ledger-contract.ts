@@ -4,6 +4,7 @@ import { batchingCases } from './ledger/batching-cases.ts';
 import { cancelCases } from './ledger/cancel-cases.ts';
 import { changeCases } from './ledger/change-cases.ts';
 import { clampCases } from './ledger/clamp-cases.ts';
+import { correctionCases } from './ledger/correction-cases.ts';
 import { dispatchCases } from './ledger/dispatch-cases.ts';
 import { draftCases } from './ledger/draft-cases.ts';
 import { extractionCases } from './ledger/extraction-cases.ts';
@@ -30,6 +31,7 @@ export function ledgerContract(
   suite(`ledger on ${name}`, open, options, (add) => {
     jobCases(add);
     itemCases(add);
+    correctionCases(add);
     draftCases(add);
     dispatchCases(add);
     batchingCases(add);

@@ -29,6 +29,7 @@ const STEPS: readonly [ItemStatus, ItemEvent, ItemStatus][] = [
   ['in_progress', 'expire', 'pending'],
   ['in_progress', 'withdraw', 'cancelled'],
   ['failed', 'retry', 'pending'],
+  ['failed', 'correct', 'pending'],
   ['failed', 'recover', 'success'],
   ['success', 'undo', 'pending'],
   ['skipped', 'undo', 'pending'],
@@ -60,10 +61,10 @@ test('success, skipped, failed and cancelled are final, and nothing else is', ()
   assert.deepEqual(ITEM_STATUSES.filter(isFinal), ['success', 'skipped', 'failed', 'cancelled']);
 });
 
-test('a final item is left only by a retry or a recovery, and only if it failed, unless its bytes are lost', () => {
+test('a final item is left only by a retry, a corrected input or a recovery, and only if it failed, unless its bytes are lost', () => {
   for (const status of ITEM_STATUSES.filter(isFinal)) {
     const leaving = EVENTS.filter((event) => nextStatus(status, event) !== null && !CRASHED.includes(event));
-    assert.deepEqual(leaving, status === 'failed' ? ['retry', 'recover'] : [], status);
+    assert.deepEqual(leaving, status === 'failed' ? ['retry', 'correct', 'recover'] : [], status);
   }
 });
 

@@ -22,7 +22,12 @@ const OPEN: Circuit = { state: 'open', since: NOW, probeAt: null };
 
 function added(job: JobRecord, items: number, openUntil: number): JobRecord {
   assert.ok(acceptsItems(job));
-  return whenItemsAdded(job, items, openUntil);
+  return whenItemsAdded(job, { added: items, replaced: 0 }, openUntil);
+}
+
+function corrected(job: JobRecord, items: number, openUntil: number): JobRecord {
+  assert.ok(acceptsItems(job));
+  return whenItemsAdded(job, { added: 0, replaced: items }, openUntil);
 }
 
 function changed(job: JobRecord, event: JobEvent, now = NOW): JobRecord {
@@ -50,6 +55,19 @@ test('items that are added to a job that is not over change its total and how lo
     assert.deepEqual(added(job, 2, NOW + 9), expected, status);
     assert.deepEqual(added(job, 0, NOW + 9), { ...job, openUntil: NOW + 9 }, status);
   }
+});
+
+test('failed items that get another input are no longer counted as failed, and begin a new round of a completed job', () => {
+  const counts = { ...NO_COUNTS, total: 5, success: 2, failed: 3 };
+  for (const status of ['in_progress', 'paused', 'failed'] as const) {
+    const job = jobOf({}, { status, reason: BY_USER, circuit: OPEN, tally: FALLEN, counts });
+    assert.deepEqual(corrected(job, 2, NOW + 9), { ...job, counts: { ...counts, failed: 1 }, openUntil: NOW + 9 });
+  }
+  const over = jobOf({}, { status: 'completed', round: 4, manifest: MANIFEST, finishedAt: NOW, tally: FALLEN, counts });
+  const next = corrected(over, 1, NOW + 9);
+  assert.deepEqual([next.status, next.round, next.manifest, next.finishedAt], ['in_progress', 5, null, null]);
+  assert.deepEqual([next.counts.failed, next.counts.total], [2, 5]);
+  assert.equal(corrected(over, 0, NOW + 9), over);
 });
 
 test('a completed job begins a new round with the first item that is added, as if it had never failed', () => {

@@ -316,7 +316,7 @@ test('whatever there is to do again while the index is written makes it void', (
   const job = finishing({ counts: { ...NO_COUNTS, total: 2, success: 1, failed: 1 } });
   assert.ok(acceptsItems(job));
   const begunAgain = [
-    whenItemsAdded(job, 1, NOW),
+    whenItemsAdded(job, { added: 1, replaced: 0 }, NOW),
     whenReopened(job, 1),
     changed(job, { kind: 'cancel' }),
     changed(job, { kind: 'replace-results', by: 'x' }),
@@ -326,7 +326,7 @@ test('whatever there is to do again while the index is written makes it void', (
     assert.equal(next.round, 2);
     assert.ok(isRefusal(applyJobEvent(next, INDEXED, NOW)));
   }
-  assert.equal(whenItemsAdded(job, 0, NOW + 9), job, 'nothing was added');
+  assert.equal(whenItemsAdded(job, { added: 0, replaced: 0 }, NOW + 9), job, 'nothing was added');
   const policy = policyOf({ throttling: { max_concurrent_workers: 9 } });
   const other = changed(job, { kind: 'policy', policy });
   assert.equal(
@@ -339,7 +339,7 @@ test('a job with nothing left does not trip, and a paused one keeps its reason u
   const trip = applyJobEvent(finishing(), TRIP, NOW);
   assert.equal(refusedBecause(trip), 'every item is final: there is nothing left to stop');
   const paused = changed(finishing(), { kind: 'pause', reason: BY_USER });
-  const added = whenItemsAdded({ ...paused, status: 'paused' }, 1, NOW);
+  const added = whenItemsAdded({ ...paused, status: 'paused' }, { added: 1, replaced: 0 }, NOW);
   assert.deepEqual([added.status, added.reason, added.finishedAt], ['paused', BY_USER, null]);
 });
 

@@ -134,7 +134,7 @@ class Play {
     if (!acceptsItems(this.job)) return;
     const tally = this.job.tally;
     this.#items.push(...Array<ItemState>(count).fill('waiting'));
-    this.job = whenItemsAdded(this.job, count, this.job.openUntil);
+    this.job = whenItemsAdded(this.job, { added: count, replaced: 0 }, this.job.openUntil);
     this.#isTallyWhole &&= this.job.tally === tally;
   }
 

@@ -50,6 +50,9 @@ const reopening: fc.Arbitrary<commands.Reopening> = fc.record({
 
 export const anyCommand: fc.Arbitrary<LedgerCommand>[] = [
   ...weighted(1, fc.tuple(job, fc.nat(20), fc.nat(3), fc.constantFrom(0, 500)), (args) => commands.addItems(...args)),
+  ...weighted(1, fc.tuple(job, fc.array(fc.nat(12), { minLength: 1, maxLength: 4 }), fc.nat(4)), (args) =>
+    commands.correct(...args),
+  ),
   ...weighted(2, fc.tuple(job, size), (args) => commands.dispatch(...args)),
   ...weighted(2, fc.tuple(someRefs, worker), ([refs, who]) => commands.claim(refs.text, refs.choose, who)),
   ...weighted(1, someLeases, (leases) => commands.begin(leases.text, leases.choose)),

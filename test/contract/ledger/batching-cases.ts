@@ -126,7 +126,7 @@ export function batchingCases(add: AddCase<LedgerParts>): void {
     const [known] = itemsOf(['a', 1]);
     assert.ok(known);
     const answer = await ledger.addItems('job-1', [{ ...known, group: 'z' }], 0, NOW);
-    assert.deepEqual(answer, { kind: 'added', added: 0, duplicates: [0], differing: [] });
+    assert.deepEqual(answer, { kind: 'added', added: 0, duplicates: [0], replaced: [], differing: [] });
     assert.deepEqual(await groupsNow(), expected, 'the first group stays');
 
     const leases = await takeOut(ledger, 'job-1');

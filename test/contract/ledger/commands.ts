@@ -3,7 +3,7 @@ import type fc from 'fast-check';
 import { EMPTY_TALLY } from '../../../src/domain/breaker.ts';
 import { inFlightOf } from '../../../src/domain/counts.ts';
 import type { FailureType } from '../../../src/domain/failure.ts';
-import type { ItemEvent } from '../../../src/domain/item.ts';
+import type { ItemEvent, NewItem } from '../../../src/domain/item.ts';
 import { isRefusal, type JobEvent } from '../../../src/domain/job.ts';
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
@@ -27,18 +27,40 @@ const LEASE_MS = 1000;
 export function addItems(which: number, from: number, count: number, openMs: number): LedgerCommand {
   return command(`add ${count} items from ${from} to job ${which}`, [], async (model, ledger) => {
     const job = model.jobAt(which);
-    const itemIds = Array.from({ length: count }, (_, index) => `i-${from + index}`);
-    const openUntil = model.now + openMs;
-    const items = itemIds.map((itemId, index) => ({ itemId, input: { itemId }, ...groupAt(from + index) }));
-    const answer = await ledger.addItems(job.jobId, items, openUntil, model.now);
-    if (job.status === 'cancelled') {
-      assert.deepEqual(answer, { kind: 'closed', status: job.status });
-      return;
-    }
-    const duplicates = itemIds.flatMap((itemId, index) => (job.items.has(itemId) ? [index] : []));
-    assert.deepEqual(answer, { kind: 'added', added: count - duplicates.length, duplicates, differing: [] });
-    model.addItems(job, items, openUntil);
+    const items = Array.from({ length: count }, (_, index) => {
+      const itemId = `i-${from + index}`;
+      return { itemId, input: { itemId }, ...groupAt(from + index) };
+    });
+    await addTo(job, items, model.now + openMs, model, ledger);
   });
+}
+
+/** The items at these places with another input and group, whatever became of them, and one that is new. */
+export function correct(which: number, places: readonly number[], version: number): LedgerCommand {
+  return command(`correct ${places} of job ${which} to ${version}`, ['correct'], async (model, ledger) => {
+    const job = model.jobAt(which);
+    const known = [...job.items.values()];
+    const items = places.flatMap((place, index) => {
+      const item = known[place % known.length];
+      return item === undefined
+        ? []
+        : { itemId: item.itemId, input: { version: version + index }, ...groupAt(version) };
+    });
+    const fresh = { itemId: `c-${version}`, input: { version } };
+    await addTo(job, [...items, fresh], model.now, model, ledger);
+  });
+}
+
+async function addTo(
+  job: ModelJob,
+  items: readonly NewItem[],
+  openUntil: number,
+  model: Model,
+  ledger: Ledger,
+): Promise<void> {
+  const answer = await ledger.addItems(job.jobId, items, openUntil, model.now);
+  if (job.status === 'cancelled') assert.deepEqual(answer, { kind: 'closed', status: job.status });
+  else assert.deepEqual(answer, { kind: 'added', ...model.addItems(job, items, openUntil) });
 }
 
 /** Two of one group, two of another, one of none, and so on. */

@@ -37,7 +37,7 @@ export function draftCases(add: AddCase<LedgerParts>): void {
     );
     assert.deepEqual((await itemOf(ledger, 'large', 'p-1249')).input, { apn: 'p-1249' });
     const again = await ledger.addItems('large', [...items.slice(1248), ...newItems(1, { prefix: 'q' })], 0, NOW);
-    assert.deepEqual(again, { kind: 'added', added: 1, duplicates: [0, 1], differing: [] });
+    assert.deepEqual(again, { kind: 'added', added: 1, duplicates: [0, 1], replaced: [], differing: [] });
     assert.deepEqual(heard, ['large created', 'large items']);
     await draft.drop();
     assert.equal((await jobOf(ledger, 'large')).counts.total, 1251, 'a job that was committed is not dropped');

@@ -56,7 +56,7 @@ export function itemCases(add: AddCase<LedgerParts>): void {
     const other = { itemId: 'p-1', input: { apn: 'other' } };
     const fresh = newItems(1, { prefix: 'q' });
     const answer = await ledger.addItems(jobId, [...fresh, other, ...fresh, ...newItems(1)], 0, NOW);
-    assert.deepEqual(answer, { kind: 'added', added: 1, duplicates: [1, 2, 3], differing: [1] });
+    assert.deepEqual(answer, { kind: 'added', added: 1, duplicates: [1, 2, 3], replaced: [], differing: [1] });
     assert.deepEqual(await idsOf(allItems(ledger, jobId)), ['p-0', 'p-1', 'q-0']);
     assert.deepEqual((await itemOf(ledger, jobId, 'p-1')).input, { apn: 'p-1' });
     await checkBooks(ledger, jobId);
@@ -71,7 +71,7 @@ export function itemCases(add: AddCase<LedgerParts>): void {
         { c: 'ü', deep: [{ b: 2, a: 1 }] },
       ];
       const first = await ledger.addItems(jobId, [{ itemId: 'x', input: one }], 0, NOW);
-      assert.deepEqual(first, { kind: 'added', added: 1, duplicates: [], differing: [] });
+      assert.deepEqual(first, { kind: 'added', added: 1, duplicates: [], replaced: [], differing: [] });
       const list = [
         { itemId: 'x', input: turned },
         { itemId: 'y', input: { n: 1 } },
@@ -81,7 +81,13 @@ export function itemCases(add: AddCase<LedgerParts>): void {
         { itemId: 'x', input: one },
       ];
       const answer = await ledger.addItems(jobId, list, 0, NOW);
-      assert.deepEqual(answer, { kind: 'added', added: 1, duplicates: [0, 2, 3, 4, 5], differing: [3, 4] });
+      assert.deepEqual(answer, {
+        kind: 'added',
+        added: 1,
+        duplicates: [0, 2, 3, 4, 5],
+        replaced: [],
+        differing: [3, 4],
+      });
       assert.deepEqual((await itemOf(ledger, jobId, 'x')).input, one);
       assert.deepEqual((await itemOf(ledger, jobId, 'y')).input, { n: 1 });
     },
@@ -94,10 +100,17 @@ export function itemCases(add: AddCase<LedgerParts>): void {
       kind: 'added',
       added: 50,
       duplicates: [],
+      replaced: [],
       differing: [],
     });
     const again = await ledger.addItems(jobId, chunk, 0, NOW);
-    assert.deepEqual(again, { kind: 'added', added: 0, duplicates: chunk.map((_, index) => index), differing: [] });
+    assert.deepEqual(again, {
+      kind: 'added',
+      added: 0,
+      duplicates: chunk.map((_, index) => index),
+      replaced: [],
+      differing: [],
+    });
     assert.equal((await jobOf(ledger, jobId)).counts.total, 50);
     await checkBooks(ledger, jobId);
   });
@@ -134,6 +147,7 @@ export function itemCases(add: AddCase<LedgerParts>): void {
       kind: 'added',
       added: 2,
       duplicates: [0],
+      replaced: [],
       differing: [],
     });
     const job = await jobOf(ledger, jobId);
@@ -154,7 +168,7 @@ export function itemCases(add: AddCase<LedgerParts>): void {
       await runAll(ledger, jobId);
       const before = await change(ledger, jobId, { kind: 'finish' });
       assert.deepEqual(await ledger.addItems(jobId, newItems(1), NOW + 500, NOW), {
-        ...{ kind: 'added', added: 0, duplicates: [0], differing: [] },
+        ...{ kind: 'added', added: 0, duplicates: [0], replaced: [], differing: [] },
       });
       assert.deepEqual(await jobOf(ledger, jobId), before, 'nothing is new');
       await ledger.addItems(jobId, newItems(2), NOW + 500, NOW);
@@ -173,11 +187,12 @@ export function itemCases(add: AddCase<LedgerParts>): void {
     const heard: unknown[] = [];
     ledger.subscribe((one) => heard.push(one));
     const again = await ledger.addItems(jobId, newItems(2), NOW + 9000, NOW);
-    assert.deepEqual(again, { kind: 'added', added: 0, duplicates: [0, 1], differing: [] });
+    assert.deepEqual(again, { kind: 'added', added: 0, duplicates: [0, 1], replaced: [], differing: [] });
     assert.deepEqual(await ledger.addItems(jobId, [], NOW + 9000, NOW), {
       kind: 'added',
       added: 0,
       duplicates: [],
+      replaced: [],
       differing: [],
     });
     assert.deepEqual(await jobOf(ledger, jobId), before);
@@ -189,7 +204,7 @@ export function itemCases(add: AddCase<LedgerParts>): void {
     await runAll(ledger, jobId, failedWith('timeout'));
     const failed = await trip(ledger, jobId);
     const answer = await ledger.addItems(jobId, newItems(2, { prefix: 'q' }), NOW + 1, NOW);
-    assert.deepEqual(answer, { kind: 'added', added: 2, duplicates: [], differing: [] });
+    assert.deepEqual(answer, { kind: 'added', added: 2, duplicates: [], replaced: [], differing: [] });
     const job = await jobOf(ledger, jobId);
     assert.deepEqual(job, { ...failed, openUntil: NOW + 1, counts: { ...failed.counts, total: 3 } });
     assert.deepEqual([job.status, (await dispatch(ledger, jobId)).length], ['failed', 0]);

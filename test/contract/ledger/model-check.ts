@@ -37,6 +37,7 @@ async function checkItems(model: Model, job: ModelJob, ledger: Ledger, events: r
     const known = job.items.get(item.itemId);
     assert.ok(known);
     assert.deepEqual(facts(item), expectedFacts(known), item.itemId);
+    assert.deepEqual(item.input, known.input, `input of ${item.itemId}`);
     assert.equal(item.group, known.group, `group of ${item.itemId}`);
     assert.ok(isPossible(item.status, known, inHands.has(item.itemId)), `${item.itemId} is ${item.status}`);
     const before = known.lastStatus ?? 'pending';

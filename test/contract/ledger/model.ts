@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import type { Batching } from '../../../src/domain/batching.ts';
 import { CLOSED, EMPTY_TALLY, judge, type Tally, tallyOutcome } from '../../../src/domain/breaker.ts';
 import type { FailureType } from '../../../src/domain/failure.ts';
-import { type ItemStatus, MAX_HISTORY, type NewItem } from '../../../src/domain/item.ts';
+import { type ItemInput, type ItemStatus, MAX_HISTORY, type NewItem } from '../../../src/domain/item.ts';
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
 import { MAX_STRIKES } from '../../../src/domain/strikes.ts';
-import type { Lease, LeasedItem, SettleAnswer } from '../../../src/ports/ledger.ts';
+import type { AddAnswer, Lease, LeasedItem, SettleAnswer } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import { failedWith, NOW } from '../../support/builders.ts';
 
@@ -18,7 +19,8 @@ import { failedWith, NOW } from '../../support/builders.ts';
  */
 export interface ModelItem {
   readonly itemId: string;
-  readonly group: string | undefined;
+  group: string | undefined;
+  input: ItemInput;
   end: 'success' | 'failed' | 'skipped' | 'cancelled' | null;
   strikes: number;
   deliveries: number;
@@ -57,6 +59,8 @@ export interface ModelHold {
   left: string[];
   begun: string | null;
 }
+
+type Added = Omit<Extract<AddAnswer, { kind: 'added' }>, 'kind'>;
 
 export class Model {
   readonly jobs: ModelJob[] = [];
@@ -120,8 +124,9 @@ export class Model {
     if (job.batching !== undefined) mustBeOfOneGroup(job, lease);
     assert.ok(!this.everyLease.some((other) => other.token === lease.token), 'a token for the second time');
     assert.deepEqual([lease.until, lease.policyRevision], [until, job.policyRevision]);
-    for (const { itemId, attempt } of lease.items) {
+    for (const { itemId, attempt, input } of lease.items) {
       const item = itemIn(job, itemId);
+      assert.deepEqual(input, item.input, `input of ${itemId}`);
       assert.equal(item.end, null, `${itemId} is final and went out`);
       assert.ok(!held.includes(itemId), `${itemId} is in two hands`);
       item.deliveries += 1;
@@ -179,14 +184,33 @@ export class Model {
     }
   }
 
-  addItems(job: ModelJob, items: readonly NewItem[], openUntil: number): void {
-    const fresh = items.filter(({ itemId }) => !job.items.has(itemId));
-    if (job.status === 'completed' && fresh.length === 0) return;
-    for (const item of fresh) addItem(job, item);
+  /** Says what the ledger must answer. */
+  addItems(job: ModelJob, items: readonly NewItem[], openUntil: number): Added {
+    const met = new Set<string>();
+    const answer = { added: 0, duplicates: [] as number[], replaced: [] as number[], differing: [] as number[] };
+    for (const [index, item] of items.entries()) {
+      const { itemId, input, group } = item;
+      const known = job.items.get(itemId);
+      const isFirst = !met.has(itemId);
+      met.add(itemId);
+      if (known === undefined) {
+        addItem(job, item);
+        answer.added += 1;
+        continue;
+      }
+      answer.duplicates.push(index);
+      if (isDeepStrictEqual(known.input, input)) continue;
+      const isTaken = isFirst && known.end === 'failed';
+      if (isTaken) Object.assign(known, { input, group, end: null, strikes: 0 });
+      (isTaken ? answer.replaced : answer.differing).push(index);
+    }
+    const isIdle = answer.added + answer.replaced.length === 0;
+    if (job.status === 'completed' && isIdle) return answer;
     job.openUntil = openUntil;
-    if (job.status !== 'completed') return;
+    if (job.status !== 'completed') return answer;
     job.round += 1;
     Object.assign(job, { status: 'in_progress', tally: EMPTY_TALLY, isTripped: false });
+    return answer;
   }
 
   reopen(job: ModelJob, items: readonly ModelItem[]): void {
@@ -244,8 +268,8 @@ function mustBeOfOneGroup(job: ModelJob, { items }: Lease): void {
   );
 }
 
-function addItem(job: ModelJob, { itemId, group }: NewItem): void {
-  job.items.set(itemId, { itemId, group, end: null, strikes: 0, deliveries: 0, ended: [], lastStatus: null });
+function addItem(job: ModelJob, { itemId, input, group }: NewItem): void {
+  job.items.set(itemId, { itemId, input, group, end: null, strikes: 0, deliveries: 0, ended: [], lastStatus: null });
 }
 
 export function itemIn(job: ModelJob, itemId: string): ModelItem {

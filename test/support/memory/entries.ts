@@ -35,9 +35,9 @@ export interface JobEntry {
 export interface ItemEntry {
   readonly seq: number;
   readonly itemId: string;
-  readonly input: ItemInput;
-  readonly source: SourcePage | null;
-  readonly group: string | null;
+  input: ItemInput;
+  source: SourcePage | null;
+  group: string | null;
   final: FinalStatus | null;
   batch: Batch | null;
   strikes: number;

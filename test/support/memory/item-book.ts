@@ -6,10 +6,12 @@ import {
   NEXT_ITEM_STATUS,
   type NewItem,
   type RecoveredItem,
+  type RepeatedItem,
   recoveryOf,
 } from '../../../src/domain/item.ts';
 import { acceptsItems, isRefusal, whenItemsAdded, whenReopened } from '../../../src/domain/job.ts';
 import { whenRecovered } from '../../../src/domain/job-replacement.ts';
+import { sortKnownItems } from '../../../src/domain/known-items.ts';
 import type {
   AddAnswer,
   ItemBook,
@@ -38,24 +40,27 @@ export class MemoryItemBook implements ItemBook {
       const job = entry.record;
       if (!acceptsItems(job)) return { kind: 'closed', status: job.status };
 
-      const duplicates: number[] = [];
-      const differing: number[] = [];
+      const known: RepeatedItem[] = [];
       items.forEach((item, index) => {
-        const known = entry.byId.get(item.itemId);
-        if (known === undefined) {
-          appendItem(entry, item);
-          return;
-        }
-        duplicates.push(index);
-        if (!isSameInput(known.input, item.input)) differing.push(index);
+        const there = entry.byId.get(item.itemId);
+        if (there === undefined) appendItem(entry, item);
+        else known.push({ index, first: there.seq, differs: !isSameInput(there.input, item.input) });
       });
+      const { duplicates, replacing, differing } = sortKnownItems(items, known, (seq) => {
+        const item = entry.items[seq];
+        return item === undefined ? 'pending' : statusOf(item);
+      });
+      for (const { index, first } of replacing) {
+        const [item, corrected] = [entry.items[first], items[index]];
+        if (item !== undefined && corrected !== undefined) this.correctItem(entry, item, corrected);
+      }
       const added = items.length - duplicates.length;
-      const next = whenItemsAdded(job, added, openUntil);
+      const next = whenItemsAdded(job, { added, replaced: replacing.length }, openUntil);
       if (next !== job) {
         this.core.write(entry, next);
         this.core.tell({ kind: 'job', job: next, because: 'items' });
       }
-      return { kind: 'added', added, duplicates, differing };
+      return { kind: 'added', added, duplicates, replaced: replacing.map(({ index }) => index), differing };
     });
   }
 
@@ -141,6 +146,13 @@ export class MemoryItemBook implements ItemBook {
     item.strikes = 0;
     item.artifacts = [];
     makePending(entry, item);
+  }
+
+  protected correctItem(entry: JobEntry, item: ItemEntry, { input, source, group }: NewItem): void {
+    item.input = input;
+    item.source = source ?? null;
+    item.group = group ?? null;
+    this.reopenItem(entry, item);
   }
 
   protected recoverItem(entry: JobEntry, item: ItemEntry, recovered: RecoveredItem): void {

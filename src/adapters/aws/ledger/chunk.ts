@@ -2,13 +2,13 @@ import { listedAttempts } from '../../../domain/attempts.ts';
 import type { ItemRecord, ItemStatus, NewItem } from '../../../domain/item.ts';
 import { openStatus, placeInBatch } from '../../../domain/open-status.ts';
 import { atOnce } from '../at-once.ts';
-import { bytes, bytesOf, jsonOf, type Row, text, textOf } from '../dynamo/attributes.ts';
+import { bytes, bytesOf, countOf, jsonOf, num, type Row, text, textOf } from '../dynamo/attributes.ts';
 import { MAX_PACKED_JSON, packJson, unpackJson } from '../dynamo/packing.ts';
 import type { Table } from '../dynamo/table.ts';
 import { type Batch, batchOfRow, deliveriesOf } from './batch-row.ts';
 import { groupRows, groupsOfRows } from './item-groups.ts';
 import type { JobRows } from './job-rows.ts';
-import { CHUNK_ITEMS, chunkOf, chunkPk, inputSk } from './keys.ts';
+import { CHUNK_ITEMS, chunkOf, chunkPk, correctedInputSk, inputSk, lastInputSk } from './keys.ts';
 import { attemptOf, type OutcomeEntry, outcomesOfRows } from './outcome-log.ts';
 
 /**
@@ -35,14 +35,15 @@ export async function readInputs(
 ): Promise<ReadonlyMap<number, NewItem>> {
   const byChunk = [...Map.groupBy(seqs, chunkOf)];
   const read = await atOnce(CHUNKS_AT_ONCE, byChunk, async ([chunk, ofChunk]) => {
-    const first = Math.min(...ofChunk);
+    const first = inputSk(Math.min(...ofChunk), 0);
     const rows: Row[] = [];
     // Backwards, because a row is named by the first item that it has.
-    const to = `${inputSk(Math.max(...ofChunk), 0).slice(0, -1)}\uffff`;
+    const to = lastInputSk(Math.max(...ofChunk));
     for await (const page of table.pages({ pk: chunkPk(inc, chunk), from: 'I#', to, backwards: true })) {
-      rows.push(...page);
-      const last = page.at(-1);
-      if (last !== undefined && textOf(last, 'sk') <= inputSk(first, 0)) break;
+      // Up to the first piece: a page may end between two, and then the input cannot be unpacked.
+      const end = page.findIndex((row) => isFirstPiece(row) && textOf(row, 'sk') <= first);
+      rows.push(...(end === -1 ? page : page.slice(0, end + 1)));
+      if (end !== -1) break;
     }
     return inputsOf(rows.reverse());
   });
@@ -61,9 +62,7 @@ export function inputRows(inc: string, first: number, items: readonly NewItem[])
   for (let at = 0; at < items.length; ) {
     const seq = first + at;
     const group = firstGroup(items, at, CHUNK_ITEMS - (seq % CHUNK_ITEMS));
-    const packed = packJson(
-      group.map(({ itemId, input, source }) => (source ? [itemId, input, source] : [itemId, input])),
-    );
+    const packed = packJson(group.map(packedInput));
     for (const [piece, part] of packed.entries()) {
       rows.push({ pk: text(chunkPk(inc, chunkOf(seq))), sk: text(inputSk(seq, piece)), packed: bytes(part) });
     }
@@ -93,25 +92,55 @@ type PackedInput = readonly [itemId: string, input: NewItem['input'], source?: N
 
 function inputsOf(rows: readonly Row[]): ReadonlyMap<number, NewItem> {
   const inputs = new Map<number, NewItem>();
+  const corrected = new Map<number, NewItem>();
   for (const [name, pieces] of piecesByName(rows)) {
-    const first = Number(name);
-    for (const [index, [itemId, input, source]] of unpackJson<readonly PackedInput[]>(pieces).entries()) {
-      inputs.set(first + index, { itemId, input, ...(source === undefined ? {} : { source }) });
+    const [first = '', correction] = name.split('#');
+    const into = correction === undefined ? inputs : corrected;
+    // Only a part of its transaction was visible, so the item is not reopened yet.
+    if (correction !== undefined && pieces.length < countOf(pieces[0] ?? {}, 'pieces')) continue;
+    const packed = unpackJson<readonly PackedInput[]>(pieces.map((row) => bytesOf(row, 'packed')));
+    for (const [index, [itemId, input, source]] of packed.entries()) {
+      into.set(Number(first) + index, { itemId, input, ...(source === undefined ? {} : { source }) });
     }
   }
+  for (const [seq, item] of corrected) if (inputs.has(seq)) inputs.set(seq, item);
   return inputs;
 }
 
-/** Packed inputs by the place of the first, whose rows share it. Rows come in the order of their keys. */
-function piecesByName(rows: readonly Row[]): ReadonlyMap<string, Uint8Array[]> {
-  const found = new Map<string, Uint8Array[]>();
+/** The input that an item has from now on, because it was corrected after this attempt. */
+export function correctedInputRows(inc: string, seq: number, attempt: number, item: NewItem): readonly Row[] {
+  const packed = packJson([packedInput(item)]);
+  return packed.map((part, piece) => ({
+    pk: text(chunkPk(inc, chunkOf(seq))),
+    sk: text(correctedInputSk(seq, attempt, piece)),
+    packed: bytes(part),
+    pieces: num(packed.length),
+  }));
+}
+
+function packedInput({ itemId, input, source }: NewItem): PackedInput {
+  return source ? [itemId, input, source] : [itemId, input];
+}
+
+/** Of items as they were added; a correction is not where the search for an input ends. */
+function isFirstPiece(row: Row): boolean {
+  const [, seq = '', piece] = textOf(row, 'sk').split('#');
+  return piece !== undefined && textOf(row, 'sk') === inputSk(Number(seq), 0);
+}
+
+/**
+ * Rows of inputs by their name: the place of the first item, and for a correction its attempt. Rows come in the order of
+ * their keys, and so do the corrections of an item.
+ */
+function piecesByName(rows: readonly Row[]): ReadonlyMap<string, Row[]> {
+  const found = new Map<string, Row[]>();
   for (const row of rows) {
     const sk = textOf(row, 'sk');
     if (!sk.startsWith('I#')) continue;
     const name = sk.slice(2, sk.lastIndexOf('#'));
     const pieces = found.get(name);
-    if (pieces === undefined) found.set(name, [bytesOf(row, 'packed')]);
-    else pieces.push(bytesOf(row, 'packed'));
+    if (pieces === undefined) found.set(name, [row]);
+    else pieces.push(row);
   }
   return found;
 }

@@ -1,6 +1,7 @@
 import type { FailureGroup } from '../../../domain/failure-group.ts';
 import type { ItemRecord, NewItem, RecoveredItem, RepeatedItem } from '../../../domain/item.ts';
 import { acceptsItems, whenItemsAdded } from '../../../domain/job.ts';
+import { sortKnownItems } from '../../../domain/known-items.ts';
 import type {
   AddAnswer,
   ItemBook,
@@ -15,6 +16,7 @@ import { rowBytes } from '../dynamo/row-size.ts';
 import type { Action } from '../dynamo/table.ts';
 import type { Books } from './books.ts';
 import { type ChunkItem, inputRows, readChunk } from './chunk.ts';
+import { Correcting } from './correcting.ts';
 import { directoryActions } from './directories.ts';
 import type { FailureGroups } from './failure-groups.ts';
 import { hotAction, hotSetOf } from './hot-change.ts';
@@ -33,6 +35,7 @@ export class DynamoItemBook implements ItemBook {
   readonly #pages: ItemPages;
   readonly #reopening: Reopening;
   readonly #recovering: Recovering;
+  readonly #correcting: Correcting;
 
   constructor(books: Books, groups: FailureGroups) {
     this.#books = books;
@@ -40,23 +43,35 @@ export class DynamoItemBook implements ItemBook {
     this.#pages = new ItemPages(books);
     this.#reopening = new Reopening(books, groups, this.#pages, (job, ids) => locateItems(books, job, ids));
     this.#recovering = new Recovering(books, groups);
+    this.#correcting = new Correcting(books, groups);
   }
 
   async addItems(jobId: string, items: readonly NewItem[], openUntil: number, _now: number): Promise<AddAnswer> {
-    const duplicates: number[] = [];
-    const differing: number[] = [];
+    const known: RepeatedItem[] = [];
     let added = 0;
     let done = 0;
     do {
       const answer = await this.#books.untilDone(() => this.#addSome(jobId, items.slice(done), openUntil));
       if (answer.kind !== 'added') return answer;
       const before = done;
-      duplicates.push(...answer.duplicates.map((index) => before + index));
-      differing.push(...answer.differing.map((index) => before + index));
+      known.push(...answer.known.map((one) => ({ ...one, index: before + one.index })));
       added += answer.added;
       done += answer.looked;
     } while (done < items.length);
-    return { kind: 'added', added, duplicates, differing };
+    const corrected = await this.#correct(jobId, items, known, openUntil);
+    return corrected.kind === 'corrected' ? { ...corrected, kind: 'added', added } : corrected;
+  }
+
+  /** Only items that failed are replaced, which is known when they are read. */
+  async #correct(jobId: string, items: readonly NewItem[], known: readonly RepeatedItem[], openUntil: number) {
+    const { replacing } = sortKnownItems(items, known, () => 'failed');
+    const wanted = replacing.flatMap(({ index }) => items[index] ?? []);
+    const answer = await this.#correcting.correct(jobId, wanted, openUntil);
+    if (answer.kind !== 'corrected') return answer;
+    const places = new Set(replacing.filter((_, at) => answer.isReplaced[at]).map(({ first }) => first));
+    const sorted = sortKnownItems(items, known, (place) => (places.has(place) ? 'failed' : 'pending'));
+    const { duplicates, differing } = sorted;
+    return { kind: 'corrected', duplicates, replaced: indexesOf(sorted.replacing), differing } as const;
   }
 
   /** All of them, unless they are too large for one transaction: then as many as go into it. */
@@ -69,9 +84,10 @@ export class DynamoItemBook implements ItemBook {
     const known = await knownItems(this.#books, job, record.counts.total, items);
     if (known === 'moved') return undefined;
 
-    const { fresh, rows, duplicates, differing, looked } = cutToSize(job, items, known);
-    const next = whenItemsAdded(record, fresh.length, openUntil);
-    const answer = { kind: 'added', added: fresh.length, duplicates, differing, looked } as const;
+    const { fresh, rows, looked } = cutToSize(job, items, known);
+    const next = whenItemsAdded(record, { added: fresh.length, replaced: 0 }, openUntil);
+    const found = known.filter(({ index }) => index < looked);
+    const answer = { kind: 'added', added: fresh.length, known: found, looked } as const;
     if (next === record) return answer;
     const index = await ids.append(
       job,
@@ -165,10 +181,7 @@ function cutToSize(job: JobRows, items: readonly NewItem[], known: readonly Repe
     const rows = inputRows(job.inc, total, fresh);
     const size = rows.reduce((sum, row) => sum + rowBytes(row), 0);
     const isSmall = rows.length <= MOST_ROWS && size <= MOST_BYTES;
-    if (!isSmall && looked > 1) continue;
-    const duplicates = known.filter(({ index }) => index < looked);
-    const differing = duplicates.filter(({ differs }) => differs);
-    return { fresh, rows, duplicates: indexesOf(duplicates), differing: indexesOf(differing), looked };
+    if (isSmall || looked <= 1) return { fresh, rows, looked };
   }
 }
 

@@ -3,7 +3,7 @@ import { atOnce } from '../at-once.ts';
 import { json, jsonOf, type Row, text, textOf } from '../dynamo/attributes.ts';
 import type { Table } from '../dynamo/table.ts';
 import type { JobRows } from './job-rows.ts';
-import { chunkOf, chunkPk, GROUPS_PREFIX, groupsSk } from './keys.ts';
+import { chunkOf, chunkPk, correctedGroupSk, GROUPS_PREFIX, groupsSk } from './keys.ts';
 
 /** Groups by the places of their items; those without one are not in it. */
 export type Groups = ReadonlyMap<number, string>;
@@ -27,15 +27,24 @@ export function groupRows(inc: string, first: number, items: readonly NewItem[])
   return [{ pk: text(chunkPk(inc, chunkOf(first))), sk: text(groupsSk(first)), groups }];
 }
 
-/** From rows of a chunk, of whatever kind. */
+/** The group of one item from now on, because it was corrected after this attempt. */
+export function correctedGroupRow(inc: string, seq: number, attempt: number, group: string | null): Row {
+  const groups = json([[1, group]] satisfies PackedRun[]);
+  return { pk: text(chunkPk(inc, chunkOf(seq))), sk: text(correctedGroupSk(seq, attempt)), groups };
+}
+
+/** From rows of a chunk, of whatever kind, in the order of their keys: that of a correction comes after those before it. */
 export function groupsOfRows(rows: readonly Row[]): Groups {
   const groups = new Map<number, string>();
   for (const row of rows) {
     const sk = textOf(row, 'sk');
     if (!sk.startsWith(GROUPS_PREFIX)) continue;
-    let seq = Number(sk.slice(GROUPS_PREFIX.length));
+    let seq = Number(sk.slice(GROUPS_PREFIX.length).split('#')[0]);
     for (const [count, group] of jsonOf<readonly PackedRun[]>(row, 'groups')) {
-      for (const end = seq + count; seq < end; seq += 1) if (group !== null) groups.set(seq, group);
+      for (const end = seq + count; seq < end; seq += 1) {
+        if (group === null) groups.delete(seq);
+        else groups.set(seq, group);
+      }
     }
   }
   return groups;

@@ -8,7 +8,9 @@ import type { Key } from '../dynamo/attributes.ts';
  *   J#<job>              META                what changes seldom: state, policy, index of ids
  *                        HOT                 counters, tally, cursor: changed with every batch
  *   C#<inc>#<chunk>      I#<seq>#<piece>     inputs, of up to a hundred items, as they were added
+ *                        I#<seq>#R<attempt>#<piece>   the input of one item since it was corrected after that attempt
  *                        U#<seq>             … and their groups, if they have any
+ *                        U#<seq>#R<attempt>  … and the group of one item, if it changed with its input
  *                        B#<batch>           a batch in flight, and its lease
  *                        O#<id>              how items ended, and deliveries of those cancelled with them
  *                        D#<id>#<piece>      … where that is much, and an O row names it
@@ -55,11 +57,25 @@ export function inputSk(seq: number, piece: number): string {
   return `I#${padded(seq)}#${padded(piece)}`;
 }
 
+/** Of an item whose input was replaced after this attempt. Sorted after every row of inputs that may contain the item. */
+export function correctedInputSk(seq: number, attempt: number, piece: number): string {
+  return `I#${padded(seq)}#R${padded(attempt)}#${padded(piece)}`;
+}
+
+/** Sorted after all rows that may contain the input of the item, and before those of later ones. */
+export function lastInputSk(seq: number): string {
+  return `I#${padded(seq)}#\uffff`;
+}
+
 /** Rows of groups begin so. */
 export const GROUPS_PREFIX = 'U#';
 
 export function groupsSk(seq: number): string {
   return `${GROUPS_PREFIX}${padded(seq)}`;
+}
+
+export function correctedGroupSk(seq: number, attempt: number): string {
+  return `${groupsSk(seq)}#R${padded(attempt)}`;
 }
 
 export function outcomeSk(id: string): string {

@@ -1,20 +1,15 @@
 import { isReopenable } from '../../../domain/attempts.ts';
-import { isRefusal, type JobRecord, whenReopened } from '../../../domain/job.ts';
+import { isRefusal, whenReopened } from '../../../domain/job.ts';
 import type { PageRequest, ReopenAnswer, RetryFilter } from '../../../ports/ledger.ts';
 import { atOnce } from '../at-once.ts';
-import type { Action } from '../dynamo/table.ts';
 import type { Books } from './books.ts';
 import { type ChunkItem, readChunk } from './chunk.ts';
-import { directoryActions } from './directories.ts';
 import type { FailureGroups } from './failure-groups.ts';
-import { hotAction, hotSetOf } from './hot-change.ts';
 import type { ItemPage, ItemPages } from './item-pages.ts';
-import { sameEpoch } from './job-book.ts';
-import { type JobRows, metaRow } from './job-rows.ts';
+import type { JobRows } from './job-rows.ts';
 import { chunkOf } from './keys.ts';
-import { type ReopenMark, reopenMarkAction, reopenMarkKey, reopenMarkOf } from './outcome-log.ts';
-import { poolRow } from './pool.ts';
-import { failureOf, TransactionRoom } from './transaction-room.ts';
+import { REOPEN_ACTIONS_PER_CHUNK, reopenActions } from './reopen-actions.ts';
+import { TransactionRoom } from './transaction-room.ts';
 
 type Locate = (job: JobRows, itemIds: readonly string[]) => Promise<readonly (number | null)[] | 'moved'>;
 
@@ -44,9 +39,9 @@ export class Reopening {
       if (filter.preview) return { kind: 'reopened', items, next: found.next };
 
       const record = { ...(items > 0 ? next : job.record), openUntil };
-      const marks = await this.#readMarks(job, found.entries);
-      if (found.entries.some((item) => isMarked(item, marks))) return undefined;
-      const answer = await this.#books.table.transact(await this.#actions(job, record, found.entries, marks));
+      const actions = await reopenActions(this.#books, this.#groups, job, record, found.entries);
+      if (actions === 'moved') return undefined;
+      const answer = await this.#books.table.transact(actions);
       if (answer.kind === 'refused') return undefined;
       this.#books.tellJob(record, 'retry');
       return { kind: 'reopened', items, next: found.next };
@@ -59,7 +54,7 @@ export class Reopening {
 
     const failed = { status: 'failed', errorType: filter.errorType } as const;
     const page = await this.#pages.page(job, failed, { after, limit: most });
-    const room = new TransactionRoom(ACTIONS_PER_CHUNK);
+    const room = new TransactionRoom(REOPEN_ACTIONS_PER_CHUNK);
     const end = page.entries.findIndex((item) => !room.takes(item));
     if (end === -1) return page;
     const entries = page.entries.slice(0, end);
@@ -76,7 +71,7 @@ export class Reopening {
   ): Promise<ItemPage | 'moved'> {
     const first = after === null ? 0 : Number(after) + 1;
     const end = Math.min(first + MOST_ITEMS, itemIds.length);
-    const room = new TransactionRoom(ACTIONS_PER_CHUNK);
+    const room = new TransactionRoom(REOPEN_ACTIONS_PER_CHUNK);
     const known = new Map<number, readonly ChunkItem[]>();
     // The caller may have named an item twice.
     const picked = new Set<ChunkItem>();
@@ -105,65 +100,12 @@ export class Reopening {
       known.set(chunk, await readChunk(this.#books.table, job, chunk));
     });
   }
-
-  /** Marks of the chunks that these items are in. */
-  async #readMarks(job: JobRows, items: readonly ChunkItem[]): Promise<ReadonlyMap<number, ReopenMark>> {
-    const chunks = [...new Set(items.map(({ record }) => chunkOf(record.seq)))];
-    const rows = await this.#books.table.getAll(chunks.map((chunk) => reopenMarkKey(job.inc, chunk)));
-    return new Map(chunks.map((chunk, index) => [chunk, reopenMarkOf(rows[index] ?? null)]));
-  }
-
-  async #actions(
-    job: JobRows,
-    record: JobRecord,
-    items: readonly ChunkItem[],
-    marks: ReadonlyMap<number, ReopenMark>,
-  ): Promise<readonly Action[]> {
-    const { clock } = this.#books;
-    const { inc, epoch } = job;
-    const failures = items.flatMap(failureOf);
-    const set = hotSetOf(job, record);
-    const { failed: _, ...numbers } = set.numbers ?? {};
-    // Counted down, not set: others may fail at this moment.
-    const add = { failed: record.counts.failed - job.record.counts.failed, pooled: items.length };
-    const byChunk = Map.groupBy(items, (item) => chunkOf(item.record.seq));
-    return [
-      { put: metaRow({ ...job, record, epoch: epoch + 1 }), when: sameEpoch(job) },
-      hotAction(record.jobId, add, { ...set, numbers: { ...numbers, epoch: epoch + 1 } }, { inc, epoch }),
-      ...directoryActions(inc, record.jobId, job.record, record),
-      ...[...byChunk].flatMap(([chunk, ofChunk]): Action[] => [
-        reopenMarkAction(
-          reopenMarkKey(inc, chunk),
-          marks.get(chunk) ?? reopenMarkOf(null),
-          ofChunk.map(({ record: { seq }, last }) => ({ seq, attempt: last?.attempt ?? 0 })),
-        ),
-        {
-          put: poolRow(
-            inc,
-            chunk,
-            'returned',
-            clock.id(),
-            ofChunk.map(({ record: { seq, deliveries } }) => ({ seq, deliveries, strikes: 0 })),
-          ),
-        },
-      ]),
-      ...(await this.#groups.uncounting(inc, failures)),
-    ];
-  }
-}
-
-/** It was reopened since it was read. */
-function isMarked({ record: { seq }, last }: ChunkItem, marks: ReadonlyMap<number, ReopenMark>): boolean {
-  const upTo = marks.get(chunkOf(seq))?.items.get(seq);
-  return upTo !== undefined && upTo >= (last?.attempt ?? 0);
 }
 
 function isFailed({ record: { status }, last }: ChunkItem, errorType: RetryFilter['errorType']): boolean {
   return isReopenable(status) && (errorType === null || last?.failure?.type === errorType);
 }
 
-/** The mark that its items were reopened, and those items in the pool. */
-const ACTIONS_PER_CHUNK = 2;
 const MOST_ITEMS = 1000;
 const NAMES_AT_ONCE = 100;
 const CHUNKS_AT_ONCE = 8;

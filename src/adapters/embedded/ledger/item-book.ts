@@ -4,6 +4,7 @@ import type { FailureGroup } from '../../../domain/failure-group.ts';
 import type { ItemRecord, NewItem, RecoveredItem } from '../../../domain/item.ts';
 import { acceptsItems, isRefusal, whenItemsAdded, whenReopened } from '../../../domain/job.ts';
 import { whenRecovered } from '../../../domain/job-replacement.ts';
+import { sortKnownItems } from '../../../domain/known-items.ts';
 import type {
   AddAnswer,
   ItemBook,
@@ -20,6 +21,7 @@ import type { JobEntry } from './jobs.ts';
 import { dropOutcome, recoverItem } from './outcome-undo.ts';
 import { attemptsOf, detailOf, endOf, type OutcomeRow } from './outcomes.ts';
 import { lastKey, placeOf, rowKey } from './row-key.ts';
+import { encodeSource } from './source-column.ts';
 
 /** Items on SQLite. */
 export class EmbeddedItemBook implements ItemBook {
@@ -38,16 +40,24 @@ export class EmbeddedItemBook implements ItemBook {
 
       const { total } = job.counts;
       const known = this.#books.tables.itemIds.known(entry.num, total, items);
-      const duplicates = known.map(({ index }) => index);
-      const differing = known.filter(({ differs }) => differs).map(({ index }) => index);
+      const ends = new Map<number, OutcomeRow>();
+      const { duplicates, replacing, differing } = sortKnownItems(items, known, (seq) => {
+        const row = this.#books.sql.outcome.get(rowKey(entry.num, seq)) as OutcomeRow | undefined;
+        if (row === undefined) return 'pending';
+        ends.set(seq, row);
+        return endOf(row);
+      });
       const added = without(items, duplicates);
-      const next = whenItemsAdded(job, added.length, openUntil);
+      const next = whenItemsAdded(job, { added: added.length, replaced: replacing.length }, openUntil);
       if (next !== job) {
+        // First, because new items take over the group of the last item where it is theirs, too.
+        for (const { index, first } of replacing) this.#correctItem(entry, ends.get(first), items[index]);
         this.#books.insertItems(entry.num, total, added);
         this.#books.write(entry, next);
         this.#books.tell({ kind: 'job', job: next, because: 'items' });
       }
-      return { kind: 'added', added: added.length, duplicates, differing };
+      const replaced = replacing.map(({ index }) => index);
+      return { kind: 'added', added: added.length, duplicates, replaced, differing };
     });
   }
 
@@ -129,6 +139,14 @@ export class EmbeddedItemBook implements ItemBook {
   #reopenItem(entry: JobEntry, row: OutcomeRow): void {
     dropOutcome(this.#books.tables, entry, row);
     this.#books.sql.insertReturned.run(row.key, row.attempt, 0, JSON.stringify(attemptsOf(row, detailOf(row))));
+  }
+
+  #correctItem(entry: JobEntry, row: OutcomeRow | undefined, corrected: NewItem | undefined): void {
+    if (row === undefined || corrected === undefined) return;
+    const { input, source, group = null } = corrected;
+    this.#reopenItem(entry, row);
+    this.#books.sql.updateItem.run(JSON.stringify(input), encodeSource(source), row.key);
+    this.#books.tables.groups.change(entry.num, placeOf(row.key), group, entry.record.counts.total);
   }
 
   #failedRows(entry: JobEntry, { itemIds, errorType }: RetryFilter, page: PageRequest): FailedRows {

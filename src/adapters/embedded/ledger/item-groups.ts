@@ -26,6 +26,16 @@ export class ItemGroups {
     }
   }
 
+  /** Of one item. The run that it was part of continues after it. */
+  change(num: number, seq: number, group: string | null, total: number): void {
+    const before = this.reader(num).at(seq);
+    if (before === group) return;
+    const isLast = seq + 1 === total;
+    const after = isLast ? null : this.reader(num).at(seq + 1);
+    this.#sql.setGroup.run(rowKey(num, seq), group);
+    if (!isLast) this.#sql.setGroup.run(rowKey(num, seq + 1), after);
+  }
+
   reader(num: number): GroupReader {
     return new GroupReader(this.#sql, num);
   }

@@ -8,7 +8,7 @@ import type { DatabaseSync } from 'node:sqlite';
  * `row-key.ts`). So what is added goes to the end of a job's range, a page is a range, and nothing is kept twice.
  *
  *   jobs       one row per job: its counters, and all that is rarely changed as one JSON document
- *   items      what was submitted; only ever appended to
+ *   items      what was submitted; appended to, and changed only where a failed item gets another input
  *   item_ids   which place an item id has: see `item-ids.ts`
  *   item_groups   where runs of items of one group begin: see `item-groups.ts`
  *   returned   pending items that have been out before. All others are pending from the job's `cursor` on

@@ -37,6 +37,7 @@ export const SQL = {
   skipBatchNumbers: 'UPDATE jobs SET next_batch = next_batch + ?',
 
   insertItem: 'INSERT INTO items (key, item_id, input, source) VALUES (?, ?, ?, ?)',
+  updateItem: 'UPDATE items SET input = ?, source = ? WHERE key = ?',
   itemId: 'SELECT item_id FROM items WHERE key = ?',
   idAndInput: 'SELECT item_id, input FROM items WHERE key = ?',
   itemToLease: 'SELECT key, item_id, input, source FROM items WHERE key = ?',
@@ -52,6 +53,7 @@ export const SQL = {
   deleteIdRunsBetween: 'DELETE FROM item_id_runs WHERE key BETWEEN ? AND ?',
 
   insertGroup: 'INSERT INTO item_groups (key, name) VALUES (?, ?)',
+  setGroup: 'INSERT OR REPLACE INTO item_groups (key, name) VALUES (?, ?)',
   groupUpTo: 'SELECT key, name FROM item_groups WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1',
   groupsAfter: 'SELECT key, name FROM item_groups WHERE key > ? AND key <= ? ORDER BY key LIMIT ?',
   deleteGroupsBetween: 'DELETE FROM item_groups WHERE key BETWEEN ? AND ?',
