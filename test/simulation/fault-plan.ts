@@ -56,6 +56,7 @@ export const FAULT_KINDS = [
   'user-extracts',
   'poison',
   'site-hangs',
+  'user-corrects',
 ] as const;
 
 export type FaultKind = (typeof FAULT_KINDS)[number];

@@ -121,14 +121,21 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
         String,
         (answer) => ({ method: 'removeJob', jobId, incarnation, answer }),
       ),
-    addItems: (jobId, items, openUntil, now) =>
-      write(
+    addItems: (jobId, items, openUntil, now) => {
+      oracle.mayBeCorrected(jobId, items);
+      return write(
         'addItems',
         `${jobId} ${items.length} items`,
-        () => backend.ledger.addItems(jobId, items, openUntil, now),
-        (answer) => (answer.kind === 'added' ? `${answer.added} added` : answer.kind),
+        async () => {
+          const answer = await backend.ledger.addItems(jobId, items, openUntil, now);
+          if (answer.kind === 'added' && answer.replaced.length > 0) sim.faults.count('inputs replaced');
+          return answer;
+        },
+        (answer) =>
+          answer.kind === 'added' ? `${answer.added} added, ${answer.replaced.length} replaced` : answer.kind,
         (answer) => ({ method: 'addItems', jobId, items, openUntil, answer }),
-      ),
+      );
+    },
     reopen: (jobId, filter, page, openUntil, now) => {
       oracle.mayBeReopened(jobId);
       return write(

@@ -2,6 +2,7 @@ import { type MemoryLedger, type MemoryParts, openMemoryLedger } from '../suppor
 import type { Plant } from './plant.ts';
 import * as batching from './planted-batching-bugs.ts';
 import * as clocks from './planted-clock-bugs.ts';
+import { CORRECTION_BUGS } from './planted-correction-bugs.ts';
 import { HalfDraftJobs } from './planted-draft-bugs.ts';
 import * as errors from './planted-error-bugs.ts';
 import * as ledgers from './planted-ledger-bugs.ts';
@@ -64,6 +65,7 @@ export const PLANTED_BUGS: readonly Plant[] = [
   ledger('a removal deletes the next job of that id', { jobs: removals.AnyIncarnationJobs }),
   { name: 'the id is free before the keys are gone', controller: removals.freesTheIdEarly },
   ...RECOVERY_BUGS,
+  ...CORRECTION_BUGS,
   ledger('a batch mixes groups', { leases: batching.MixedGroupLeases }),
   ledger('a batch by group is out of order', { leases: batching.DisorderedGroupLeases }),
   ledger('a drafted job is made before its last items', { jobs: HalfDraftJobs }),

@@ -114,8 +114,11 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
       const { jobId, itemId, tryNumber, signal } = context;
       sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} try ${tryNumber}`);
       sim.oracle.begins(process, { jobId, itemId, tryNumber, signal });
-      const script = scripts.of(jobId, itemId);
-      const run = tryNumber === 1 ? scripts.countRun(jobId, itemId) : 0;
+      // A corrected item does something else than before.
+      const { version } = context.input as { readonly version?: number };
+      const role = version === undefined ? itemId : `${itemId}, version ${version}`;
+      const script = scripts.of(jobId, role);
+      const run = tryNumber === 1 ? scripts.countRun(jobId, role) : 0;
       sim.faults.count(`scraper: ${script.kind}`);
       if (scripts.isHanging(jobId)) sim.faults.count('site-hangs');
       await context.sleep(new Dice(sim.seed, `${itemId} ${run}`).logBetween(1, 3000));

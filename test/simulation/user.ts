@@ -10,6 +10,7 @@ import { type Policy, policySchema } from '../../src/domain/policy.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger, RetryFilter } from '../../src/ports/ledger.ts';
 import { judgeError } from './actors.ts';
+import { correctedItems } from './correcting-user.ts';
 import type { Dice } from './dice.ts';
 import { DrawnGroups } from './drawn-groups.ts';
 import { ExtractingUser } from './extracting-user.ts';
@@ -33,6 +34,7 @@ const ACTS = [
   'user-removes-twice',
   'user-replaces-results',
   'user-extracts',
+  'user-corrects',
 ] as const satisfies readonly FaultKind[];
 
 /** Whoever uses the engine: submits jobs, and interferes with them at any time. What gets no answer is asked again. */
@@ -173,6 +175,9 @@ export class User {
       case 'user-import-dies':
         void this.#untilAnswered(() => this.#import(jobId, this.#newItems(this.#dice.int(2, 8)), true));
         return;
+      case 'user-corrects':
+        void this.#untilAnswered(() => this.#correct(jobId, this.#dice.happens(0.2)));
+        return;
       case 'user-extracts':
         this.#extract(jobId);
         return;
@@ -271,6 +276,11 @@ export class User {
       after = answer.next;
     } while (after !== null);
     await this.#ledger.addItems(jobId, [], clock.now(), clock.now());
+  }
+
+  async #correct(jobId: string, dies: boolean): Promise<void> {
+    const items = await correctedItems(this.#ledger, jobId, this.#dice, this.#groups);
+    if (items.length > 0) await this.#import(jobId, items, dies);
   }
 
   /** In chunks; a sender may die between two of them. */

@@ -1,6 +1,7 @@
 import { isRefusal, type JobEvent, type JobRecord } from '../../../src/domain/job.ts';
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import { mustTrip } from './breaker.ts';
+import { sawKnown } from './corrections.ts';
 import { addModelItem, dropBatch, type Model, type ModelJob, NO_TALLY, newModelJob } from './model.ts';
 import type { SeenCall } from './seen-call.ts';
 
@@ -107,6 +108,7 @@ export class JobOracle {
     if (job === undefined || answer.kind !== 'added') return;
     if (job.status === 'cancelled') this.#fail(`${jobId}: a cancelled job took items`);
     let added = 0;
+    sawKnown(job, items, answer, this.#fail);
     for (const item of items) {
       if (job.ids.has(item.itemId)) continue;
       addModelItem(job, item);
@@ -114,8 +116,9 @@ export class JobOracle {
     }
     if (added !== answer.added) this.#fail(`addItems ${jobId}: ${answer.added} added, ${added} were new`);
     const hadNothingLeft = job.status === 'completed' || job.isFinishing;
-    if (!hadNothingLeft || added > 0) job.openUntil = openUntil;
-    if (hadNothingLeft && added > 0) this.#goOn(job);
+    const hasMore = added + answer.replaced.length > 0;
+    if (!hadNothingLeft || hasMore) job.openUntil = openUntil;
+    if (hadNothingLeft && hasMore) this.#goOn(job);
   }
 
   #reopened({ jobId, filter, openUntil, answer }: Extract<JobCall, { method: 'reopen' }>): void {

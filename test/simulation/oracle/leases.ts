@@ -5,6 +5,7 @@ import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { SimProcess } from '../sim-process.ts';
 import { wrongBatch } from './batches.ts';
 import { mustTrip, riskBound, tallyAfter } from './breaker.ts';
+import { textOf } from './corrections.ts';
 import {
   dropBatch,
   giveBack,
@@ -151,7 +152,7 @@ export class LeaseOracle {
     this.#model.tokens.add(answer.token);
     const inHand = new Set([...job.batches.values()].flatMap(({ items }) => items ?? []));
     const items: ModelItem[] = [];
-    for (const { seq, attempt, itemId } of answer.items) {
+    for (const { seq, attempt, itemId, input } of answer.items) {
       const item = job.items[seq];
       if (item === undefined && job.isFoggy) return;
       if (item === undefined || item.itemId !== itemId) {
@@ -163,6 +164,8 @@ export class LeaseOracle {
         reopenModelItem(item);
       }
       if (item.final !== null && !job.isFoggy) this.#fail(`${name}: item ${seq} is ${item.final} already`);
+      if (item.input !== textOf(input) && !job.isFoggy)
+        this.#fail(`${name}: item ${seq} goes out with ${textOf(input)}, and ${item.input} was taken last`);
       if (inHand.has(item) && !job.isFoggy) this.#fail(`${name}: item ${seq} is in another batch, too`);
       if (job.isFoggy) item.deliveries = attempt - 1;
       item.deliveries += 1;

@@ -22,6 +22,8 @@ export interface Model {
   readonly askedToReopen: Set<string>;
   /** Ids of jobs that are gone. */
   readonly usedIds: Set<string>;
+  /** Inputs that were ever sent for an item, by the ids of job and item. */
+  readonly offered: Map<string, Set<string>>;
   /** The ledger has been down: calls without an answer may have had an effect. */
   hasCrashed: boolean;
 }
@@ -73,7 +75,9 @@ export interface ModelItem {
   readonly jobId: string;
   readonly seq: number;
   readonly itemId: string;
-  readonly group: string | null;
+  group: string | null;
+  /** As JSON: what was sent with it, or taken last while it was failed. */
+  input: string;
   final: FinalStatus | null;
   /** What was recorded last; null for what the ledger decided by itself (poison, cancelled). */
   settlement: Settlement | null;
@@ -151,13 +155,14 @@ export function newModelJob(job: JobRecord, model: Model): ModelJob {
 
 export const NO_TALLY: Tally = { finished: 0, failed: 0, streak: 0, stopper: null };
 
-export function addModelItem(job: ModelJob, { itemId, group }: NewItem): void {
+export function addModelItem(job: ModelJob, { itemId, input, group }: NewItem): void {
   job.ids.add(itemId);
   job.items.push({
     jobId: job.jobId,
     seq: job.items.length,
     itemId,
     group: group ?? null,
+    input: JSON.stringify(input),
     final: null,
     settlement: null,
     recovered: null,

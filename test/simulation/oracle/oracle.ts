@@ -1,9 +1,10 @@
-import type { RecoveredItem } from '../../../src/domain/item.ts';
+import type { NewItem, RecoveredItem } from '../../../src/domain/item.ts';
 import type { Delivery } from '../../../src/ports/work-queue.ts';
 import type { Backend } from '../backend.ts';
 import type { SimProcess } from '../sim-process.ts';
 import { ByteOracle } from './bytes.ts';
 import { CallLine } from './call-line.ts';
+import { askedToCorrect } from './corrections.ts';
 import { wrongItemManifest } from './item-manifest.ts';
 import { JobOracle } from './jobs.ts';
 import { LeadOracle } from './lead.ts';
@@ -39,6 +40,7 @@ export class Oracle {
     torn: new Set(),
     askedToReopen: new Set(),
     usedIds: new Set(),
+    offered: new Map(),
     hasCrashed: false,
   };
   readonly #line = new CallLine();
@@ -96,6 +98,11 @@ export class Oracle {
   /** Somebody has asked for failed items to be reopened. */
   mayBeReopened(jobId: string): void {
     this.#model.askedToReopen.add(jobId);
+  }
+
+  /** Somebody is about to send items, which may be known with other inputs. */
+  mayBeCorrected(jobId: string, items: readonly NewItem[]): void {
+    askedToCorrect(this.#model, jobId, items);
   }
 
   /** Somebody is about to make successes of failed items. */

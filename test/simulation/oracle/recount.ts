@@ -2,6 +2,7 @@ import type { StoredArtifact } from '../../../src/domain/artifact.ts';
 import type { ItemRecord } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
 import type { Ledger, Settlement } from '../../../src/ports/ledger.ts';
+import { wrongInput } from './corrections.ts';
 import type { Model, ModelItem, ModelJob } from './model.ts';
 import { addModelItem, reopenModelItem } from './model.ts';
 import { wrongRecovery } from './recoveries.ts';
@@ -27,10 +28,15 @@ export async function readJob(ledger: Ledger, jobId: string): Promise<Snapshot |
 /** What the ledger shows of a job, compared with what it must hold. Says what is wrong, or null. */
 export function recount(job: ModelJob, { record, items }: Snapshot, model: Model): string | null {
   if (job.isFoggy) undoUnseen(job, items, model);
-  return wrongItems(job, items) ?? wrongCounts(job, record, items) ?? wrongState(job, record) ?? wrongRisk(job, record);
+  return (
+    wrongItems(job, items, model) ??
+    wrongCounts(job, record, items) ??
+    wrongState(job, record) ??
+    wrongRisk(job, record)
+  );
 }
 
-function wrongItems(job: ModelJob, items: readonly ItemRecord[]): string | null {
+function wrongItems(job: ModelJob, items: readonly ItemRecord[], model: Model): string | null {
   if (job.isFoggy) for (const added of items.slice(job.items.length)) addModelItem(job, added);
   if (items.length !== job.items.length) return `${items.length} items, and ${job.items.length} were added`;
   const begun = new Set<ModelItem>();
@@ -41,7 +47,7 @@ function wrongItems(job: ModelJob, items: readonly ItemRecord[]): string | null 
   for (const actual of items) {
     const item = job.items[actual.seq];
     if (item === undefined) return `there is an item ${actual.seq}`;
-    const wrong = wrongItem(job, item, actual, begun.has(item));
+    const wrong = wrongInput(model, job, item, actual) ?? wrongItem(job, item, actual, begun.has(item));
     if (wrong !== null) return `item ${item.seq} (${item.itemId}): ${wrong}`;
   }
   if (job.mayRecover > 0 && !job.isFoggy) return `${job.mayRecover} items fewer were recovered than was said`;
