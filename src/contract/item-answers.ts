@@ -14,7 +14,7 @@ import {
   timeOrNull,
 } from './answer-fields.ts';
 import { errorSchema } from './failure-answers.ts';
-import { itemStatusSchema } from './statuses.ts';
+import { failureTypeSchema, itemStatusSchema } from './statuses.ts';
 
 /** What the API says about items: those that were uploaded, and what became of each. */
 
@@ -84,6 +84,14 @@ const itemSchema = z
   })
   .meta({ id: 'Item', description: 'An item as listed.' });
 
+const failedTrySchema = z.object({
+  try: z.int().min(1).meta({ description: '1-based number of the try within the attempt.' }),
+  error_type: failureTypeSchema,
+  message: text('What went wrong, cut short.'),
+  failed_at: time('When it failed.'),
+  wait_ms: amountOrNull('How long the item waited before the next try; null if there was none.'),
+});
+
 const attemptSchema = z.object({
   attempt: z.int().min(1).meta({ description: '1-based number among the finished attempts.' }),
   delivery: z.int().min(1).meta({
@@ -93,7 +101,15 @@ const attemptSchema = z.object({
   started_at: time('When it began.'),
   duration_ms: amount('How long it took.'),
   status: z.enum(['success', 'failed', 'skipped']).meta({ description: 'How it ended.' }),
-  error: errorSchema.nullable().meta({ description: 'Why it failed; null if it did not.' }),
+  error: errorSchema.nullable().meta({
+    description:
+      'Why it failed; null if it did not. Of several tries, the one that says most about the item: a fault of the item, ' +
+      'then what was seen most often, then the last.',
+  }),
+  failed_tries: list(
+    failedTrySchema,
+    'The most recent tries that failed, oldest first; empty if the attempt had only one try.',
+  ),
   scraper_version: text('The scraper version that ran; that of the re-extraction if its data replaced the attempt’s.'),
 });
 

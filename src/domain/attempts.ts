@@ -1,3 +1,4 @@
+import type { FailedTry } from './failed-try.ts';
 import type { Failure } from './failure.ts';
 import { type AttemptRecord, type ItemStatus, MAX_HISTORY, nextStatus, otherVersion } from './item.ts';
 import { finalStatusOf } from './job-progress.ts';
@@ -8,6 +9,7 @@ interface EndedAttempt {
   readonly attempt: number;
   readonly outcome: Outcome;
   readonly tries: number;
+  readonly failedTries?: readonly FailedTry[];
   readonly startedAt: number;
   readonly durationMs: number;
   readonly scraperVersion?: string;
@@ -15,9 +17,13 @@ interface EndedAttempt {
 
 /** The attempt in the item's history. */
 export function attemptRecord(ended: EndedAttempt, job: { readonly scraperVersion: string }): AttemptRecord {
-  const { attempt, outcome, tries, startedAt, durationMs } = ended;
+  const { attempt, outcome, tries, startedAt, durationMs, failedTries } = ended;
   const failure = outcome.kind === 'failed' ? outcome.failure : null;
-  return { attempt, tries, startedAt, durationMs, end: finalStatusOf(outcome), failure, ...otherVersion(ended, job) };
+  return {
+    ...{ attempt, tries, startedAt, durationMs, end: finalStatusOf(outcome), failure },
+    ...(failedTries === undefined ? {} : { failedTries }),
+    ...otherVersion(ended, job),
+  };
 }
 
 /** The attempts of an item that are listed, oldest first. */

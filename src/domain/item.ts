@@ -1,5 +1,6 @@
 import type { StoredArtifact } from './artifact.ts';
 import { canonicalJson } from './canonical-json.ts';
+import type { FailedTry } from './failed-try.ts';
 import type { Failure } from './failure.ts';
 
 /**
@@ -116,7 +117,7 @@ export interface SourcePage {
 
 export type ItemInput = Readonly<Record<string, unknown>>;
 
-/** How one delivery of an item ended. Tries inside it (the scraper's own retries) are counted, not listed. */
+/** How one delivery of an item ended. */
 export interface AttemptRecord {
   /** Which delivery of the item it was: 1, 2, 3 … over its whole life. Names the keys of its artifacts. */
   readonly attempt: number;
@@ -124,7 +125,10 @@ export interface AttemptRecord {
   readonly startedAt: number;
   readonly durationMs: number;
   readonly end: 'success' | 'skipped' | 'failed';
+  /** That of the try which tells most about the item (`mostTelling`). */
   readonly failure: Failure | null;
+  /** The last tries that failed, oldest first; absent if there was only one try. */
+  readonly failedTries?: readonly FailedTry[];
   /** Version of the scraper, if it is not the one that the job was created with. */
   readonly scraperVersion?: string;
   /** Present if another scraper than the job's parsed the page again, and its data replace those of this attempt. */

@@ -1,4 +1,5 @@
 import { tallyOutcome } from './breaker.ts';
+import { type FailedTry, lastFailureType } from './failed-try.ts';
 import { FAILURES } from './failure.ts';
 import { type ItemEvent, NEXT_ITEM_STATUS } from './item.ts';
 import type { JobRecord } from './job.ts';
@@ -39,10 +40,11 @@ export function whenCut<Job extends Progress>(job: Job, items: number): Job {
 }
 
 /** One item came to its end; whether its batch did too is the caller's to say. */
-export function whenSettled<Job extends Progress>(job: Job, outcome: Outcome, endsBatch: boolean): Job {
+export function whenSettled<Job extends Progress>(job: Job, ended: Ended, endsBatch: boolean): Job {
   const { counts } = job;
+  const { outcome, failedTries } = ended;
   const status = finalStatusOf(outcome);
-  const refused = outcome.kind === 'failed' && FAILURES[outcome.failure.type].refusal;
+  const refused = outcome.kind === 'failed' && FAILURES[lastFailureType(outcome.failure, failedTries)].refusal;
   return {
     ...job,
     counts: {
@@ -54,6 +56,11 @@ export function whenSettled<Job extends Progress>(job: Job, outcome: Outcome, en
     tally: tallyOutcome(job.tally, outcome),
     refusals: job.refusals + (refused ? 1 : 0),
   };
+}
+
+interface Ended {
+  readonly outcome: Outcome;
+  readonly failedTries?: readonly FailedTry[];
 }
 
 /**

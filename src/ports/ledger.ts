@@ -1,5 +1,6 @@
 import { excessOf } from '../domain/allowance.ts';
 import type { DispatchPlan } from '../domain/dispatch-plan.ts';
+import type { FailedTry } from '../domain/failed-try.ts';
 import type { FailureType } from '../domain/failure.ts';
 import type { FailureGroup } from '../domain/failure-group.ts';
 import type {
@@ -359,6 +360,11 @@ export interface Settlement {
   readonly attempt: number;
   readonly outcome: Outcome;
   readonly tries: number;
+  /**
+   * The last tries that failed, at most MAX_FAILED_TRIES; absent if there was only one try. They are listed with the
+   * attempt, and the last of them tells whether the site refused us.
+   */
+  readonly failedTries?: readonly FailedTry[];
   readonly startedAt: number;
   readonly durationMs: number;
   /** Version of the scraper that ran, at most MAX_VERSION_LENGTH; absent if it could not run or its version is unknown. */

@@ -1,5 +1,6 @@
 import { afterAttempt } from '../domain/after-attempt.ts';
 import type { Digest, StoredArtifact } from '../domain/artifact.ts';
+import { listFailedTries, type SeenTry } from '../domain/failed-try.ts';
 import { type Failure, failure } from '../domain/failure.ts';
 import { MAX_VERSION_LENGTH, type SourcePage } from '../domain/item.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -12,9 +13,10 @@ import { checkedResult } from '../scraping/checked-result.ts';
 import type { ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../scraping/scraper.ts';
 import { thrownFailure } from '../scraping/thrown-failure.ts';
 import { extractStored } from './extract-stored.ts';
+import { FailedResults } from './failed-results.ts';
 import { type AttemptFacts, withMetadata } from './item-metadata.ts';
 import { keepArtifacts } from './keep-artifacts.ts';
-import { maskResult } from './mask-result.ts';
+import { maskResult, maskTry } from './mask-result.ts';
 
 /**
  * One attempt at an item: try, and try again as the policy says, until there is an outcome or the item's time is over;
@@ -33,13 +35,19 @@ export async function runAttempt(
   const begunAt = clock.elapsed();
   const drafts: Draft[] = [];
   try {
-    const { result, tries } = await carryOut(deps, job, item, drafts, signal);
+    const { result, tries, failed } = await carryOut(deps, job, item, drafts, signal);
     if (result === 'aborted') return 'aborted';
     await faults.at('after-work-before-bytes');
-    const told = maskResult(toldOf(job, item, result, { tries, startedAt, endedAt: clock.now() }), deps.tools.secrets);
+    const { secrets } = deps.tools;
+    const told = maskResult(toldOf(job, item, result, { tries, startedAt, endedAt: clock.now() }), secrets);
+    const masked = failed.map((seen) => maskTry(seen, secrets));
     const outcome = await keepBytes(deps, job.jobId, item, told);
     const durationMs = elapsedSince(begunAt, clock);
-    return { seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs, ...versionOf(job) };
+    return {
+      ...{ seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs },
+      ...listFailedTries(masked, tries),
+      ...versionOf(job),
+    };
   } finally {
     if (drafts.length > 0) await discardAll(drafts);
   }
@@ -83,7 +91,10 @@ export interface AttemptDeps {
 interface Tried {
   readonly result: ScrapeResult | 'aborted';
   readonly tries: number;
+  readonly failed: readonly SeenTry[];
 }
+
+const NONE: readonly SeenTry[] = [];
 
 async function carryOut(
   deps: AttemptDeps,
@@ -93,11 +104,11 @@ async function carryOut(
   signal: AbortSignal,
 ): Promise<Tried> {
   if ('unusable' in scraper) {
-    return { result: { kind: 'failed', failure: failure('unexpected', scraper.unusable) }, tries: 0 };
+    return { result: { kind: 'failed', failure: failure('unexpected', scraper.unusable) }, tries: 0, failed: NONE };
   }
   const job = { jobId, order, scraper };
   if (item.source !== undefined) return extractOnce(deps, job, item, item.source, signal);
-  const onFailedTry = ({ tries, failure: { type, message }, delayMs }: FailedTry) =>
+  const onFailedTry = ({ tries, failure: { type, message }, delayMs }: RepeatedTry) =>
     deps.tools.log.debug(
       { job_id: jobId, item_id: item.itemId, try: tries, error_type: type, error: message, retry_in_ms: delayMs },
       'try failed',
@@ -117,11 +128,11 @@ async function extractOnce(
   const work = () => extractStored(store, scraper, item, source);
   const cut = new AbortController();
   const result = await untilDeadline(work, { remainingMs: itemTimeMs, itemTimeMs, clock }, cut, signal);
-  return { result, tries: 1 };
+  return { result, tries: 1, failed: NONE };
 }
 
 /** A try that failed, and will be followed by another. */
-export interface FailedTry {
+export interface RepeatedTry {
   readonly tries: number;
   readonly failure: Failure;
   readonly delayMs: number;
@@ -129,10 +140,13 @@ export interface FailedTry {
 
 interface TryDeps extends Pick<AttemptDeps, 'clock' | 'tools'> {
   readonly store: Pick<ResultStore, 'draft'>;
-  readonly onFailedTry: (failed: FailedTry) => void;
+  readonly onFailedTry: (failed: RepeatedTry) => void;
 }
 
-/** The drafts that were opened, and not discarded since, are in `drafts`. */
+/**
+ * A failed result is that of the try which tells most about the item. The drafts that were opened, and not discarded since,
+ * are in `drafts`.
+ */
 export async function tryUntilDecided(
   { clock, store, tools, onFailedTry }: TryDeps,
   { jobId, order, scraper }: Pick<ReadyJob, 'jobId' | 'scraper'> & { readonly order: Pick<WorkOrder, 'policy'> },
@@ -143,6 +157,7 @@ export async function tryUntilDecided(
   const { policy } = order;
   const itemTimeMs = itemTimeOf(order);
   const begunAt = clock.elapsed();
+  const failed = new FailedResults();
   let identity = 0;
   let proxySession = 0;
   for (let tries = 1; ; tries += 1) {
@@ -176,18 +191,21 @@ export async function tryUntilDecided(
     const work = () => scraper.scrape(context);
     const time = { remainingMs, itemTimeMs, clock };
     const result = await untilDeadline(work, time, cut, signal);
-    if (result === 'aborted' || result.kind !== 'failed') return { result, tries };
+    if (result === 'aborted' || result.kind !== 'failed') return { result, tries, failed: failed.tries };
 
     const so = { tries, remainingMs: itemTimeMs - elapsedSince(begunAt, clock) };
     const decision = afterAttempt(so, result.failure, policy.retries, clock.chance());
-    if (decision.kind === 'give-up') return { result, tries };
+    if (decision.kind === 'give-up') {
+      return { result: failed.conclude(result, clock.now()), tries, failed: failed.tries };
+    }
     await discardAll(drafts);
     // A site that refused us must not recognise us; when only the proxy failed, the site has nothing against us.
     if (decision.identity === 'new') identity += 1;
     if (decision.identity !== 'keep') proxySession += 1;
+    failed.add(result, clock.now(), decision.delayMs);
     onFailedTry({ tries, failure: result.failure, delayMs: decision.delayMs });
     await clock.sleep(decision.delayMs, signal);
-    if (signal.aborted) return { result: 'aborted', tries };
+    if (signal.aborted) return { result: 'aborted', tries, failed: failed.tries };
   }
 }
 

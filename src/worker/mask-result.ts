@@ -1,4 +1,5 @@
 import { ARTIFACTS } from '../domain/artifact.ts';
+import type { SeenTry } from '../domain/failed-try.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { Secrets } from '../domain/secrets.ts';
 import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
@@ -13,6 +14,11 @@ export function maskResult(result: ScrapeResult, secrets: Secrets): ScrapeResult
   const kept = artifacts === undefined ? {} : { artifacts };
   if (result.kind !== 'failed') return { ...result, ...kept };
   return { ...result, ...kept, failure: maskFailure(result.failure, secrets) };
+}
+
+/** Before its message is cut short: half a secret would not be recognised. */
+export function maskTry(seen: SeenTry, secrets: Secrets): SeenTry {
+  return { ...seen, failure: maskFailure(seen.failure, secrets) };
 }
 
 function maskFailure(failure: Failure, secrets: Secrets): Failure {

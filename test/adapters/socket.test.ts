@@ -24,6 +24,13 @@ function settlement(seq: number): SettlePart {
   };
 }
 
+/** Of an item whose failed tries differ like this from one that the owner takes. */
+function retried(...changes: readonly object[]) {
+  const failed = { number: 1, type: 'timeout', message: 'x'.repeat(160), at: 1, waitMs: null };
+  const failedTries = changes.map((change) => ({ ...failed, ...change }));
+  return { ...settlement(1), items: settlement(1).items.map((item) => ({ ...item, failedTries })) };
+}
+
 /** Stands in the owner's place, says `true` to every call, and hands out the calls of each frame that it got. */
 async function spyInPlaceOf(owner: TestOwner) {
   const frames: (readonly unknown[])[][] = [];
@@ -152,6 +159,12 @@ const BAD_SETTLEMENTS: Record<string, unknown> = {
   'a version that is none': [{ ...settlement(1), items: [{ ...settlement(1).items[0], scraperVersion: 2 }] }],
   'a version too long': [{ ...settlement(1), items: [{ ...settlement(1).items[0], scraperVersion: 'x'.repeat(101) }] }],
   'a version and more': [{ ...settlement(1), items: [{ ...settlement(1).items[0], scraperVersion: '2', extra: 1 }] }],
+  'tries that are no list': [{ ...settlement(1), items: [{ ...settlement(1).items[0], failedTries: {} }] }],
+  'a try of an unknown type': [retried({ type: 'bad luck' })],
+  'a try with a long message': [retried({ message: 'x'.repeat(161) })],
+  'a try without its time': [retried({ at: null })],
+  'a try with a field too many': [retried({ extra: 1 })],
+  'too many tries': [retried(...Array<object>(9).fill({}))],
   'a failed item with an artifact that is none': [
     {
       ...settlement(1),
@@ -201,6 +214,7 @@ withOwner('a settlement that is not complete does not reach the ledger', async (
   }
   assert.deepEqual(owner.calls('settle'), []);
   assert.deepEqual(await leases.settle([settlement(1)], 1), ['recorded']);
+  assert.deepEqual(await leases.settle([retried({}, { waitMs: 5 }) as SettlePart], 1), ['recorded']);
 });
 
 withOwner('every kind of settlement that the engine makes passes', async (owner) => {

@@ -11,6 +11,8 @@ import { retriedText } from '../../src/cli/jobs/retry.ts';
 import type { JobAnswer } from '../../src/contract/job-answers.ts';
 import type { ResultsAnswer } from '../../src/contract/result-answers.ts';
 import { policySchema } from '../../src/domain/policy.ts';
+import { answerJson, startApi } from './api-stub.ts';
+import { command as runCommand } from './trawl.ts';
 
 const SUMMARY = { pending: 0, queued: 0, in_progress: 0, success: 8, failed: 2, skipped: 0, cancelled: 0, total: 10 };
 
@@ -160,4 +162,27 @@ test('items that were named and not opened again are counted', () => {
   const none = { ...answer, items: 0 };
   assert.equal(retriedText(none, 1), 'No items reopened: 1 of the given ids is not a failed item of this job.');
   assert.equal(retriedText(none, 0), 'No items reopened: no failed item matches.');
+});
+
+test('an item is shown with each of its failed tries and the wait after it', async () => {
+  const attempt = { attempt: 1, delivery: 1, tries: 2, started_at: '2026-01-01T00:00:00.000Z', duration_ms: 41_000 };
+  const error = { type: 'navigation_failed', message: 'back at the start', retryable: true, cause: null };
+  const failedTries = [
+    { try: 1, error_type: 'navigation_failed', message: 'back at the start', failed_at: 'T1', wait_ms: 40_000 },
+    { try: 2, error_type: 'rate_limited', message: 'HTTP 429', failed_at: 'T2', wait_ms: null },
+  ];
+  const { url } = await startApi((_, response) =>
+    answerJson(response, {
+      ...{ item_id: 'a', job_id: 'j', status: 'failed', input: {}, error, attempts: 1, tries: 2, artifacts: [] },
+      ...{ scraper_id: 's', scraper_version: '1', deliveries: 1, strikes: 0 },
+      history: [{ ...attempt, status: 'failed', error, failed_tries: failedTries, scraper_version: '1' }],
+    }),
+  );
+  const { stdout } = await runCommand(['jobs', 'items', 'j', 'a', '--url', url]);
+  const [, tries] = stdout.split(/(?=^ATTEMPT {2}TRY )/m);
+  assert.deepEqual(tries?.trimEnd().split('\n'), [
+    'ATTEMPT  TRY  FAILED  WAIT  ERROR',
+    '      1    1  T1      40 s  navigation_failed: back at the start',
+    '      1    2  T2      none  rate_limited: HTTP 429',
+  ]);
 });

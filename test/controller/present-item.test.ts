@@ -38,6 +38,25 @@ test('each attempt tells the version that it ran', () => {
   );
 });
 
+test('each attempt tells its failed tries, and one with a single try has none', () => {
+  const failedTries = [
+    { number: 1, type: 'rate_limited', message: 'HTTP 429', at: 1000, waitMs: 40_000 },
+    { number: 2, type: 'navigation_failed', message: 'lost', at: 41_000, waitMs: null },
+  ] as const;
+  const { history } = detail({ tries: 2, failedTries }, {});
+  const at = (ms: number) => new Date(ms).toISOString();
+  assert.deepEqual(
+    history.map((each) => each.failed_tries),
+    [
+      [
+        { try: 1, error_type: 'rate_limited', message: 'HTTP 429', failed_at: at(1000), wait_ms: 40_000 },
+        { try: 2, error_type: 'navigation_failed', message: 'lost', failed_at: at(41_000), wait_ms: null },
+      ],
+      [],
+    ],
+  );
+});
+
 test('data that another scraper read are told to be of that one', () => {
   const { scraper_id: id, scraper_version: version } = detail({ scraperId: 'demo-again', scraperVersion: '2.0.0' });
   assert.deepEqual([id, version], ['demo-again', '2.0.0']);

@@ -23,6 +23,12 @@ test('an attempt is remembered with how it ended', () => {
   assert.deepEqual([record.end, record.failure?.type, record.scraperVersion], ['failed', 'timeout', '2']);
 });
 
+test('the failed tries of an attempt are remembered with it, and nothing where there are none', () => {
+  const failedTries = [{ number: 1, type: 'timeout', message: 'slow', at: NOW, waitMs: 5 }] as const;
+  assert.deepEqual(attemptRecord({ ...ENDED, failedTries }, { scraperVersion: '1' }).failedTries, failedTries);
+  assert.ok(!('failedTries' in attemptRecord(ENDED, { scraperVersion: '1' })));
+});
+
 test('a version that is the job’s own is not kept once more', () => {
   assert.ok(!('scraperVersion' in attemptRecord({ ...ENDED, scraperVersion: '1' }, { scraperVersion: '1' })));
 });

@@ -31,7 +31,7 @@ function runToStandstill(job: JobRecord, outcomeOf: (index: number) => Outcome):
       }
       case 'wait': {
         if (job.counts.queued === 0) return { job, attempted };
-        job = whenSettled(whenClaimed(job), outcomeOf(attempted), true);
+        job = whenSettled(whenClaimed(job), { outcome: outcomeOf(attempted) }, true);
         attempted += 1;
         break;
       }

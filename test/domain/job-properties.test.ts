@@ -204,7 +204,7 @@ test('whatever an item ends as, one count goes up by one and nothing else moves 
   fc.assert(
     fc.property(anyJob, anyOutcome, fc.boolean(), (job, outcome, endsBatch) => {
       fc.pre(job.counts.inProgress > 0 && job.itemsInFlight > inFlightOf(job.counts));
-      const after = whenSettled(job, outcome, endsBatch);
+      const after = whenSettled(job, { outcome }, endsBatch);
       const end = finalStatusOf(outcome);
       const inProgress = job.counts.inProgress - (endsBatch ? 1 : 0);
       assert.deepEqual(after.counts, { ...job.counts, inProgress, [end]: job.counts[end] + 1 });

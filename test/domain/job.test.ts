@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Circuit, CLOSED, EMPTY_TALLY, type Tally } from '../../src/domain/breaker.ts';
 import { NO_COUNTS, pendingOf } from '../../src/domain/counts.ts';
+import type { FailureType } from '../../src/domain/failure.ts';
 import {
   acceptsItems,
   applyJobEvent,
@@ -26,6 +27,7 @@ import {
 } from '../../src/domain/job-progress.ts';
 import { isFinishing } from '../../src/domain/job-round.ts';
 import { JOB_STATUSES, type JobStatus, type JobStep, NEXT_JOB_STATUS } from '../../src/domain/job-steps.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
 import { FRESH_THROTTLE } from '../../src/domain/throttle.ts';
 import {
   BY_STORAGE,
@@ -354,7 +356,7 @@ test('a cancelled job loses what waits, the rest of every batch included, and ke
 test('an item of a cancelled job that a worker still has ends by itself, or is cancelled when it comes back', () => {
   const counts = { ...NO_COUNTS, total: 10, inProgress: 2 };
   const job = changed(jobOf({}, { status: 'in_progress', counts, itemsInFlight: 8 }), { kind: 'cancel' });
-  const ended = whenSettled(job, SCRAPED, true);
+  const ended = whenSettled(job, { outcome: SCRAPED }, true);
   assert.equal(ended.counts.success, 1);
   assert.equal(needsManifest(ended), false);
   const over = whenReturned(ended, 'in_progress', 1);
@@ -399,13 +401,25 @@ test('a claim moves one batch from queued to in progress', () => {
 
 test('a settled item is counted by its end, and its batch stays in progress until its last one', () => {
   const job = jobOf({}, { counts: { ...NO_COUNTS, total: 9, inProgress: 1 }, itemsInFlight: 3 });
-  const one = whenSettled(job, SCRAPED, false);
-  const two = whenSettled(one, SKIPPED, false);
-  const three = whenSettled(two, failedWith('blocked'), true);
+  const one = whenSettled(job, { outcome: SCRAPED }, false);
+  const two = whenSettled(one, { outcome: SKIPPED }, false);
+  const three = whenSettled(two, { outcome: failedWith('blocked') }, true);
   assert.deepEqual(two.counts, { ...NO_COUNTS, total: 9, inProgress: 1, success: 1, skipped: 1 });
   assert.deepEqual(three.counts, { ...NO_COUNTS, total: 9, success: 1, skipped: 1, failed: 1 });
   assert.deepEqual([three.itemsInFlight, three.refusals], [0, 1]);
   assert.deepEqual(three.tally, { finished: 2, failed: 1, streak: 1, stopper: null });
+});
+
+test('a failed item whose last try was refused counts as a refusal, whatever names its failure', () => {
+  const tries = (...types: readonly FailureType[]) =>
+    types.map((type, index) => ({ number: index + 1, type, message: '', at: NOW, waitMs: 0 }));
+  const job = jobOf();
+  const refusals = (outcome: Outcome, ...types: readonly FailureType[]) =>
+    whenSettled(job, { outcome, failedTries: tries(...types) }, true).refusals;
+  assert.equal(refusals(failedWith('navigation_failed'), 'navigation_failed', 'rate_limited'), 1);
+  assert.equal(refusals(failedWith('navigation_failed'), 'rate_limited', 'navigation_failed'), 0);
+  assert.equal(refusals(failedWith('blocked'), 'blocked', 'blocked', 'timeout'), 0);
+  assert.equal(refusals(SCRAPED, 'rate_limited'), 0, 'the site gave in');
 });
 
 test('a batch that comes back is pending again, and nothing is charged', () => {

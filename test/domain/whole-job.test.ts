@@ -96,7 +96,7 @@ class Play {
     const seq = batch?.items.shift();
     if (batch === undefined || seq === undefined) return;
     this.#items[seq] = finalStatusOf(outcome);
-    this.job = whenSettled(this.job, outcome, batch.items.length === 0);
+    this.job = whenSettled(this.job, { outcome }, batch.items.length === 0);
     this.#batches = this.#batches.filter((each) => each.items.length > 0);
   }
 

@@ -222,8 +222,8 @@ export class CountsRepetitionReturns extends MemoryReturns {
     const answer = super.settleWithoutLease(part);
     const entry = this.core.entries.get(part.jobId);
     if (answer === 'fenced' || entry === undefined) return answer;
-    for (const { outcome } of part.items) {
-      const counted = whenSettled(entry.record, outcome, false);
+    for (const settlement of part.items) {
+      const counted = whenSettled(entry.record, settlement, false);
       this.core.write(entry, { ...counted, itemsInFlight: entry.record.itemsInFlight });
     }
     return answer;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { failure } from '../../src/domain/failure.ts';
+import { type FailureType, failure } from '../../src/domain/failure.ts';
 import { policySchema } from '../../src/domain/policy.ts';
+import { SecretBook } from '../../src/domain/secrets.ts';
 import type { Dialer } from '../../src/egress/dialer.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { defineHttpScraper } from '../../src/scraping/http/define-http-scraper.ts';
@@ -73,6 +74,70 @@ test('a failure that is worth it is tried again as the policy says, and what it 
   assert.equal(result.outcome.kind, 'scraped');
   assert.equal(result.tries, 3);
   assert.deepEqual(seen, ['1 0', '2 1', '3 2']);
+});
+
+/** One attempt whose tries fail like this, one after another. */
+async function failingAs(types: readonly FailureType[], options: { tools?: ScrapeTools } = {}) {
+  const { result, store } = await attempt(
+    async ({ tryNumber }) => {
+      const type = types[tryNumber - 1];
+      if (type === undefined) return { kind: 'scraped', artifacts: [] };
+      const page = { ...PAGE, bytes: Buffer.from(`page of try ${tryNumber}`) };
+      return {
+        kind: 'failed',
+        failure: failure(type, `try ${tryNumber} with hunter2`, { retryAfterMs: 2000 }),
+        artifacts: [page],
+        facts: { of: tryNumber },
+      };
+    },
+    { metadata: true, ...options },
+  );
+  assert.ok(result !== 'aborted');
+  const text = async (name: string) => Buffer.from((await store.get(`job/items/item/${name}`)) ?? []).toString();
+  return { settled: result, text };
+}
+
+test('the most telling try names the failure, and what is kept is of that try', async () => {
+  const { settled, text } = await failingAs(['timeout', 'navigation_failed', 'navigation_failed', 'rate_limited']);
+  assert.ok(settled.outcome.kind === 'failed');
+  const { type, message } = settled.outcome.failure;
+  assert.deepEqual([type, message, settled.tries], ['navigation_failed', 'try 3 with hunter2', 4]);
+  assert.equal(await text('html.html'), 'page of try 3');
+  assert.partialDeepStrictEqual(JSON.parse(await text('metadata.json')), { of: 3, tries: 4, error: { type } });
+});
+
+test('each failed try is told with its error, its time and the wait after it', async () => {
+  const { settled } = await failingAs(['timeout', 'navigation_failed', 'navigation_failed', 'rate_limited']);
+  const { failedTries = [], startedAt } = settled;
+  assert.deepEqual(
+    failedTries.map(({ number, type, message }) => [number, type, message]),
+    [
+      [1, 'timeout', 'try 1 with hunter2'],
+      [2, 'navigation_failed', 'try 2 with hunter2'],
+      [3, 'navigation_failed', 'try 3 with hunter2'],
+      [4, 'rate_limited', 'try 4 with hunter2'],
+    ],
+  );
+  const waits = failedTries.map(({ waitMs }) => waitMs);
+  assert.equal(waits.at(-1), null);
+  for (const wait of waits.slice(0, -1)) assert.ok(wait !== null && wait >= 2000, `${wait}`);
+  const [first = 0, ...later] = failedTries.map(({ at }) => at);
+  assert.equal(first, startedAt);
+  for (const [index, at] of later.entries()) assert.ok(at >= first + 2000 * (index + 1), `${at}`);
+});
+
+test('a success tells the tries that failed before it, and an attempt with one try tells none', async () => {
+  const { settled: late } = await failingAs(['blocked']);
+  assert.deepEqual([late.outcome.kind, late.failedTries?.map(({ type }) => type)], ['scraped', ['blocked']]);
+  assert.ok(!('failedTries' in (await failingAs([])).settled));
+  assert.ok(!('failedTries' in (await failingAs(['not_found'])).settled));
+});
+
+test('secrets are masked in failed tries', async () => {
+  const secrets = new SecretBook(new Map([['password', 'hunter2']]));
+  const { settled } = await failingAs(['timeout'], { tools: { ...NO_TOOLS, secrets } });
+  assert.ok(!JSON.stringify(settled).includes('hunter2'), JSON.stringify(settled));
+  assert.match(settled.failedTries?.[0]?.message ?? '', /^try 1 with /);
 });
 
 test('a scraper knows whether another try would follow: by the failure, the tries and the time that are left', async () => {

@@ -92,6 +92,16 @@ function itemText(item: ItemDetailAnswer): string {
       why === null ? '' : `${why.type}: ${why.message}`,
     ]),
   );
+  const failedTries = tableText(
+    TRY_COLUMNS,
+    history.flatMap(({ attempt, failed_tries }) =>
+      failed_tries.map(({ try: number, failed_at, wait_ms, error_type, message }) => [
+        ...[formatCount(attempt), formatCount(number), failed_at, wait_ms === null ? 'none' : formatTook(wait_ms)],
+        `${error_type}: ${message}`,
+      ]),
+    ),
+  );
+  const hasFailedTries = history.some(({ failed_tries }) => failed_tries.length > 0);
   const kept = tableText(
     ARTIFACT_COLUMNS,
     artifacts.map((artifact) => {
@@ -103,6 +113,7 @@ function itemText(item: ItemDetailAnswer): string {
   return [
     ...lines,
     ...(history.length === 0 ? [] : ['', attempts.trimEnd()]),
+    ...(hasFailedTries ? ['', failedTries.trimEnd()] : []),
     ...(first === undefined
       ? []
       : [
@@ -125,6 +136,14 @@ const ATTEMPT_COLUMNS: readonly Column[] = [
   { name: 'TOOK', isNumber: true },
   { name: 'TRIES', isNumber: true },
   { name: 'STATUS', style: statusStyle },
+  { name: 'ERROR', isFlexible: true },
+];
+
+const TRY_COLUMNS: readonly Column[] = [
+  { name: 'ATTEMPT', isNumber: true },
+  { name: 'TRY', isNumber: true },
+  { name: 'FAILED' },
+  { name: 'WAIT', isNumber: true },
   { name: 'ERROR', isFlexible: true },
 ];
 

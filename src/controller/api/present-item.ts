@@ -1,5 +1,6 @@
 import type { ItemAnswer, ItemDetailAnswer } from '../../contract/item-answers.ts';
 import { artifactLabel, type StoredArtifact } from '../../domain/artifact.ts';
+import type { FailedTry } from '../../domain/failed-try.ts';
 import { presentFailure } from '../../domain/failure.ts';
 import { countAttempts, type ItemRecord, unlistedAttempts } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
@@ -35,17 +36,22 @@ export function presentItemDetail(item: ItemRecord, job: JobRecord): ItemDetailA
     scraper_version: last?.scraperVersion ?? job.scraperVersion,
     deliveries: item.deliveries,
     strikes: item.strikes,
-    history: item.attempts.map(({ attempt, tries, startedAt, durationMs, end, failure, scraperVersion }, index) => ({
+    history: item.attempts.map((attempt, index) => ({
       attempt: unlisted + index + 1,
-      delivery: attempt,
-      tries,
-      started_at: iso(startedAt),
-      duration_ms: durationMs,
-      status: end,
-      error: failure ? presentFailure(failure) : null,
-      scraper_version: scraperVersion ?? job.scraperVersion,
+      delivery: attempt.attempt,
+      tries: attempt.tries,
+      started_at: iso(attempt.startedAt),
+      duration_ms: attempt.durationMs,
+      status: attempt.end,
+      error: attempt.failure ? presentFailure(attempt.failure) : null,
+      failed_tries: (attempt.failedTries ?? []).map(presentTry),
+      scraper_version: attempt.scraperVersion ?? job.scraperVersion,
     })),
   };
+}
+
+function presentTry({ number, type, message, at, waitMs }: FailedTry) {
+  return { try: number, error_type: type, message, failed_at: iso(at), wait_ms: waitMs };
 }
 
 function presentArtifact({ jobId, itemId }: ItemRecord, artifact: StoredArtifact) {

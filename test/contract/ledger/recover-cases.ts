@@ -3,7 +3,16 @@ import type { ItemRecord, RecoveredItem } from '../../../src/domain/item.ts';
 import { isRefusal } from '../../../src/domain/job.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { Ledger, LedgerChange } from '../../../src/ports/ledger.ts';
-import { failedOn, failedWith, NOW, partOf, SCRAPED, SKIPPED, storedArtifact } from '../../support/builders.ts';
+import {
+  failedOn,
+  failedWith,
+  NOW,
+  partOf,
+  SCRAPED,
+  SKIPPED,
+  settlement,
+  storedArtifact,
+} from '../../support/builders.ts';
 import type { AddCase } from '../suite.ts';
 import {
   allItems,
@@ -57,6 +66,19 @@ export function recoverCases(add: AddCase<LedgerParts>): void {
     assert.ok(item);
     await ledger.recover(jobId, 'x', [{ ...item, reading: { ...READING, scraperId: 'other' } }], NOW);
     assert.equal((await itemOf(ledger, jobId, 'p-0')).attempts.at(-1)?.scraperId, 'other');
+  });
+
+  add('the failed tries of an attempt stay in the history of a recovered item', async ({ ledger }) => {
+    const failedTries = [{ number: 1, type: 'timeout', message: 'slow', at: NOW, waitMs: 20 }] as const;
+    const jobId = await givenJob(ledger, { items: 1 });
+    const { token, items } = await takeOne(ledger, jobId);
+    const ended = items.map((item) => ({ ...settlement(item, failedOn('p-0/html')), tries: 2, failedTries }));
+    await ledger.settle([{ token, jobId, items: ended }], NOW);
+    await complete(ledger, jobId);
+    await change(ledger, jobId, BY_X);
+    assert.deepEqual(await ledger.recover(jobId, 'x', await failedItems(ledger, jobId), NOW), recovered(1));
+    const { status, attempts } = await itemOf(ledger, jobId, 'p-0');
+    assert.deepEqual([status, attempts.map((each) => each.failedTries)], ['success', [failedTries, undefined]]);
   });
 
   add('the same said twice is done once, and only failed items are recovered', async ({ ledger }) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { EMPTY_TALLY, tallyOutcome } from '../../../src/domain/breaker.ts';
-import { FAILURE_TYPES } from '../../../src/domain/failure.ts';
+import { FAILURE_TYPES, type FailureType } from '../../../src/domain/failure.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import {
   failedOn,
@@ -108,6 +108,56 @@ export function settleCases(add: AddCase<LedgerParts>): void {
       await checkBooks(ledger, jobId);
     },
   );
+
+  add(
+    'an attempt lists its failed tries, also once it is history; and one with a single try none',
+    async ({ ledger }) => {
+      const failedTries = [
+        { number: 1, type: 'rate_limited', message: 'HTTP 429 “später”', at: NOW + 1, waitMs: 1500 },
+        { number: 2, type: 'timeout', message: '', at: NOW + 1600.5, waitMs: 0 },
+        { number: 3, type: 'navigation_failed', message: 'lost', at: NOW + 1700, waitMs: null },
+      ] as const;
+      const [first] = failedTries;
+      const jobId = await givenJob(ledger, { items: 3, policy: ONE_WORKER });
+      const lease = await takeOne(ledger, jobId, { perBatch: 3 });
+      const outcomes = [failedWith('navigation_failed'), SCRAPED, SCRAPED];
+      const listed = [{ tries: 3, failedTries }, { tries: 2, failedTries: [first] }, {}];
+      const items = lease.items.map((item, index) => ({ ...settlement(item, outcomes[index]), ...listed[index] }));
+      assert.deepEqual(await ledger.settle([{ token: lease.token, jobId, items }], NOW), ['recorded']);
+      const told = async () =>
+        (await allItems(ledger, jobId)).map(({ attempts }) =>
+          attempts.map((attempt) => ('failedTries' in attempt ? attempt.failedTries : 'none')),
+        );
+      assert.deepEqual(await told(), [[failedTries], [[first]], ['none']]);
+      await reopenAll(ledger, jobId);
+      assert.deepEqual((await told())[0], [failedTries], 'also while it waits');
+      const again = await takeOne(ledger, jobId);
+      const ended = again.items.map((item) => ({ ...settlement(item, SCRAPED), tries: 2, failedTries: [first] }));
+      await ledger.settle([{ token: again.token, jobId, items: ended }], NOW);
+      assert.deepEqual((await told())[0], [failedTries, [first]]);
+      assert.deepEqual((await itemOf(ledger, jobId, 'p-0')).attempts[0]?.failedTries, failedTries);
+      await checkBooks(ledger, jobId);
+    },
+  );
+
+  add('a refusal is counted by the last try of a failed item, not by what names its failure', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 4, policy: ONE_WORKER });
+    const lease = await takeOne(ledger, jobId, { perBatch: 4 });
+    const tried = (...types: readonly FailureType[]) => ({
+      tries: types.length,
+      failedTries: types.map((type, at) => ({ number: at + 1, type, message: '', at: NOW, waitMs: 1 })),
+    });
+    const ends = [
+      { outcome: failedWith('navigation_failed'), ...tried('navigation_failed', 'rate_limited') },
+      { outcome: failedWith('blocked'), ...tried('blocked', 'blocked', 'timeout') },
+      { outcome: failedWith('blocked') },
+      { outcome: SCRAPED, ...tried('blocked') },
+    ];
+    const items = lease.items.map((item, index) => ({ ...settlement(item), ...ends[index] }));
+    assert.deepEqual(await ledger.settle([{ token: lease.token, jobId, items }], NOW), ['recorded']);
+    assert.equal((await jobOf(ledger, jobId)).refusals, 2);
+    await checkBooks(ledger, jobId);
+  });
 
   add('every kind of outcome is counted, and tallied for the breaker in the order it came', async ({ ledger }) => {
     const outcomes: Outcome[] = [SCRAPED, SKIPPED, ...FAILURE_TYPES.map((type) => failedWith(type)), SCRAPED];

@@ -102,7 +102,7 @@ export class MemoryReturns implements Returns {
     item.attempts = [...earlierAttempts(item.attempts), ended];
     item.artifacts = keptOf(outcome);
     if (failure !== null) batch.job.groups.add(item.itemId, failure);
-    this.core.write(batch.job, whenSettled(batch.job.record, outcome, batch.unsettled.size === 0));
+    this.core.write(batch.job, whenSettled(batch.job.record, settlement, batch.unsettled.size === 0));
     const artifacts = item.artifacts.length;
     return { seq: item.seq, itemId: item.itemId, durationMs, status: end, errorType: failure?.type ?? null, artifacts };
   }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { StoredArtifact } from '../../../domain/artifact.ts';
 import { attemptRecord } from '../../../domain/attempts.ts';
+import type { FailedTry } from '../../../domain/failed-try.ts';
 import type { Failure } from '../../../domain/failure.ts';
 import type { AttemptRecord } from '../../../domain/item.ts';
 import { keptOf } from '../../../domain/outcome.ts';
@@ -21,6 +22,8 @@ export interface OutcomeEntry {
   readonly durationMs: number;
   readonly end: AttemptRecord['end'];
   readonly failure?: Failure;
+  /** Only of an attempt with more than one try. */
+  readonly failedTries?: readonly FailedTry[];
   readonly artifacts?: readonly StoredArtifact[];
   readonly strikes?: number;
   /** Not that of the job. */
@@ -50,10 +53,11 @@ export function outcomeEntry(
 }
 
 export function attemptOf(entry: OutcomeEntry): AttemptRecord {
-  const { attempt, tries, startedAt, durationMs, end, failure = null, scraperVersion, scraperId } = entry;
+  const { attempt, tries, startedAt, durationMs, end, failure = null, scraperVersion, scraperId, failedTries } = entry;
+  const retried = failedTries === undefined ? {} : { failedTries };
   const version = scraperVersion === undefined ? {} : { scraperVersion };
   const reader = scraperId === undefined ? {} : { scraperId };
-  return { attempt, tries, startedAt, durationMs, end, failure, ...version, ...reader };
+  return { attempt, tries, startedAt, durationMs, end, failure, ...retried, ...version, ...reader };
 }
 
 /** Up to here a transaction, which costs twice, costs less than another row. */

@@ -164,8 +164,7 @@ function endsOf(part: SettlePart, batch: Batch | null, isShut: boolean): BatchEn
 /** What becomes of a job's progress when these items end, the last of a batch with it. */
 export function progressOf(record: Progress, { settled, left }: BatchEnds): Progress {
   return settled.reduce(
-    (job, { settlement }, index) =>
-      whenSettled(job, settlement.outcome, left.length === 0 && index === settled.length - 1),
+    (job, { settlement }, index) => whenSettled(job, settlement, left.length === 0 && index === settled.length - 1),
     record,
   );
 }

@@ -1,5 +1,6 @@
 import type { StoredArtifact } from '../../../domain/artifact.ts';
 import { earlierAttempts } from '../../../domain/attempts.ts';
+import type { FailedTry } from '../../../domain/failed-try.ts';
 import type { Failure, FailureType } from '../../../domain/failure.ts';
 import { type AttemptRecord, otherVersion } from '../../../domain/item.ts';
 import type { JobRecord } from '../../../domain/job.ts';
@@ -24,6 +25,8 @@ export interface OutcomeRow {
 /** What only some outcomes have. A missing field means that there is nothing. */
 export interface OutcomeDetail {
   readonly failure?: Failure;
+  /** Only of an attempt with more than one try. */
+  readonly failedTries?: readonly FailedTry[];
   readonly artifacts?: readonly StoredArtifact[];
   readonly earlier?: readonly AttemptRecord[];
   readonly strikes?: number;
@@ -72,12 +75,13 @@ export function attemptsOf(
   };
   // Most items have no detail, and an object or list made of nothing costs as much as one made of something.
   if (detail === NO_DETAIL) return [last];
-  const { scraperVersion, scraperId, earlier = [] } = detail;
-  const by = {
+  const { failedTries, scraperVersion, scraperId, earlier = [] } = detail;
+  const more = {
+    ...(failedTries === undefined ? {} : { failedTries }),
     ...(scraperVersion === undefined ? {} : { scraperVersion }),
     ...(scraperId === undefined ? {} : { scraperId }),
   };
-  return [...earlier, { ...last, ...by }];
+  return [...earlier, { ...last, ...more }];
 }
 
 export function insertOutcome(
@@ -108,14 +112,15 @@ function encodeDetail(
   { history, strikes }: Pick<BatchItem, 'history' | 'strikes'>,
   isOther: boolean,
 ): string | null {
-  const { outcome } = settlement;
+  const { outcome, failedTries } = settlement;
   const { scraperVersion } = otherVersion(settlement, job);
   const kept = keptOf(outcome);
   const artifacts = kept.length > 0 ? kept : null;
-  const isPlain = history === null && strikes === 0 && scraperVersion === undefined;
+  const isPlain = history === null && strikes === 0 && scraperVersion === undefined && failedTries === undefined;
   if (outcome.kind !== 'failed' && artifacts === null && isPlain) return null;
   const detail: OutcomeDetail = {
     ...(outcome.kind === 'failed' ? { failure: outcome.failure } : {}),
+    ...(failedTries === undefined ? {} : { failedTries }),
     ...(artifacts === null ? {} : { artifacts }),
     ...(history === null ? {} : { earlier: earlierAttempts(historyOf(history)) }),
     ...(strikes === 0 ? {} : { strikes }),

@@ -32,7 +32,7 @@ export function settleItem(
   insertOutcome(tables.sql, key, entry.record, item, settlement, isOther);
   const artifacts = keptOf(outcome).length;
   if (artifacts > 0) tables.fresh.add(key);
-  tables.jobs.write(entry, whenSettled(entry.record, outcome, batch.items.length === 0));
+  tables.jobs.write(entry, whenSettled(entry.record, settlement, batch.items.length === 0));
   return { seq, itemId, durationMs, status: finalStatusOf(outcome), errorType: failed?.type ?? null, artifacts };
 }
 

@@ -1,4 +1,5 @@
 import { ARTIFACT_KINDS, isPageName } from '../../../domain/artifact.ts';
+import { type FailedTry, MAX_FAILED_TRIES, MAX_TRY_MESSAGE_LENGTH } from '../../../domain/failed-try.ts';
 import { FAILURES } from '../../../domain/failure.ts';
 import { MAX_REASON_LENGTH, type PauseReport } from '../../../domain/host-pause.ts';
 import { MAX_VERSION_LENGTH } from '../../../domain/item.ts';
@@ -103,15 +104,32 @@ function isSettlePart(value: unknown): value is SettlePart {
 function isSettlement(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const hasVersion = 'scraperVersion' in value;
+  const hasTries = 'failedTries' in value;
   return (
-    isRecord(value, hasVersion ? 7 : 6) &&
+    isRecord(value, 6 + Number(hasVersion) + Number(hasTries)) &&
     isWhole(value['seq']) &&
     isWhole(value['attempt']) &&
     isWhole(value['tries']) &&
     isNumber(value['startedAt']) &&
     isNumber(value['durationMs']) &&
     isOutcome(value['outcome']) &&
-    (!hasVersion || isText(value['scraperVersion'], MAX_VERSION_LENGTH))
+    (!hasVersion || isText(value['scraperVersion'], MAX_VERSION_LENGTH)) &&
+    (!hasTries || isFailedTries(value['failedTries']))
+  );
+}
+
+function isFailedTries(value: unknown): boolean {
+  return isListOf(value, isFailedTry) && value.length <= MAX_FAILED_TRIES;
+}
+
+function isFailedTry(value: unknown): value is FailedTry {
+  return (
+    isRecord(value, 5) &&
+    isWhole(value['number']) &&
+    FAILURE_NAMES.has(value['type']) &&
+    isText(value['message'], MAX_TRY_MESSAGE_LENGTH) &&
+    isNumber(value['at']) &&
+    (value['waitMs'] === null || isNumber(value['waitMs']))
   );
 }
 

@@ -1,0 +1,35 @@
+import { mostTelling, type SeenTry } from '../domain/failed-try.ts';
+import type { FailureType } from '../domain/failure.ts';
+import type { ScrapeResult } from '../scraping/scraper.ts';
+
+type FailedResult = ScrapeResult & { readonly kind: 'failed' };
+
+/** The tries of one attempt that failed, and what each type of failure left: one of them becomes the item's. */
+export class FailedResults {
+  readonly #tries: SeenTry[] = [];
+  readonly #lastOf = new Map<FailureType, FailedResult>();
+
+  get tries(): readonly SeenTry[] {
+    return this.#tries;
+  }
+
+  /** `waitMs`: before the next try. Its documents are thrown away by then, so only what is in memory is held on to. */
+  add(result: FailedResult, at: number, waitMs: number): void {
+    this.#note(result, at, waitMs);
+    const { artifacts, ...rest } = result;
+    const held = artifacts?.filter(({ bytes }) => bytes instanceof Uint8Array);
+    this.#lastOf.set(result.failure.type, held === undefined ? rest : { ...rest, artifacts: held });
+  }
+
+  /** After the last try: the result of the try that tells most about the item. */
+  conclude(last: FailedResult, at: number): FailedResult {
+    const earlier = this.#tries.map(({ failure }) => failure.type);
+    this.#note(last, at, null);
+    const type = mostTelling(earlier, last.failure.type);
+    return type === last.failure.type ? last : (this.#lastOf.get(type) ?? last);
+  }
+
+  #note({ failure }: FailedResult, at: number, waitMs: number | null): void {
+    this.#tries.push({ number: this.#tries.length + 1, failure, at, waitMs });
+  }
+}
