@@ -37,15 +37,20 @@ export function listFailedTries(seen: readonly SeenTry[], tries: number): { read
 type Telling =
   | 'decided' // another try would end the same way: it is the last one, and the answer
   | 'fault' // of the item, the scraper or the way through the site: not a passing one, although it is tried again
+  | 'said' // the site says that it does not serve us, which an error without words beside it does not contradict
   | 'passing'; // of the site, the network or the proxy at that moment: it may hit any item
 
-const TELLING: readonly Telling[] = ['passing', 'fault', 'decided'];
+const TELLING: readonly Telling[] = ['passing', 'said', 'fault', 'decided'];
 
-const FAULTS: ReadonlySet<FailureType> = new Set(['navigation_failed', 'unexpected']);
+const RETRIED: Partial<Record<FailureType, Telling>> = {
+  navigation_failed: 'fault',
+  unexpected: 'fault',
+  maintenance: 'said',
+  blocked: 'said',
+};
 
 export function tellingOf(type: FailureType): Telling {
-  if (!isRetryable(type)) return 'decided';
-  return FAULTS.has(type) ? 'fault' : 'passing';
+  return isRetryable(type) ? (RETRIED[type] ?? 'passing') : 'decided';
 }
 
 /**

@@ -31,8 +31,11 @@ const NAMED: readonly (readonly [readonly FailureType[], FailureType, string])[]
   [['unexpected', 'unexpected', 'structure_changed'], 'structure_changed', 'nothing follows what is not tried again'],
   [['server_error', 'server_error', 'not_found'], 'not_found', 'likewise'],
   [['timeout', 'timeout', 'proxy_config'], 'proxy_config', 'what stops the job must stop it'],
-  [['maintenance', 'maintenance', 'server_error'], 'maintenance', 'passing ones: the most frequent'],
-  [['rate_limited', 'blocked', 'blocked', 'timeout'], 'blocked', 'passing ones: the most frequent'],
+  [['maintenance', 'server_error', 'server_error'], 'maintenance', 'the site says so, and a bare 503 does not deny it'],
+  [['rate_limited', 'blocked', 'timeout', 'timeout'], 'blocked', 'the site says so'],
+  [['blocked', 'maintenance', 'blocked', 'timeout'], 'blocked', 'said twice'],
+  [['blocked', 'navigation_failed', 'blocked'], 'navigation_failed', 'a fault tells more of the item'],
+  [['rate_limited', 'rate_limited', 'server_error'], 'rate_limited', 'passing ones: the most frequent'],
   [['server_error', 'network_error', 'server_error', 'network_error'], 'network_error', 'a draw: the last'],
   [['proxy_error', 'timeout'], 'timeout', 'a draw: the last'],
 ];
@@ -43,11 +46,9 @@ for (const [types, expected, why] of NAMED) {
   });
 }
 
-test('every type tells of the item, or of the site at that moment', () => {
+test('every type tells of the item, of what the site says, or of that moment', () => {
   const passing = FAILURE_TYPES.filter((type) => tellingOf(type) === 'passing');
-  assert.deepEqual(passing, [
-    ...['timeout', 'network_error', 'server_error', 'blocked', 'rate_limited', 'maintenance', 'proxy_error'],
-  ]);
+  assert.deepEqual(passing, [...['timeout', 'network_error', 'server_error', 'rate_limited', 'proxy_error']]);
   for (const type of FAILURE_TYPES) assert.equal(tellingOf(type) === 'decided', !isRetryable(type), type);
 });
 
