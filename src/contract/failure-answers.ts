@@ -17,8 +17,8 @@ export const errorSchema = z
 export const failureGroupSchema = z
   .object({
     type: failureTypeSchema,
-    pattern: text('The failure message with ids, numbers and addresses removed.'),
-    page: textOrNull('Fingerprint of the page the failure was seen on.'),
+    pattern: text('The failure message with ids, numbers, addresses and quoted texts removed.'),
+    page: textOrNull('Name of the layout of the page the failure was seen on; null if there was no page.'),
     count: count('Failures in the group.'),
     retryable,
     examples: list(z.object({ item_id: itemId, message: text('The full message.') }), 'A few items of the group.'),

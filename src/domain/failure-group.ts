@@ -1,14 +1,16 @@
 import type { Failure, FailureType } from './failure.ts';
+import { isSameLayout, layoutName } from './page-layout.ts';
 
 /**
  * Failures of a job that are one problem: the same type, the same message once the particulars are taken out, and the
- * same make of page.
+ * same layout of the page. They are counted by the layout's name and put together when they are read, because which
+ * layouts are the same is known only once both have been seen.
  */
 export interface FailureGroup {
   readonly type: FailureType;
   /** The message with its particulars replaced: `parcel # not found`. */
   readonly pattern: string;
-  /** Fingerprint of the page on which it was seen; null where there was none. */
+  /** Layout of a page on which it was seen (`page-layout.ts`); null where there was none. */
   readonly page: string | null;
   readonly count: number;
   readonly examples: readonly FailureExample[];
@@ -41,18 +43,34 @@ export function otherGroup(type: FailureType): GroupKind {
 
 /** The same for groups of one kind, and for no others: there is no line break in a pattern. */
 export function groupKey({ type, pattern, page }: GroupKind): string {
-  return page === null ? `${type} ${pattern}` : `${type} ${pattern}\n${page}`;
+  return page === null ? `${type} ${pattern}` : `${type} ${pattern}\n${layoutName(page)}`;
 }
 
 export function failurePattern(failure: Failure): string {
-  return failure.message
+  const blurred = failure.message
+    .replaceAll(QUOTED, '<…>')
     .replaceAll(/https?:\/\/[^\s)]+/g, '<url>')
-    .replaceAll(/"[^"]*"|'[^']*'|`[^`]*`/g, '<…>')
+    .replaceAll(/(?<![^\s(])\/[^\s),;]+/g, '<path>')
     .replaceAll(/\b(?=[\w-]*\d)[\w-]+/g, '#')
+    .replaceAll(/#(?:(?:[.,:/–-]|, )#)+/g, '#')
+    .replaceAll(PLURAL, '$1')
     .replaceAll(/\s+/g, ' ')
-    .trim()
-    .slice(0, MAX_PATTERN_LENGTH)
-    .toWellFormed();
+    .trim();
+  return withoutRepetitions(blurred).slice(0, MAX_PATTERN_LENGTH).toWellFormed();
+}
+
+/** In single quotes only at the beginning of a word: `the site's` opens none. */
+const QUOTED = /"(?:[^"\\]|\\.)*"|“[^”]*”|«[^»]*»|(?<![\p{L}\d])'[^']*'|`[^`]*`/gu;
+
+/** One row and two rows are the same. */
+const PLURAL = /(# \p{L}{3,}(?<!s))s\b/gu;
+
+/** A schema lists its problems, one for each row, and the message may have been cut in the middle of one. */
+function withoutRepetitions(message: string): string {
+  const parts = [...new Set(message.split('; '))];
+  const cut = parts.at(-1)?.match(/^(.*)…$/)?.[1];
+  const isKnown = cut !== undefined && parts.slice(0, -1).some((part) => part.startsWith(cut));
+  return (isKnown ? parts.slice(0, -1) : parts).join('; ');
 }
 
 /**
@@ -95,6 +113,26 @@ export function removeFromGroup<Group extends Pick<FailureGroup, 'count' | 'exam
   return { ...group, count, examples: group.examples.filter(({ itemId }) => !itemIds.includes(itemId)) };
 }
 
+/** The most frequent first, those of one layout together: each under the layout that was seen most often. */
 export function commonestGroups(groups: readonly FailureGroup[], max: number): readonly FailureGroup[] {
-  return groups.toSorted((one, other) => other.count - one.count).slice(0, max);
+  const alike = new Map<string, FailureGroup[]>();
+  for (const group of groups.toSorted(byCount)) {
+    const key = groupKey({ ...group, page: null });
+    const others = alike.get(key) ?? [];
+    const place = others.findIndex(({ page }) => isSameLayout(page, group.page));
+    const found = others[place];
+    if (found === undefined) others.push(group);
+    else others[place] = joined(found, group);
+    alike.set(key, others);
+  }
+  return [...alike.values()].flat().sort(byCount).slice(0, max);
+}
+
+function byCount(one: FailureGroup, other: FailureGroup): number {
+  return other.count - one.count;
+}
+
+function joined(group: FailureGroup, other: FailureGroup): FailureGroup {
+  const examples = [...group.examples, ...newExamples(group.examples.length, other.examples)];
+  return { ...group, count: group.count + other.count, examples };
 }

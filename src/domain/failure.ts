@@ -62,7 +62,7 @@ export interface Failure {
   readonly cause: string | null;
   /** How long the site asked us to wait. */
   readonly retryAfterMs: number | null;
-  /** Fingerprint of the page on which it was seen: alike for pages of one make. Only where there was a page. */
+  /** Layout of the page on which it was seen (`page-layout.ts`). Only where there was a page. */
   readonly page?: string;
 }
 

@@ -186,3 +186,24 @@ test('an item is shown with each of its failed tries and the wait after it', asy
     '      1    2  T2      none  rate_limited: HTTP 429',
   ]);
 });
+
+test('groups that differ only in the layout of the page say so, and others do not', () => {
+  const group = (page: string | null, pattern = 'no owner') => ({
+    ...{ type: 'structure_changed' as const, pattern, page, count: 2, retryable: false },
+    examples: [],
+  });
+  const lines = jobText(
+    jobOf({ errors: [group('0123456789ab'), group('ba9876543210'), group(null), group('0', 'no tax')] }),
+  )
+    .split('\n')
+    .filter((line) => line.includes('structure_changed'));
+  assert.deepEqual(
+    lines.map((line) => line.trim()),
+    [
+      '2  structure_changed: no owner [page layout 0123456789ab]',
+      '2  structure_changed: no owner [page layout ba9876543210]',
+      '2  structure_changed: no owner [no page]',
+      '2  structure_changed: no tax',
+    ],
+  );
+});

@@ -18,6 +18,7 @@ import {
   otherGroup,
   removeFromGroup,
 } from '../../src/domain/failure-group.ts';
+import { encodeLayout } from '../../src/domain/page-layout.ts';
 import { anyText } from './builders.ts';
 
 const pattern = (message: string) => failurePattern(failure('unexpected', message));
@@ -32,6 +33,33 @@ test('addresses and quoted texts are particulars', () => {
   assert.equal(pattern('GET https://example.test/p?id=7 failed'), 'GET <url> failed');
   assert.equal(pattern('no element "td.owner" here'), 'no element <…> here');
   assert.equal(pattern("no element `a` and 'b'"), 'no element <…> and <…>');
+});
+
+test('amounts, dates, paths, lists of numbers and plurals are particulars', () => {
+  assert.equal(pattern('paid $1,234.56 on 2026-11-17T10:00:00Z'), 'paid $# on #');
+  assert.equal(pattern('paid $7 on 17/11/2026'), 'paid $# on #');
+  assert.equal(
+    pattern('led to another page than /parcel/ABC-DEF (text/html)'),
+    'led to another page than <path> (text/html)',
+  );
+  assert.equal(pattern('rows 1, 2, 3 are empty'), pattern('rows 4 are empty'));
+  assert.equal(pattern('1 row, 2 addresses'), pattern('17 rows, 2 addresses'));
+  assert.equal(pattern('took 5 ms'), 'took # ms');
+});
+
+test('a quoted text may hold quotes, and an apostrophe quotes nothing', () => {
+  const titled = (title: string) =>
+    pattern(`#owner is not on the page (title ${JSON.stringify(title)}, https://a.test)`);
+  assert.equal(titled('THE "BLUE" TRUST'), titled("O'BRIEN's"));
+  assert.equal(pattern("the site's page is 'new' (“old”)"), "the site's page is <…> (<…>)");
+});
+
+test('a problem that a schema finds in many rows is one', () => {
+  const problems = (rows: number) =>
+    Array.from({ length: rows }, (_, row) => `bills.${row}.amount: not a number`).join('; ');
+  assert.equal(pattern(problems(12)), pattern(problems(1)));
+  assert.equal(pattern(problems(200)), pattern(problems(1)), 'also where the message was cut');
+  assert.equal(pattern(`${problems(2)}; owner: empty`), 'bills.#.amount: not a number; owner: empty');
 });
 
 test('white space does not make another problem', () => {
@@ -165,9 +193,45 @@ test('failures that come and go leave the groups as if they had never been', () 
 });
 
 test('the commonest groups come first', () => {
-  const groups = [1, 5, 3].map((count) => ({ ...groupOf(failure('timeout', 'x')), count, examples: [] }));
+  const groups = [1, 5, 3].map((count) => ({
+    ...groupOf(failure('timeout', 'x')),
+    page: `${count}`,
+    count,
+    examples: [],
+  }));
   assert.deepEqual(
     commonestGroups(groups, 2).map(({ count }) => count),
     [5, 3],
   );
+});
+
+test('groups of one layout are one line, under the layout that was seen most', () => {
+  const layout = (...hashes: readonly string[]) => encodeLayout(hashes, (text) => text.padEnd(12, '.'));
+  const group = (page: string | null, count: number, more: Partial<FailureGroup> = {}): FailureGroup => {
+    const examples = [1, 2].map((at) => ({ itemId: `${count}-${at}`, message: 'x' }));
+    return { ...groupOf(failure('structure_changed', 'no owner')), page, count, examples, ...more };
+  };
+  const [page, badge, other] = [layout('bbb', 'ccc', 'ddd'), layout('aaa', 'bbb', 'ccc', 'ddd'), layout('xxx', 'yyy')];
+  const groups = [
+    group(page, 5),
+    group(badge, 9),
+    group(other, 3),
+    group(null, 2),
+    group(page, 4, { pattern: 'no tax' }),
+  ];
+  const shown = commonestGroups(groups, 10);
+  assert.deepEqual(
+    shown.map(({ pattern: text, page: on, count }) => [text, on, count]),
+    [
+      ['no owner', badge, 14],
+      ['no tax', page, 4],
+      ['no owner', other, 3],
+      ['no owner', null, 2],
+    ],
+  );
+  assert.deepEqual(
+    shown[0]?.examples.map(({ itemId }) => itemId),
+    ['9-1', '9-2', '5-1'],
+  );
+  assert.equal(commonestGroups(groups, 2).length, 2);
 });

@@ -101,7 +101,7 @@ test('failures are those of a scrape, and tell of which make the page was', asyn
   const seen = await failureOf(failing);
   assert.deepEqual([seen.type, seen.page], [result.failure.type, result.failure.page]);
   assert.equal(seen.type, 'structure_changed');
-  assert.match(seen.page ?? '', /^[0-9a-f]{12}$/);
+  assert.match(seen.page ?? '', /^[0-9a-f]{12}:[\w-]+$/);
 
   const tooMuch = scraperOf({ parse: (stored) => ({ ...parse(stored), tax: 9999 }) });
   assert.match((await failureOf(tooMuch)).message, /^tax: /);

@@ -5,6 +5,7 @@ import { type ClientOptions, showAnswer, withClientOptions } from '../client/com
 import { type Column, tableText } from '../client/table.ts';
 import { formatCount, formatItems } from '../format.ts';
 import { wholeNumber } from '../options.ts';
+import { layoutNote } from './layout-note.ts';
 
 export function addFailuresCommand(jobs: Command): void {
   withClientOptions(
@@ -46,9 +47,10 @@ const COLUMNS: readonly Column[] = [
 
 function failuresText({ failed, groups }: FailuresAnswer): string {
   if (failed === 0) return 'No items failed.\n';
-  const rows = groups.map(({ count, type, retryable, pattern, examples }) => [
-    ...[formatCount(count), type, retryable ? 'may help' : 'no use', pattern],
-    examples.map(({ item_id }) => item_id).join(' '),
+  const rows = groups.map((group) => [
+    ...[formatCount(group.count), group.type, group.retryable ? 'may help' : 'no use'],
+    `${group.pattern}${layoutNote(group, groups)}`,
+    group.examples.map(({ item_id }) => item_id).join(' '),
   ]);
   const shown = groups.reduce((sum, { count }) => sum + count, 0);
   const rest =

@@ -13,6 +13,7 @@ import {
   formatRate,
   printable,
 } from '../format.ts';
+import { layoutNote } from './layout-note.ts';
 
 /** The exit code for the outcome of a job: `bad` lines of its list, and rows `withoutData`, count as failed items. */
 export function exitCodeOfJob(
@@ -164,16 +165,18 @@ function failureGroupLines(groups: readonly FailureGroupAnswer[]): string[] {
   return [
     '',
     'Failures:',
-    ...groups.slice(0, MAX_GROUPS).map(failureLine),
+    ...groups.slice(0, MAX_GROUPS).map((group) => failureLine(group, groups)),
     ...(rest > 0 ? [`  ${formatCount(rest).padStart(7)}  of other kinds`] : []),
   ];
 }
 
-function failureLine({ type, pattern, count, examples: [example] }: FailureGroupAnswer): string {
+function failureLine(group: FailureGroupAnswer, groups: readonly FailureGroupAnswer[]): string {
+  const { type, pattern, count, examples } = group;
+  const [example] = examples;
   const said = example
     ? `${printable(example.message, 200)}, for example item ${printable(example.item_id, 60)}`
     : printable(pattern, 120);
-  return `  ${formatCount(count).padStart(7)}  ${printable(type, 40)}: ${said}`;
+  return `  ${formatCount(count).padStart(7)}  ${printable(type, 40)}: ${said}${layoutNote(group, groups)}`;
 }
 
 /** A command to type, for the same server if one was given. */

@@ -12,6 +12,7 @@ import { isRetryable } from '../../domain/failure.ts';
 import type { FailureGroup } from '../../domain/failure-group.ts';
 import type { JobReason, JobRecord } from '../../domain/job.ts';
 import { isFinishing } from '../../domain/job-round.ts';
+import { layoutName } from '../../domain/page-layout.ts';
 import { consecutiveFailureLimit, type Policy } from '../../domain/policy.ts';
 
 export function presentJob(
@@ -150,7 +151,7 @@ export function presentFailureGroup(group: FailureGroup): FailureGroupAnswer {
     type,
     pattern,
     // Evidence written by an older version has none.
-    page: group.page ?? null,
+    page: group.page ? layoutName(group.page) : null,
     count,
     retryable: isRetryable(type),
     examples: examples.map(({ itemId, message }) => ({ item_id: itemId, message })),

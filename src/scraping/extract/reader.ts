@@ -141,7 +141,7 @@ export abstract class Reader {
     const element = findFirst(this.$, null, 'title');
     const title = element === null ? '' : visibleText(element).slice(0, 100);
     return new ScrapeFailure(
-      failure('structure_changed', `${what} is not on the page (title "${title}", ${this.url})`),
+      failure('structure_changed', `${what} is not on the page (title ${JSON.stringify(title)}, ${this.url})`),
     );
   }
 

@@ -84,5 +84,5 @@ function valueIn<T>(what: string, parse: (text: string) => T | null): Reading<T>
 }
 
 function quote(text: string): string {
-  return `"${text.length <= 60 ? text : `${text.slice(0, 59)}…`}"`;
+  return JSON.stringify(text.length <= 60 ? text : `${text.slice(0, 59)}…`);
 }

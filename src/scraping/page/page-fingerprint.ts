@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { encodeLayout, HASH_LENGTH, SAMPLE_SIZE } from '../../domain/page-layout.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
 import { titleOf } from './rough-text.ts';
 
@@ -28,14 +29,18 @@ export function seenOn(page: { readonly body: string } | null, error: unknown): 
 }
 
 /**
- * Twelve digits that are alike for pages of one make: by the title without its particulars, and by the elements that it
- * has, each once, so that a table of three rows and one of thirty are the same. It is not a parse, reads at most the
- * first 256 KiB, and goes only forward: whatever a site sends, it takes a few milliseconds.
+ * The layout of a page, so that it can be compared with that of another (`isSameLayout`): by the elements that it has, each
+ * once, so that a table of three rows and one of thirty are the same. The title counts where there is little else, as on
+ * pages of errors; on others it may name an owner. It is not a parse, reads at most the first 256 KiB, and goes only
+ * forward: whatever a site sends, it takes a few milliseconds.
  */
 export function pageFingerprint(source: string): string {
   const text = source.slice(0, MOST_CHARACTERS);
-  const parts = [...partsOf(text.toLowerCase())].sort();
-  return hash('sha256', JSON.stringify([withoutParticulars(titleOf(text)), parts])).slice(0, 12);
+  const parts = partsOf(text.toLowerCase());
+  const words = parts.size < SAMPLE_SIZE / 2 ? withoutParticulars(titleOf(text)).split(' ') : [];
+  const features = [...parts, ...words.map((word) => `title ${word}`)];
+  const hashes = features.map((feature) => hash('sha256', feature, 'base64url').slice(0, HASH_LENGTH));
+  return encodeLayout(hashes, (sample) => hash('sha256', sample));
 }
 
 /** As for the messages of failures: numbers, ids and what is quoted are this item's; the rest is everybody's. */
@@ -66,7 +71,7 @@ const TAG = /[a-z][^\s/>]*/y;
 /** A name and its value. What is quoted and never ends is looked through once: there is no further quote then. */
 const ATTRIBUTE = /[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?/y;
 
-/** `form#search.main`, `td`. The text is in small letters. */
+/** `form#search`, `form.main`, `td`. The text is in small letters. */
 function partsOf(text: string): ReadonlySet<string> {
   const parts = new Set<string>();
   for (let at = text.indexOf('<'); at >= 0 && parts.size < MOST_PARTS; at = text.indexOf('<', at)) {
@@ -78,16 +83,19 @@ function partsOf(text: string): ReadonlySet<string> {
     TAG.lastIndex = at;
     const [name] = TAG.exec(text) ?? [];
     if (name === undefined) continue;
-    const { end, label } = attributesFrom(text, at + name.length);
-    parts.add(CONTAINERS.has(name) ? `${name}${label}` : clip(name));
+    const { end, id, classes } = attributesFrom(text, at + name.length);
+    parts.add(clip(name));
+    if (CONTAINERS.has(name)) for (const label of [id, ...classes]) parts.add(`${name}${label}`);
     at = TEXTS.has(name) ? endOf(text, `</${name}`, end) : end;
   }
   return parts;
 }
 
 /** Reads on to the end of a tag. */
-function attributesFrom(text: string, from: number): { readonly end: number; readonly label: string } {
-  let [at, id, classes] = [from, '', ''];
+function attributesFrom(text: string, from: number): Attributes {
+  let at = from;
+  let id = '';
+  let classes: readonly string[] = [];
   for (;;) {
     ATTRIBUTE.lastIndex = at;
     const found = ATTRIBUTE.exec(text);
@@ -95,9 +103,24 @@ function attributesFrom(text: string, from: number): { readonly end: number; rea
     at = ATTRIBUTE.lastIndex;
     const [, name, value = ''] = found;
     if (name === 'id') id = `#${blurred(value)}`;
-    if (name === 'class') classes = `.${blurred(value)}`;
+    if (name === 'class') classes = classesIn(value);
   }
-  return { end: at, label: id + classes };
+  return { end: at, id, classes };
+}
+
+interface Attributes {
+  readonly end: number;
+  /** `#main`; empty if there is none. */
+  readonly id: string;
+  /** `.wide`, each for itself: one of them may only tell the state of an item. */
+  readonly classes: readonly string[];
+}
+
+const MOST_CLASSES = 8;
+
+function classesIn(value: string): readonly string[] {
+  const names = blurred(value).split(/\s+/, MOST_CLASSES);
+  return names.map((name) => `.${name}`);
 }
 
 function blurred(value: string): string {
