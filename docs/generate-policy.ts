@@ -1,0 +1,129 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { type Policy, policySchema } from '../src/domain/policy.ts';
+
+/** Writes the tables of policy.md from the schema that policies are checked with. A test fails when they are out of date. */
+
+export const COMMAND = 'node docs/generate-policy.ts';
+
+export const PAGE = new URL('policy.md', import.meta.url);
+
+type Section = Exclude<keyof Policy, 'robots'>;
+
+/** The schema says what a field does; this is when to change it. The compiler asks for a new field's. */
+const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Name], string>> } & { robots: string } = {
+  throttling: {
+    max_concurrent_workers:
+      'The default is careful. Raise it for a large site, lower it if you see `rate_limited`, `blocked` or timeouts.',
+    min_delay_between_items_seconds: 'If the site asks for a pause between visits, such as a crawl delay.',
+    max_requests_per_second:
+      'If the site or its API has a rate limit. It counts items, not requests: divide the limit by the requests that an item makes.',
+    adaptive: 'Rarely. Without it, refusals never lower the concurrency.',
+  },
+  proxy: {
+    type: 'Not available yet: any other value is refused.',
+    geo_target: 'Not available yet.',
+    session: 'No effect without a proxy.',
+    escalate: 'Not available yet.',
+  },
+  retries: {
+    max_retries: 'Raise it for an unreliable site. 0 turns off retries, and repeats of single requests, too.',
+    backoff_strategy: '`linear` for a site that recovers quickly.',
+    backoff_factor: 'Raise it if the site needs longer to recover. 0 retries at once: only for tests.',
+    max_backoff_seconds: 'Raise it for outages of minutes, together with `item_timeout_seconds`.',
+    max_retry_after_seconds: 'Lower it if a site asks for hours and you know better.',
+  },
+  timeouts: {
+    connect_timeout_seconds: 'Rarely.',
+    request_timeout_seconds:
+      'If pages of the site take longer. A document may take as long as the item, if it is never silent for this long.',
+    item_timeout_seconds: 'If an item makes many requests, downloads large documents or waits for long retries.',
+  },
+  circuit_breaker: {
+    min_requests: 'Raise it if the first items of a list often fail; lower it to stop a hopeless job sooner.',
+    failure_threshold_percentage:
+      'Raise it if many failures are normal for the list. 1 stops only if everything fails.',
+    consecutive_failures:
+      'Raise it for lists in which failures come in runs, such as closed accounts next to each other.',
+    on_trip:
+      '`pause` together with `cooldown_seconds`: `trawl run` then waits and continues, while a failed job ends it with exit code 3.',
+    cooldown_seconds: 'If the site has outages that pass: the job resumes without you.',
+  },
+  results: {
+    keep_html:
+      'Turn it off if you need the data alone and disk space is short. `trawl extract` then has nothing to read.',
+    screenshot: 'Not available yet: any other value is refused.',
+    item_manifests: '`true` on S3 if a program waits for single items; `false` for fewer files.',
+  },
+  robots: 'Not available yet: `respect` is refused.',
+};
+
+interface Field {
+  readonly default?: unknown;
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly Field[];
+  readonly items?: Field;
+  readonly properties?: Readonly<Record<string, Field>>;
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+}
+
+/** The page with its tables as they should be; the text around them is written by hand. */
+export function policyPage(page: string): string {
+  const { properties = {} }: Field = z.toJSONSchema(policySchema, { io: 'input' }) as Field;
+  return Object.entries(properties).reduce((text, [name, field]) => {
+    const when = CHANGE_WHEN[name as keyof Policy];
+    const rows = typeof when === 'string' ? [rowOf(name, field, when)] : rowsOf(field, when);
+    return withTable(text, name, rows);
+  }, page);
+}
+
+function rowsOf({ properties = {} }: Field, when: Readonly<Record<string, string>>): string[] {
+  return Object.entries(properties).map(([name, field]) => rowOf(name, field, when[name] ?? ''));
+}
+
+function rowOf(name: string, field: Field, when: string): string {
+  return `| \`${name}\` | \`${JSON.stringify(field.default)}\` | ${allowed(field)} | ${field.description} | ${when} |`;
+}
+
+/** The values that a field takes, in words. */
+function allowed(field: Field): string {
+  if (typeof field.type === 'object') return field.type.map((type) => allowed({ ...field, type })).join(' or ');
+  if (field.anyOf) return field.anyOf.map(allowed).join(' or ');
+  if (field.enum) return field.enum.map((value) => `\`${value}\``).join(', ');
+  switch (field.type) {
+    case 'null':
+      return '`null`';
+    case 'boolean':
+      return '`true`, `false`';
+    case 'array':
+      return `up to ${field.maxItems} of ${field.items ? allowed(field.items) : ''}`;
+    case 'object':
+      return `an object: ${Object.keys(field.properties ?? {})
+        .map((name) => `\`${name}\``)
+        .join(', ')}`;
+    default:
+      return range(field);
+  }
+}
+
+function range({ type, minimum, exclusiveMinimum, maximum = 0 }: Field): string {
+  const least = exclusiveMinimum === undefined ? `${minimum} to` : `above ${exclusiveMinimum}, up to`;
+  return `${type === 'integer' ? 'whole number, ' : ''}${least} ${maximum.toLocaleString('en')}`;
+}
+
+/** The table after the comment with the section's name. */
+function withTable(page: string, section: string, rows: readonly string[]): string {
+  const mark = `<!-- ${section} -->\n`;
+  const start = page.indexOf(mark);
+  if (start < 0) throw new Error(`policy.md has no ${mark}`);
+  const end = page.indexOf('\n\n', start);
+  const head = ['| field | default | allowed | what it does | when to change it |', '|---|---|---|---|---|'];
+  return `${page.slice(0, start)}${mark}${[...head, ...rows].join('\n')}${page.slice(end)}`;
+}
+
+if (import.meta.main) writeFileSync(PAGE, policyPage(readFileSync(PAGE, 'utf8')));

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { COMMAND, PAGE, policyPage } from '../../docs/generate-policy.ts';
+import { notYetAvailable, type Policy, policySchema } from '../../src/domain/policy.ts';
+
+const TEXT = readFileSync(PAGE, 'utf8');
+
+test('the tables of the policy page are those of the schema', () => {
+  assert.equal(TEXT, policyPage(TEXT), `docs/policy.md is out of date: run ${COMMAND}`);
+});
+
+test('every field of a policy has its row in the section of its name, and every row is a field', () => {
+  const { robots, ...sections } = policySchema.parse({});
+  const expected = Object.entries({ ...sections, robots: { robots } });
+  for (const [name, fields] of expected) assert.deepEqual(rowsOf(name), Object.keys(fields), name);
+  assert.equal(TEXT.match(/^\| `/gm)?.length, expected.flatMap(([, fields]) => Object.keys(fields)).length);
+});
+
+test('the fields that the page calls unavailable are those that the service refuses', () => {
+  const proxy = { type: 'custom', geo_target: { country: 'us' }, session: 'rotate', escalate: ['custom'] };
+  const asked: unknown = { proxy, results: { screenshot: 'always' }, robots: 'respect' };
+  const refused = notYetAvailable(policySchema.parse(asked) as Policy).map(({ path }) => path.split('.').at(-1));
+  const named = [...TEXT.matchAll(/^\| `(\w+)` \|.*\| Not available yet/gm)].map(([, name]) => name);
+  assert.deepEqual(named.sort(), refused.sort());
+});
+
+test('every policy that a page shows is accepted as it stands', () => {
+  const folder = new URL('../../docs/', import.meta.url);
+  const pages = readdirSync(folder).filter((name) => name.endsWith('.md'));
+  const shown = pages.flatMap((page) => {
+    const blocks = readFileSync(new URL(page, folder), 'utf8').matchAll(/^```json\n([\s\S]*?)^```$/gm);
+    return [...blocks].map(([, text = '']) => ({ page, policy: JSON.parse(text) as object }));
+  });
+  const policies = shown.filter(({ policy }) => Object.keys(policy).some((name) => name in policySchema.shape));
+  assert.ok(policies.length >= 4, 'the policies were not found');
+  for (const { page, policy } of policies) {
+    assert.deepEqual(policySchema.safeParse(policy).error?.issues, undefined, page);
+    assert.deepEqual(notYetAvailable(policySchema.parse(policy)), [], page);
+  }
+});
+
+/** The fields in the table after the comment with this name. */
+function rowsOf(section: string): string[] {
+  const [, after = ''] = TEXT.split(`<!-- ${section} -->\n`);
+  const [table = ''] = after.split('\n\n');
+  return [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = '']) => name);
+}
