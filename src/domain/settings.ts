@@ -183,7 +183,7 @@ export const PLAIN = {
     fallback: '',
     isSecret: true,
     about:
-      'a file with secrets for scrapers, as lines `name=value` or a JSON object, readable by its owner only. A variable `TRAWL_SECRET_COUNTY_KEY` is the secret `county_key` and wins over the file ([secrets](writing-a-scraper.md#tokens-and-secrets))',
+      'a file with secrets for scrapers, as lines `name=value` or a JSON object, readable by its owner only. A variable `TRAWL_SECRET_COUNTY_KEY` is the secret `county_key` and wins over the file ([secrets](tokens-and-secrets.md#secrets))',
   }),
   defaultScraper: row({
     variable: 'TRAWL_DEFAULT_SCRAPER',

@@ -72,7 +72,7 @@ function commandLines(text: string): string[] {
   return blocks
     .flatMap(([, block = '']) => block.split('\n'))
     .flatMap((line) => {
-      const command = /^(?:\$ )?(?:[A-Z_]+=\S+ )*(?:bin\/)?trawl (.*)$/.exec(line)?.[1];
+      const command = /^(?:\$ |.* && )?(?:[A-Z_]+=\S+ )*(?:bin\/)?trawl (.*)$/.exec(line)?.[1];
       return command === undefined ? [] : [command.replace(/\s+(?:#|\||>|&&|2>).*$/, '')];
     });
 }

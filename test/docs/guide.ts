@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -70,9 +70,20 @@ function withoutSpace(text: string): string {
   return text.replaceAll(/\s+/g, '');
 }
 
+interface GuideOptions {
+  /** Added to the environment of the commands. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** By their names in the folder. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
 /** A folder that looks like the project to the commands of a page, and in which they leave what they make. */
-export function openGuide() {
+export function openGuide({ env: more = {}, files = {} }: GuideOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'trawl-guide-'));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
   for (const name of ['bin', 'demo']) symlinkSync(join(ROOT, name), join(folder, name));
   const started: (number | undefined)[] = [];
   after(() => {
@@ -82,11 +93,12 @@ export function openGuide() {
   const ports = new Map<string, string>();
   const env = {
     ...process.env,
-    PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env['PATH']}`,
+    PATH: [join(ROOT, 'node_modules', '.bin'), join(ROOT, 'bin'), process.env['PATH']].join(':'),
     TRAWL_WORKERS: '1',
     // Longer than a busy machine keeps a worker waiting.
     TRAWL_LEASE_MS: '30000',
     NO_PROXY: '*',
+    ...more,
   };
   const withPorts = (command: string) =>
     command.replaceAll(/(?<=:)\d{4}\b/g, (port) => ports.get(port) ?? `no server was started on ${port}`);
