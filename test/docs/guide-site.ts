@@ -57,7 +57,7 @@ function treasurer({ method, url, body }: ModelRequest): ModelReply {
   }
   const apn = url.searchParams.get('apn') ?? new URLSearchParams(body).get('parcel');
   return html(`<h1>Detailed Tax Statement</h1><p id="apn">${apn}</p><p id="parcel">${apn}</p>
-    <p id="owner">SMITH JOHN</p><p id="total">$1,204.50</p>`);
+    <p id="owner">SMITH JOHN</p><p id="total">$1,204.50</p><p id="total-tax">$1,204.50</p>`);
 }
 
 function search({ method, body }: ModelRequest): ModelReply {

@@ -93,6 +93,22 @@ for (const [name, expected] of Object.entries(SMALL)) {
   });
 }
 
+test('a newcomer can paste the commands of the README that write a scraper, try it and run it', async () => {
+  const { guide } = openPage('');
+  const commands = readFileSync(new URL('../README.md', DOCS), 'utf8').match(/^bin\/trawl .*\bmy-county\b.*$/gm) ?? [];
+  assert.equal(commands.length, 5);
+  await guide.run("printf 'apn\\n200-14-030\\n200-14-031\\n' > parcels.csv");
+  const written: string[] = [];
+  for (const command of commands) {
+    // Watching goes on until it is interrupted.
+    const once = command.replace('--watch', '');
+    const { code, stdout, stderr } = await guide.run(once);
+    assert.equal(code, 0, `$ ${once}\n${stdout}${stderr}`);
+    written.push(stdout);
+  }
+  assert.match(written.join(''), /"total_tax": 1204\.5[\s\S]*2 of 2 \(100 %\): 2 ok, 0 failed/);
+});
+
 test('every page with whole scrapers is one whose scrapers are run', () => {
   const pages = readdirSync(DOCS).filter((name) => name.endsWith('.md'));
   const withScrapers = pages.filter((name) => scrapersOf(readFileSync(new URL(name, DOCS), 'utf8')).length > 0);

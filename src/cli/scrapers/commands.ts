@@ -90,7 +90,7 @@ Exit code: 0 all is as expected; 1 something is not; 2 there is no such scraper,
 Examples:
   $ trawl scrapers test
   $ trawl scrapers test my-county other-county
-  $ trawl scrapers test my-county --record --input parcel=100-20-300 --case 'a parcel'`,
+  $ trawl scrapers test my-county --record --input apn=100-20-300 --case 'a parcel'`,
     )
     .action(testScrapers);
 }

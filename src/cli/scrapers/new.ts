@@ -22,8 +22,8 @@ export async function newScraper(id: string, options: { folder: string; host: st
 
 Next:
   $ ${setting}trawl scrapers test ${id}
-  $ ${setting}trawl try ${id} --input parcel=100-20-300 --watch
-  $ ${setting}trawl scrapers test ${id} --record --input parcel=100-20-300
+  $ ${setting}trawl try ${id} --input apn=100-20-300 --watch
+  $ ${setting}trawl scrapers test ${id} --record --input apn=100-20-300
 `);
   if (!isFound) process.stdout.write(`\n${folder} is not one of the scraper folders yet: hence TRAWL_SCRAPERS.\n`);
 }

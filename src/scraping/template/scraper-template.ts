@@ -22,26 +22,26 @@ export default defineHttpScraper({
   name: '${titleOf(id)}',
   version: '0.1.0',
   description: 'Owner and tax of a parcel, from ${host}.',
-  input: z.strictObject({ parcel: z.string().min(1) }),
-  output: z.object({ parcel: z.string(), owner: z.string(), total_tax: z.number() }),
+  input: z.strictObject({ apn: z.string().min(1) }),
+  output: z.object({ apn: z.string(), owner: z.string(), total_tax: z.number() }),
   // Requests to any other host fail, redirects too.
   hosts: ['${host}'],
 
   async scrape({ input, http }) {
     const search = await http.get('https://${host}/search');
-    const page = await search.form('#search').fill({ parcel: input.parcel }).submit();
+    const page = await search.form('#search').fill({ parcel: input.apn }).submit();
     return { html: page };
   },
 
   // Separate from scrape: if it fails the page is kept, and a repaired version can read it without a request.
   parse({ page, input }) {
     const data = {
-      parcel: page.text('#parcel'),
+      apn: page.text('#parcel'),
       owner: page.text('#owner'),
       total_tax: page.money('#total-tax'),
     };
     // Some sites answer with another parcel than the one that was asked for.
-    expect.sameItem(data.parcel, input.parcel);
+    expect.sameItem(data.apn, input.apn);
     return data;
   },
 });
@@ -92,8 +92,8 @@ function cases(host: string) {
     cases: [
       {
         name: 'a parcel',
-        input: { parcel: '100-20-300' },
-        expect: { data: { parcel: '100-20-300', owner: 'SMITH JANE', total_tax: 1129.6 } },
+        input: { apn: '100-20-300' },
+        expect: { data: { apn: '100-20-300', owner: 'SMITH JANE', total_tax: 1129.6 } },
         exchanges: [
           search,
           { request: submit('100-20-300'), response: { status: 200, headers, body_file: '1-detail.html' } },
@@ -101,7 +101,7 @@ function cases(host: string) {
       },
       {
         name: 'no such parcel',
-        input: { parcel: '999-99-999' },
+        input: { apn: '999-99-999' },
         expect: { failure: 'no_results' },
         exchanges: [search, { request: submit('999-99-999'), response: { status: 200, headers, body: NOTHING } }],
       },
