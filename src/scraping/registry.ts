@@ -37,6 +37,8 @@ export class ScraperRegistry {
   readonly #lookedAt = new Map<string, number>();
   /** Why the edited file of a scraper is not the one in use, by id. */
   readonly #problems = new Map<string, string>();
+  /** Edited scrapers that are being loaded. */
+  readonly #reloading = new Map<string, Promise<Scraper>>();
   readonly #entries = new Map<string, ScraperEntry & { kind: 'known' }>();
   readonly #broken: (ScraperEntry & { kind: 'broken' })[] = [];
   /** Every file of an id that several have. */
@@ -72,7 +74,10 @@ export class ScraperRegistry {
    */
   async find(id: string): Promise<Scraper | null> {
     const ready = this.#ready.get(id);
-    if (ready && !this.#doubles.has(id)) return this.#isTimeToLook(id) ? this.#current(id, ready) : ready;
+    if (ready && !this.#doubles.has(id)) {
+      // With the old code for some items and the new code for others, a job would be half of each.
+      return this.#reloading.get(id) ?? (this.#isTimeToLook(id) ? this.#current(id, ready) : ready);
+    }
     const doubles = this.#doubles.get(id);
     if (doubles) throw new Error(twoOf(id, doubles));
     const entry = this.#entries.get(id);
@@ -142,10 +147,15 @@ export class ScraperRegistry {
     return true;
   }
 
-  /** Callers that come while it loads get what was there before. */
-  async #current(id: string, ready: Scraper): Promise<Scraper> {
+  #current(id: string, ready: Scraper): Scraper | Promise<Scraper> {
     const file = this.#entries.get(id)?.file ?? '';
     if (findLoader(this.#loaders, file)?.hasChanged(file) !== true) return ready;
+    const reloading = this.#reload(id, file, ready).finally(() => this.#reloading.delete(id));
+    this.#reloading.set(id, reloading);
+    return reloading;
+  }
+
+  async #reload(id: string, file: string, ready: Scraper): Promise<Scraper> {
     try {
       const scraper = await this.#load(id, file);
       this.#problems.delete(id);

@@ -22,6 +22,7 @@ async function following(t: TestContext, files: Readonly<Record<string, string>>
   return {
     folder,
     registry,
+    clock,
     changes,
     write: (name: string, text: string) => writeFileSync(join(folder, name), text),
     /** What there is a second later, when the files are looked at again. */
@@ -44,6 +45,18 @@ test('an edited scraper is loaded again, once a second at most, and goes by its 
   assert.deepEqual(changes, [{ kind: 'reloaded', id: 'a', file: join(folder, 'a.ts'), version: '1.3.0' }]);
   const [entry] = registry.list();
   assert.ok(entry?.kind === 'known' && entry.summary.version === '1.3.0', 'what is listed is what runs');
+});
+
+test('all who ask while an edited scraper is loaded get the new code', async (t) => {
+  const { registry, clock, write } = await following(t, { 'a.ts': plainSource('a') });
+  await registry.find('a');
+  write('a.ts', plainSource('a').replace('1.2.3', '1.3.0'));
+  await clock.advance(1000);
+  const found = await Promise.all([registry.find('a'), registry.find('a'), registry.find('a')]);
+  assert.deepEqual(
+    found.map((scraper) => scraper?.version),
+    ['1.3.0', '1.3.0', '1.3.0'],
+  );
 });
 
 test('other code under the same version is named by its content, and the first code by the version alone', async (t) => {
