@@ -200,7 +200,10 @@ export class Oracle {
     for (const jobId of touched) await this.#checkJob(jobId);
     await this.#bytes.checkGone();
     for (const { item, settlement } of this.#leases.newSettlements.splice(0)) {
-      await this.#bytes.settled(item, settlement);
+      const job = this.#model.jobs.get(item.jobId);
+      // Its job may have been deleted since, and another one may have its id.
+      const isDeleted = job?.items[item.seq] !== item || job.removing === true;
+      if (!isDeleted) await this.#bytes.settled(item, settlement);
     }
     for (const jobId of [...this.#jobs.newManifests]) await this.#checkManifest(jobId);
     this.#isChecking = false;
