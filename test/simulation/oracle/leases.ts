@@ -271,7 +271,9 @@ export class LeaseOracle {
   #released({ token, answer }: Of<'release'>): void {
     const held = this.#model.leases.get(token);
     if (answer !== (held !== undefined) && !this.#isFoggy()) this.#fail(`release ${token}: ${answer}`);
-    if (held !== undefined && answer) giveBack(this.#model, held.job, held.batch);
+    // Whatever the answer is, the worker does not have it any more: an earlier request may have done it before the ledger
+    // went down, and its answer is lost.
+    if (held !== undefined) giveBack(this.#model, held.job, held.batch);
   }
 
   #recalled({ refs, answer }: Of<'recall'>): void {
