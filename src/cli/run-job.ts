@@ -93,6 +93,9 @@ class Run {
       else finishedBefore = (await this.#takeUp(found)).progress.completed;
       added = await this.#fill(found);
       isFilled = true;
+      finishedBefore -= added?.replaced ?? 0;
+      // After the list was sent: an item takes a corrected input only while it is failed.
+      if (found !== null && this.#reopens(found)) finishedBefore -= await this.#reopenFailed();
       // A job that was done may have more to do now.
       if (!isOver(await this.#job())) this.#service.startWorkers();
       await watchJob(this.#client, jobId);
@@ -158,8 +161,13 @@ class Run {
     const isStopped = found.status === 'failed' || found.status === 'paused';
     // A pause for storage ends by itself.
     if (isStopped && found.reason?.code !== 'storage') await api.post(`${this.#path}/resume`);
-    if (reopens) await api.post<RetriedAnswer>(`${this.#path}/retry`, {}, { isRepeatable: true });
     return await api.get<JobAnswer>(this.#path);
+  }
+
+  async #reopenFailed(): Promise<number> {
+    const { api } = this.#client;
+    const { items } = await api.post<RetriedAnswer>(`${this.#path}/retry`, {}, { isRepeatable: true });
+    return items;
   }
 
   /** Sends the items, and starts a job that waited for them. */
@@ -175,7 +183,8 @@ class Run {
     const added = await sendItems(this.#client, filling);
     // That every item of a new list was added, or none of one that was read before, is as expected.
     const unexpected = found === null ? added.duplicates : added.added;
-    const isNews = unexpected + added.conflicts + added.bad + added.ignored_columns.length > 0;
+    const differing = added.replaced + added.conflicts;
+    const isNews = unexpected + differing + added.bad + added.ignored_columns.length > 0;
     if (isNews) this.#client.note(addedText(added));
     const refused = await refusalOf(this.#client, filling, added);
     if (refused !== null) throw new CommandFailed(refused.why);

@@ -40,8 +40,14 @@ export const addedSchema = z
     job_id: jobId,
     received: count('Lines, rows or entries that were read.'),
     added: count('Items that are new to the job.'),
-    duplicates: count('Items whose id the job already had. They were left unchanged.'),
-    conflicts: count('Duplicates that came with a different input. The job keeps the input it had.'),
+    duplicates: count(
+      'Items whose id the job already had. They are left unchanged, except for those under `replaced`.',
+    ),
+    replaced: count(
+      'Duplicates of failed items that came with a different input. The items run again with that input.',
+    ),
+    replaced_ids: list(itemId, 'The ids of the first hundred replaced items.'),
+    conflicts: count('Other duplicates that came with a different input. The job keeps the input it had.'),
     conflicting_ids: list(itemId, 'The ids of the first hundred conflicts.'),
     bad: count('Lines that could not be used. All others were kept.'),
     bad_lines: list(badLineSchema, 'The first hundred bad lines.'),

@@ -26,7 +26,7 @@ function listOf(format: ItemFormat, limit = Number.POSITIVE_INFINITY) {
   return { format, columns: new Map(), isStrict: false, limit };
 }
 
-const NO_CONFLICTS = { differing: 0, differingIds: [], ignoredColumns: [] };
+const NO_CONFLICTS = { replaced: 0, replacedIds: [], differing: 0, differingIds: [], ignoredColumns: [] };
 
 async function* sent(...pieces: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) yield Buffer.from(piece);

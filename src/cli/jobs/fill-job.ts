@@ -101,21 +101,32 @@ export async function startFilled({ api }: Client, filling: Filling): Promise<Jo
   }
 }
 
-/** `2,000 items added, 3 duplicates left unchanged.` */
+/** `2,000 items added, 1 corrected, 3 duplicates left unchanged.` */
 export function addedText(answer: AddedAnswer): string {
-  const { added, duplicates, conflicts, conflicting_ids: ids } = answer;
-  const there = duplicates > 0 ? `, ${formatItems(duplicates, 'duplicate')} left unchanged` : '';
-  const other = conflicts > 0 ? [conflictsText(conflicts, ids)] : [];
+  const { added, duplicates, replaced, conflicts } = answer;
+  const corrected = replaced > 0 ? `, ${formatCount(replaced)} corrected` : '';
+  const left = duplicates - replaced;
+  const there = left > 0 ? `, ${formatItems(left, 'duplicate')} left unchanged` : '';
+  const again = 'failed before and will run again with the new input';
+  const kept = 'came with a different input; the job keeps the one it has';
+  const differing = [
+    ...(replaced > 0 ? [`${formatItems(replaced)} ${again}: ${firstIds(answer.replaced_ids, replaced)}`] : []),
+    ...(conflicts > 0
+      ? [`${formatItems(conflicts, 'duplicate')} ${kept}: ${firstIds(answer.conflicting_ids, conflicts)}`]
+      : []),
+  ];
   const ignored = ignoredColumnsText(answer.ignored_columns.map((name) => printable(name)));
-  return [`${formatItems(added)} added${there}.`, ...ignored, ...other, ...badLines(answer)].join('\n');
+  return [`${formatItems(added)} added${corrected}${there}.`, ...ignored, ...differing, ...badLines(answer)].join('\n');
 }
 
 const SHOWN = 10;
 
-function conflictsText(conflicts: number, ids: readonly string[]): string {
-  const shown = ids.slice(0, SHOWN).map(printable).join(', ');
-  const rest = conflicts > SHOWN ? ' …' : '';
-  return `${formatItems(conflicts, 'duplicate')} came with a different input; the job keeps the one it has: ${shown}${rest}`;
+function firstIds(ids: readonly string[], count: number): string {
+  const shown = ids
+    .slice(0, SHOWN)
+    .map((id) => printable(id))
+    .join(', ');
+  return count > SHOWN ? `${shown} …` : shown;
 }
 
 function badLines({ bad, bad_lines }: Pick<AddedAnswer, 'bad' | 'bad_lines'>): string[] {

@@ -29,8 +29,12 @@ interface IntakeCounts {
   /** Lines, rows or entries that were read: those added, those that were there, and the bad ones. */
   readonly received: number;
   readonly added: number;
-  /** Items whose id the job had already. They were left alone. */
+  /** Items whose id the job had already. They were left alone, unless they replaced a failed one. */
   readonly duplicates: number;
+  /** Duplicates whose input a failed item has from now on. */
+  readonly replaced: number;
+  /** The ids of the first of them. */
+  readonly replacedIds: readonly string[];
   /** Duplicates whose input is not the one that the job has under that id. The job's was kept. */
   readonly differing: number;
   /** The ids of the first of them. */
@@ -67,7 +71,7 @@ type IntakeAnswer =
   | ({ readonly kind: 'unreadable'; readonly message: string } & IntakeCounts);
 
 const MAX_BAD_LINES = 100;
-const MAX_DIFFERING_IDS = 100;
+const MAX_IDS = 100;
 /** A schema may have much to say of an input, and quotes it. */
 const MAX_PROBLEM_LENGTH = 500;
 /** A slow sender's items go into the ledger this soon, whatever their number. */
@@ -154,7 +158,8 @@ async function addChunks(
     if (answer.kind !== 'added') return answer;
     sum.added += answer.added;
     sum.duplicates += answer.duplicates.length;
-    sum.differ(answer.differing.map((index) => items[index]?.itemId ?? ''));
+    sum.replaced.note(answer.replaced.map((index) => items[index]?.itemId ?? ''));
+    sum.differing.note(answer.differing.map((index) => items[index]?.itemId ?? ''));
     await faults.at('between-import-chunks');
     return null;
   };
@@ -181,11 +186,22 @@ async function addChunks(
 
 type Refused = Exclude<AddAnswer, { kind: 'added' }>;
 
+/** How many items there were, and the ids of the first. */
+class NotedIds {
+  count = 0;
+  readonly ids: string[] = [];
+
+  note(itemIds: readonly string[]): void {
+    this.count += itemIds.length;
+    this.ids.push(...itemIds.slice(0, MAX_IDS - this.ids.length));
+  }
+}
+
 class Sum {
   added = 0;
   duplicates = 0;
-  #differing = 0;
-  readonly #differingIds: string[] = [];
+  readonly replaced = new NotedIds();
+  readonly differing = new NotedIds();
   #bad = 0;
   #received = 0;
   readonly #badLines: AnsweredLine[] = [];
@@ -201,11 +217,6 @@ class Sum {
     }
   }
 
-  differ(itemIds: readonly string[]): void {
-    this.#differing += itemIds.length;
-    this.#differingIds.push(...itemIds.slice(0, MAX_DIFFERING_IDS - this.#differingIds.length));
-  }
-
   ignore(columns: readonly string[]): void {
     if (columns.length > 0) this.#ignoredColumns = columns;
   }
@@ -215,8 +226,10 @@ class Sum {
       received: this.#received,
       added: this.added,
       duplicates: this.duplicates,
-      differing: this.#differing,
-      differingIds: this.#differingIds,
+      replaced: this.replaced.count,
+      replacedIds: this.replaced.ids,
+      differing: this.differing.count,
+      differingIds: this.differing.ids,
       bad: this.#bad,
       badLines: this.#badLines,
       isIncomplete: this.#isIncomplete,

@@ -143,6 +143,30 @@ export function itemCases(client: Client): void {
     assert.deepEqual(input, noopItems(31)[30]?.input);
   });
 
+  test('a failed item that comes with another input runs again with it, and the answer names it', async () => {
+    const typed = (types: Readonly<Record<string, string>>) =>
+      Object.entries(types).map(([item_id, type]) => ({ item_id, input: { type } }));
+    const items = typed({ a: 'not_found', b: 'not_found', c: 'not_found' });
+    const { job_id: jobId } = await client.run({ scraper_id: 'example-fail', items });
+    const corrected = linesOf(typed({ a: 'not_found', b: 'no_results', d: 'no_results' }));
+    const answer = await client.send(jobId, NDJSON, corrected);
+    const counts = { received: 3, added: 1, duplicates: 2, replaced: 1, replaced_ids: ['b'] };
+    assert.deepEqual(answer, taken(jobId, counts));
+    await client.ended(jobId);
+    const job = await client.get<JobAnswer>(`/jobs/${jobId}`);
+    assert.deepEqual([job.round, job.summary.failed, job.summary.total], [2, 4, 4]);
+    const b = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/b`);
+    assert.deepEqual([b.input, b.error?.type, b.attempts], [{ type: 'no_results' }, 'no_results', 2]);
+    assert.deepEqual(
+      b.history.map(({ error }) => error?.type),
+      ['not_found', 'no_results'],
+    );
+    const a = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/a`);
+    assert.deepEqual([a.input, a.attempts], [{ type: 'not_found' }, 1]);
+    // Sent again, it is the input that the job has.
+    assert.deepEqual(await client.send(jobId, NDJSON, corrected), taken(jobId, { received: 3, duplicates: 3 }));
+  });
+
   test('more items open a completed job again, and nothing is done twice', async () => {
     const { job_id: jobId } = await client.run({ scraper_id: 'example-noop', items: noopItems(3) });
     const before = await client.get<JobAnswer>(`/jobs/${jobId}`);
@@ -329,7 +353,8 @@ export function itemCases(client: Client): void {
 }
 
 function taken(jobId: string, counts: Partial<AddedAnswer>): AddedAnswer {
-  const none = { received: 0, added: 0, duplicates: 0, conflicts: 0, conflicting_ids: [], bad: 0, bad_lines: [] };
+  const known = { duplicates: 0, replaced: 0, replaced_ids: [], conflicts: 0, conflicting_ids: [] };
+  const none = { received: 0, added: 0, ...known, bad: 0, bad_lines: [] };
   return { job_id: jobId, ...none, ignored_columns: [], incomplete: false, ...counts };
 }
 

@@ -88,10 +88,11 @@ export function itemOperations(deps: ApiDeps): Operation[] {
               { path: '', code: 'items_added', message: `${answer.added} items were added before that` },
             ]);
           case 'taken': {
-            const { received, added, duplicates, differing: conflicts, bad } = answer;
-            const counts = { job_id: jobId, received, added, duplicates, conflicts, bad };
+            const { received, added, duplicates, replaced, differing: conflicts, bad } = answer;
+            const counts = { job_id: jobId, received, added, duplicates, replaced, conflicts, bad };
             deps.log.info(counts, 'items added');
             const lists = {
+              replaced_ids: answer.replacedIds,
               conflicting_ids: answer.differingIds,
               bad_lines: answer.badLines,
               ignored_columns: answer.ignoredColumns,
