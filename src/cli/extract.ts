@@ -167,15 +167,15 @@ function valueText(value: unknown): string {
 /** Whether the new data have replaced the old. */
 async function decide(client: Client, changes: ChangesAnswer, options: ExtractOptions): Promise<boolean> {
   const { api, note } = client;
-  const { job_id: newId, extracts, changed, replaced } = changes;
+  const { job_id: newId, extracts, changed, recovered, replaced } = changes;
   const isWanted = options.replace === true || options.yes === true;
   const old = printable(extracts);
   if (replaced) {
     note(`The data of ${old} were already replaced.`);
     return true;
   }
-  if (!isWanted && changed === 0) {
-    note('No differences: there is nothing to replace.');
+  if (changed === 0 && recovered === 0) {
+    note('Nothing differs, so there is nothing to replace.');
     return false;
   }
   const isAsked = process.stdin.isTTY === true && process.stderr.isTTY === true && !options.json;

@@ -4,6 +4,7 @@ import type { JobAnswer } from '../contract/job-answers.ts';
 import { EXIT } from './exit-codes.ts';
 import { formatDuration, formatItems, formatRate } from './format.ts';
 import { withoutDataText } from './jobs/export.ts';
+import { isWorthRetrying } from './jobs/failure-advice.ts';
 import { commandLine, endHeadline, endText, exitCodeOfJob, type Step } from './jobs/job-text.ts';
 
 /** How a run ended: text, JSON and exit code are made from it. */
@@ -93,7 +94,7 @@ function nextSteps({ job, isInterrupted, isPartlyRead, words, dataDir, results }
   const isStopped = job.status !== 'completed';
   return [
     ...(isStopped ? [{ ...goOn, what: 'Continue once the cause is fixed' }] : []),
-    ...(job.summary.failed > 0 ? [retry] : []),
+    ...(isWorthRetrying(job) ? [retry] : []),
     ...(!isStopped && results !== null ? [verify] : []),
   ];
 }

@@ -74,6 +74,22 @@ test('a newer parse over the pages of a job: what is different is shown, and the
   assert.deepEqual([nowhere.code, nowhere.stderr], [EXIT.badUsage, 'trawl: There is no job nothing.\n']);
 });
 
+test('a re-extraction that finds nothing different says so, and replaces nothing', async (t) => {
+  const site = await startApi((_, response) => response.setHeader('content-type', 'text/html').end('<p id="a">X</p>'));
+  const folder = folderWith(t, { 'owners.ts': scraperSource('owners', "page.text('#a')") });
+  const settings = { scrapers: [folder], allowAddresses: 'loopback', routes: `http://owners.test=${site.url}` };
+  const { url } = await startService(settings);
+  const run = (...words: string[]) => command(words, { TRAWL_URL: url });
+  const list = writeLines(tempFolder(), 'list.csv', ['apn', '1', '2']);
+  assert.equal((await run('jobs', 'create', 'owners', '--items', list, '--job-id', 'old', '--watch')).code, EXIT.done);
+  const same = await run('extract', 'old', '--job-id', 'new', '--yes');
+  assert.equal(same.code, EXIT.done);
+  assert.match(same.stdout, /^0 of 2 items would change\.\n/);
+  assert.match(same.stderr, /Nothing differs, so there is nothing to replace\.\n$/);
+  assert.doesNotMatch(same.stderr, /were replaced/);
+  assert.equal(JSON.parse((await run('extract', 'old', '--job-id', 'new', '--yes', '--json')).stdout).replaced, false);
+});
+
 test('changes are told by field, with what was there before and after, however odd', () => {
   const example = { item_id: 'p\x1b1', before: 'x'.repeat(100), after: null };
   const changes = {

@@ -10,6 +10,7 @@ import { resultsText } from '../../src/cli/jobs/results.ts';
 import { retriedText } from '../../src/cli/jobs/retry.ts';
 import type { JobAnswer } from '../../src/contract/job-answers.ts';
 import type { ResultsAnswer } from '../../src/contract/result-answers.ts';
+import { type FailureType, isRetryable } from '../../src/domain/failure.ts';
 import { policySchema } from '../../src/domain/policy.ts';
 import { answerJson, startApi } from './api-stub.ts';
 import { command as runCommand } from './trawl.ts';
@@ -48,6 +49,27 @@ test('how a job stands is told with what to type next, for each of its states', 
   assert.deepEqual(steps({ status: 'paused' }), ['resume', 'retry']);
   assert.deepEqual(steps({ status: 'cancelled' }), []);
   assert.match(jobText(jobOf({ status: 'pending', held: true })), /^Job j: held\n/);
+});
+
+test('a retry is recommended only where it may help, and for other failures what to do instead is said', () => {
+  const group = (type: FailureType, count: number) => ({
+    ...{ type, count, pattern: 'p', page: null, examples: [] },
+    retryable: isRetryable(type),
+  });
+  const text = (...errors: ReturnType<typeof group>[]) => jobText(jobOf({ errors }));
+  assert.doesNotMatch(text(group('not_found', 1), group('no_results', 1)), /trawl jobs retry/);
+  assert.match(
+    text(group('not_found', 1), group('no_results', 1)),
+    /help these:\n {2}not_found, no_results: the site has/,
+  );
+  assert.match(text(group('invalid_input', 2)), /\n {2}invalid_input: correct the input in the list/);
+  assert.match(text(group('not_found', 1), group('blocked', 1)), /not_found: the site .*trawl jobs retry j\n/s);
+  // Two failed, and what the second was is not among the most frequent.
+  assert.match(text(group('not_found', 1)), /trawl jobs retry j\n/);
+  assert.match(text(group('proxy_config', 2)), /trawl jobs retry j\n/);
+  assert.doesNotMatch(text(group('timeout', 2)), /help these/);
+  assert.match(text(group('structure_changed', 2)), /Once the scraper is repaired:\n {2}trawl extract j\n/);
+  assert.doesNotMatch(jobEndText(jobOf({ errors: [group('poison', 2)] })), /trawl jobs retry/);
 });
 
 test('a job that is being deleted is told as such, and there is nothing to type next', () => {

@@ -13,6 +13,7 @@ import {
   formatRate,
   printable,
 } from '../format.ts';
+import { adviceLines, groupsOf, isForTheAuthor, isWorthRetrying } from './failure-advice.ts';
 import { layoutNote } from './layout-note.ts';
 
 /** The exit code for the outcome of a job: `bad` lines of its list, and rows `withoutData`, count as failed items. */
@@ -36,7 +37,7 @@ export function jobText(job: JobAnswer): string {
     `Job ${printable(job.job_id)}${name}: ${statusText(job)}${job.removing ? ', being deleted' : ''}`,
     ...facts.map(([label, text]) => `  ${label.padEnd(9)} ${text}`),
     ...failureLines(job),
-    ...(job.removing ? [] : stepLines(nextSteps(job))),
+    ...(job.removing ? [] : [...adviceLines(job), ...stepLines(nextSteps(job))]),
   ].join('\n');
 }
 
@@ -55,7 +56,8 @@ export interface EndView {
 }
 
 export function endText(job: JobAnswer, { headline, places, steps }: EndView): string {
-  return [headline, `  ${itemsText(job)}`, ...failureLines(job), ...places, ...stepLines(steps)].join('\n');
+  const failures = [...failureLines(job), ...adviceLines(job)];
+  return [headline, `  ${itemsText(job)}`, ...failures, ...places, ...stepLines(steps)].join('\n');
 }
 
 export function endHeadline(job: JobAnswer, took: string): string {
@@ -138,15 +140,20 @@ export interface Step {
   readonly command: string;
 }
 
-function nextSteps({ job_id, status, held, summary, reason }: JobAnswer): readonly Step[] {
+function nextSteps(job: JobAnswer): readonly Step[] {
+  const { job_id, status, held, reason } = job;
   const steps: [string, readonly string[]][] = [];
-  if (held) steps.push(['Start it', ['start', job_id]]);
+  if (held) steps.push(['Start it', ['jobs', 'start', job_id]]);
   if (status === 'failed' || status === 'paused') {
-    steps.push([reason?.code === 'user' ? 'Resume it' : 'Resume it once the cause is fixed', ['resume', job_id]]);
+    steps.push([
+      reason?.code === 'user' ? 'Resume it' : 'Resume it once the cause is fixed',
+      ['jobs', 'resume', job_id],
+    ]);
   }
-  if (summary.failed > 0 && status !== 'cancelled') steps.push(['Retry the failed items', ['retry', job_id]]);
-  if (status === 'completed') steps.push(['Get the results', ['export', job_id, '--out', 'results.jsonl']]);
-  return steps.map(([what, words]) => ({ what, command: command(['jobs', ...words]) }));
+  if (isWorthRetrying(job) && status !== 'cancelled') steps.push(['Retry the failed items', ['jobs', 'retry', job_id]]);
+  if (isForTheAuthor(job) && status === 'completed') steps.push(['Once the scraper is repaired', ['extract', job_id]]);
+  if (status === 'completed') steps.push(['Get the results', ['jobs', 'export', job_id, '--out', 'results.jsonl']]);
+  return steps.map(([what, words]) => ({ what, command: command(words) }));
 }
 
 function stepLines(steps: readonly Step[]): string[] {
@@ -155,11 +162,8 @@ function stepLines(steps: readonly Step[]): string[] {
 
 const MAX_GROUPS = 10;
 
-function failureLines({ errors, reason }: JobAnswer): string[] {
-  return failureGroupLines(errors.length > 0 ? errors : (reason?.evidence ?? []));
-}
-
-function failureGroupLines(groups: readonly FailureGroupAnswer[]): string[] {
+function failureLines(job: JobAnswer): string[] {
+  const groups = groupsOf(job);
   if (groups.length === 0) return [];
   const rest = groups.slice(MAX_GROUPS).reduce((sum, { count }) => sum + count, 0);
   return [

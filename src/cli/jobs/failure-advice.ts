@@ -1,0 +1,61 @@
+import type { FailureGroupAnswer } from '../../contract/failure-answers.ts';
+import type { JobAnswer } from '../../contract/job-answers.ts';
+import type { FailureType } from '../../domain/failure.ts';
+import { printable } from '../format.ts';
+
+/** What to do about failures that a retry alone meets again. Types without an entry are worth a retry. */
+const INSTEAD: Partial<Record<FailureType, string>> = {
+  no_results: 'the site has no such item: check the input',
+  not_found: 'the site has no such item: check the input',
+  invalid_input: 'correct the input in the list and send the list again',
+  too_large: 'the page or document is over a size limit: see the message',
+  refused_address: 'the address is not allowed: correct the input, or see TRAWL_ALLOW_ADDRESSES',
+  structure_changed: repair('the page is not as expected'),
+  invalid_output: repair('the data break the output schema'),
+  poison: 'the item ended its worker process three times: see the log',
+};
+
+function repair(what: string): string {
+  return `${what}: repair the scraper, then parse the stored pages again`;
+}
+
+type Failed = Pick<JobAnswer, 'summary' | 'errors' | 'reason'>;
+
+/** Whether retrying failed items may help without changing anything else. Groups that are not shown may be worth it. */
+export function isWorthRetrying(job: Failed): boolean {
+  const { failed } = job.summary;
+  if (failed === 0) return false;
+  const groups = groupsOf(job);
+  const permanent = groups.filter(isPermanent).reduce((sum, { count }) => sum + count, 0);
+  return permanent < failed;
+}
+
+/** What to do about failures for which a retry is not recommended; no lines if there are none. */
+export function adviceLines(job: Failed): string[] {
+  const byAdvice = new Map<string, Set<string>>();
+  for (const { type } of groupsOf(job).filter(isPermanent)) {
+    const advice = INSTEAD[type] ?? 'the same again would fail the same way';
+    byAdvice.set(advice, (byAdvice.get(advice) ?? new Set()).add(printable(type, 40)));
+  }
+  if (byAdvice.size === 0) return [];
+  return [
+    '',
+    'A retry by itself does not help these:',
+    ...[...byAdvice].map(([advice, types]) => `  ${[...types].join(', ')}: ${advice}`),
+  ];
+}
+
+/** Whether a repaired scraper can turn some of the failures into successes. */
+export function isForTheAuthor(job: Failed): boolean {
+  return groupsOf(job).some(({ type }) => type === 'structure_changed' || type === 'invalid_output');
+}
+
+/** The failures that are known: while a job runs, those that stopped it. */
+export function groupsOf({ errors, reason }: Pick<JobAnswer, 'errors' | 'reason'>): readonly FailureGroupAnswer[] {
+  return errors.length > 0 ? errors : (reason?.evidence ?? []);
+}
+
+/** Once a missing secret or a proxy is set, the very same retry succeeds. */
+function isPermanent({ type, retryable }: FailureGroupAnswer): boolean {
+  return !retryable && type !== 'proxy_config';
+}
