@@ -109,7 +109,7 @@ async function untilCompared({ api, show }: Client, jobId: string): Promise<Chan
     rate.add(api.clock.elapsed(), compared);
     // `cancelled` is counted in the progress line but not mentioned by name.
     const counts = { ...NO_COUNTS, total, cancelled: compared };
-    return { counts, failures: new Map(), perSecond: rate.perSecond(), note: 'comparing' };
+    return { counts, failures: new Map(), perSecond: rate.perSecond(), note: 'comparing', pace: null };
   };
   const display = show(look);
   try {

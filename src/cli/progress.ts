@@ -11,6 +11,16 @@ export interface Progress {
   readonly perSecond: number | null;
   /** Instead of a rate: `reading items`, `paused: the disk is full`. */
   readonly note: string | null;
+  /** What holds the job back; null where that is not known or does not matter. */
+  readonly pace: Pace | null;
+}
+
+export interface Pace {
+  /** Items that wait for another try, by why, most first; and how long until the first goes on. */
+  readonly waiting: readonly { readonly type: string; readonly items: number; readonly ms: number }[];
+  /** How many items may be in flight now, and by the policy. */
+  readonly limit: number;
+  readonly maxLimit: number;
 }
 
 /** How far bytes have come that are sent or received. */
@@ -95,11 +105,12 @@ function position(counts: Counts): Part {
   };
 }
 
-function details({ counts, failures, perSecond, note }: Progress): Part[] {
+function details({ counts, failures, perSecond, note, pace }: Progress): Part[] {
   const parts: Part[] = [];
   const left = counts.total - finishedOf(counts);
   if (note !== null) parts.push({ text: note, style: 'yellow' });
   else if (perSecond !== null) parts.push({ text: formatRate(perSecond) });
+  if (pace !== null && left > 0) parts.push(...paceParts(pace));
   if (counts.failed > 0) parts.push({ text: `${formatCount(counts.failed)} failed${byType(failures)}`, style: 'red' });
   if (note === null && left > 0 && perSecond !== null && perSecond > 0) {
     parts.push({ text: `ETA ${formatDuration((left / perSecond) * 1000)}` });
@@ -109,14 +120,33 @@ function details({ counts, failures, perSecond, note }: Progress): Part[] {
   return parts;
 }
 
-/** ` (3 blocked, 1 timeout)`; one type needs no count, and of many the commonest are enough. */
+/** `3 waiting: rate_limited, 40 s` and `5 → 2 at a time`. */
+function paceParts({ waiting, limit, maxLimit }: Pace): Part[] {
+  const parts: Part[] = [];
+  const items = waiting.reduce((sum, each) => sum + each.items, 0);
+  if (items > 0) {
+    const soonest = Math.min(...waiting.map(({ ms }) => ms));
+    const why = commonest(waiting.map((each) => [each.type, each.items]));
+    parts.push({ text: `${formatCount(items)} waiting: ${why}, ${formatDuration(soonest)}`, style: 'yellow' });
+  }
+  if (limit < maxLimit) {
+    parts.push({ text: `${formatCount(maxLimit)} → ${formatCount(limit)} at a time`, style: 'yellow' });
+  }
+  return parts;
+}
+
+/** ` (3 blocked, 1 timeout)`. */
 function byType(failures: ReadonlyMap<string, number>): string {
-  const sorted = [...failures].filter(([, count]) => count > 0).sort((a, b) => b[1] - a[1]);
-  const [first] = sorted;
-  if (first === undefined) return '';
-  if (sorted.length === 1) return ` (${first[0]})`;
+  const types = commonest([...failures]);
+  return types === '' ? '' : ` (${types})`;
+}
+
+/** `3 blocked, 1 timeout`; one type needs no count, and of many the commonest are enough. */
+function commonest(types: readonly (readonly [string, number])[]): string {
+  const sorted = types.filter(([, count]) => count > 0).sort((a, b) => b[1] - a[1]);
+  if (sorted.length <= 1) return sorted[0]?.[0] ?? '';
   const shown = sorted.slice(0, 3).map(([type, count]) => `${formatCount(count)} ${type}`);
-  return ` (${shown.join(', ')}${sorted.length > 3 ? ' …' : ''})`;
+  return `${shown.join(', ')}${sorted.length > 3 ? ' …' : ''}`;
 }
 
 function barOf(done: number, total: number, cells: number): string {

@@ -17,7 +17,7 @@ import {
 import { failureGroupSchema } from './failure-answers.ts';
 import { batchingSchema } from './job-fields.ts';
 import { warningSchema } from './problem-answer.ts';
-import { jobStatusSchema } from './statuses.ts';
+import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
 
 /**
  * What the API says about jobs. These schemas type the presenters, describe the API in the OpenAPI document, and are what
@@ -84,6 +84,15 @@ const breakerSchema = z
   })
   .meta({ id: 'Breaker', description: 'Circuit breaker state and what it has counted since it last closed.' });
 
+export const waitingSchema = list(
+  z.object({
+    error_type: failureTypeSchema,
+    items: count('Items that wait.'),
+    until: time('When the first of them is tried again.'),
+  }),
+  'Items in progress that wait for another try, by the failure of the last one. Empty on AWS, where workers do not report it.',
+);
+
 export const jobSchema = jobSummarySchema
   .extend({
     round: z.int().min(1).meta({ description: 'Starts at 1; each retry of a completed job begins another round.' }),
@@ -115,6 +124,7 @@ export const jobSchema = jobSummarySchema
         limit: z.int().min(1).meta({ description: 'How many items may be in flight right now.' }),
       })
       .meta({ description: 'Items dispatched to workers, and the current limit.' }),
+    waiting: waitingSchema,
     errors: z.array(failureGroupSchema).max(10).meta({ description: 'The most frequent failures.' }),
     policy: policySchema.meta({ id: 'Policy', description: 'The execution policy in force, with every setting.' }),
     batching: batchingSchema

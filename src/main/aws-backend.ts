@@ -8,6 +8,7 @@ import { systemClock } from '../adapters/system/clock.ts';
 import type { AwsBackendConfig } from '../config.ts';
 import { errorMessage } from '../domain/error-message.ts';
 import type { Clock } from '../ports/clock.ts';
+import { NO_ITEM_WAITS } from '../ports/item-waits.ts';
 import type { LeaseBook } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { PoolChange } from '../worker/pool.ts';
@@ -106,6 +107,7 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
   });
   return {
     ...{ clock, ledger, leadership, queue, hostPauses, store, links, deadLetters: queue, probe, close },
+    itemWaits: NO_ITEM_WAITS,
     pathOf: (artifact) => results.pathOf(artifact),
     holder: `${hostname()}-${process.pid}-${clock.id()}`,
     settings: { ...awsPace(config.leaseMs).controller, itemManifests: results.hasItemManifests },
@@ -202,6 +204,7 @@ async function openWorker(
     store: results.store,
     hostPauses: new DynamoHostPauses({ ...clients, tableName: aws.tableName, clock }),
     pausesEveryMs: PAUSES_EVERY_MS,
+    itemWaits: NO_ITEM_WAITS,
     source: receiveAndClaim({ id, queue, leases, clock, faults, onError: onTrouble }),
     settleEveryMs: awsPace(config.leaseMs).settleEveryMs,
   };

@@ -7,6 +7,7 @@ import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { HostPauses, WorkerHostPauses } from '../ports/host-pauses.ts';
+import type { ItemWaits, WorkerItemWaits } from '../ports/item-waits.ts';
 import type { Leadership } from '../ports/leadership.ts';
 import type { Ledger, WorkerLeases } from '../ports/ledger.ts';
 import type { ResultLinks, ResultStore } from '../ports/result-store.ts';
@@ -67,6 +68,7 @@ export interface Backend {
   readonly pathOf: (artifact: StoredArtifact) => string;
   readonly queue: WorkQueue;
   readonly hostPauses: HostPauses;
+  readonly itemWaits: ItemWaits;
   /** Where the queue sets aside messages that no worker could process. */
   readonly deadLetters?: DeadLetters;
   /** Names this controller among those that may lead. */
@@ -104,6 +106,7 @@ export interface WorkerBackend {
   readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;
   readonly source: WorkSource;
   readonly hostPauses: WorkerHostPauses;
+  readonly itemWaits: WorkerItemWaits;
   /** How often a worker exchanges paused hosts with the others. */
   readonly pausesEveryMs: number;
   readonly settleEveryMs: number;

@@ -1,6 +1,7 @@
 import { prepareDataDirectory } from '../adapters/embedded/data-directory.ts';
 import { DiskReserve } from '../adapters/embedded/disk-reserve.ts';
 import { EmbeddedHostPauses } from '../adapters/embedded/host-pauses.ts';
+import { EmbeddedItemWaits } from '../adapters/embedded/item-waits.ts';
 import { openEmbeddedLedger } from '../adapters/embedded/ledger.ts';
 import { workerSocketPath } from '../adapters/embedded/socket/socket-path.ts';
 import { serveWorkers } from '../adapters/embedded/socket/socket-server.ts';
@@ -68,10 +69,12 @@ export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<B
   const sweeping = storage.sweepEvery(SWEEP_EVERY_MS, closing.signal, (error) => onTrouble('sweep', error));
   const queue = new EmbeddedWorkQueue(clock);
   const hostPauses = new EmbeddedHostPauses();
+  const itemWaits = new EmbeddedItemWaits();
   return {
     ...storage,
     queue,
     hostPauses,
+    itemWaits,
     // Only one process can own the directory, so that its successor need not wait for its lead to run out.
     holder: 'the owner of the data directory',
     settings: {
@@ -87,11 +90,11 @@ export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<B
       itemsPerBatch: 1,
       itemManifests: storage.hasItemManifests,
     },
-    // Whatever happens to a job, happens here and is heard.
-    feedSettings: {},
+    // Whatever happens to a job, happens here and is heard; only who waits for another try is seen by looking.
+    feedSettings: { idleMs: 1000 },
     async acceptWorkers(onWorker) {
       const socketPath = workerSocketPath(config.dataDir);
-      const server = await serveWorkers({ ledger, queue, hostPauses, socketPath, clock, onWorker });
+      const server = await serveWorkers({ ledger, queue, hostPauses, itemWaits, socketPath, clock, onWorker });
       // Children greet like all others, and a connection that ends says sooner than anybody that one died.
       return { heardOfChild: () => {}, lanes: () => server.lanes(), close: () => server.close() };
     },

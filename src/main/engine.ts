@@ -49,7 +49,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   const events = new EventStream();
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const backend = await (await loadBackend(config)).open(config, onError);
-  const { clock, ledger, queue, hostPauses, store, links, pathOf } = backend;
+  const { clock, ledger, queue, hostPauses, itemWaits, store, links, pathOf } = backend;
   const faults = killFaults(config.faults, clock);
   const logs = [logEvents(events, log), logProgress(events, log, clock)];
   const controller = new Controller({ ...backend, faults, events, digest });
@@ -98,7 +98,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       const { startApi } = await import('../controller/api/start-api.ts');
       const parts = {
         ...{ ledger, store, links, pathOf, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },
-        ...{ servedLanes, version: VERSION, standing },
+        ...{ itemWaits, servedLanes, version: VERSION, standing },
         feedSettings: backend.feedSettings,
         onStorageTrouble: (message: string) => controller.storageTrouble(message),
       };

@@ -9,6 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from '../worker/heartbeat.ts';
 import { hasParent, onParentGone, tellParentReady } from '../worker/parent.ts';
+import { WaitReporter } from '../worker/wait-reporter.ts';
 import { Worker } from '../worker/worker.ts';
 import type { BackendModule } from './backend.ts';
 import { loadBackend } from './backends.ts';
@@ -83,9 +84,11 @@ async function work({ config, backends, lane, log, clock, onJoined }: WorkDeps, 
     onTrouble: (error) => onTrouble('heartbeat', error),
   });
   const opened = openTools(lane, { config, log, clock, backend, id, onTrouble });
+  const waits = new WaitReporter({ waits: backend.itemWaits, worker: id, clock });
   const worker = new Worker({
     ...backend,
     id,
+    onWait: (...wait) => waits.note(...wait),
     scrapers,
     tools: opened.tools,
     heartbeat,

@@ -1,7 +1,7 @@
 import { afterAttempt } from '../domain/after-attempt.ts';
 import type { Digest, StoredArtifact } from '../domain/artifact.ts';
 import { listFailedTries, type SeenTry } from '../domain/failed-try.ts';
-import { type Failure, failure } from '../domain/failure.ts';
+import { type Failure, type FailureType, failure } from '../domain/failure.ts';
 import { MAX_VERSION_LENGTH, type SourcePage } from '../domain/item.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -86,6 +86,8 @@ export interface AttemptDeps {
   readonly digest: Digest;
   /** What scrapers need to do their work; the engine itself uses none of it. */
   readonly tools: ScrapeTools;
+  /** An item of this job begins to wait for another try. */
+  readonly onWait: (jobId: string, type: FailureType, waitMs: number) => void;
 }
 
 interface Tried {
@@ -108,11 +110,13 @@ async function carryOut(
   }
   const job = { jobId, order, scraper };
   if (item.source !== undefined) return extractOnce(deps, job, item, item.source, signal);
-  const onFailedTry = ({ tries, failure: { type, message }, delayMs }: RepeatedTry) =>
+  const onFailedTry = ({ tries, failure: { type, message }, delayMs }: RepeatedTry) => {
+    deps.onWait(jobId, type, delayMs);
     deps.tools.log.debug(
       { job_id: jobId, item_id: item.itemId, try: tries, error_type: type, error: message, retry_in_ms: delayMs },
       'try failed',
     );
+  };
   return tryUntilDecided({ ...deps, onFailedTry }, job, item, drafts, signal);
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
+import { EmbeddedItemWaits } from '../../src/adapters/embedded/item-waits.ts';
 import { encodeFrame, FrameReader } from '../../src/adapters/embedded/socket/frame.ts';
 import { PROTOCOL_VERSION } from '../../src/adapters/embedded/socket/protocol.ts';
 import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket/socket-client.ts';
@@ -25,6 +26,7 @@ export class TestOwner {
   /** What reached the ledger: method and arguments. */
   readonly heard: [string, ...unknown[]][] = [];
   readonly events: WorkerEvent[] = [];
+  readonly itemWaits = new EmbeddedItemWaits();
   readonly #listeners = new Set<() => void>();
   readonly #sockets: Socket[] = [];
   server: WorkerServer | null = null;
@@ -69,6 +71,7 @@ export class TestOwner {
     };
     this.server = await serveWorkers({
       hostPauses: new EmbeddedHostPauses(),
+      itemWaits: this.itemWaits,
       ledger: noted,
       queue,
       socketPath,

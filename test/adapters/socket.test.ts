@@ -497,3 +497,19 @@ withOwner('without an owner there is a clear error', async (owner) => {
   await owner.server?.close();
   await assert.rejects(owner.worker(), OwnerGone);
 });
+
+withOwner(
+  'items that wait are known to the owner until the worker leaves, and nothing else is taken for a wait',
+  async (owner) => {
+    const { itemWaits, close } = await owner.worker('waiting');
+    const wait = { jobId: 'job-1', type: 'rate_limited', items: 3, until: 60_000 } as const;
+    await itemWaits.add([wait], 'waiting', 1000);
+    assert.deepEqual(owner.itemWaits.ofJob('job-1', 2000), [{ type: 'rate_limited', items: 3, until: 60_000 }]);
+    for (const bad of [{}, { ...wait, type: 'bad luck' }, { ...wait, items: -1 }, { ...wait, more: 1 }]) {
+      await assert.rejects(itemWaits.add([bad as never], 'waiting', 1000), { name: 'BadCall' });
+    }
+    await close();
+    await owner.until(() => owner.events.some(({ kind }) => kind === 'worker-left'));
+    assert.deepEqual(owner.itemWaits.ofJob('job-1', 2000), []);
+  },
+);

@@ -4,9 +4,11 @@ import { jobCases } from './suite/job-cases.ts';
 import { openClient } from './suite/made-jobs.ts';
 import { removalCases } from './suite/removal-cases.ts';
 import { stateCases } from './suite/state-cases.ts';
+import { waitCases } from './suite/wait-cases.ts';
 
 const client = await openClient(startService);
 createCases(client);
 jobCases(client);
 removalCases(client);
 await stateCases(client, startService);
+waitCases(client);

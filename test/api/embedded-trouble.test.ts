@@ -11,6 +11,7 @@ import { startApi } from '../../src/controller/api/start-api.ts';
 import { DEFAULT_FEED_SETTINGS } from '../../src/controller/feed/job-feeds.ts';
 import { openLog } from '../../src/main/log.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
+import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
 import { openCatalog } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { nextEvent, tempDataDir } from '../flow/engine.ts';
@@ -40,6 +41,7 @@ async function startFragile() {
       pathOf: ({ key }: { readonly key: string }) => key,
       queue,
       hostPauses: openMemoryHostPauses(),
+      itemWaits: NO_ITEM_WAITS,
       clock,
       events,
       faults: NO_FAULTS,

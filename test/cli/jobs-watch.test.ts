@@ -38,7 +38,7 @@ async function watch({ jobs, events, interruptAt }: Script) {
   };
   const clock = new FakeClock();
   const { api } = clientOf(url, { clock, signal: stop.signal });
-  const client = { api, ...openTerminal(clock, { isTTY: false, write }) };
+  const client = { api, now: () => clock.now(), ...openTerminal(clock, { isTTY: false, write }) };
   const job = await watchJob(client, 'j').finally(() => written.push('END'));
   return { job, asked: () => asked, written };
 }
@@ -101,4 +101,17 @@ test('a job that was held and is started meanwhile goes on when the watching is 
   const jobs = [{ status: 'pending', held: true } as const];
   const events = [['status', { status: 'in_progress', reason: null, summary: SUMMARY }]] as const;
   await assert.rejects(watch({ jobs, events, interruptAt: /^7\/10/ }), /the job continues\. To watch it again/);
+});
+
+test('items that wait for another try and a lower limit are in the line, until their time is over', async () => {
+  const at = (seconds: number) => new Date(new FakeClock().now() + seconds * 1000).toISOString();
+  const waiting = [
+    { error_type: 'rate_limited', items: 3, until: at(40) },
+    { error_type: 'timeout', items: 9, until: at(-1) },
+  ];
+  const events = [
+    ['progress', { status: 'in_progress', items_per_second: 5, summary: SUMMARY, waiting, limit: 2, max_limit: 5 }],
+  ] as const;
+  const line = /^7\/10 70 % · 5\/s · 3 waiting: rate_limited, 40 s · 5 → 2 at a time · /;
+  await assert.rejects(watch({ jobs: [RUNNING], events, interruptAt: line }), /the job continues\. To watch it again/);
 });

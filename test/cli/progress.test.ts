@@ -16,7 +16,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 
 function progressOf(changes: Partial<Progress> & { counts?: Progress['counts'] } = {}): Progress {
   const counts = { ...NO_COUNTS, total: 2000, success: 1197, failed: 3 };
-  return { counts, failures: new Map(), perSecond: 240, note: null, ...changes };
+  return { counts, failures: new Map(), perSecond: 240, note: null, pace: null, ...changes };
 }
 
 test('in a pipe the line tells position, rate, failures and how long it will take', () => {
@@ -32,6 +32,19 @@ test('failures are told by type, the commonest first', () => {
   ]);
   assert.match(progressLine(progressOf({ failures })), / 3 failed \(1,500 blocked, 3 not_found, 2 poison …\) /);
   assert.match(progressLine(progressOf({ failures: new Map([['blocked', 3]]) })), / 3 failed \(blocked\) /);
+});
+
+test('what holds a job back is told: items that wait, why and how long, and a lower limit', () => {
+  const limited = { type: 'rate_limited', items: 3, ms: 40_000 };
+  const line = (waiting: NonNullable<Progress['pace']>['waiting'], limit = 5) =>
+    progressLine(progressOf({ pace: { waiting, limit, maxLimit: 5 } }));
+  assert.match(line([limited], 2), / 240\/s · 3 waiting: rate_limited, 40 s · 5 → 2 at a time · 3 failed /);
+  const more = [limited, { type: 'timeout', items: 1, ms: 2000 }];
+  assert.match(line(more), / 4 waiting: 3 rate_limited, 1 timeout, 2 s · 3 failed /);
+  assert.equal(line([]), progressLine(progressOf()));
+  const counts = { ...NO_COUNTS, total: 5, success: 5 };
+  const over = progressOf({ counts, pace: { waiting: [limited], limit: 2, maxLimit: 5 } });
+  assert.equal(progressLine(over), '5/5 100 % · 240/s · 5 ok', 'nothing is left to be held back');
 });
 
 test('there is no ETA without a rate, at a standstill, at the end, or while items are read', () => {

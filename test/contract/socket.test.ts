@@ -5,6 +5,7 @@ import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
 import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket/socket-client.ts';
 import { serveWorkers } from '../../src/adapters/embedded/socket/socket-server.ts';
 import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
+import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { WorkQueue } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -22,7 +23,15 @@ async function openOwner() {
   const queue = new EmbeddedWorkQueue(clock);
   const hostPauses = new EmbeddedHostPauses();
   const socketPath = join(folder, 'trawl.sock');
-  const server = await serveWorkers({ ledger, queue, hostPauses, socketPath, clock, onWorker() {} });
+  const server = await serveWorkers({
+    ledger,
+    queue,
+    hostPauses,
+    itemWaits: NO_ITEM_WAITS,
+    socketPath,
+    clock,
+    onWorker() {},
+  });
   const workers = new Map<string, Promise<OwnerConnection>>();
   return {
     clock,

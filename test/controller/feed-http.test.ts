@@ -9,6 +9,7 @@ import { createParser } from 'eventsource-parser';
 import { EventStream } from '../../src/controller/engine/events.ts';
 import { JobFeeds } from '../../src/controller/feed/job-feeds.ts';
 import { RateBook } from '../../src/controller/feed/rate-book.ts';
+import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
 import { newItems, newJob } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -20,7 +21,10 @@ async function serve(t: TestContext) {
   const ledger = openMemoryLedger();
   const events = new EventStream();
   await ledger.createJob(newJob(), newItems(1), clock.now());
-  const feeds = new JobFeeds({ events, ledger, rates: new RateBook({ events, clock }), clock, settings: {} });
+  const feeds = new JobFeeds({
+    ...{ events, ledger, rates: new RateBook({ events, clock }), clock, settings: {} },
+    itemWaits: NO_ITEM_WAITS,
+  });
   const answers: ServerResponse[] = [];
   const server = createServer(async (_, response) => {
     answers.push(response);

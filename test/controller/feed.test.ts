@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createParser } from 'eventsource-parser';
+import { EmbeddedItemWaits } from '../../src/adapters/embedded/item-waits.ts';
 import { jobEventSchema } from '../../src/contract/events.ts';
 import { reasonSchema, summarySchema } from '../../src/contract/job-answers.ts';
 import { EventStream } from '../../src/controller/engine/events.ts';
@@ -8,6 +9,7 @@ import { JobFeeds, type JobFeedsDeps } from '../../src/controller/feed/job-feeds
 import { RateBook } from '../../src/controller/feed/rate-book.ts';
 import type { JobEvent } from '../../src/domain/job.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
 import type { LedgerChange, SettledItem } from '../../src/ports/ledger.ts';
 import { BY_USER, failedWith, MANIFEST, TRIP } from '../domain/builders.ts';
 import { newItems, newJob, partOf, SCRAPED } from '../support/builders.ts';
@@ -42,8 +44,9 @@ async function setUp({ items = 10, settings = {} as JobFeedsDeps['settings'] } =
   const problems: unknown[] = [];
   events.subscribe((event) => event.kind === 'engine-error' && problems.push(event.error));
   const rates = new RateBook({ events, clock });
+  const itemWaits = new EmbeddedItemWaits();
   const open = (more: JobFeedsDeps['settings'] = {}) =>
-    new JobFeeds({ events, ledger: counting, rates, clock, settings: { ...settings, ...more } });
+    new JobFeeds({ events, ledger: counting, rates, itemWaits, clock, settings: { ...settings, ...more } });
   const feeds = open();
   await ledger.createJob(
     newJob({ policy: { throttling: { max_concurrent_workers: 1000 } } }),
@@ -73,6 +76,7 @@ async function setUp({ items = 10, settings = {} as JobFeedsDeps['settings'] } =
     ledger,
     events,
     rates,
+    itemWaits,
     feeds,
     open,
     reads,
@@ -163,6 +167,9 @@ test('a new watcher gets the time to wait before it comes again, and how the job
     items_per_second: null,
     eta_seconds: null,
     summary,
+    waiting: [],
+    limit: 1000,
+    max_limit: 1000,
   });
   // Whoever is cut off in the middle of it gets all of it again.
   assert.equal(client.heard[0]?.id, undefined);
@@ -612,7 +619,7 @@ test('a ledger that cannot be read is reported, and the feed goes on when it can
   const { events, clock, rates, ledger, settle, problems } = await setUp();
   let trouble: Error | null = null;
   const shaky = { job: (id: string) => (trouble === null ? ledger.job(id) : Promise.reject(trouble)) };
-  const feeds = new JobFeeds({ events, ledger: shaky, rates, clock, settings: {} });
+  const feeds = new JobFeeds({ events, ledger: shaky, rates, itemWaits: NO_ITEM_WAITS, clock, settings: {} });
   const client = await connect(feeds, clock);
   trouble = new Error('no');
   await settle(1);
@@ -624,4 +631,16 @@ test('a ledger that cannot be read is reported, and the feed goes on when it can
   await clock.advance(10_000);
   assert.equal(client.last('progress')['progress_pct'], 10);
   assert.equal(client.last('items')['omitted'], 0);
+});
+
+test('progress tells which items wait for another try, and how many may be in flight', async () => {
+  const { feeds, clock, itemWaits, settle } = await setUp();
+  const client = await connect(feeds, clock);
+  assert.partialDeepStrictEqual(client.last('progress'), { waiting: [], limit: 1000, max_limit: 1000 });
+  const until = clock.now() + 40_000;
+  await itemWaits.add([{ jobId: JOB, type: 'rate_limited', items: 3, until }], 'worker', clock.now());
+  await settle(1);
+  await clock.advance(1000);
+  const waiting = [{ error_type: 'rate_limited', items: 3, until: new Date(until).toISOString() }];
+  assert.partialDeepStrictEqual(client.last('progress'), { waiting });
 });

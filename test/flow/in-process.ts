@@ -72,6 +72,7 @@ export async function openEngineHere(dataDir: string, trouble: Trouble = {}) {
     source: receiveAndClaim(hands),
     scrapers,
     tools: NO_TOOLS,
+    onWait() {},
     heartbeat: inProcessHeartbeat({ leases: ledger, queue, clock, leaseMs: LEASE_MS, onTrouble }),
     settings: { lane: 'http', slots: 8, leaseMs: LEASE_MS, drainGraceMs: 2000, settleEveryMs: 0 },
   });

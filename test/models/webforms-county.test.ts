@@ -72,7 +72,7 @@ function openVisits(t: TestContext, county: WebFormsCounty) {
   const store = openMemoryResultStore();
   const digest = (text: string) => hash('sha256', text);
   const tools = { ...NO_TOOLS, web, gate: OPEN_GATE };
-  const deps = { clock: systemClock(), store, faults: NO_FAULTS, digest, tools };
+  const deps = { clock: systemClock(), store, faults: NO_FAULTS, digest, tools, onWait() {} };
   const facts = { isHalted: false, excess: 0, jobCreatedAt: 1, policyRevision: 1 };
   const job = { jobId: 'job', order: { ...facts, scraperId: scraper.id, policy: POLICY }, scraper };
   return async (number: number, owner = parcelOf(number).owner): Promise<Visited> => {

@@ -173,6 +173,7 @@ export function startWorker(process: SimProcess, sim: Sim, slots: number, script
     scrapers,
     digest: sha256,
     tools: NO_TOOLS,
+    onWait() {},
     settings: {
       lane: 'http',
       slots,

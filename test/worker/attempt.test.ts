@@ -30,6 +30,7 @@ async function attempt(
 ) {
   const clock = new FakeClock();
   const store = openMemoryResultStore();
+  const waits: unknown[] = [];
   const version = options.version ?? '1';
   const { metadata = false } = options;
   const usable = { id: 's', name: '', version, description: '', lane: 'http', metadata, scrape } as unknown as Scraper;
@@ -43,7 +44,10 @@ async function attempt(
     policyRevision: 1,
   };
   const running = runAttempt(
-    { clock, store, faults: NO_FAULTS, digest: (text) => text, tools: options.tools ?? NO_TOOLS },
+    {
+      ...{ clock, store, faults: NO_FAULTS, digest: (text: string) => text, tools: options.tools ?? NO_TOOLS },
+      onWait: (...wait) => waits.push(wait),
+    },
     { jobId: 'job', order, scraper },
     ITEM,
     options.signal ?? new AbortController().signal,
@@ -53,7 +57,7 @@ async function attempt(
     isOver = true;
   });
   for (let step = 0; step < 10_000 && !isOver; step += 1) await clock.advance(100);
-  return { result: await running, store };
+  return { result: await running, store, waits };
 }
 
 async function failed(scrape: (context: ScrapeContext) => Promise<unknown>, policy?: unknown) {
@@ -131,6 +135,20 @@ test('a success tells the tries that failed before it, and an attempt with one t
   assert.deepEqual([late.outcome.kind, late.failedTries?.map(({ type }) => type)], ['scraped', ['blocked']]);
   assert.ok(!('failedTries' in (await failingAs([])).settled));
   assert.ok(!('failedTries' in (await failingAs(['not_found'])).settled));
+});
+
+test('a wait for another try is told, and the last failure is followed by none', async () => {
+  const types = ['timeout', 'rate_limited', 'not_found'] as const;
+  const { waits } = await attempt(
+    async ({ tryNumber }) => {
+      return { kind: 'failed', failure: failure(types[tryNumber - 1] ?? 'unexpected', 'no', { retryAfterMs: 7000 }) };
+    },
+    { policy: { retries: { max_backoff_seconds: 5 } } },
+  );
+  assert.deepEqual(waits, [
+    ['job', 'timeout', 7000],
+    ['job', 'rate_limited', 7000],
+  ]);
 });
 
 test('secrets are masked in failed tries', async () => {

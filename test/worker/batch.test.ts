@@ -35,6 +35,7 @@ async function run(
   const end = await runBatch(
     {
       ...{ clock, store: openMemoryResultStore(), faults: NO_FAULTS, digest: (text: string) => text, tools: NO_TOOLS },
+      onWait() {},
       leases: ledger,
       scrapers: { find: async () => scraper },
       settler: new Settler(ledger, clock),

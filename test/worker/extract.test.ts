@@ -61,7 +61,7 @@ async function stored(t: TestContext, { page = PAGE, metadata = METADATA }: { pa
     const item = { seq: 0, itemId: '1', input: { apn: '1', ...options.input }, attempt: options.attempt ?? 1 };
     const policy = policyOf({ timeouts: { item_timeout_seconds: 5 } });
     const running = runAttempt(
-      { clock, store, faults: NO_FAULTS, digest: (text) => hash('sha256', text), tools: NO_TOOLS },
+      { clock, store, faults: NO_FAULTS, digest: (text) => hash('sha256', text), tools: NO_TOOLS, onWait() {} },
       {
         jobId: 'new',
         order: { isHalted: false, excess: 0, jobCreatedAt: 1, scraperId: 'county', policy, policyRevision: 1 },

@@ -47,6 +47,7 @@ async function setUp(
   const cut = new AbortController();
   const parts: BatchDeps = {
     ...{ clock, faults: NO_FAULTS, digest: (text: string) => text, tools: NO_TOOLS, leases },
+    onWait() {},
     store: { ...openMemoryResultStore(), putAll: async () => [], ...more.store } as ResultStore,
     scrapers: { find: async () => scraper },
     settler: new Settler(leases, clock),

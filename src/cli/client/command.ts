@@ -18,6 +18,8 @@ export interface ClientOptions {
 /** What a command works with. */
 export interface Client extends Terminal {
   readonly api: ApiClient;
+  /** The time of day, to compare with that of the server. */
+  readonly now: () => number;
 }
 
 export function withClientOptions(command: Command, { hasJson = true } = {}): Command {
@@ -48,7 +50,8 @@ export async function talkToApi(options: ClientOptions, action: (client: Client)
 /** `signal` aborts every call. */
 export function openClient(terminal: Terminal, address: ApiAddress, signal: AbortSignal): Client {
   const onRetry = (error: ApiError) => terminal.note(`${firstLine(errorText(error))}. Retrying for a while …`);
-  return { ...terminal, api: new ApiClient({ ...address, clock: systemClock(), signal, onRetry }) };
+  const clock = systemClock();
+  return { ...terminal, now: () => clock.now(), api: new ApiClient({ ...address, clock, signal, onRetry }) };
 }
 
 /** Sets the exit code to what `action` resolves to; if a call failed, to that of the failure, which is shown. */

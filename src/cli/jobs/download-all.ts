@@ -205,6 +205,7 @@ class FolderDownload {
       failures: new Map(),
       perSecond: this.#rate.perSecond(),
       note: null,
+      pace: null,
     };
   }
 }

@@ -7,24 +7,26 @@ import type { Client } from '../client/command.ts';
 import { CommandFailed, errorText } from '../client/command-failure.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
-import type { Progress } from '../progress.ts';
+import type { Pace, Progress } from '../progress.ts';
 import { command, countsOf } from './job-text.ts';
 
 /**
  * Shows the progress of a job until it is over, from the events of the API, and returns the job. A job that its breaker
  * paused for good is over, too: only a user can resume it.
  */
-export async function watchJob({ api, show, note }: Client, jobId: string): Promise<JobAnswer> {
+export async function watchJob({ api, show, note, now }: Client, jobId: string): Promise<JobAnswer> {
   const first = await api.get<JobAnswer>(jobPath(jobId));
   if (isOver(first)) return first;
   let shown = progressOf(first);
+  let pace: PaceAnswer | null = null;
   let state = stateOf(first);
   if (state !== 'running') note(waitingText(state, first));
   const failures = new Map<string, number>();
-  const look = async () => ({ ...shown, failures });
+  const look = async () => ({ ...shown, failures, pace: paceAt(pace, now()) });
   const last = async () => {
     const job = await api.get<JobAnswer>(jobPath(jobId));
     shown = progressOf(job);
+    pace = null;
     return job;
   };
   const display = show(look);
@@ -49,6 +51,8 @@ export async function watchJob({ api, show, note }: Client, jobId: string): Prom
         case 'status':
           shown = progressOf(event.data, shown);
           state = stateOf({ ...event.data, held: state === 'held' });
+          // Only progress events contain it, and not those of an older server.
+          if ('waiting' in event.data) pace = event.data;
       }
       display.poke();
       if (!mayBeOver(event)) continue;
@@ -103,6 +107,18 @@ function mayBeOver(event: WatchEvent): boolean {
   return event.event === 'status' && event.data.status === 'paused' && event.data.reason?.code === 'breaker';
 }
 
+type PaceAnswer = Pick<Extract<JobEvent, { event: 'progress' }>['data'], 'waiting' | 'limit' | 'max_limit'>;
+
+/** What has gone on by now is no longer waiting, although nothing was heard since. */
+function paceAt(pace: PaceAnswer | null, now: number): Pace | null {
+  if (pace === null) return null;
+  const { waiting, limit, max_limit: maxLimit } = pace;
+  const current = waiting.map(({ error_type, items, until }) => {
+    return { type: printable(error_type, 40), items, ms: Date.parse(until) - now };
+  });
+  return { waiting: current.filter(({ ms }) => ms > 0), limit, maxLimit };
+}
+
 type State = Pick<JobAnswer, 'status' | 'summary'> & Partial<Pick<JobAnswer, 'reason' | 'held' | 'items_per_second'>>;
 
 function progressOf(state: State, before: Progress | null = null): Progress {
@@ -117,6 +133,7 @@ function progressOf(state: State, before: Progress | null = null): Progress {
     failures: before?.failures ?? new Map(),
     perSecond: rate === undefined ? (before?.perSecond ?? null) : rate,
     note: isPaused ? (known ?? paused) : held,
+    pace: null,
   };
 }
 

@@ -5,6 +5,7 @@ import { type Lane, laneWarning } from '../../domain/lane.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { HostPauses } from '../../ports/host-pauses.ts';
+import type { ItemWaits } from '../../ports/item-waits.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { ResultLinks, ResultStore } from '../../ports/result-store.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';
@@ -24,6 +25,7 @@ export interface ApiDeps {
   readonly pathOf: (artifact: StoredArtifact) => string;
   readonly queue: Pick<WorkQueue, 'depth'>;
   readonly hostPauses: HostPauses;
+  readonly itemWaits: Pick<ItemWaits, 'ofJob'>;
   readonly clock: Clock;
   readonly faults: Faults;
   readonly digest: Digest;

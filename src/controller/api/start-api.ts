@@ -119,9 +119,9 @@ interface StartApiDeps extends Omit<ApiDeps, 'feeds' | 'rates' | 'changes' | 'ch
 
 /** Starts the API and everything that only the API needs. */
 export async function startApi(engine: StartApiDeps, settings: ApiSettings, log: ServerLog) {
-  const { events, ledger, queue, clock, version } = engine;
+  const { events, ledger, queue, clock, itemWaits, version } = engine;
   const rates = new RateBook({ events, clock });
-  const feeds = new JobFeeds({ events, ledger, rates, clock, settings: engine.feedSettings ?? {} });
+  const feeds = new JobFeeds({ events, ledger, rates, itemWaits, clock, settings: engine.feedSettings ?? {} });
   const watchers = () => feeds.watchers;
   const metrics =
     settings.listenPrivately === undefined

@@ -1,5 +1,6 @@
 import type { JobEvent, ResetReason } from '../../contract/events.ts';
 import { inFlightOf } from '../../domain/counts.ts';
+import type { JobWait } from '../../domain/item-wait.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { SettledItem } from '../../ports/ledger.ts';
 import { presentJob, presentReason, presentSummary } from '../jobs/present-job.ts';
@@ -33,16 +34,27 @@ export function statusEvent({ jobId, status, reason, counts }: JobRecord): FeedE
 }
 
 /** The same figures as those of the job itself. */
-export function progressEvent(job: JobRecord, perSecond: number | null, now: number): FeedEvent {
-  const { job_id, status, progress_pct, items_per_second, eta_seconds, summary } = presentJob(job, {
+export function progressEvent(
+  job: JobRecord,
+  waits: readonly JobWait[],
+  perSecond: number | null,
+  now: number,
+): FeedEvent {
+  const shown = presentJob(job, {
     failures: [],
     warnings: [],
+    waits,
     perSecond,
     now,
   });
+  const { job_id, status, progress_pct, items_per_second, eta_seconds, summary, waiting, workers, policy } = shown;
   return feedEvent({
     event: 'progress',
-    data: { job_id, status, progress_pct, items_per_second, eta_seconds, summary },
+    data: {
+      ...{ job_id, status, progress_pct, items_per_second, eta_seconds, summary, waiting },
+      limit: workers.limit,
+      max_limit: policy.throttling.max_concurrent_workers,
+    },
   });
 }
 

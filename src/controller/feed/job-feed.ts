@@ -1,8 +1,10 @@
 import type { ResetReason } from '../../contract/events.ts';
 import { endedOf } from '../../domain/counts.ts';
+import type { JobWait } from '../../domain/item-wait.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { JobStatus } from '../../domain/job-steps.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { ItemWaits } from '../../ports/item-waits.ts';
 import type { JobBook, LedgerChange } from '../../ports/ledger.ts';
 import {
   encodeEvent,
@@ -153,7 +155,7 @@ export class JobFeed {
   }
 
   async #lookOnce(): Promise<void> {
-    const { ledger, rates, clock } = this.#deps;
+    const { ledger, rates, itemWaits, clock } = this.#deps;
     if (this.#isEnded) return;
     const job = await ledger.job(this.jobId);
     const told = this.#told;
@@ -163,7 +165,8 @@ export class JobFeed {
       this.stop();
       return;
     }
-    const now = tell(job, rates.perSecond(this.jobId), clock.now());
+    const at = clock.now();
+    const now = tell(job, itemWaits.ofJob(this.jobId, at), rates.perSecond(this.jobId), at);
     const ended = endedOf(job.counts);
     // The first look is what the first watcher begins with.
     if (told === null) {
@@ -243,6 +246,7 @@ interface JobFeedDeps {
   readonly idPrefix: string;
   readonly ledger: Pick<JobBook, 'job'>;
   readonly rates: Pick<RateBook, 'perSecond'>;
+  readonly itemWaits: Pick<ItemWaits, 'ofJob'>;
   readonly clock: Clock;
   readonly maxBytes: () => number;
   readonly onError: (error: unknown) => void;
@@ -276,14 +280,14 @@ interface Told {
   readonly end: FeedEvent | null;
 }
 
-function tell(job: JobRecord, perSecond: number | null, now: number): Told {
+function tell(job: JobRecord, waits: readonly JobWait[], perSecond: number | null, now: number): Told {
   return {
     createdAt: job.createdAt,
     jobStatus: job.status,
     hasManifest: job.manifest !== null,
     key: `${job.status} ${job.reason?.code ?? ''} ${job.reason?.message ?? ''}`,
     status: statusEvent(job),
-    progress: progressEvent(job, perSecond, now),
+    progress: progressEvent(job, waits, perSecond, now),
     end: isOver(job) ? endEvent(job) : null,
   };
 }

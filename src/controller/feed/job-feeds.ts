@@ -1,5 +1,6 @@
 import type { ResetReason } from '../../contract/events.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { ItemWaits } from '../../ports/item-waits.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 import type { EngineEvent, EventStream } from '../engine/events.ts';
 import { KEEP_ALIVE, OPENING } from './feed-event.ts';
@@ -140,6 +141,7 @@ export interface JobFeedsDeps {
   readonly events: EventStream;
   readonly ledger: Pick<JobBook, 'job'>;
   readonly rates: Pick<RateBook, 'perSecond'>;
+  readonly itemWaits: Pick<ItemWaits, 'ofJob'>;
   readonly clock: Clock;
   /** Where they are not to be the default. */
   readonly settings: Partial<JobFeedsSettings>;

@@ -10,6 +10,7 @@ import type { WarningAnswer } from '../../contract/problem-answer.ts';
 import { type Counts, endedOf, finishedOf, inFlightOf, pendingOf } from '../../domain/counts.ts';
 import { isRetryable } from '../../domain/failure.ts';
 import type { FailureGroup } from '../../domain/failure-group.ts';
+import type { JobWait } from '../../domain/item-wait.ts';
 import type { JobReason, JobRecord } from '../../domain/job.ts';
 import { isFinishing } from '../../domain/job-round.ts';
 import { layoutName } from '../../domain/page-layout.ts';
@@ -20,6 +21,7 @@ export function presentJob(
   more: {
     readonly failures: readonly FailureGroup[];
     readonly warnings: readonly WarningAnswer[];
+    readonly waits: readonly JobWait[];
     readonly perSecond: number | null;
     readonly now: number;
   },
@@ -51,6 +53,7 @@ export function presentJob(
       in_flight: inFlightOf(counts),
       limit: limitOf(job),
     },
+    waiting: more.waits.map(presentWait),
     errors: more.failures.slice(0, 10).map(presentFailureGroup),
     policy: inForce(policy),
     batching: presentBatching(job),
@@ -72,6 +75,10 @@ export function presentJob(
     recovering: job.recovering ?? false,
     warnings: [...more.warnings],
   };
+}
+
+function presentWait({ type, items, until }: JobWait): JobAnswer['waiting'][number] {
+  return { error_type: type, items, until: iso(until) };
 }
 
 function presentBatching({ batching }: JobRecord): JobAnswer['batching'] {

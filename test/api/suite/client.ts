@@ -152,7 +152,7 @@ type DataOf<Name extends JobEvent['event']> = Extract<JobEvent, { event: Name }>
 export interface Heard {
   readonly event: JobEvent['event'];
   readonly id: string | null;
-  readonly data: Partial<DataOf<'status'> & DataOf<'items'> & DataOf<'end'>>;
+  readonly data: Partial<DataOf<'status'> & DataOf<'progress'> & DataOf<'items'> & DataOf<'end'>>;
 }
 
 /** Ids that no other case uses: all cases of a file share one service. */

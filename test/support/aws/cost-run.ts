@@ -14,6 +14,7 @@ import type { NewItem } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
 import { openLog } from '../../../src/main/log.ts';
 import { NO_FAULTS } from '../../../src/ports/faults.ts';
+import { NO_ITEM_WAITS } from '../../../src/ports/item-waits.ts';
 import { openCatalog } from '../../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../../src/scraping/registry.ts';
 import { newJob, policyOf } from '../builders.ts';
@@ -115,6 +116,7 @@ export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }:
           pathOf: ({ key }) => key,
           queue,
           hostPauses: openMemoryHostPauses(),
+          itemWaits: NO_ITEM_WAITS,
           clock,
           faults: NO_FAULTS,
           version: '0.0.0',

@@ -77,6 +77,7 @@ export async function startFleet(options: FleetOptions) {
       source: receiveAndClaim({ ...hands, leases: hands.ledger }),
       scrapers,
       tools: NO_TOOLS,
+      onWait() {},
       heartbeat: isLame ? NO_HEARTBEAT : heartbeatOf(hands, leaseMs, onTrouble),
       settings: {
         ...{ lane: 'http', leaseMs, drainGraceMs: 2000, settleEveryMs: pace.settleEveryMs },

@@ -3,6 +3,7 @@ import { type FailedTry, MAX_FAILED_TRIES, MAX_TRY_MESSAGE_LENGTH } from '../../
 import { FAILURES } from '../../../domain/failure.ts';
 import { MAX_REASON_LENGTH, type PauseReport } from '../../../domain/host-pause.ts';
 import { MAX_VERSION_LENGTH } from '../../../domain/item.ts';
+import { type ItemWait, MAX_WAITS } from '../../../domain/item-wait.ts';
 import { LANES, type Lane } from '../../../domain/lane.ts';
 import { MAX_OWN_ERROR_LENGTH } from '../../../domain/own-error.ts';
 import type { JobHolding, Room } from '../../../domain/slot-share.ts';
@@ -69,6 +70,21 @@ export function settleParts(value: unknown): readonly SettlePart[] {
 export function pauseReport(value: unknown): PauseReport {
   if (!isPauseReport(value)) throw new BadCall('the pause of a host is missing');
   return value;
+}
+
+export function itemWaits(value: unknown): readonly ItemWait[] {
+  if (!isListOf(value, isItemWait) || value.length > MAX_WAITS) throw new BadCall('this is not a list of waits');
+  return value;
+}
+
+function isItemWait(value: unknown): value is ItemWait {
+  return (
+    isRecord(value, 4) &&
+    isName(value['jobId']) &&
+    FAILURE_NAMES.has(value['type']) &&
+    isWhole(value['items']) &&
+    isNumber(value['until'])
+  );
 }
 
 function isRoom(value: unknown): value is Room {

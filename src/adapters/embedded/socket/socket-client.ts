@@ -3,6 +3,7 @@ import type { Lane } from '../../../domain/lane.ts';
 import { type Room, turnsSomeAway } from '../../../domain/slot-share.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import type { ReceiverRoom, WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken, WorkSource } from '../../../ports/work-source.ts';
@@ -29,6 +30,7 @@ export interface OwnerConnection {
   readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;
   readonly source: WorkSource;
   readonly hostPauses: WorkerHostPauses;
+  readonly itemWaits: WorkerItemWaits;
   /** Resolves with the reason when the connection has ended, on either side. */
   readonly closed: Promise<string>;
   /** Says goodbye, which means that the worker holds nothing any more, and waits until the owner has heard it. */
@@ -67,6 +69,7 @@ export async function connectToOwner(deps: ConnectDeps): Promise<OwnerConnection
     queue: queueOver(line),
     source: sourceOver(line, leases, deps.clock),
     hostPauses: pausesOver(line, deps.workerId),
+    itemWaits: { add: (waits, _worker, now) => line.call('addWaits', waits, now) },
     closed: line.closed,
     close: () => line.close(),
   };

@@ -3,6 +3,7 @@ import { errorMessage } from '../../../domain/error-message.ts';
 import type { Lane } from '../../../domain/lane.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { ItemWaits } from '../../../ports/item-waits.ts';
 import type { LeaseBook, WorkerLeases } from '../../../ports/ledger.ts';
 import type { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { WorkerQueue } from '../../../ports/work-queue.ts';
@@ -13,6 +14,7 @@ export interface ServeDeps {
   readonly ledger: WorkerLeases & Pick<LeaseBook, 'abandon'>;
   readonly queue: WorkerQueue;
   readonly hostPauses: WorkerHostPauses;
+  readonly itemWaits: ItemWaits;
   readonly socketPath: string;
   readonly clock: Clock;
   readonly onWorker: (event: WorkerEvent) => void;
@@ -95,6 +97,7 @@ class ConnectedWorkers {
       if (isTrouble) this.#deps.onWorker({ kind: 'connection-trouble', worker: who?.worker ?? null, reason });
       return;
     }
+    this.#deps.itemWaits.forget(who.worker);
     const abandoned = saidBye || this.#isClosing || this.#isConnected(who.worker) ? 0 : await this.#abandon(who.worker);
     this.#deps.onWorker({ kind: 'worker-left', worker: who.worker, reason, abandoned });
     await this.#deps.queue.giveBack(unfinished);

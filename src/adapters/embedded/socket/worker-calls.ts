@@ -1,10 +1,22 @@
 import type { Lane } from '../../../domain/lane.ts';
 import type { Room } from '../../../domain/slot-share.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import type { WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken } from '../../../ports/work-source.ts';
-import { lane, name, names, pauseReport, releaseCause, room, settleParts, time, whole } from './call-arguments.ts';
+import {
+  itemWaits,
+  lane,
+  name,
+  names,
+  pauseReport,
+  releaseCause,
+  room,
+  settleParts,
+  time,
+  whole,
+} from './call-arguments.ts';
 
 /**
  * A worker has one `main` connection, and the worker lives as long as that one. The other is that of its heartbeat,
@@ -19,6 +31,7 @@ export interface CallContext {
   readonly ledger: Omit<WorkerLeases, 'claim'>;
   readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;
   readonly hostPauses: WorkerHostPauses;
+  readonly itemWaits: WorkerItemWaits;
   /** Waits, and is known by the id of its call while it does. */
   take(id: number, lane: Lane, room: Room, leaseMs: number): Promise<readonly Taken[]>;
   /** The worker is done with these deliveries. */
@@ -60,6 +73,7 @@ const CALLS = {
   pauseHost: call([pauseReport, time], ({ hostPauses, worker }, [report, now]) =>
     hostPauses.pause(report, worker, now),
   ),
+  addWaits: call([itemWaits, time], (context, [waits, now]) => context.itemWaits.add(waits, context.worker, now)),
   hostPauses: call([time], ({ hostPauses }, args) => hostPauses.inForce(...args)),
 } as const;
 

@@ -4,6 +4,7 @@ import type { Lane } from '../../../domain/lane.ts';
 import type { Room } from '../../../domain/slot-share.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { Delivery, WorkerQueue } from '../../../ports/work-queue.ts';
@@ -24,6 +25,7 @@ interface ConnectionDeps {
   readonly ledger: WorkerLeases;
   readonly queue: WorkerQueue;
   readonly hostPauses: WorkerHostPauses;
+  readonly itemWaits: WorkerItemWaits;
   readonly clock: Clock;
   readonly onGreeted: (connection: WorkerConnection) => void;
   readonly onStorageTrouble: (trouble: StorageTrouble) => void;
@@ -185,9 +187,9 @@ export class WorkerConnection {
   }
 
   #contextOf(worker: string): CallContext {
-    const { ledger, queue, hostPauses } = this.#deps;
+    const { ledger, queue, hostPauses, itemWaits } = this.#deps;
     return {
-      ...{ worker, ledger, queue, hostPauses },
+      ...{ worker, ledger, queue, hostPauses, itemWaits },
       take: (...args) => this.#take(worker, ...args),
       finish: (receipts) => this.#finish(receipts),
     };

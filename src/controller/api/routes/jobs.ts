@@ -20,7 +20,9 @@ export function jobOperations(deps: ApiDeps): Operation[] {
   const present = async (job: JobRecord) => {
     const failures = await ledger.failureGroups(job.jobId, ERRORS_SHOWN);
     const warnings = await scraperWarnings(deps, job);
-    return presentJob(job, { failures, warnings, perSecond: deps.rates.perSecond(job.jobId), now: clock.now() });
+    const now = clock.now();
+    const waits = deps.itemWaits.ofJob(job.jobId, now);
+    return presentJob(job, { failures, warnings, waits, perSecond: deps.rates.perSecond(job.jobId), now });
   };
   return [
     operation({
