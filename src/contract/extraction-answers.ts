@@ -40,6 +40,30 @@ export const changesSchema = z
   })
   .meta({ id: 'Changes', description: 'What a re-extraction found different, field by field.' });
 
+/** The part of a comparison that is counted on the way. */
+const comparisonTallySchema = z.object({
+  examined: count('Successes of both jobs that were looked at so far.'),
+  compared: count('Items that succeeded in both jobs.'),
+  changed: count('How many of those have at least one field that differs.'),
+  appeared: count('Items that succeeded in this job but not in the other.'),
+  appeared_examples: list(itemId, 'A few of them.'),
+  vanished: count('Items that succeeded in the other job but not in this one.'),
+  vanished_examples: list(itemId, 'A few of them.'),
+  fields: list(fieldChangeSchema, 'Fields that differ in at least one item that succeeded in both jobs.'),
+});
+
+export const comparisonSchema = z
+  .object({
+    job_id: text('The job.'),
+    with: text('The job that it is compared with; its values are those before.'),
+    state: z
+      .enum(['waiting', 'comparing', 'complete'])
+      .meta({ description: 'waiting: one of the jobs is not over. comparing: ask again later.' }),
+    ...comparisonTallySchema.shape,
+    total: count('Successes of both jobs: what `examined` reaches.'),
+  })
+  .meta({ id: 'Comparison', description: 'What is different between the data of two jobs.' });
+
 export const extractedSchema = createdSchema
   .extend({
     extracts: text('The job whose stored pages it reads.'),
@@ -50,3 +74,5 @@ export const extractedSchema = createdSchema
 export type ChangeTallyAnswer = z.infer<typeof changeTallySchema>;
 export type ChangesAnswer = z.infer<typeof changesSchema>;
 export type ExtractedAnswer = z.infer<typeof extractedSchema>;
+export type ComparisonTallyAnswer = z.infer<typeof comparisonTallySchema>;
+export type ComparisonAnswer = z.infer<typeof comparisonSchema>;

@@ -143,6 +143,14 @@ export const retryBody = z
   })
   .meta({ id: 'RetryRequest', description: 'Which failed items to reopen; without any condition, all of them.' });
 
+export const compareQuery = z.strictObject({
+  with: z
+    .string()
+    .min(1)
+    .max(200)
+    .meta({ description: 'The job to compare with, such as an earlier run of the same list.' }),
+});
+
 export const extractBody = z
   .strictObject({
     job_id: jobIdSchema.optional().meta({ description: 'Id of the new job. If omitted, the server generates one.' }),

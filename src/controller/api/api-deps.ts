@@ -10,6 +10,7 @@ import type { Ledger } from '../../ports/ledger.ts';
 import type { ResultLinks, ResultStore } from '../../ports/result-store.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';
 import type { ChangeBook } from '../extraction/changes.ts';
+import type { Comparisons } from '../extraction/comparisons.ts';
 import type { JobFeeds } from '../feed/job-feeds.ts';
 import type { RateBook } from '../feed/rate-book.ts';
 import type { ScraperCatalog } from '../intake/scraper-catalog.ts';
@@ -37,6 +38,7 @@ export interface ApiDeps {
   readonly feeds: JobFeeds;
   readonly rates: RateBook;
   readonly changes: ChangeBook;
+  readonly comparisons: Comparisons;
   readonly version: string;
   /** Limit of the body of a new job, and of an uncompressed upload. */
   readonly maxBodyBytes: number;

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { errorCode } from '../../domain/error-code.ts';
 import type { EventStream } from '../engine/events.ts';
 import { ChangeBook } from '../extraction/changes.ts';
+import { Comparisons } from '../extraction/comparisons.ts';
 import { JobFeeds, type JobFeedsSettings } from '../feed/job-feeds.ts';
 import { RateBook } from '../feed/rate-book.ts';
 import type { Metrics } from '../metrics/open-metrics.ts';
@@ -109,7 +110,8 @@ async function listen(app: FastifyInstance, settings: ApiSettings): Promise<stri
   return `http://${host}:${port}`;
 }
 
-interface StartApiDeps extends Omit<ApiDeps, 'feeds' | 'rates' | 'changes' | 'checks' | 'log' | 'maxBodyBytes'> {
+interface StartApiDeps
+  extends Omit<ApiDeps, 'feeds' | 'rates' | 'changes' | 'comparisons' | 'checks' | 'log' | 'maxBodyBytes'> {
   readonly events: EventStream;
   /** Overrides of the default feed settings. */
   readonly feedSettings?: Partial<JobFeedsSettings>;
@@ -129,9 +131,10 @@ export async function startApi(engine: StartApiDeps, settings: ApiSettings, log:
       : null;
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const changes = new ChangeBook({ ...engine, onError });
+  const comparisons = new Comparisons({ ...engine, onError });
   const checks = async () => checksOf(engine.standing());
   const server = await serveApi(
-    { ...engine, rates, feeds, changes, checks, log, maxBodyBytes: settings.maxBodyBytes },
+    { ...engine, rates, feeds, changes, comparisons, checks, log, maxBodyBytes: settings.maxBodyBytes },
     metrics,
     settings,
     log,
@@ -143,7 +146,7 @@ export async function startApi(engine: StartApiDeps, settings: ApiSettings, log:
     /** After a drain. */
     async close(): Promise<void> {
       await server.close();
-      await changes.close();
+      await Promise.all([changes.close(), comparisons.close()]);
       metrics?.close();
       rates.close();
     },

@@ -64,12 +64,12 @@ function hadFailed(older: ItemRecord | undefined, item: ItemRecord): boolean {
   return older?.status === 'failed' || (was !== null && is !== null && isSameAddress(was, is));
 }
 
-function dataOf(item: ItemRecord | undefined): StoredArtifact | null {
+export function dataOf(item: ItemRecord | undefined): StoredArtifact | null {
   return item?.artifacts.find(({ kind }) => kind === 'data') ?? null;
 }
 
 /** Files that cannot be read or parsed count as different; the reason takes the place of a field. */
-async function differences(
+export async function differences(
   store: Pick<ResultStore, 'get'>,
   was: StoredArtifact | null,
   is: StoredArtifact | null,

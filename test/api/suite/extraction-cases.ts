@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ChangesAnswer, ExtractedAnswer } from '../../../src/contract/extraction-answers.ts';
+import type { ChangesAnswer, ComparisonAnswer, ExtractedAnswer } from '../../../src/contract/extraction-answers.ts';
 import type { ItemDetailAnswer } from '../../../src/contract/item-answers.ts';
 import type { JobAnswer, JobStatusAnswer } from '../../../src/contract/job-answers.ts';
 import type { ResultPartAnswer } from '../../../src/contract/result-answers.ts';
@@ -112,6 +112,27 @@ export function extractionCases(client: Client): void {
       );
       assert.deepEqual([id, version], madeBy);
     }
+  });
+
+  test('two runs of a list are compared item by item', async () => {
+    const older = await kept(client, [
+      { item_id: 'same', input: { owner: 'BROWN' } },
+      { item_id: 'sold', input: { owner: 'SMITH' } },
+      { item_id: 'gone', input: { owner: 'GREEN' } },
+    ]);
+    const newer = await kept(client, [
+      { item_id: 'same', input: { owner: 'BROWN' } },
+      { item_id: 'sold', input: { owner: 'JONES' } },
+      { item_id: 'built', input: { owner: 'WHITE' } },
+    ]);
+    const path = `/jobs/${newer}/compare?with=${older}`;
+    await untilTrue(async () => (await client.get<ComparisonAnswer>(path)).state === 'complete');
+    const { compared, changed, appeared_examples, vanished_examples, fields } =
+      await client.get<ComparisonAnswer>(path);
+    assert.deepEqual([compared, changed, appeared_examples, vanished_examples], [2, 1, ['built'], ['gone']]);
+    assert.deepEqual(fields[0]?.examples, [{ item_id: 'sold', before: 'SMITH', after: 'JONES' }]);
+    await client.refused(404, 'job_not_found', 'GET', `/jobs/${newer}/compare?with=nobody`);
+    await client.refused(422, 'invalid_request', 'GET', `/jobs/${newer}/compare`);
   });
 
   test('items that failed keep their page, and become successes by a parse that can read it', async () => {

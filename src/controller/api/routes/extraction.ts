@@ -1,7 +1,7 @@
-import { changesSchema, extractedSchema } from '../../../contract/extraction-answers.ts';
+import { changesSchema, comparisonSchema, extractedSchema } from '../../../contract/extraction-answers.ts';
 import { jobStatusAnswerSchema } from '../../../contract/job-answers.ts';
 import { Problem, sentence } from '../../../contract/problem.ts';
-import { extractBody, jobPath, nothing } from '../../../contract/requests.ts';
+import { compareQuery, extractBody, jobPath, nothing } from '../../../contract/requests.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { beginExtraction } from '../../extraction/begin-extraction.ts';
 import { replaceResults } from '../../extraction/replace-results.ts';
@@ -92,6 +92,25 @@ export function extractionOperations(deps: ApiDeps): Operation[] {
         const changes = await deps.changes.changesOf(job);
         if (changes === null) throw new Problem('state_conflict', `Job ${jobId} is not a re-extraction.`);
         return { status: 200, json: changes };
+      },
+    }),
+    operation({
+      id: 'compareJobs',
+      method: 'GET',
+      path: '/jobs/{job_id}/compare',
+      tag: 'results',
+      summary: 'Get what is different between the data of two jobs, field by field',
+      description:
+        'For two runs of the same list: items are matched by their id. The first request starts the comparison: poll until ' +
+        '`state` is `complete`. Nothing is changed.',
+      access: 'read',
+      params: jobPath,
+      query: compareQuery,
+      answers: { 200: jsonAnswer('The differences known so far.', comparisonSchema) },
+      problems: ['job_not_found'],
+      async handle({ params: { job_id: jobId }, query }) {
+        const [newer, older] = [await jobOf(deps, jobId), await jobOf(deps, query.with)];
+        return { status: 200, json: deps.comparisons.compare(newer, older) };
       },
     }),
     operation({
