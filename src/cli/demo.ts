@@ -112,7 +112,7 @@ async function beBlockedAndResume(stage: Stage): Promise<boolean> {
     `${formatItems(summary.success, 'parcel')} are safe, and ${formatCount(spared)} were not even tried, which saved those requests.`,
   );
 
-  title('3', 'The block is over: the same command with --retry-failed continues the job');
+  title('3', 'The block is over: the same command with --failed continues the job');
   await county.misbehave({});
   const resumed = await run(stage, 'blocked', list, policy, true);
   const { job } = resumed;
@@ -129,13 +129,14 @@ function run(stage: Stage, name: string, list: string, policy: object, retryFail
   writeFileSync(items, list);
   return runJob({
     config: { ...stage.config, dataDir: join(stage.folder, name) },
-    jobId: 'demo-county',
-    scraperId: 'demo-county',
-    lane: 'http',
+    scraper: { id: 'demo-county', lane: 'http', version: '', code: null, canExtract: false },
+    wish: { name: 'demo-county', isChosen: true, source: null, again: false },
     list: itemList({ items }),
     columns: {},
     policy: { throttling: { max_concurrent_workers: CONCURRENCY }, ...policy },
     retryFailed,
+    ...{ extract: false, diff: false, isByHand: false },
+    results: { folder: null, file: null, format: 'jsonl' },
     words: ['run', 'demo-county', '--items', items, '--out', join(stage.folder, name)],
     terminal: stage.terminal,
     signal: stage.signal,

@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import { type Config, ConfigError } from '../config.ts';
 import { Interrupted, Refused } from '../contract/client/api-error.ts';
 import { jobPath } from '../contract/client/api-paths.ts';
+import type { ChangesAnswer, ComparisonAnswer } from '../contract/extraction-answers.ts';
 import type { AddedAnswer } from '../contract/item-answers.ts';
 import type { JobAnswer, JobPageAnswer, RetriedAnswer } from '../contract/job-answers.ts';
 import type { Lane } from '../domain/lane.ts';
@@ -11,20 +11,36 @@ import { type Client, openClient } from './client/command.ts';
 import { CommandFailed } from './client/command-failure.ts';
 import { fileTarget } from './client/file-target.ts';
 import type { Terminal } from './client/terminal.ts';
-import { printable } from './format.ts';
+import { formatItems, printable } from './format.ts';
 import { exportTo } from './jobs/export.ts';
 import { addedText, createHeld, type Filling, refusalOf, sendItems, startFilled } from './jobs/fill-job.ts';
 import type { ItemList } from './jobs/item-list.ts';
 import { commandLine } from './jobs/job-text.ts';
 import { isOver, watchJob } from './jobs/watch-job.ts';
-import type { ResultsFile, RunReport } from './run-report.ts';
+import { readFirstData } from './run-data.ts';
+import { compareRounds } from './run-difference.ts';
+import { extractAgain } from './run-extraction.ts';
+import {
+  chooseJob,
+  extractionOf,
+  type FolderJob,
+  hasScraperChanged,
+  isOfList,
+  type ListChoice,
+  type ListWish,
+  listLabels,
+  otherUnfinished,
+  type ScraperCode,
+  shown,
+} from './run-lists.ts';
+import type { ResultsFile, RunReport, ScraperChange } from './run-report.ts';
+import { type ResultsWish, resultsPath } from './run-results.ts';
 
 export interface RunRequest {
   readonly config: Config;
-  readonly jobId: string;
-  readonly scraperId: string;
-  /** The workers that the scraper needs. */
-  readonly lane: Lane;
+  readonly scraper: RunScraper;
+  /** Which job of the folder it is about. */
+  readonly wish: Omit<ListWish, 'scraperId'>;
   /** Null if the user gave none, which is fine for a job that has its items already. */
   readonly list: ItemList | null;
   readonly limit?: number;
@@ -33,6 +49,13 @@ export interface RunRequest {
   /** Fields of the policy to set; null leaves it as it is. */
   readonly policy: object | null;
   readonly retryFailed: boolean;
+  /** Parse the stored pages again once the job is completed. */
+  readonly extract: boolean;
+  /** Compare the round with the one before. */
+  readonly diff: boolean;
+  /** One item given by hand: its data are wanted at once. */
+  readonly isByHand: boolean;
+  readonly results: ResultsWish;
   /** As typed, for the command that continues. */
   readonly words: readonly string[];
   readonly terminal: Terminal;
@@ -40,19 +63,27 @@ export interface RunRequest {
   readonly signal: AbortSignal;
 }
 
+export interface RunScraper extends ScraperCode {
+  readonly id: string;
+  /** The workers that it needs. */
+  readonly lane: Lane;
+  readonly canExtract: boolean;
+}
+
 /**
  * A job here and now, on a service of this process: the commands of `trawl jobs create --watch` and `trawl jobs export`
  * in one, with a folder that holds the job, and workers for as long as it takes.
  */
 export async function runJob(request: RunRequest): Promise<RunReport> {
-  const { config, lane, signal, terminal } = request;
+  const { config, scraper, wish, signal, terminal } = request;
   const onDeath = ({ error, code, signal: by }: WorkerDeath) => {
     // Ctrl-C reaches the workers, too.
     if (signal.aborted) return;
     const how = error ?? (by === null ? `with code ${code}` : `by ${by}`);
     terminal.note(`A worker process ended ${how}. Another takes its place, and its items are tried again.`);
   };
-  const service = await openPrivateService(config, { lane, onDeath });
+  const isWanted = (job: Parameters<typeof isOfList>[0]) => isOfList(job, wish.name);
+  const service = await openPrivateService(config, { lane: scraper.lane, onDeath, isWanted });
   try {
     return await new Run(service, request).carryOut();
   } finally {
@@ -70,35 +101,43 @@ class Run {
   readonly #client: Client;
   /** Its calls do not: for the report. */
   readonly #reporting: Client;
-  readonly #path: string;
+  /** Null until the jobs of the folder are known. */
+  #choice: ListChoice | null = null;
+  #jobs: readonly FolderJob[] = [];
 
   constructor(service: PrivateService, request: RunRequest) {
     this.#service = service;
     this.#request = request;
     this.#client = openClient(request.terminal, service.address, request.signal);
     this.#reporting = openClient(request.terminal, service.address, new AbortController().signal);
-    this.#path = jobPath(request.jobId);
   }
 
   async carryOut(): Promise<RunReport> {
-    const { jobId, config, words, signal, terminal } = this.#request;
+    const { config, words, signal, terminal, scraper, extract, isByHand } = this.#request;
     const { clock } = this.#service;
     const startedAt = clock.elapsed();
     let finishedBefore = 0;
     let added: AddedAnswer | null = null;
     let isFilled = false;
+    let scraperChange: ScraperChange | null = null;
+    let changes: ChangesAnswer | null = null;
     try {
-      const found = await this.#find();
-      if (found === null) await this.#create();
-      else finishedBefore = (await this.#takeUp(found)).progress.completed;
+      const choice = await this.#choose();
+      const found = choice.isThere ? await this.#client.api.get<JobAnswer>(jobPath(choice.jobId)) : null;
+      if (found === null) await this.#create(choice);
+      else {
+        scraperChange = this.#scraperChange(found);
+        finishedBefore = (await this.#takeUp(found)).progress.completed;
+      }
       added = await this.#fill(found);
       isFilled = true;
       finishedBefore -= added?.replaced ?? 0;
       // After the list was sent: an item takes a corrected input only while it is failed.
-      if (found !== null && this.#reopens(found)) finishedBefore -= await this.#reopenFailed();
+      if (found !== null && this.#reopens(found)) finishedBefore -= await this.#reopenFailed(found.job_id);
       // A job that was done may have more to do now.
       if (!isOver(await this.#job())) this.#service.startWorkers();
-      await watchJob(this.#client, jobId);
+      const ended = await watchJob(this.#client, choice.jobId);
+      if (extract && ended.status === 'completed') changes = await this.#extract(choice);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -111,68 +150,98 @@ class Run {
     const job = await this.#job();
     const results = isOver(job) ? await this.#export(job) : null;
     return {
-      ...{ job, dataDir: config.dataDir, finishedBefore, elapsedMs, added, results, words },
+      ...{ job, choice: this.#chosen, dataDir: config.dataDir, finishedBefore, elapsedMs, added, results, words },
+      ...{ scraperChange, changes, canExtract: scraper.canExtract },
+      difference: await this.#difference(job),
+      isByHand,
+      data: isByHand && isOver(job) ? await readFirstData(this.#reporting, job.job_id) : null,
       isInterrupted: signal.aborted && results === null,
       isPartlyRead: !isFilled,
     };
   }
 
-  /** The job of an earlier run. A folder holds one job, so that its results are one file and its command names no job. */
-  async #find(): Promise<JobAnswer | null> {
-    const { jobId, config } = this.#request;
-    const { jobs } = await this.#client.api.get<JobPageAnswer>('/jobs', { limit: 2 });
-    const other = jobs.find((job) => job.job_id !== jobId);
-    if (other !== undefined) {
-      throw new ConfigError(
-        `${config.dataDir} holds the job ${printable(other.job_id)}: give this run a folder of its own with --out`,
-      );
+  get #chosen(): ListChoice {
+    // Stopped before there was a job.
+    if (this.#choice === null) throw new Interrupted();
+    return this.#choice;
+  }
+
+  /** Decides which job of the folder it is, and lets no other go on beside it. */
+  async #choose(): Promise<ListChoice> {
+    const { wish, config, scraper, terminal } = this.#request;
+    const { api } = this.#client;
+    this.#jobs = await readJobs(this.#client);
+    const choice = chooseJob(this.#jobs, { ...wish, scraperId: scraper.id }, config.dataDir);
+    if (choice === null) throw new ConfigError(NO_ITEMS);
+    this.#choice = choice;
+    for (const { job_id: id } of otherUnfinished(this.#jobs, choice.jobId)) {
+      await api.post(`${jobPath(id)}/pause`);
+      terminal.note(`Job ${printable(id)} in the same folder is unfinished and waits until it is run again.`);
     }
-    return jobs.length === 0 ? null : await this.#client.api.get<JobAnswer>(this.#path);
+    return choice;
+  }
+
+  /** Null if the results are by the present scraper, or the user chose what is to be done about it. */
+  #scraperChange(found: JobAnswer): ScraperChange | null {
+    const { scraper, retryFailed, extract } = this.#request;
+    if (retryFailed || extract || found.progress.completed === 0) return null;
+    const ran = found.results.scraper_versions ?? [found.scraper_version];
+    if (!hasScraperChanged(this.#jobs, found, ran, scraper)) return null;
+    return { from: ran, to: scraper.version };
   }
 
   #reopens({ summary }: JobAnswer): boolean {
     return this.#request.retryFailed && summary.failed > 0;
   }
 
-  async #create(): Promise<void> {
-    const { list, jobId, scraperId, policy } = this.#request;
-    if (list === null) throw new ConfigError('no items given: use --items FILE or --input name=value');
+  async #create(choice: ListChoice): Promise<void> {
+    const { list, scraper, policy, wish, config, terminal, isByHand } = this.#request;
+    if (list === null) throw new ConfigError(choice.round > 1 ? '--again needs the list: give --items FILE' : NO_ITEMS);
     await createHeld(this.#client, {
-      job_id: jobId,
-      scraper_id: scraperId,
+      job_id: choice.jobId,
+      scraper_id: scraper.id,
+      labels: listLabels(choice, { source: wish.source, code: scraper.code }),
       ...(policy === null ? {} : { execution_policy: policy }),
     });
+    if (isByHand) return;
+    if (choice.round > 1) {
+      terminal.note(`Round ${choice.round} of ${choice.list} is job ${choice.jobId}.`);
+    } else if (choice.others.length > 0) {
+      terminal.note(`New job ${choice.jobId}: ${config.dataDir} also holds ${shown(choice.others)}.`);
+    }
   }
 
   /** Makes a job of an earlier run continue. */
   async #takeUp(found: JobAnswer): Promise<JobAnswer> {
     const { list, config, policy } = this.#request;
     const { api } = this.#client;
+    const path = jobPath(found.job_id);
     if (found.status === 'cancelled') {
-      throw new ConfigError(`the job in ${config.dataDir} is cancelled: use another --out`);
+      throw new ConfigError(`job ${found.job_id} in ${config.dataDir} is cancelled: scrape the list anew with --again`);
     }
     if (found.held && list === null) {
-      throw new ConfigError(`the items of the job in ${config.dataDir} were not all read: give --items again`);
+      throw new ConfigError(`the items of job ${found.job_id} were not all read: give --items again`);
     }
     const reopens = this.#reopens(found);
     if (policy !== null && (found.status !== 'completed' || reopens)) {
-      await api.json<JobAnswer>({ method: 'PATCH', path: this.#path, body: { execution_policy: policy } });
+      await api.json<JobAnswer>({ method: 'PATCH', path, body: { execution_policy: policy } });
     }
     const isStopped = found.status === 'failed' || found.status === 'paused';
     // A pause for storage ends by itself.
-    if (isStopped && found.reason?.code !== 'storage') await api.post(`${this.#path}/resume`);
-    return await api.get<JobAnswer>(this.#path);
+    if (isStopped && found.reason?.code !== 'storage') await api.post(`${path}/resume`);
+    return await api.get<JobAnswer>(path);
   }
 
-  async #reopenFailed(): Promise<number> {
+  async #reopenFailed(jobId: string): Promise<number> {
     const { api } = this.#client;
-    const { items } = await api.post<RetriedAnswer>(`${this.#path}/retry`, {}, { isRepeatable: true });
+    const { items } = await api.post<RetriedAnswer>(`${jobPath(jobId)}/retry`, {}, { isRepeatable: true });
     return items;
   }
 
   /** Sends the items, and starts a job that waited for them. */
   async #fill(found: JobAnswer | null): Promise<AddedAnswer | null> {
-    const { list, limit, columns, jobId, words } = this.#request;
+    const { list, limit, columns, words } = this.#request;
+    const { jobId } = this.#chosen;
     if (list === null) return null;
     const isToBeStarted = found === null || found.held;
     const filling: Filling = {
@@ -186,6 +255,10 @@ class Run {
     const differing = added.replaced + added.conflicts;
     const isNews = unexpected + differing + added.bad + added.ignored_columns.length > 0;
     if (isNews) this.#client.note(addedText(added));
+    const before = found === null || found.held ? 0 : found.summary.total;
+    if (before > 0 && added.added > 0) {
+      this.#client.note(`Job ${jobId} had ${formatItems(before)} before, which stay part of it.`);
+    }
     const refused = await refusalOf(this.#client, filling, added);
     if (refused !== null) throw new CommandFailed(refused.why);
     await startFilled(this.#client, filling);
@@ -194,25 +267,67 @@ class Run {
 
   async #job(): Promise<JobAnswer> {
     try {
-      return await this.#reporting.api.get<JobAnswer>(this.#path);
+      return await this.#reporting.api.get<JobAnswer>(jobPath(this.#chosen.jobId));
     } catch (error) {
       // Stopped before there was a job.
       throw this.#request.signal.aborted && error instanceof Refused ? new Interrupted() : error;
     }
   }
 
+  async #extract({ jobId }: ListChoice): Promise<ChangesAnswer> {
+    this.#service.startWorkers();
+    const extraction = extractionOf(this.#jobs, jobId, this.#request.scraper);
+    return await extractAgain(this.#client, jobId, extraction, commandLine(this.#request.words));
+  }
+
+  /** Null if it is not wanted, or there is nothing to compare with. */
+  async #difference(job: JobAnswer): Promise<ComparisonAnswer | null> {
+    const { diff, words, signal, terminal } = this.#request;
+    const { before, list } = this.#chosen;
+    if (!diff || signal.aborted || !isOver(job) || job.status === 'paused') return null;
+    if (before === null) {
+      terminal.note(`${printable(list)} has no earlier round to compare with.`);
+      return null;
+    }
+    const { status } = await this.#client.api.get<JobAnswer>(jobPath(before));
+    if (status !== 'completed' && status !== 'failed' && status !== 'cancelled') {
+      terminal.note(`The round before, job ${printable(before)}, is not finished: there is nothing to compare with.`);
+      return null;
+    }
+    return await compareRounds(this.#client, job.job_id, before, commandLine(words));
+  }
+
   /** Null if the user stopped it; a file that was there before stays. */
   async #export(job: JobAnswer): Promise<ResultsFile | null> {
-    const { jobId, config } = this.#request;
-    const path = join(config.dataDir, 'results.jsonl');
+    const { config, results, isByHand } = this.#request;
+    const choice = this.#chosen;
+    // Items given by hand are run often: only the last results of one are a file.
+    const isFirst = isByHand ? choice.others.length === 0 : choice.isFirst;
+    const path = resultsPath(results, config.dataDir, { jobId: isByHand ? choice.list : choice.jobId, isFirst });
     const target = await fileTarget(path, { keepsUnfinished: false });
     try {
-      const wish = { format: 'jsonl', showsProgress: job.summary.total >= LONG_EXPORT };
-      const { rows, withoutData } = await exportTo(this.#client, target, jobId, wish);
-      return { path, rows: rows ?? 0, withoutData };
+      const wish = { format: results.format, showsProgress: job.summary.total >= LONG_EXPORT };
+      const { rows, withoutData } = await exportTo(this.#client, target, job.job_id, wish);
+      return { path, rows, withoutData };
     } catch (error) {
       if (error instanceof Interrupted) return null;
       throw error;
     }
   }
+}
+
+const NO_ITEMS = 'no items given: use --items FILE or --input name=value';
+
+async function readJobs({ api }: Client): Promise<readonly FolderJob[]> {
+  const all: FolderJob[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: JobPageAnswer = await api.get<JobPageAnswer>('/jobs', {
+      limit: 500,
+      ...(cursor === null ? {} : { cursor }),
+    });
+    all.push(...page.jobs.filter(({ removing }) => !removing));
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return all;
 }

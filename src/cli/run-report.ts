@@ -1,11 +1,15 @@
 import { join } from 'node:path';
+import type { ChangesAnswer, ComparisonAnswer } from '../contract/extraction-answers.ts';
 import type { AddedAnswer } from '../contract/item-answers.ts';
 import type { JobAnswer } from '../contract/job-answers.ts';
+import { fieldsText } from './comparing.ts';
 import { EXIT } from './exit-codes.ts';
-import { formatDuration, formatItems, formatRate } from './format.ts';
+import { formatCount, formatDuration, formatItems, formatRate, printable } from './format.ts';
 import { withoutDataText } from './jobs/export.ts';
-import { isWorthRetrying } from './jobs/failure-advice.ts';
+import { isForTheAuthor, isWorthRetrying } from './jobs/failure-advice.ts';
 import { commandLine, endHeadline, endText, exitCodeOfJob, type Step } from './jobs/job-text.ts';
+import { differenceText } from './run-difference.ts';
+import type { ListChoice } from './run-lists.ts';
 
 /** How a run ended: text, JSON and exit code are made from it. */
 export interface RunReport {
@@ -20,13 +24,32 @@ export interface RunReport {
   /** What became of the list; null if there was none, or it was not read to its end. */
   readonly added: AddedAnswer | null;
   readonly results: ResultsFile | null;
+  /** Which list and round the job is. */
+  readonly choice: ListChoice;
+  /** The scraper is another than the one that made the results; null if it is not, or the user knows. */
+  readonly scraperChange: ScraperChange | null;
+  readonly canExtract: boolean;
+  /** What parsing the stored pages again has changed; null if that was not asked for. */
+  readonly changes: ChangesAnswer | null;
+  /** What is different from the round before; null if that was not asked for. */
+  readonly difference: ComparisonAnswer | null;
+  /** One item was given by hand, and these are its data. */
+  readonly isByHand: boolean;
+  readonly data: unknown;
   /** As typed, without `trawl`. */
   readonly words: readonly string[];
 }
 
+export interface ScraperChange {
+  /** Versions that made the results. */
+  readonly from: readonly string[];
+  readonly to: string;
+}
+
 export interface ResultsFile {
   readonly path: string;
-  readonly rows: number;
+  /** Null if they were not counted: only lines of JSONL are. */
+  readonly rows: number | null;
   /** Rows whose data could not be read back. */
   readonly withoutData: number;
 }
@@ -38,14 +61,20 @@ export function exitCodeOfRun({ job, isInterrupted, added, results }: RunReport)
 
 /** For `--json`: the job as the API shows it, and what this run did. */
 export function runJson(report: RunReport) {
-  const { job, added, results } = report;
+  const { job, added, results, choice, scraperChange, changes, difference } = report;
   return {
     ...job,
     items: added,
+    ...(report.isByHand ? { data: report.data } : {}),
+    ...(changes === null ? {} : { changes }),
+    ...(difference === null ? {} : { difference }),
     run: {
       exit_code: exitCodeOfRun(report),
       interrupted: report.isInterrupted,
       finished: finishedIn(report),
+      list: choice.list,
+      round: choice.round,
+      scraper_changed: scraperChange,
       elapsed_seconds: Math.round(report.elapsedMs) / 1000,
       data_dir: report.dataDir,
       results: results && { path: results.path, rows: results.rows, without_data: results.withoutData },
@@ -54,7 +83,13 @@ export function runJson(report: RunReport) {
 }
 
 export function runText(report: RunReport): string {
-  return endText(report.job, { headline: headline(report), places: places(report), steps: nextSteps(report) });
+  const { job, changes, difference } = report;
+  const end = endText(job, { headline: headline(report), places: places(report), steps: nextSteps(report) });
+  return [
+    ...(changes === null ? [] : [changedText(changes)]),
+    `${end}\n`,
+    ...(difference === null ? [] : [differenceText(difference)]),
+  ].join('\n');
 }
 
 function finishedIn({ job, finishedBefore }: RunReport): number {
@@ -69,7 +104,9 @@ function headline(report: RunReport): string {
     const left = job.summary.total - job.progress.completed;
     return `Interrupted, and nothing is lost: ${formatItems(here)}${pace}, ${formatItems(left)} to go.`;
   }
-  if (job.status === 'completed' && here === 0) return 'Done already: nothing was left to do.';
+  if (job.status === 'completed' && here === 0) {
+    return report.changes === null ? 'Done already: nothing was left to do.' : `Job ${printable(job.job_id)} completed`;
+  }
   const isResumed = report.finishedBefore > 0 && here > 0;
   return endHeadline(job, isResumed ? `, ${formatItems(here, 'more item')}${pace}` : pace);
 }
@@ -78,23 +115,60 @@ function places({ job, dataDir, results }: RunReport): string[] {
   if (results === null) return [];
   return [
     '',
-    `Results: ${results.path} (${formatItems(results.rows, 'row')})`,
+    `Results: ${results.path}${results.rows === null ? '' : ` (${formatItems(results.rows, 'row')})`}`,
     `Files:   ${join(dataDir, 'results', job.job_id)}`,
     ...(results.withoutData > 0 ? [`  ${withoutDataText(results.withoutData)}`] : []),
   ];
 }
 
-function nextSteps({ job, isInterrupted, isPartlyRead, words, dataDir, results }: RunReport): readonly Step[] {
-  // The failed items are open again: what has failed since stays failed unless the user asks for it.
-  const again = words.filter((word) => word !== '--retry-failed');
+/** Options that say what to do this time, and not what the run is about. */
+const ACTIONS: ReadonlySet<string> = new Set(['--failed', '--retry-failed', '--again', '--extract', '--diff']);
+
+function nextSteps(report: RunReport): readonly Step[] {
+  const { job, isInterrupted, isPartlyRead, words, dataDir, results, scraperChange } = report;
+  // What was asked for has begun: what has failed since stays failed unless the user asks for it again.
+  const isBegun = !isInterrupted || job.status !== 'completed';
+  const again = isBegun ? words.filter((word) => !ACTIONS.has(word)) : words;
   const goOn = { what: isPartlyRead ? 'Continue to read items and to work' : 'Continue', command: commandLine(again) };
   if (isInterrupted) return [goOn];
-  const retry = { what: 'Retry the failed items', command: commandLine([...again, '--retry-failed']) };
+  const withOption = (option: string) => commandLine([...again, option]);
+  const retry = { what: 'Retry the failed items', command: withOption('--failed') };
   const verify = { what: 'Check the results', command: commandLine(['verify', job.job_id, '--data-dir', dataDir]) };
   const isStopped = job.status !== 'completed';
+  const extract = { what: 'Once the scraper is repaired', command: withOption('--extract') };
   return [
     ...(isStopped ? [{ ...goOn, what: 'Continue once the cause is fixed' }] : []),
-    ...(isWorthRetrying(job) ? [retry] : []),
+    ...(scraperChange === null ? [] : changeSteps(report, scraperChange, withOption)),
+    ...(scraperChange === null && isWorthRetrying(job) ? [retry] : []),
+    ...(scraperChange === null && isForTheAuthor(job) && report.canExtract && !isStopped ? [extract] : []),
     ...(!isStopped && results !== null ? [verify] : []),
   ];
+}
+
+/** What can be done about results that an earlier scraper made. */
+function changeSteps(
+  { job, choice, canExtract }: RunReport,
+  { from, to }: ScraperChange,
+  withOption: (option: string) => string,
+): readonly Step[] {
+  const isEdited = from.includes(to);
+  const what = isEdited
+    ? `Scraper ${printable(job.scraper_id)} was edited since job ${printable(choice.jobId)} was created`
+    : `Scraper ${printable(job.scraper_id)} is now version ${printable(to)}; the results were made with ${from.map((version) => printable(version)).join(', ')}`;
+  return [
+    { what: `${what}.\nTo scrape the whole list anew as another round`, command: withOption('--again') },
+    ...(job.summary.failed > 0
+      ? [{ what: `To retry only ${formatItems(job.summary.failed, 'failed item')}`, command: withOption('--failed') }]
+      : []),
+    ...(canExtract
+      ? [{ what: 'To parse the stored pages again without contacting the site', command: withOption('--extract') }]
+      : []),
+  ];
+}
+
+/** What a re-extraction has changed; its data are in place by now. */
+function changedText({ compared, changed, failed, recovered, fields }: ChangesAnswer): string {
+  const won = recovered > 0 ? `, ${formatItems(recovered, 'failed item')} recovered` : '';
+  const lost = failed > 0 ? `, ${formatItems(failed)} could not be parsed` : '';
+  return `Stored pages parsed again: ${formatCount(changed)} of ${formatItems(compared)} changed${won}${lost}.\n${fieldsText(fields)}`;
 }

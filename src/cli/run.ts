@@ -11,7 +11,6 @@ import {
   settingsInForce,
 } from '../config.ts';
 import { safeSegment } from '../domain/artifact.ts';
-import type { Lane } from '../domain/lane.ts';
 import { notYetAvailable, policySchema } from '../domain/policy.ts';
 import { LANE_SETTINGS } from '../domain/settings.ts';
 import { systemClock } from '../main/client.ts';
@@ -19,13 +18,15 @@ import { findScraper } from '../main/scrapers.ts';
 import { untilToldToStop } from '../main/stop-signal.ts';
 import { type ColumnOptions, columnQuery, withColumnOptions } from './client/columns.ts';
 import { endCommand } from './client/command.ts';
-import { openTerminal } from './client/terminal.ts';
+import { openTerminal, type Terminal } from './client/terminal.ts';
 import { itemList } from './jobs/item-list.ts';
 import { collected } from './jobs/options.ts';
 import { policyGiven } from './jobs/policy-option.ts';
 import { wholeNumber } from './options.ts';
-import { runJob } from './run-job.ts';
-import { exitCodeOfRun, runJson, runText } from './run-report.ts';
+import { type RunScraper, runJob } from './run-job.ts';
+import { checkedJobName, listName, listSource } from './run-lists.ts';
+import { exitCodeOfRun, type RunReport, runJson, runText } from './run-report.ts';
+import { type ResultsWish, resultsWish } from './run-results.ts';
 import { describeUnknown } from './scrapers/unknown.ts';
 
 interface RunOptions extends ColumnOptions {
@@ -36,7 +37,13 @@ interface RunOptions extends ColumnOptions {
   readonly limit?: number;
   readonly workers?: number;
   readonly policy?: string;
-  readonly retryFailed?: boolean;
+  readonly job?: string;
+  readonly format?: string;
+  readonly again?: true;
+  readonly failed?: true;
+  readonly retryFailed?: true;
+  readonly extract?: true;
+  readonly diff?: true;
   readonly json?: true;
 }
 
@@ -46,7 +53,17 @@ export function addRunCommand(program: Command): void {
     .argument('<scraper>', 'the id of a scraper (trawl scrapers list)')
     .option('--items <file>', 'CSV, JSONL or JSON with the items; - reads stdin')
     .option('--input <name=value>', 'one item by hand; repeat it for each field; name:=value takes JSON', collected)
-    .option('--out <folder>', 'where the job and its results are kept (a folder in .trawl/run)')
+    .option(
+      '--out <path>',
+      'results file (.csv, .jsonl, .parquet), or folder for the job and its results (.trawl/run/…)',
+    )
+    .option('--format <format>', 'of the results: jsonl, csv or parquet (default: from the name of the file, or jsonl)')
+    .option('--job <name>', 'name of the job (default: the name of the list)')
+    .option('--again', 'scrape a finished list anew, as another job, and show what is different')
+    .option('--failed', 'retry the failed items of the job')
+    .option('--retry-failed', 'same as --failed')
+    .option('--extract', 'parse the stored pages again without contacting the site, and replace the data')
+    .option('--diff', 'show what is different from the round before')
     .option('--concurrency <n>', 'items at the same time (policy: throttling.max_concurrent_workers, 3)', wholeNumber)
     .option('--limit <n>', 'only the first n items of the list', wholeNumber)
     .option(
@@ -55,7 +72,6 @@ export function addRunCommand(program: Command): void {
       wholeNumber,
     )
     .option('--policy <file>', 'JSON with the execution policy')
-    .option('--retry-failed', 'open the failed items of the job again')
     .option('--json', 'one JSON object on stdout at the end')
     .addHelpText('after', HELP)
     .action(run);
@@ -63,25 +79,40 @@ export function addRunCommand(program: Command): void {
 
 const HELP = `
 Every item is done once, even if the run is interrupted or killed: the same command continues with what is left. Columns
-of a CSV become the input of an item; a column item_id names it, and --columns maps columns with other names. The results
-are in <out>/results.jsonl, a line per item, and the pages in <out>/results. Progress goes to stderr. It does what trawl jobs
-create --watch and trawl jobs export do, with a service and workers of its own for as long as it takes.
+of a CSV become the input of an item; a column item_id names it, and --columns maps columns with other names. Progress goes
+to stderr. It does what trawl jobs create --watch and trawl jobs export do, with a service and workers of its own for as
+long as it takes.
+
+A list is a job, named after its file: parcels-2026.csv is the job parcels-2026. Several lists can share a folder, each as a
+job of its own. --again scrapes a finished list anew: its next round is the job parcels-2026-2, and the report says which
+items changed, appeared and vanished. A single item given by --input is always run, and its data are printed.
+
+The results of the first job of a folder are in <out>/results.jsonl, a line per item; those of any other one are in
+<out>/results-<job>.jsonl. The pages are in <out>/results. With --out parcels.csv the results are in that file, and the job is
+kept in .trawl/run.
 
 Exit codes: 0 done, 1 some lines or items are bad, 2 bad usage, 3 the job failed or its breaker tripped, 130 interrupted.
 
 Examples:
   $ trawl run maricopa-az --items parcels.csv --concurrency 10
+  $ trawl run maricopa-az --items parcels.csv --out parcels-result.csv
+  $ trawl run maricopa-az --items parcels.csv --format parquet --out results/maricopa
   $ trawl run maricopa-az --items assessor.csv --columns apn="Parcel Number"
-  $ trawl run maricopa-az --input apn=200-14-030
-  $ trawl run maricopa-az --items parcels.csv --retry-failed`;
+  $ trawl run maricopa-az --items parcels.csv --failed       # retry what failed
+  $ trawl run maricopa-az --items parcels.csv --extract      # after parse was repaired
+  $ trawl run maricopa-az --items parcels.csv --again        # a month later
+  $ trawl run maricopa-az --input apn=200-14-030 | jq .owner`;
 
 async function run(scraperId: string, options: RunOptions): Promise<void> {
+  checkActions(options);
   const list = itemList(options);
   const columns = columnQuery(options);
   const policy = checkedPolicy(options);
+  const results = resultsWish(options);
+  const named = options.job === undefined ? null : checkedJobName(options.job);
   const base = loadConfig({ backend: EMBEDDED, results: LOCAL_RESULTS });
-  const { lane } = await scraperNamed(base, scraperId);
-  const config = runConfig(base, scraperId, lane, options);
+  const scraper = await scraperNamed(base, scraperId);
+  const config = runConfig(base, scraper, results, options);
   const terminal = openTerminal(systemClock());
   // A job that is to be spread over machines is given to a service: this one is done here, with a folder as its answer.
   const { kind } = loadConfig().backend;
@@ -90,26 +121,64 @@ async function run(scraperId: string, options: RunOptions): Promise<void> {
   }
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());
+  const isByHand = options.input !== undefined;
   await endCommand(terminal, options, async () => {
     const report = await runJob({
-      ...{ config, jobId: nameOf(scraperId), scraperId, lane, list, columns, policy, terminal, signal: stop.signal },
+      ...{ config, scraper, list, columns, policy, results, terminal, signal: stop.signal },
       ...(options.limit === undefined ? {} : { limit: options.limit }),
-      retryFailed: options.retryFailed === true,
+      wish: {
+        name: named ?? defaultName(options),
+        isChosen: named !== null,
+        source: isFile(options.items) ? listSource(options.items, config.dataDir) : null,
+        again: options.again === true || isByHand,
+      },
+      retryFailed: options.failed === true || options.retryFailed === true,
+      extract: options.extract === true,
+      diff: options.diff === true || options.again === true,
+      isByHand,
       words: process.argv.slice(2),
     });
     if (options.json) await terminal.out.json(runJson(report));
-    else await terminal.out.write(`${runText(report)}\n`);
+    else await show(terminal, report);
     return exitCodeOfRun(report);
   });
 }
 
-/** Of the job and of its folder. */
-function nameOf(scraperId: string): string {
-  return safeSegment(scraperId, (text) => hash('sha256', text));
+/** Of an item given by hand, the data are the answer, for a pipe to read. */
+async function show(terminal: Terminal, report: RunReport): Promise<void> {
+  if (!report.isByHand) {
+    await terminal.out.write(runText(report));
+    return;
+  }
+  terminal.note(runText(report).trimEnd());
+  if (report.job.summary.success > 0) await terminal.out.json(report.data);
 }
 
-function runConfig(base: Config, scraperId: string, lane: Lane, options: RunOptions): Config {
-  const { out, concurrency } = options;
+function checkActions({ again, failed, retryFailed, extract, input }: RunOptions): void {
+  const given = Object.entries({ again, failed: failed ?? retryFailed, extract }).filter(([, isGiven]) => isGiven);
+  const names = given.map(([name]) => `--${name}`);
+  if (names.length > 1) throw new ConfigError(`${names.join(' and ')}: give one of them`);
+  if (input !== undefined && names.length > 0)
+    throw new ConfigError(`${names[0]}: an item given by --input is always run`);
+}
+
+function isFile(items: string | undefined): items is string {
+  return items !== undefined && items !== '-';
+}
+
+/** Null if no list is given: then the folder says which one it is. */
+function defaultName({ items, input }: RunOptions): string | null {
+  if (input !== undefined) return `input-${inputHash(input)}`;
+  if (items === undefined) return null;
+  return items === '-' ? 'stdin' : listName(items);
+}
+
+function inputHash(input: readonly string[]): string {
+  return hash('sha256', JSON.stringify([...input].sort())).slice(0, 8);
+}
+
+function runConfig(base: Config, { id, lane }: RunScraper, { folder }: ResultsWish, options: RunOptions): Config {
+  const { concurrency } = options;
   // A lane without workers of its own gets one: the job would wait forever.
   const workers = options.workers ?? Math.max(1, laneConfig(base, lane).workers);
   const isLevelChosen = settingsInForce(base).some(
@@ -118,7 +187,7 @@ function runConfig(base: Config, scraperId: string, lane: Lane, options: RunOpti
   return loadConfig({
     backend: EMBEDDED,
     results: LOCAL_RESULTS,
-    dataDir: out ?? join(base.dataDir, 'run', nameOf(scraperId) + trialOf(options)),
+    dataDir: folder ?? join(base.dataDir, 'run', safeSegment(id, (text) => hash('sha256', text)) + trialOf(options)),
     // More processes than items at a time would only wait.
     [LANE_SETTINGS[lane].workers]: Math.min(workers, concurrency ?? Number.POSITIVE_INFINITY),
     logLevel: isLevelChosen ? base.logLevel : 'warn',
@@ -128,13 +197,16 @@ function runConfig(base: Config, scraperId: string, lane: Lane, options: RunOpti
 
 /** A try with one input, or with a few items, has a folder of its own: it is not part of the job that comes after it. */
 function trialOf({ input, limit }: RunOptions): string {
-  if (input !== undefined) return `.input-${hash('sha256', JSON.stringify([...input].sort())).slice(0, 8)}`;
+  if (input !== undefined) return `.input-${inputHash(input)}`;
   return limit === undefined ? '' : `.first-${limit}`;
 }
 
-async function scraperNamed(config: Config, id: string) {
-  const { scraper, others } = await findScraper(config, id);
-  if (scraper !== null) return scraper;
+async function scraperNamed(config: Config, id: string): Promise<RunScraper> {
+  const { scraper, others, code } = await findScraper(config, id);
+  if (scraper !== null) {
+    const { lane, version, extract } = scraper;
+    return { id, lane, version, code, canExtract: extract !== null };
+  }
   throw new ConfigError(describeUnknown(id, others));
 }
 

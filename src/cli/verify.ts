@@ -1,6 +1,7 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, EMBEDDED, LOCAL_RESULTS, loadConfig } from '../config.ts';
+import { type Config, ConfigError, EMBEDDED, LOCAL_RESULTS, loadConfig } from '../config.ts';
 import type { VerifyReport } from '../contract/verify-report.ts';
 import { verifyResults } from '../main/verify-results.ts';
 import { EXIT } from './exit-codes.ts';
@@ -26,7 +27,7 @@ It needs nothing but the results, so that a copy of them can be checked anywhere
 Exit codes: 0 all is well, 1 something is not, 3 there is no such job, or it is not finished.
 
 Example:
-  $ trawl verify maricopa-az --data-dir .trawl/run/maricopa-az`;
+  $ trawl verify parcels-2026 --data-dir .trawl/run/maricopa-az`;
 
 async function verify(jobId: string, options: { dataDir?: string; json?: boolean }): Promise<void> {
   const report = await findAndVerify(
@@ -52,11 +53,22 @@ async function findAndVerify(
   const report = await verifyResults(config, jobId);
   const isName = /^[\w.~-]+$/.test(jobId) && !jobId.startsWith('.');
   if (report.kind === 'checked' || !alsoRuns || !isName) return report;
-  const ofRun = await verifyResults(
-    { ...config, backend: EMBEDDED, results: LOCAL_RESULTS, dataDir: join(config.dataDir, 'run', jobId) },
-    jobId,
+  const folders = runFolders(join(config.dataDir, 'run')).filter((folder) =>
+    existsSync(join(folder, 'results', jobId)),
   );
+  if (folders.length > 1) {
+    throw new ConfigError(`several runs have a job ${jobId}: choose one with --data-dir ${folders.join(' or ')}`);
+  }
+  const [dataDir] = folders;
+  if (dataDir === undefined) return report;
+  const ofRun = await verifyResults({ ...config, backend: EMBEDDED, results: LOCAL_RESULTS, dataDir }, jobId);
   return ofRun.kind === 'checked' ? ofRun : report;
+}
+
+function runFolders(parent: string): string[] {
+  if (!existsSync(parent)) return [];
+  const entries = readdirSync(parent, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(parent, name));
 }
 
 function exitCodeOf(report: VerifyReport): number {

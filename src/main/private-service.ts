@@ -3,6 +3,7 @@ import { apiSocketPath } from '../adapters/embedded/socket/socket-path.ts';
 import type { Config } from '../config.ts';
 import type { ApiAddress } from '../contract/client/api-client.ts';
 import type { ClientClock } from '../contract/client/client-clock.ts';
+import type { JobRecord } from '../domain/job.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { PoolChange } from '../worker/pool.ts';
 import { type Engine, openEngine } from './engine.ts';
@@ -13,7 +14,7 @@ import { socketFetch } from './socket-fetch.ts';
 export interface PrivateService {
   readonly address: ApiAddress;
   readonly clock: ClientClock;
-  /** For a service that had nothing to do when it was opened; otherwise they are there. */
+  /** For a service that had nothing to do for sure when it was opened; otherwise they are there. */
   startWorkers(): void;
   /** Ends the worker processes: they finish or give back what they have. */
   stopWorkers(): Promise<void>;
@@ -24,12 +25,17 @@ export interface PrivateWorkers {
   readonly lane: Lane;
   /** Called for a worker process that ends without being asked to. */
   readonly onDeath: (death: WorkerDeath) => void;
+  /** Whether the command is about a job that is left unfinished. Workers would also carry out any other. */
+  readonly isWanted: (job: Pick<JobRecord, 'jobId' | 'labels'>) => boolean;
 }
 
 export type WorkerDeath = Extract<PoolChange, { readonly kind: 'died' }>;
 
 /** The data directory of `config` must not be in use: this process owns it until `stop`. */
-export async function openPrivateService(config: Config, { lane, onDeath }: PrivateWorkers): Promise<PrivateService> {
+export async function openPrivateService(
+  config: Config,
+  { lane, onDeath, isWanted }: PrivateWorkers,
+): Promise<PrivateService> {
   const log = openLog(config);
   const engine = await openEngine(config, log);
   let pool: ReturnType<typeof engine.startWorkers> | null = null;
@@ -50,7 +56,7 @@ export async function openPrivateService(config: Config, { lane, onDeath }: Priv
   };
   try {
     // They take as long to start as the API does, and can do so beside it.
-    if (!(await isDone(engine))) startWorkers();
+    if (await isWorkCertain(engine, isWanted)) startWorkers();
     return { address: await listen(engine, config), clock: engine.clock, startWorkers, stopWorkers, stop };
   } catch (error) {
     await stop();
@@ -63,10 +69,13 @@ export async function openPrivateService(config: Config, { lane, onDeath }: Priv
   }
 }
 
-/** Whether the data directory has jobs, and nothing is left to do for any of them. */
-async function isDone({ ledger }: Engine): Promise<boolean> {
-  const { entries } = await ledger.jobs({ status: null, page: { after: null, limit: 2 } });
-  return entries.length > 0 && entries.every(({ status }) => status === 'completed' || status === 'cancelled');
+const JOBS = 100;
+
+/** Whether the data directory has no jobs yet, or unfinished ones that are all wanted. */
+async function isWorkCertain({ ledger }: Engine, isWanted: PrivateWorkers['isWanted']): Promise<boolean> {
+  const { entries } = await ledger.jobs({ status: null, page: { after: null, limit: JOBS } });
+  const unfinished = entries.filter(({ status }) => status !== 'completed' && status !== 'cancelled');
+  return entries.length === 0 || (unfinished.length > 0 && unfinished.every(isWanted));
 }
 
 async function listen(engine: Engine, { dataDir, maxBodyBytes }: Config): Promise<ApiAddress> {

@@ -29,11 +29,12 @@ export function followScrapers(config: Config, clock: Clock, log: Pick<Logger, '
   return loadScrapers(scraperFolders(config), SCRAPER_LOADERS, { clock, onChange }).catch(badFolder);
 }
 
-/** The scraper, or the ids of those that exist. Throws if a scraper of that id cannot be used. */
+/** The scraper with what tells its code from other code, or the ids of those that exist. Throws if a scraper of that id cannot be used. */
 export async function findScraper(config: Config, id: string) {
   const scrapers = await findScrapers(config);
   const others = scrapers.list().flatMap((entry) => (entry.kind === 'known' ? [entry.summary.id] : []));
-  return { scraper: await scrapers.find(id), others };
+  const scraper = await scrapers.find(id);
+  return { scraper, others, code: scrapers.codeOf(id) };
 }
 
 /** Scrapers to list, create and try out. Only a recording goes to the web, as a single visitor that need not queue. */

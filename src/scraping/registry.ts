@@ -147,6 +147,12 @@ export class ScraperRegistry {
     return true;
   }
 
+  /** Differs where the code of a scraper that was found differs; null where that is not known. */
+  codeOf(id: string): string | null {
+    const file = this.#entries.get(id)?.file ?? '';
+    return findLoader(this.#loaders, file)?.codeOf(file) ?? null;
+  }
+
   #current(id: string, ready: Scraper): Scraper | Promise<Scraper> {
     const file = this.#entries.get(id)?.file ?? '';
     if (findLoader(this.#loaders, file)?.hasChanged(file) !== true) return ready;

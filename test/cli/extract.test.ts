@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EXIT } from '../../src/cli/exit-codes.ts';
-import { changesText } from '../../src/cli/extract.ts';
+import { changesText } from '../../src/cli/extracting.ts';
 import { startService } from '../api/service.ts';
 import { folderWith } from '../scraping/scraper-folder.ts';
 import { startApi } from './api-stub.ts';

@@ -220,6 +220,6 @@ describe('trawl run maricopa-az', () => {
   });
 
   test('what is on the disk is whole', async () => {
-    assert.equal((await trawl(['verify', 'maricopa-az', '--data-dir', 'out'])).exitCode, 0);
+    assert.equal((await trawl(['verify', 'out', '--data-dir', 'out'])).exitCode, 0);
   });
 });

@@ -62,7 +62,7 @@ test('a run that was killed in the middle is finished by the same command, every
     rowsOf(out).map((row) => [row.item_id, row.status]),
     slowItems(2000, 2).map(({ item_id }) => [item_id, 'success']),
   );
-  const verified = await trawl(['verify', 'example-slow', '--data-dir', out, '--json']);
+  const verified = await trawl(['verify', 'items', '--data-dir', out, '--json']);
   endsWith(0, verified);
   // The page of every tenth, and the metadata of each.
   assert.deepEqual(JSON.parse(verified.stdout).checked.artifacts, 2200);
@@ -82,7 +82,7 @@ test('a run that was killed while it read its items reads the rest the next time
   assert.notEqual(killed.code, 0);
   const withoutItems = await trawl(['run', 'example-slow', '--out', out]);
   endsWith(2, withoutItems);
-  assert.match(withoutItems.stderr, /were not all read: give --items again/);
+  assert.match(withoutItems.stderr, /items of job items were not all read: give --items again/);
   endsWith(0, await trawl(command));
   assert.deepEqual(
     rowsOf(out).map((row) => row.item_id),
@@ -107,7 +107,7 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
 
   const told = await trawl(command);
   endsWith(1, told);
-  assert.match(told.stdout, /^Job example-fail completed in .*\/s\)\n {2}3 of 3 \(100 %\): 0 ok, 3 failed\n/);
+  assert.match(told.stdout, /^Job items completed in .*\/s\)\n {2}3 of 3 \(100 %\): 0 ok, 3 failed\n/);
   assert.match(told.stdout, /2 {2}not_found: item p-1 was asked to fail, for example item p-1/);
   assert.match(told.stderr, /^3 items added, 1 duplicate left unchanged\.$/m);
   assert.match(told.stderr, /1 line could not be read.*\n {2}line 4: it has 1 fields, and the header 2/);
@@ -116,7 +116,7 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
     told.stdout,
     /A retry by itself does not help these:\n {2}not_found, no_results: the site has no such item/,
   );
-  assert.doesNotMatch(told.stdout, /--retry-failed/);
+  assert.doesNotMatch(told.stdout, /--failed/);
   assert.deepEqual(
     rowsOf(out).map(({ item_id, status, input, error }) => [item_id, status, input, error?.type]),
     [
@@ -137,7 +137,7 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
       ['no_results', 1],
     ],
   );
-  endsWith(0, await trawl(['verify', 'example-fail', '--data-dir', out]));
+  endsWith(0, await trawl(['verify', 'items', '--data-dir', out]));
 });
 
 test('a breaker that trips ends the run with its reason, and the same command goes on', async () => {
@@ -152,7 +152,7 @@ test('a breaker that trips ends the run with its reason, and the same command go
   const command = ['run', 'example-fail', '--items', items, '--out', out, '--policy', policy];
   const tripped = await trawl(command);
   endsWith(3, tripped);
-  assert.match(tripped.stdout, /^Job example-fail failed in .*: 5 of 5 failed \(100 %, limit 25 %\)\n/);
+  assert.match(tripped.stdout, /^Job items failed in .*: 5 of 5 failed \(100 %, limit 25 %\)\n/);
   assert.match(tripped.stdout, /^ {2}5 of 12 \(41 %\): 0 ok, 5 failed, 7 pending$/m);
   assert.match(tripped.stdout, /5 {2}server_error: item #? ?.*was asked to fail/);
   assert.match(tripped.stdout, /Continue once the cause is fixed:\n {2}trawl run example-fail --items /);
@@ -241,7 +241,7 @@ test('a list that has grown since the job was done: what is new is run, and noth
     rows.map((row) => JSON.parse(row).item_id),
     ['1', '2', '3'],
   );
-  assert.equal((await trawl(['verify', 'example-slow', '--data-dir', out])).code, 0);
+  assert.equal((await trawl(['verify', 'items', '--data-dir', out])).code, 0);
   const again = await run([{ ms: 1 }, { ms: 2 }, { ms: 3 }]);
   assert.match(again.stdout, /"total": 3/);
 });
@@ -251,7 +251,7 @@ test('a scraper of the browser lane gets workers of that lane', async () => {
   const env = { TRAWL_SCRAPERS: join(import.meta.dirname, '..', 'flow', 'scrapers') };
   const ended = await trawl(['run', 'lane-of-process', '--input', 'a=1', '--out', out], env);
   endsWith(0, ended);
-  assert.match(ended.stdout, /^Job lane-of-process completed in .*\n {2}1 of 1 \(100 %\): 1 ok, 0 failed\n/);
+  assert.match(ended.stderr, /^Job input-[0-9a-f]{8} completed in .*\n {2}1 of 1 \(100 %\): 1 ok, 0 failed\n/m);
 });
 
 test('a worker process that dies is noted, and the others of its items are done', async () => {
@@ -299,7 +299,7 @@ test('a row whose data are gone is counted, and the exit code says so', async ()
   const items = writeLines(folder, 'items.csv', ['item_id,apn', 'a,101-01-001', 'b,101-01-002']);
   const command = ['run', 'example-mock', '--items', items, '--out', out];
   endsWith(0, await trawl(command));
-  const kept = join(out, 'results', 'example-mock', 'items', 'a');
+  const kept = join(out, 'results', 'items', 'items', 'a');
   for (const name of readdirSync(kept)) if (name.startsWith('data')) rmSync(join(kept, name));
   const again = await trawl(command);
   endsWith(1, again);

@@ -133,11 +133,16 @@ test('the input of an item comes from the folder of a run, or from a service', a
     { item_id: 'two', input: { apn: 'of-two' } },
   ];
   writeFileSync(join(folder, 'results.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  // Those of a second list in the same folder.
+  const other = { item_id: 'of-another-list', input: { apn: 'another' } };
+  writeFileSync(join(folder, 'results-condos.jsonl'), `${JSON.stringify(other)}\n`);
+  const second = await tryCommand(['example-mock', '--json', '--from', folder, 'of-another-list']);
+  assert.equal(JSON.parse(second.stdout).data.apn, 'another');
   const stored = await tryCommand(['example-mock', '--json', '--from', folder, 'two']);
   assert.deepEqual([stored.stderr, JSON.parse(stored.stdout).data.apn], ['', 'of-two']);
   const missing = await tryCommand(['example-mock', '--from', folder, 'three']);
   assert.equal(missing.code, 2);
-  assert.match(missing.stderr, /results\.jsonl has no item three/);
+  assert.match(missing.stderr, /no item three in results-condos\.jsonl, results\.jsonl/);
 
   const { url, ask } = await startService({ workers: 0 });
   const items = [{ item_id: 'x', input: { apn: 'of-the-service' } }];

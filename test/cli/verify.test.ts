@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { verifyText } from '../../src/cli/verify.ts';
@@ -11,17 +11,25 @@ test('trawl verify finds the job of a run by its name, and what was taken away f
   const list = writeLines(folder, 'items.jsonl', [{ ms: 1, bytes: 30 }]);
   const ran = await trawl(['run', 'example-slow', '--items', list], env);
   assert.equal(ran.code, 0, ran.stderr);
-  const well = await command(['verify', 'example-slow'], env);
+  const well = await command(['verify', 'items'], env);
   assert.equal(well.code, 0, well.stdout);
   assert.match(well.stdout, /1 item in 3 parts of the manifest, 2 files of \d+ B\nAll is well/);
 
-  const items = join(folder, 'run', 'example-slow', 'results', 'example-slow', 'items');
+  const items = join(folder, 'run', 'example-slow', 'results', 'items', 'items');
   for (const name of readdirSync(items)) rmSync(join(items, name), { recursive: true });
-  const damaged = await command(['verify', 'example-slow', '--json'], env);
+  const damaged = await command(['verify', 'items', '--json'], env);
   assert.equal(damaged.code, 1, damaged.stdout);
   const { ok, problem_count: count, problems } = JSON.parse(damaged.stdout);
   assert.deepEqual([ok, count], [false, 2]);
   assert.match(problems[0].problem, /it is missing/);
+
+  cpSync(join(folder, 'run', 'example-slow'), join(folder, 'run', 'other'), { recursive: true });
+  const ambiguous = await command(['verify', 'items'], env);
+  assert.equal(ambiguous.code, 2);
+  assert.match(
+    ambiguous.stderr,
+    /several runs have a job items: choose one with --data-dir \S+example-slow or \S+other/,
+  );
 });
 
 test('a job that is not there is told, and nothing is made for it', async () => {

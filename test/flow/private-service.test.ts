@@ -18,7 +18,7 @@ test('a private service answers on a socket of its user, also for a long path, a
   const folder = mkdtempSync(join(tmpdir(), 'trawl-private-'));
   const dataDir = join(folder, 'd'.repeat(100));
   const config = loadConfig({ dataDir, workers: 1, logLevel: 'silent', apiKey: 'secret' }, {});
-  const service = await openPrivateService(config, { lane: 'http', onDeath: () => {} });
+  const service = await openPrivateService(config, { lane: 'http', onDeath: () => {}, isWanted: () => true });
   const socketPath = apiSocketPath(dataDir);
   try {
     assert.equal(lstatSync(socketPath).mode & 0o777, 0o600);

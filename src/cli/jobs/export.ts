@@ -10,7 +10,7 @@ import { Meter } from '../client/meter.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatBytes, formatItems } from '../format.ts';
 
-const FORMATS = ['jsonl', 'csv', 'parquet'];
+export const FORMATS = ['jsonl', 'csv', 'parquet'];
 
 interface ExportOptions extends Pick<ClientOptions, 'url'> {
   readonly format?: string;

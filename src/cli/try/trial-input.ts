@@ -1,4 +1,4 @@
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ConfigError } from '../../config.ts';
@@ -40,10 +40,18 @@ function isFolder(path: string): boolean {
 
 /** From the results of `trawl run`, line by line: a list may be long. */
 async function readRunItem(folder: string, itemId: string): Promise<Record<string, unknown>> {
-  const file = join(folder, 'results.jsonl');
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) {
+  const files = readdirSync(folder).filter((name) => /^results(?:-.*)?\.jsonl$/.test(name));
+  if (files.length === 0) {
     throw new ConfigError(`--from ${folder}: there is no results.jsonl, which trawl run writes at its end`);
   }
+  for (const name of files) {
+    const input = await findInput(join(folder, name), itemId);
+    if (input !== null) return input;
+  }
+  throw new ConfigError(`--from ${folder}: no item ${printable(itemId)} in ${files.toSorted().join(', ')}`);
+}
+
+async function findInput(file: string, itemId: string): Promise<Record<string, unknown> | null> {
   const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
   try {
     for await (const line of lines) {
@@ -53,7 +61,7 @@ async function readRunItem(folder: string, itemId: string): Promise<Record<strin
   } finally {
     lines.close();
   }
-  throw new ConfigError(`--from: ${file} has no item ${printable(itemId)}`);
+  return null;
 }
 
 async function askForItem(jobId: string, itemId: string): Promise<Record<string, unknown> | null> {

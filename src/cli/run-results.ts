@@ -1,0 +1,48 @@
+import { hash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { ConfigError } from '../config.ts';
+import { safeSegment } from '../domain/artifact.ts';
+import { FORMATS } from './jobs/export.ts';
+import type { ListChoice } from './run-lists.ts';
+
+/** Where a run keeps its job and writes its results. */
+export interface ResultsWish {
+  /** Null for the usual folder. */
+  readonly folder: string | null;
+  /** Null for a file in the folder. */
+  readonly file: string | null;
+  readonly format: string;
+}
+
+/** `--out parcels.csv` is a file and says its format; any other `--out` is the folder of the job. */
+export function resultsWish({ out, format }: { readonly out?: string; readonly format?: string }): ResultsWish {
+  if (format !== undefined && !FORMATS.includes(format)) {
+    throw new ConfigError(`--format must be one of ${FORMATS.join(', ')}`);
+  }
+  const extension = extname(out ?? '')
+    .slice(1)
+    .toLowerCase();
+  if (out === undefined || !FORMATS.includes(extension)) {
+    if (out !== undefined && statSync(out, { throwIfNoEntry: false })?.isFile()) {
+      throw new ConfigError(`--out ${out}: is a file. A results file ends in .${FORMATS.join(', .')}`);
+    }
+    return { folder: out ?? null, file: null, format: format ?? 'jsonl' };
+  }
+  if (format !== undefined && format !== extension) {
+    throw new ConfigError(`--out ${out} and --format ${format}: the file name says another format`);
+  }
+  if (statSync(out, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`--out ${out}: is a folder`);
+  return { folder: null, file: out, format: extension };
+}
+
+/** The first job of a folder has its results in the plain name, and every other one in a file of its own. */
+export function resultsPath(
+  { file, format }: ResultsWish,
+  dataDir: string,
+  { jobId, isFirst }: Pick<ListChoice, 'jobId' | 'isFirst'>,
+): string {
+  if (file !== null) return file;
+  const name = isFirst ? 'results' : `results-${safeSegment(jobId, (text) => hash('sha256', text))}`;
+  return join(dataDir, `${name}.${format}`);
+}
