@@ -15,8 +15,14 @@ export interface ResultsWish {
   readonly format: string;
 }
 
+interface ResultsOptions {
+  readonly out?: string;
+  readonly format?: string;
+  readonly items?: string;
+}
+
 /** `--out parcels.csv` is a file and says its format; any other `--out` is the folder of the job. */
-export function resultsWish({ out, format }: { readonly out?: string; readonly format?: string }): ResultsWish {
+export function resultsWish({ out, format, items }: ResultsOptions): ResultsWish {
   if (format !== undefined && !FORMATS.includes(format)) {
     throw new ConfigError(`--format must be one of ${FORMATS.join(', ')}`);
   }
@@ -32,7 +38,12 @@ export function resultsWish({ out, format }: { readonly out?: string; readonly f
   if (format !== undefined && format !== extension) {
     throw new ConfigError(`--out ${out} and --format ${format}: the file name says another format`);
   }
-  if (statSync(out, { throwIfNoEntry: false })?.isDirectory()) throw new ConfigError(`--out ${out}: is a folder`);
+  const there = statSync(out, { throwIfNoEntry: false });
+  if (there?.isDirectory()) throw new ConfigError(`--out ${out}: is a folder`);
+  const list = items === undefined ? undefined : statSync(items, { throwIfNoEntry: false });
+  if (there !== undefined && list?.ino === there.ino && list.dev === there.dev) {
+    throw new ConfigError(`--out ${out}: is the list itself, which the results would replace`);
+  }
   return { folder: null, file: out, format: extension };
 }
 

@@ -121,7 +121,7 @@ export const PLAIN = {
     variable: 'TRAWL_DATA_DIR',
     schema: name,
     fallback: '.trawl',
-    about: 'where the ledger and the results are kept; `trawl run` creates a separate folder per job below `run/`',
+    about: 'where the ledger and the results are kept; `trawl run` creates a separate folder per scraper below `run/`',
   }),
   host: row({
     variable: 'TRAWL_HOST',

@@ -12,6 +12,7 @@ import {
   otherUnfinished,
 } from '../../src/cli/run-lists.ts';
 import { resultsPath, resultsWish } from '../../src/cli/run-results.ts';
+import { tempFolder, writeLines } from './trawl.ts';
 
 const WISH: ListWish = { name: 'parcels', isChosen: false, source: '../parcels.csv', scraperId: 's', again: false };
 const CODE = { version: '1.0.0', code: 'a'.repeat(64) };
@@ -137,6 +138,8 @@ test('--out is a file if its name says its format, and a folder otherwise', () =
   assert.deepEqual(resultsWish({ out: 'a.csv', format: 'csv' }), { folder: null, file: 'a.csv', format: 'csv' });
   assert.throws(() => resultsWish({ out: 'a.csv', format: 'jsonl' }), /the file name says another format/);
   assert.throws(() => resultsWish({ format: 'xlsx' }), /--format must be one of jsonl, csv, parquet/);
+  const list = writeLines(tempFolder(), 'parcels.csv', ['apn', '1']);
+  assert.throws(() => resultsWish({ out: list, items: list }), /is the list itself, which the results would replace/);
   assert.throws(() => resultsWish({ out: 'package.json' }), /is a file\. A results file ends in/);
   const folder = resultsWish({ out: 'out', format: 'csv' });
   assert.equal(resultsPath(folder, 'out', { jobId: 'parcels', isFirst: true }), 'out/results.csv');
