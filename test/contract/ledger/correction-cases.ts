@@ -262,7 +262,6 @@ export function correctionCases(add: AddCase<LedgerParts>): void {
   add('an input of a megabyte replaces a failed one, and its neighbours are still found', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 3 });
     await runAll(ledger, jobId, failedWith('invalid_input'));
-    // Hardly any smaller when it is packed.
     const text = noise(1_000_000);
     const answer = await ledger.addItems(jobId, [{ itemId: 'p-1', input: { text } }], 0, NOW);
     assert.deepEqual(answer, { kind: 'added', added: 0, duplicates: [0], replaced: [0], differing: [] });
@@ -271,6 +270,17 @@ export function correctionCases(add: AddCase<LedgerParts>): void {
     await reopenAll(ledger, jobId);
     const neighbours = (await takeOut(ledger, jobId)).flatMap(({ items }) => items.map(({ input }) => input));
     assert.deepEqual(neighbours, [{ apn: 'p-0' }, { apn: 'p-2' }]);
+  });
+
+  add('one of several large items that were added together is found by itself', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 0, policy: { throttling: { max_concurrent_workers: 1 } } });
+    const items = ids(6).map((itemId, index) => ({ itemId, input: { text: noise(240_000, index) } }));
+    await ledger.addItems(jobId, items, 0, NOW);
+    for (const { itemId, input } of items) {
+      const lease = await takeOne(ledger, jobId);
+      assert.deepEqual([lease.items[0]?.itemId, lease.items[0]?.input['text'] === input.text], [itemId, true]);
+      await ledger.settle([partOf(lease, SCRAPED)], NOW);
+    }
   });
 }
 
@@ -286,8 +296,9 @@ function ids(count: number): string[] {
   return newItems(count).map(({ itemId }) => itemId);
 }
 
-function noise(length: number): string {
-  let state = 1;
+/** Text that is hardly any smaller when it is packed. */
+function noise(length: number, seed = 1): string {
+  let state = seed;
   const letters = Array.from({ length }, () => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
     return String.fromCharCode(33 + ((state >>> 16) % 90));
