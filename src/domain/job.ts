@@ -3,12 +3,14 @@ import { type Circuit, CLOSED, EMPTY_TALLY, judge, type Tally, type Verdict } fr
 import { type Counts, finishedOf, inFlightOf, NO_COUNTS, pendingOf } from './counts.ts';
 import { isDue } from './due.ts';
 import type { FailureGroup } from './failure-group.ts';
+import type { AttemptRecord } from './item.ts';
 import { applyRemoval, BEING_DELETED, isRemoval, OTHER_INCARNATION, type RemovalEvent } from './job-removal.ts';
 import { applyReplacement, type ReplacementEvent } from './job-replacement.ts';
 import { isFinishing, newRound } from './job-round.ts';
 import { type JobStatus, type JobStep, NEXT_JOB_STATUS } from './job-steps.ts';
 import type { Lane } from './lane.ts';
 import type { ManifestSummary } from './manifest.ts';
+import { statusWhenBack } from './open-status.ts';
 import type { Policy } from './policy.ts';
 import type { Refusal } from './refusal.ts';
 import { FRESH_THROTTLE, type Throttle } from './throttle.ts';
@@ -361,4 +363,17 @@ export function whenReopened(job: JobRecord, items: number): JobRecord | Refusal
     ...(isOver ? TAKEN_UP_AGAIN : {}),
     ...(job.status === 'completed' ? newRound(job) : {}),
   });
+}
+
+/**
+ * An item has not ended after all. A completed job is taken up again, with its circuit closed as after a retry; a manifest
+ * that listed the item is void.
+ */
+export function whenUndone(job: JobRecord, end: AttemptRecord['end']): JobRecord {
+  const { counts } = job;
+  const isCancelled = statusWhenBack(end, job.status === 'cancelled') === 'cancelled';
+  const cancelled = counts.cancelled + (isCancelled ? 1 : 0);
+  const undone = { ...whenBegunAgain(job), counts: { ...counts, [end]: counts[end] - 1, cancelled } };
+  if (job.status === 'completed') return { ...undone, ...TAKEN_UP_AGAIN, ...newRound(job), status: 'in_progress' };
+  return isCancelled && job.manifest !== null ? { ...undone, ...newRound(job) } : undone;
 }

@@ -12,6 +12,7 @@ import {
   needsManifest,
   type Refusal,
   whenItemsAdded,
+  whenUndone,
 } from '../../src/domain/job.ts';
 import { JOB_STATUSES } from '../../src/domain/job-steps.ts';
 import { BY_USER, FALLEN, jobOf, MANIFEST, NOW } from './builders.ts';
@@ -138,4 +139,37 @@ test('results that are withdrawn leave what stood there before, and only if they
   assert.deepEqual([backToX.replacedBy, backToX.replacedRound], ['x', undefined]);
   const late = applyJobEvent(byY, { kind: 'replace-results', by: 'z', insteadOf: x }, NOW);
   assert.match(refusedBecause(late) ?? '', /put in place at the same moment/);
+});
+
+test('a completed job whose item has not ended after all is taken up again, with its circuit closed', () => {
+  const counts = { ...NO_COUNTS, total: 2, success: 1, failed: 1 };
+  const tally = { ...EMPTY_TALLY, finished: 2, failed: 1 };
+  const done = jobOf(
+    {},
+    {
+      status: 'completed',
+      counts,
+      circuit: OPEN,
+      tally,
+      manifest: MANIFEST,
+      finishedAt: NOW,
+      round: 1,
+    },
+  );
+  const undone = whenUndone(done, 'success');
+  assert.deepEqual(
+    [undone.status, undone.circuit, undone.tally, undone.manifest, undone.finishedAt, undone.round],
+    ['in_progress', CLOSED, EMPTY_TALLY, null, null, 2],
+  );
+  assert.deepEqual(undone.counts, { ...counts, success: 0 });
+});
+
+test('in a cancelled job, such an item is cancelled', () => {
+  const counts = { ...NO_COUNTS, total: 2, success: 1, cancelled: 1 };
+  const {
+    status,
+    counts: after,
+    manifest,
+  } = whenUndone(jobOf({}, { status: 'cancelled', counts, manifest: MANIFEST }), 'success');
+  assert.deepEqual([status, after, manifest], ['cancelled', { ...counts, success: 0, cancelled: 2 }, null]);
 });

@@ -164,8 +164,9 @@ export class JobOracle {
     }
     const from = job.status;
     const allowed: readonly JobStatus[] = FROM[event.kind];
-    const isAskedAgain = event.kind === 'remove' && job.removing !== undefined;
-    if (!allowed.includes(from) && !isAskedAgain)
+    // A job that is marked may be in progress, if a crash of the machine undid ends of its items.
+    const isBeingRemoved = job.removing !== undefined && REMOVALS.has(event.kind);
+    if (!allowed.includes(from) && !isBeingRemoved)
       this.#fail(`${jobId}: ${event.kind} was accepted while the job was ${from}`);
     this.#apply(job, event, answer, now, isUser);
     job.status = answer.status;
@@ -351,3 +352,5 @@ function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus
       return 'completed';
   }
 }
+
+const REMOVALS: ReadonlySet<JobEvent['kind']> = new Set(['remove', 'remove-for-good', 'keep']);

@@ -1,10 +1,9 @@
 import type { StoredArtifact } from '../../../domain/artifact.ts';
-import { type JobRecord, whenBegunAgain } from '../../../domain/job.ts';
-import { statusWhenBack } from '../../../domain/open-status.ts';
+import { whenUndone } from '../../../domain/job.ts';
 import type { Committer } from './committer.ts';
 import { unpackKeys } from './fresh.ts';
 import { dropOutcome } from './outcome-undo.ts';
-import { attemptsOf, detailOf, type End, endOf, type OutcomeRow } from './outcomes.ts';
+import { attemptsOf, detailOf, endOf, type OutcomeRow } from './outcomes.ts';
 import { jobNumOf } from './row-key.ts';
 import type { Tables } from './tables.ts';
 
@@ -92,16 +91,4 @@ function undo(tables: Tables, row: OutcomeRow): boolean {
   tables.sql.insertReturned.run(row.key, row.attempt, 0, earlier.length === 0 ? null : JSON.stringify(earlier));
   tables.jobs.write(entry, whenUndone(entry.record, endOf(row)));
   return true;
-}
-
-/** The item has not ended after all. A finished job is reopened, and its manifest, which listed the item, is void. */
-function whenUndone(job: JobRecord, end: End): JobRecord {
-  const { counts } = job;
-  const isCancelled = statusWhenBack(end, job.status === 'cancelled') === 'cancelled';
-  const cancelled = counts.cancelled + (isCancelled ? 1 : 0);
-  const undone = { ...whenBegunAgain(job), counts: { ...counts, [end]: counts[end] - 1, cancelled } };
-  if (job.status === 'completed') {
-    return { ...undone, status: 'in_progress', finishedAt: null, round: job.round + 1, manifest: null };
-  }
-  return isCancelled && job.manifest !== null ? { ...undone, round: job.round + 1, manifest: null } : undone;
 }
