@@ -218,7 +218,7 @@ test('groups that differ only in the layout of the page say so, and others do no
     jobOf({ errors: [group('0123456789ab'), group('ba9876543210'), group(null), group('0', 'no tax')] }),
   )
     .split('\n')
-    .filter((line) => line.includes('structure_changed'));
+    .filter((line) => line.includes('2  structure_changed'));
   assert.deepEqual(
     lines.map((line) => line.trim()),
     [

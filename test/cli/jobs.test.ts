@@ -26,8 +26,10 @@ test('a list becomes a job that is watched to its end, and its results come back
   const folder = tempFolder();
   const list = writeLines(folder, 'parcels.csv', ['apn', ...parcels(40), '1,2,3', '200-1']);
 
-  // Processes of their own for what fills pipes: a display and rows.
-  const create = ['jobs', 'create', 'example-mock', '--items', list, '--job-id', 'a/b', '--label', 'c=d=e', '--watch'];
+  // Processes of their own for what fills pipes: a display and rows. A job that is over at the first look has no display.
+  const policy = writeLines(folder, 'paced.json', ['{"throttling":{"min_delay_between_items_seconds":0.02}}']);
+  const from = ['--items', list, '--policy', policy];
+  const create = ['jobs', 'create', 'example-mock', ...from, '--job-id', 'a/b', '--label', 'c=d=e', '--watch'];
   const made = await trawl(create, { TRAWL_URL: url });
   assert.match(made.stderr, /40 items added, 1 duplicate left unchanged\./);
   assert.match(made.stderr, /line 42: it has 3 fields, and the header 1/);

@@ -52,7 +52,7 @@ test('a corrected list, run by the same command, replaces the inputs that failed
   assert.match(second.stderr, /^0 items added, 1 corrected, 2 duplicates left unchanged\.$/m);
   assert.match(second.stderr, /^1 item failed before and will run again with the new input: a$/m);
   assert.match(second.stderr, /^1 duplicate came with a different input; the job keeps the one it has: b$/m);
-  assert.match(second.stdout, /^Job county completed, 1 more item in .*\n {2}3 of 3 \(100 %\): 2 ok, 1 failed\n/);
+  assert.match(second.stdout, /^Job parcels completed, 1 more item in .*\n {2}3 of 3 \(100 %\): 2 ok, 1 failed\n/);
   assert.deepEqual(county.rows(), [
     ['a', 'success', '101', 'GARCIA'],
     ['b', 'success', '102', 'NGUYEN'],

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { startListingSite } from '../models/listing-site.ts';
 import type { ModelServer } from '../models/model-server.ts';
 import { API_KEY, startTokenApi } from '../models/token-api.ts';
+import { sized } from '../support/sized.ts';
 import { blocksOf, isShown, openGuide } from './guide.ts';
 import { PASSWORD, startGuideSite } from './guide-site.ts';
 
@@ -12,14 +13,10 @@ import { PASSWORD, startGuideSite } from './guide-site.ts';
  * sites of the examples within reach. A scraper that no command of its page runs is an example that nobody has tried.
  */
 const DOCS = new URL('../../docs/', import.meta.url);
-const GUIDES = [
-  'json-apis.md',
-  'pagination.md',
-  'several-pages.md',
-  'tokens-and-secrets.md',
-  'running-again.md',
-  'exporting.md',
-];
+const SHORT = ['json-apis.md', 'several-pages.md', 'tokens-and-secrets.md', 'exporting.md'];
+/** What these show of `trawl run` is also tested in `test/cli`. */
+const LONG = ['pagination.md', 'running-again.md'];
+const GUIDES = [...SHORT, ...LONG];
 
 let sites: Readonly<Record<string, ModelServer>>;
 before(async () => {
@@ -49,7 +46,7 @@ function openPage(page: string) {
   return { guide: openGuide({ env, files }), ids: scrapers.map(({ id }) => id) };
 }
 
-for (const name of GUIDES) {
+for (const name of sized({ quick: SHORT, slow: GUIDES })) {
   test(`the scrapers of ${name} do what the page shows`, { timeout: 300_000 }, async () => {
     const page = readFileSync(new URL(name, DOCS), 'utf8');
     const { guide, ids } = openPage(page);

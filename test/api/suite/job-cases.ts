@@ -4,6 +4,9 @@ import type { JobAnswer, JobPageAnswer, JobSummaryAnswer } from '../../../src/co
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 import { completedWithFailures, tripped } from './made-jobs.ts';
 
+/** What must be given to these, so that only the job is missing. */
+const QUERIES: Readonly<Record<string, string>> = { download: '?artifact=html', compare: '?with=another' };
+
 /** Looking at jobs, changing and deleting them. */
 export function jobCases(client: Client): void {
   test('jobs are listed newest first, page by page, each once', async () => {
@@ -111,7 +114,7 @@ export function jobCases(client: Client): void {
     for (const methods of Object.entries(client.document.paths)) {
       const [template, operations] = methods;
       if (!template.includes('{job_id}')) continue;
-      const query = template.endsWith('/download') ? '?artifact=html' : '';
+      const query = QUERIES[template.split('/').at(-1) ?? ''] ?? '';
       const path = template.replace('{job_id}', 'nobody-made-it').replace('{item_id}', 'i-1') + query;
       for (const method of Object.keys(operations)) {
         const isUpload = method === 'post' && template.endsWith('/items');
