@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { proxySchema } from './proxy-policy.ts';
 
 /**
  * A job's settings: parsed once at the edge, strictly and with defaults, so that inside every field is present. The
@@ -8,8 +9,6 @@ import { z } from 'zod';
 const seconds = z.number().finite().min(0).max(86_400);
 const positiveSeconds = z.number().finite().gt(0).max(86_400);
 const count = z.number().int().min(1);
-
-const proxyType = z.enum(['none', 'datacenter', 'residential', 'web_unlocker', 'custom']);
 
 export const throttlingSchema = z
   .strictObject({
@@ -33,30 +32,6 @@ export const throttlingSchema = z
       .default(true),
   })
   .meta({ description: 'How fast the job may run.' });
-
-const proxySchema = z
-  .strictObject({
-    type: proxyType.meta({ description: 'Kind of proxy to use.' }).default('none'),
-    geo_target: z
-      .strictObject({
-        country: z.string().length(2).toLowerCase().meta({ description: 'Two-letter code, such as us.' }),
-        state: z.string().length(2).toLowerCase().meta({ description: 'Two-letter code, such as az.' }).optional(),
-        city: z.string().min(1).max(100).meta({ description: 'Name of the city.' }).optional(),
-      })
-      .nullable()
-      .meta({ description: 'Location of the proxy; null for any.' })
-      .default(null),
-    session: z
-      .enum(['sticky', 'rotate'])
-      .meta({ description: 'sticky: one address per item. rotate: one per request.' })
-      .default('sticky'),
-    escalate: z
-      .array(proxyType)
-      .max(5)
-      .meta({ description: 'Kinds of proxy to try next, in order, when a site blocks.' })
-      .default([]),
-  })
-  .meta({ description: 'How requests reach the site. Only the defaults are available yet.' });
 
 export const retriesSchema = z
   .strictObject({

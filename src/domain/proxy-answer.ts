@@ -1,0 +1,153 @@
+import { type Failure, type FailureType, failure } from './failure.ts';
+
+/** An answer that came through a proxy, or from it. */
+export interface ProxyAnswer {
+  /**
+   * Where it was given: to our CONNECT, to a plain request that the proxy forwards, or inside of a tunnel. Inside, only a
+   * proxy that decrypts can speak, so a target that sends a proxy's headers there is not believed.
+   */
+  readonly at: 'connect' | 'forwarded' | 'decrypted';
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+/** What the proxy itself says, as a failure; null if it is the target's answer, or the tunnel is open. */
+export function judgeProxyAnswer({ at, status, headers }: ProxyAnswer): Failure | null {
+  const said = saidBy(headers, status, at);
+  if (said === null) {
+    if (at !== 'connect') return null;
+    if (status >= 200 && status < 300) return null;
+  }
+  const { code = null, text = null } = said ?? {};
+  const { kind, remedy } = meaningOf(code, status, headers);
+  const type = FAILURE_OF[kind];
+  // A proxy that refuses a user may name it.
+  const shown = code ?? (kind === 'credentials' ? null : text);
+  const what = `the proxy answered ${status}${shown === null ? '' : ` (${shown})`}`;
+  return failure(type, `${what}: ${remedy ?? REMEDIES[kind]}`, {
+    retryAfterMs: kind === 'throttled' ? secondsToWait(headers['retry-after']) : null,
+  });
+}
+
+type Kind = 'settings' | 'policy' | 'credentials' | 'exit' | 'throttled' | 'target';
+
+const FAILURE_OF: Readonly<Record<Kind, FailureType>> = {
+  settings: 'proxy_config',
+  policy: 'proxy_config',
+  credentials: 'proxy_config',
+  exit: 'proxy_error',
+  throttled: 'rate_limited',
+  target: 'server_error',
+};
+
+const REMEDIES: Readonly<Record<Kind, string>> = {
+  settings:
+    'it does not accept such a request; check PROXY_URL, the zone and the policy of the job, then resume the job',
+  policy: "its rules forbid this request; change them in the provider's control panel, then resume the job",
+  credentials: 'it does not accept our credentials; check customer, zone and password, then resume the job',
+  exit: 'it has no working exit at the moment',
+  throttled: 'we send it more requests than it allows',
+  target: 'it cannot reach the target',
+};
+
+interface Meaning {
+  readonly kind: Kind;
+  readonly remedy?: string;
+}
+
+/** Codes of Bright Data whose meaning does not follow from the status of the answer. The first that matches counts. */
+const CODES: readonly (Meaning & { readonly code: RegExp })[] = [
+  {
+    code: /^policy_20051$/,
+    kind: 'policy',
+    remedy:
+      'government sites are refused until the account is approved for them; ask the provider for approval, then resume the job',
+  },
+  {
+    code: /^policy_20130$/,
+    kind: 'policy',
+    remedy: 'POST is refused in this zone; ask the provider to allow it, then resume the job',
+  },
+  {
+    code: /^policy_20140$/,
+    kind: 'policy',
+    remedy:
+      'the robots.txt of the site forbids it, which this zone follows; ask the provider for full access, then resume the job',
+  },
+  {
+    code: /^peer_30030$/,
+    kind: 'settings',
+    remedy: 'it has no exits in that place; change proxy.geo_target of the job, then resume it',
+  },
+  { code: /^(policy_20070|client_10100|client_1006\d|client_10050)$/, kind: 'settings' },
+  { code: /^(client_10110|policy_2022\d)$/, kind: 'throttled' },
+  { code: /^client_(1000\d|10010|10020)$/, kind: 'credentials' },
+  { code: /^(client_10120|peer_\d+)$/, kind: 'exit' },
+  { code: /^target_\d+$/, kind: 'target' },
+];
+
+function meaningOf(code: string | null, status: number, headers: ProxyAnswer['headers']): Meaning {
+  const known = code === null ? undefined : CODES.find((each) => each.code.test(code));
+  if (known !== undefined) return known;
+  if (status === 407) return { kind: 'credentials' };
+  if (status === 429) return { kind: 'throttled' };
+  if (status === 408) return { kind: 'exit' };
+  if (status === 402 || status === 403 || code?.startsWith('policy_')) return { kind: 'policy' };
+  if (status >= 400 && status < 500) return { kind: 'settings' };
+  return { kind: isAboutTarget(headers) ? 'target' : 'exit' };
+}
+
+interface Said {
+  readonly code: string | null;
+  readonly text: string | null;
+}
+
+const BRIGHT_DATA_HEADERS = ['x-brd-err-code', 'x-brd-error-code', 'x-brd-error'];
+
+/** Headers that only a proxy sends, also with a 200: those of a zone that was closed come empty and with one of these. */
+function saidBy(headers: ProxyAnswer['headers'], status: number, at: ProxyAnswer['at']): Said | null {
+  const own = BRIGHT_DATA_HEADERS.map((name) => headers[name]).filter((value) => value !== undefined);
+  const proxyStatus = headers['proxy-status'];
+  const isProxyError = proxyStatus !== undefined && at !== 'decrypted' && isProxysOwn(proxyStatus, status);
+  const told = isProxyError ? [...own, proxyStatus] : own;
+  if (told.length > 0) {
+    const code = told.map((value) => /\b(client|policy|peer|target)_\d+\b/.exec(value)?.[0]).find(Boolean);
+    return { code: code ?? null, text: shortened(told.find((value) => value !== '') ?? '') };
+  }
+  // Not a proxy's codes, but answers that no target gives to a forwarded request.
+  if (at === 'forwarded' && (status === 407 || headers['x-squid-error'] !== undefined)) {
+    return { code: null, text: shortened(headers['x-squid-error'] ?? '') };
+  }
+  return null;
+}
+
+/**
+ * RFC 9209: a proxy that failed names an `error`. The caches in front of a site send the header with good answers, and
+ * with the site's own errors, for which they name the `received-status`.
+ */
+function isProxysOwn(proxyStatus: string, status: number): boolean {
+  if (/;\s*error\s*=/i.test(proxyStatus)) return true;
+  return status >= 400 && !/;\s*received-status\s*=/i.test(proxyStatus);
+}
+
+/** Squid's and RFC 9209's names for a target that cannot be reached. */
+function isAboutTarget(headers: ProxyAnswer['headers']): boolean {
+  if (/^ERR_(DNS_FAIL|CONNECT_FAIL|READ_TIMEOUT|READ_ERROR|ZERO_SIZE_OBJECT)/.test(headers['x-squid-error'] ?? ''))
+    return true;
+  return /;\s*error\s*=\s*"?(dns_|destination_|connection_|tls_)/i.test(headers['proxy-status'] ?? '');
+}
+
+const SHOWN_LENGTH = 100;
+
+function shortened(text: string): string | null {
+  return text === '' ? null : text.slice(0, SHOWN_LENGTH);
+}
+
+const MAX_WAIT_SECONDS = 60;
+
+/** A proxy's limit is per second or minute: it has no reason to ask for more. */
+function secondsToWait(retryAfter: string | undefined): number | null {
+  if (retryAfter === undefined || !/^\d{1,6}$/.test(retryAfter)) return null;
+  return Math.min(Number(retryAfter), MAX_WAIT_SECONDS) * 1000;
+}
