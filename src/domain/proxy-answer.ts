@@ -90,7 +90,8 @@ const CODES: readonly (Meaning & { readonly code: RegExp })[] = [
 function meaningOf(code: string | null, status: number, headers: ProxyAnswer['headers']): Meaning {
   const known = code === null ? undefined : CODES.find((each) => each.code.test(code));
   if (known !== undefined) return known;
-  if (status === 407) return { kind: 'credentials' };
+  // Some ask for the password of the proxy with 401.
+  if (status === 407 || status === 401) return { kind: 'credentials' };
   if (status === 429) return { kind: 'throttled' };
   if (status === 408) return { kind: 'exit' };
   if (status === 402 || status === 403 || code?.startsWith('policy_')) return { kind: 'policy' };
@@ -115,11 +116,14 @@ function saidBy(headers: ProxyAnswer['headers'], status: number, at: ProxyAnswer
     const code = told.map((value) => /\b(client|policy|peer|target)_\d+\b/.exec(value)?.[0]).find(Boolean);
     return { code: code ?? null, text: shortened(told.find((value) => value !== '') ?? '') };
   }
-  // Not a proxy's codes, but answers that no target gives to a forwarded request.
-  if (at === 'forwarded' && (status === 407 || headers['x-squid-error'] !== undefined)) {
-    return { code: null, text: shortened(headers['x-squid-error'] ?? '') };
-  }
-  return null;
+  if (at !== 'forwarded' || !isCommonProxy(status, headers)) return null;
+  return { code: null, text: shortened(headers['x-squid-error'] ?? '') };
+}
+
+/** Answers of proxies without codes. tinyproxy signs its own pages, and adds a Via to all that it passes on. */
+function isCommonProxy(status: number, { server, via, ...headers }: ProxyAnswer['headers']): boolean {
+  if (status === 407 || headers['x-squid-error'] !== undefined) return true;
+  return via === undefined && server !== undefined && server.startsWith('tinyproxy/');
 }
 
 /**

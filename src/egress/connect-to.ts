@@ -77,9 +77,10 @@ function openSocket(address: string, port: number): Opening<Socket> {
   return { socket, event: 'connect', check };
 }
 
-async function secure(
+/** TLS over a connected socket, which is destroyed if that fails. */
+export async function secure(
   socket: Socket,
-  { hostname, ca }: TlsTarget,
+  { hostname, ca, context }: TlsTarget,
   deadline: number,
   clock: Clock,
   signal: AbortSignal | undefined,
@@ -93,7 +94,8 @@ async function secure(
         servername: isIP(hostname) === 0 ? hostname.replace(/\.$/, '') : '',
         ALPNProtocols: ['http/1.1'],
         rejectUnauthorized: true,
-        ...(ca === undefined ? {} : { ca }),
+        ...(context === undefined ? {} : { secureContext: context }),
+        ...(ca === undefined || context !== undefined ? {} : { ca }),
       });
       return { socket: wrapped, event: 'secureConnect', check: () => null };
     });

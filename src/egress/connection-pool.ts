@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
+import type { ViaProxy } from './dialer.ts';
 import { ConnectionGone } from './translate-error.ts';
 
 /**
@@ -35,8 +36,8 @@ export class ConnectionPool {
   }
 
   /** Takes in a connection that has just been dialled. `origin` is the origin it was dialled for. */
-  add(key: string, origin: string, socket: Socket): Connection {
-    const connection = new Connection(key, origin, socket);
+  add(key: string, origin: string, socket: Socket, via: ViaProxy | null = null): Connection {
+    const connection = new Connection(key, origin, socket, via);
     this.#open.add(connection);
     socket.once('close', () => {
       this.#open.delete(connection);
@@ -95,11 +96,14 @@ export class Connection {
   readonly key: string;
   readonly client: Client;
   readonly socket: Socket;
+  /** Null for a connection on which only the target is heard. */
+  readonly via: ViaProxy | null;
   isReused = false;
 
-  constructor(key: string, origin: string, socket: Socket) {
+  constructor(key: string, origin: string, socket: Socket, via: ViaProxy | null) {
     this.key = key;
     this.socket = socket;
+    this.via = via;
     // A user learns of errors through undici. Between two users they do not matter, but must not end the process.
     socket.on('error', () => undefined);
     let isTaken = false;

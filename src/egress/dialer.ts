@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import type { SecureContext, TLSSocket } from 'node:tls';
 import type { Failure } from '../domain/failure.ts';
+import type { GeoTarget } from '../domain/proxy-policy.ts';
 import type { ResolvedAddress } from './resolver.ts';
+import type { Exit } from './web.ts';
 
 /**
  * Makes connections: straight to the target, or through a proxy. A visit names its dialer and its session (`Visit.exit`),
@@ -12,7 +14,9 @@ export interface Dialer {
    * Which idle connections a session may use: those that were made for the same answer. It differs for two sessions that
    * the target must not recognise as one visitor; it is constant if the target sees the same address for all of them.
    */
-  connectionKey(session: string): string;
+  connectionKey(exit: Exit): string;
+  /** The other end looks names up itself: a name that nobody here knows may still be dialled, if it looks public. */
+  readonly resolvesNames?: true;
   /**
    * Connects to the target and to nothing beyond it: redirects, requests and answers are up to the caller. The address
    * rules have approved the target's addresses; a dialer never resolves the target's name itself. Rejects only when
@@ -25,11 +29,13 @@ export interface DialTarget {
   /** A name, or an IP address without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** What the name resolves to: at least one address, all of them allowed. */
+  /** What the name resolves to, all of them allowed. At least one, but for a dialer that `resolvesNames`. */
   readonly addresses: readonly ResolvedAddress[];
   /** Null for plain HTTP. */
   readonly tls: TlsTarget | null;
   readonly session: string;
+  /** Where the exit should be; null for anywhere. */
+  readonly geo: GeoTarget | null;
   readonly deadline: DialDeadline;
 }
 
@@ -38,15 +44,28 @@ export interface TlsTarget {
   readonly hostname: string;
   /** Authorities to trust instead of the usual ones, in PEM. */
   readonly ca?: string;
+  /** Instead of `ca`: authorities that were read before. */
+  readonly context?: SecureContext;
 }
 
-interface DialDeadline {
+export interface DialDeadline {
   /** By the clock's `elapsed()`. */
   readonly at: number;
   /** The whole time allowed for a connection, of which looking up the name has used a part: for messages. */
   readonly ms: number;
 }
 
-type Dialled =
-  | { readonly kind: 'connected'; readonly socket: Socket | TLSSocket }
+export type Dialled =
+  | { readonly kind: 'connected'; readonly socket: Socket | TLSSocket; readonly via?: ViaProxy }
   | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** A connection on which a proxy has its say. */
+export interface ViaProxy {
+  /**
+   * Not a tunnel: the proxy reads each request, which must name the whole URL, and has these headers for it (name, value,
+   * name, value …). Null for a tunnel.
+   */
+  readonly forwardHeaders: readonly string[] | null;
+  /** Null if an answer on this connection is the target's; otherwise what the proxy itself says. */
+  judge(status: number, headers: Readonly<Record<string, string>>): Failure | null;
+}

@@ -11,7 +11,7 @@ import { isLoss, translateError } from './translate-error.ts';
 import type { BodySink, Visit, WebRequest } from './web.ts';
 
 /** One hop: a request and its answer on one connection. */
-interface ExchangeDeps {
+export interface ExchangeDeps {
   readonly connection: Connection;
   readonly pool: ConnectionPool;
   readonly method: WebRequest['method'];
@@ -119,10 +119,15 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#skipInformational(status);
       return;
     }
-    const { visit, active, method, url } = this.#deps;
+    const { connection, visit, active, method, url } = this.#deps;
     const read = readHeaders(parsed, (controller.rawHeaders as readonly unknown[]).length / 2);
     if (read.kind === 'failed') {
       this.end(read);
+      return;
+    }
+    const said = connection.via === null ? null : connection.via.judge(status, read.headers);
+    if (said !== null) {
+      this.end({ kind: 'failed', failure: said });
       return;
     }
     this.#status = status;

@@ -8,8 +8,10 @@ import { DeadlineWatch } from './deadline-watch.ts';
 import type { Dialer } from './dialer.ts';
 import { DIRECT, directDialer } from './direct-dialer.ts';
 import { enterHost } from './enter-host.ts';
-import { type ExchangeEnd, exchange } from './exchange.ts';
+import { type ExchangeDeps, type ExchangeEnd, exchange } from './exchange.ts';
 import { openNameLookup } from './name-lookup.ts';
+import { type Proxies, proxyDialers } from './proxy-dialers.ts';
+import { mayBeKnownElsewhere } from './public-name.ts';
 import { isRedirect, nextHop } from './redirects.ts';
 import { type Lookup, openResolver } from './resolver.ts';
 import type { Endpoint, Routes } from './routes.ts';
@@ -21,8 +23,10 @@ export interface WebDeps {
   readonly rules: AddressRules;
   readonly routes: Routes;
   readonly clock: Clock;
-  /** By name, in addition to `direct`. */
+  /** By name, in addition to `direct` and those of `proxies`. */
   readonly dialers?: Readonly<Record<string, Dialer>>;
+  /** Kinds of proxy, each of which is a dialer of that name. */
+  readonly proxies?: Proxies;
   /** Replaces DNS. */
   readonly lookup?: Lookup;
   /** `ip`, `ip:port` or `[ip]:port`; if empty, the system's. */
@@ -42,6 +46,7 @@ export function openWeb({
   routes,
   clock,
   dialers = {},
+  proxies,
   lookup,
   dnsServers = [],
   ca,
@@ -50,7 +55,8 @@ export function openWeb({
   const names = openNameLookup({ clock, servers: dnsServers });
   const resolver = openResolver({ rules, clock, lookup: lookup ?? names.lookup });
   const pool = new ConnectionPool(poolLimits);
-  const dialersByName = new Map(Object.entries({ ...dialers, [DIRECT]: directDialer(clock) }));
+  const proxied = proxies === undefined ? {} : proxyDialers(proxies, { clock, lookup: lookup ?? names.lookup, ca });
+  const dialersByName = new Map(Object.entries({ ...dialers, ...proxied, [DIRECT]: directDialer(clock) }));
   const watch = new DeadlineWatch(clock);
   const underWay = new Set<ActiveSend>();
   let isClosed = false;
@@ -125,7 +131,7 @@ export function openWeb({
     active: ActiveSend,
   ): Promise<Exclude<ExchangeEnd, { kind: 'stale' }>> {
     const host = target.origin.slice(target.protocol.length + 2);
-    const { dialer: name, session } = visit.exit;
+    const { dialer: name } = visit.exit;
     const dialer = dialersByName.get(name);
     if (dialer === undefined) return { kind: 'failed', failure: noDialer(name) };
     const release = await active.enter(() => enterHost(visit, host));
@@ -133,7 +139,7 @@ export function openWeb({
     try {
       const endpoint = routes.to(target);
       const route = `${target.origin} ${endpoint.protocol}${endpoint.hostname}:${endpoint.port}`;
-      const key = `${name}\n${dialer.connectionKey(session)}\n${route}`;
+      const key = `${name}\n${dialer.connectionKey(visit.exit)}\n${route}`;
       const headers = headersFor(target, request, visit);
       const path = target.url.slice(target.origin.length);
       const { method, body } = request;
@@ -141,7 +147,8 @@ export function openWeb({
         const opened = known ?? (await open({ target, endpoint, dialer, key }, visit, active));
         if ('kind' in opened) return opened;
         const hopDeps = { connection: opened, pool, method, url: target.url, path, headers, body, visit, active };
-        const end = await exchange(hopDeps);
+        const forward = opened.via === null ? null : opened.via.forwardHeaders;
+        const end = await exchange(forward === null ? hopDeps : forwarded(hopDeps, forward, endpoint));
         if (end.kind !== 'stale') return end;
       }
     } finally {
@@ -173,17 +180,19 @@ export function openWeb({
     const startedAt = clock.elapsed();
     try {
       const { protocol, hostname, port } = endpoint;
-      const resolved = await resolver.resolve(hostname, stopping.signal, deadlines.connectMs);
-      if (resolved.kind === 'failed') return resolved;
-      const { addresses } = resolved;
+      const isRemote = dialer.resolvesNames === true;
+      const lookupMs = isRemote ? Math.min(REMOTE_LOOKUP_MS, deadlines.connectMs) : deadlines.connectMs;
+      const resolved = await resolver.resolve(hostname, stopping.signal, lookupMs);
+      if (resolved.kind === 'failed' && !(isRemote && mayBeKnownElsewhere(hostname, resolved.failure))) return resolved;
+      const addresses = resolved.kind === 'failed' ? [] : resolved.addresses;
       const tls = protocol === 'https:' ? { hostname: target.hostname, ...(ca === undefined ? {} : { ca }) } : null;
       const deadline = { at: startedAt + deadlines.connectMs, ms: deadlines.connectMs };
       const dialled = await dialer.dial(
-        { hostname, port, addresses, tls, session: exit.session, deadline },
+        { hostname, port, addresses, tls, session: exit.session, geo: exit.geo ?? null, deadline },
         stopping.signal,
       );
       if (dialled.kind === 'failed') return active.stopped === null ? dialled : { kind: 'stopped' };
-      const connection = pool.add(key, target.origin, dialled.socket);
+      const connection = pool.add(key, target.origin, dialled.socket, dialled.via);
       if (active.stopped === null) return connection;
       connection.destroy();
       return { kind: 'stopped' };
@@ -201,6 +210,20 @@ interface Opening {
   readonly endpoint: Endpoint;
   readonly dialer: Dialer;
   readonly key: string;
+}
+
+/** Through a proxy, a lookup only serves the address rules. A machine that has no DNS must still get to its proxy. */
+const REMOTE_LOOKUP_MS = 2000;
+
+/** The request as a proxy must see it that passes it on itself. */
+function forwarded(
+  hop: ExchangeDeps,
+  headers: readonly string[],
+  { protocol, hostname, port }: Endpoint,
+): ExchangeDeps {
+  const host = hostname.includes(':') ? `[${hostname}]` : hostname;
+  const origin = `${protocol}//${host}${port === 80 ? '' : `:${port}`}`;
+  return { ...hop, path: `${origin}${hop.path}`, headers: [...hop.headers, ...headers] };
 }
 
 /** A visit that asked for a proxy must not go out under our own address instead. */

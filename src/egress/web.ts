@@ -1,4 +1,5 @@
 import type { Failure } from '../domain/failure.ts';
+import type { GeoTarget } from '../domain/proxy-policy.ts';
 import type { HostGate } from '../ports/host-gate.ts';
 
 /**
@@ -48,8 +49,13 @@ export interface Visit {
 export interface Exit {
   /** One of the web's dialers. A visit that names another fails as `proxy_config`: it is never sent out another way. */
   readonly dialer: string;
-  /** Different sessions should look like different visitors, as far as the dialer can do that. */
+  /**
+   * Different sessions should look like different visitors, as far as the dialer can do that. The sessions of one visitor
+   * end with a number, and the next number is the next way out where there are several.
+   */
   readonly session: string;
+  /** Where the visitor should seem to be; absent for anywhere. */
+  readonly geo?: GeoTarget;
 }
 
 /** Cookies of one visitor. They are asked for at each hop, so that none is sent where it does not belong. */

@@ -10,10 +10,10 @@ import { FAILURE_TYPES } from '../../src/domain/failure.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
 import { BY_USER, failedWith, TRIP } from '../domain/builders.ts';
 import { NOW, newItems, newJob, partOf } from '../support/builders.ts';
+import { debianProgram } from '../support/debian-program.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryQueue } from '../support/memory/work-queue.ts';
-import { promtool } from '../support/promtool.ts';
 
 function setUp(parts: Partial<MetricsDeps> = {}) {
   const clock = new FakeClock();
@@ -49,7 +49,9 @@ test('promtool finds nothing wrong with the metrics, neither fresh nor with all 
 });
 
 async function check(rendering: string): Promise<void> {
-  const child = spawn(await promtool(), ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(await debianProgram('promtool', 'prometheus'), ['check', 'metrics'], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   child.stdin.end(rendering);
   const [said, complaints] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   assert.deepEqual([said, complaints, child.exitCode], ['', '', 0]);

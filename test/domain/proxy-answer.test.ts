@@ -48,6 +48,10 @@ const OTHERS: readonly [answer: ProxyAnswer, type: FailureType | null][] = [
   [{ at: 'forwarded', status: 407, headers: {} }, 'proxy_config'],
   [{ at: 'forwarded', status: 403, headers: { 'x-squid-error': 'ERR_ACCESS_DENIED 0' } }, 'proxy_config'],
   [{ at: 'forwarded', status: 503, headers: { 'x-squid-error': 'ERR_CONNECT_FAIL 111' } }, 'server_error'],
+  [{ at: 'forwarded', status: 401, headers: { server: 'tinyproxy/1.11.1' } }, 'proxy_config'],
+  [{ at: 'forwarded', status: 500, headers: { server: 'tinyproxy/1.11.1' } }, 'proxy_error'],
+  [{ at: 'forwarded', status: 401, headers: { server: 'tinyproxy/1.11.1', via: '1.1 tinyproxy' } }, null],
+  [{ at: 'forwarded', status: 401, headers: { server: 'nginx' } }, null],
   // A cache in front of the site has a Proxy-Status, too.
   [{ at: 'forwarded', status: 200, headers: { 'proxy-status': 'cache; hit' } }, null],
   [{ at: 'forwarded', status: 404, headers: { 'proxy-status': 'cache; received-status=404' } }, null],

@@ -16,7 +16,7 @@ function detour(port: number): Dialer & { readonly dialled: DialTarget[] } {
   const dialled: DialTarget[] = [];
   return {
     dialled,
-    connectionKey: (session) => session,
+    connectionKey: ({ session }) => session,
     async dial(target, signal) {
       dialled.push(target);
       const addresses = [{ address: '127.0.0.1', family: 4 as const }];
@@ -107,7 +107,8 @@ test('the direct dialer answers with a failure, and rejects only with the reason
   t.after(() => server.close());
   const addresses = [{ address: '127.0.0.2', family: 4 as const }];
   const deadline = { at: CLOCK.elapsed() + 5000, ms: 7000 };
-  const target: DialTarget = { hostname: 'a.test', port: server.port, addresses, tls: null, session: '', deadline };
+  const place = { hostname: 'a.test', port: server.port, addresses, tls: null, session: '', geo: null };
+  const target: DialTarget = { ...place, deadline };
   const dialer = directDialer(CLOCK);
   const { signal } = new AbortController();
   const refused = await dialer.dial({ ...target, port: 1 }, signal);

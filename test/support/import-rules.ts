@@ -109,6 +109,7 @@ const ZONES_OF: Readonly<Record<string, readonly string[]>> = {
   constructs: ['deploy'],
   // The only way to a target, so that there is one place where an address is checked.
   undici: ['egress'],
+  socks: ['egress'],
   cheerio: ['scraping'],
   'cheerio/slim': ['scraping'],
   'cheerio-select': ['scraping'],

@@ -192,7 +192,7 @@ test('after a block and after a failure of the proxy, the dialer of the next try
   const sessions: string[] = [];
   const ends = ['proxy_error', 'blocked'] as const;
   const dialer: Dialer = {
-    connectionKey: (session) => session,
+    connectionKey: ({ session }) => session,
     async dial({ session }) {
       sessions.push(session);
       return { kind: 'failed', failure: failure(ends[sessions.length - 1] ?? 'not_found', 'no') };
