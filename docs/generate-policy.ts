@@ -21,10 +21,10 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
     adaptive: 'Rarely. Without it, refusals never lower the concurrency.',
   },
   proxy: {
-    type: 'Not available yet: any other value is refused.',
-    geo_target: 'Not available yet.',
-    session: 'No effect without a proxy.',
-    escalate: 'Not available yet.',
+    type: 'If the site refuses the addresses of your workers, or is only open to its own country.',
+    geo_target: 'If the site answers differently elsewhere. What a kind of proxy cannot do is ignored, with a warning.',
+    session: '`rotate` only if every request of an item stands alone. Sites with a session expect one address.',
+    escalate: 'To pay for a proxy only when the site blocks. Each step uses one of `max_retries`.',
   },
   retries: {
     max_retries: 'Raise it for an unreliable site. 0 turns off retries, and repeats of single requests, too.',

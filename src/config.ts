@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { errorMessage } from './domain/error-message.ts';
 import { LANES, type Lane } from './domain/lane.ts';
 import { nearNames } from './domain/near-names.ts';
+import { PROXY_SETTINGS, type ProxySettings, proxySecretName, proxySecrets } from './domain/proxy-settings.ts';
 import { parseSecrets, SECRET_PREFIX, SecretBook, secretProblem } from './domain/secrets.ts';
 import {
   AWS_PLACES,
@@ -226,12 +227,34 @@ function isKeptBack({ isForWorkers }: Setting<unknown>): boolean {
 
 /**
  * Secrets of scrapers: variables of the environment, and the file of `TRAWL_SECRETS_FILE`. They are not part of the Config,
- * which is shown, logged and handed on. Worker processes read them from the environment that they inherit.
+ * which is shown, logged and handed on. Worker processes read them from the environment that they inherit. The book masks
+ * the credentials of proxies, too, and gives them to no scraper.
  */
-export function loadSecrets(
-  { secretsFile }: Pick<Config, 'secretsFile'>,
+export function loadSecrets(config: SecretsConfig, environment: NodeJS.ProcessEnv = process.env): SecretBook {
+  const values = readSecrets(config, environment);
+  const own = new Map([...values].filter(([name]) => !PROXY_SECRET_NAMES.has(name)));
+  return new SecretBook(own, proxySecrets(proxySettingsIn(config, values)));
+}
+
+type SecretsConfig = Pick<Config, 'secretsFile'> & Partial<ProxySettings>;
+
+/** Where proxies are and who we are to them: settings, or secrets by the names of these settings in lower case. */
+export function loadProxySettings(
+  config: Pick<Config, 'secretsFile'> & ProxySettings,
   environment: NodeJS.ProcessEnv = process.env,
-): SecretBook {
+): ProxySettings {
+  return proxySettingsIn(config, readSecrets(config, environment));
+}
+
+const PROXY_KEYS = Object.keys(PROXY_SETTINGS) as (keyof ProxySettings)[];
+const PROXY_SECRET_NAMES: ReadonlySet<string> = new Set(PROXY_KEYS.map(proxySecretName));
+
+function proxySettingsIn(config: Partial<ProxySettings>, secrets: ReadonlyMap<string, string>): ProxySettings {
+  const values = PROXY_KEYS.map((key) => [key, config[key] || (secrets.get(proxySecretName(key)) ?? '')]);
+  return Object.fromEntries(values);
+}
+
+function readSecrets({ secretsFile }: Pick<Config, 'secretsFile'>, environment: NodeJS.ProcessEnv) {
   const { values, problems } = secretsFile === '' ? parseSecrets('') : readSecretsFile(secretsFile);
   const secrets = new Map(values);
   for (const [variable, value = ''] of Object.entries(environment)) {
@@ -242,7 +265,7 @@ export function loadSecrets(
     else problems.push(`${variable}: ${problem}`);
   }
   if (problems.length > 0) throw new ConfigError(`invalid secrets:\n  ${problems.join('\n  ')}`);
-  return new SecretBook(secrets);
+  return secrets;
 }
 
 /** What others may read is no secret. Windows has no such modes. */

@@ -10,6 +10,7 @@ import {
   LOCAL_RESULTS,
   laneConfig,
   loadConfig,
+  loadProxySettings,
   loadSecrets,
   settingsInForce,
   toEnvironment,
@@ -155,7 +156,7 @@ test('every setting has a variable of its own, and a name in the file that follo
 
 test('what has the name of a secret is one, and the keys of the API do not reach worker processes', () => {
   for (const [, { variable, isSecret }] of ROWS) {
-    assert.equal(isSecret === true, /KEY|PASSWORD|SECRET|TOKEN/.test(variable), variable);
+    assert.equal(isSecret === true, /KEY|PASSWORD|SECRET|TOKEN|PROXY_URL|PROXY_CUSTOM/.test(variable), variable);
   }
   const keys = { TRAWL_API_KEY: 'a', TRAWL_READ_API_KEY: 'b' };
   const environment = toEnvironment(loadConfig({}, keys), { ...keys, PATH: '/bin' });
@@ -213,4 +214,25 @@ test('each lane has its own worker processes and slots, those of browsers none u
   const both = loadConfig({}, { TRAWL_WORKERS: '3', TRAWL_BROWSER_WORKERS: '2', TRAWL_BROWSER_SLOTS: '5' });
   assert.deepEqual(laneConfig(both, 'browser'), { workers: 2, slots: 5 });
   assert.equal(countWorkers(both), 5);
+});
+
+test('settings of proxies come from the environment or the file of secrets, are hidden, and reach worker processes', (t) => {
+  const folder = folderWith(t, { 'secrets.txt': 'proxy_residential_password=hunter22\ncounty_key=sesame77\n' });
+  const secretsFile = join(folder, 'secrets.txt');
+  chmodSync(secretsFile, 0o600);
+  const environment = { PROXY_CUSTOMER: 'hl_12345', PROXY_RESIDENTIAL_ZONE: 'homes', TRAWL_SECRETS_FILE: secretsFile };
+  const config = loadConfig({}, environment);
+  const settings = loadProxySettings(config, environment);
+  assert.deepEqual(
+    [settings.proxyCustomer, settings.proxyResidentialZone, settings.proxyResidentialPassword],
+    ['hl_12345', 'homes', 'hunter22'],
+  );
+  assert.equal(toEnvironment(config, {})['PROXY_CUSTOMER'], 'hl_12345');
+  const shown = settingsInForce(config, environment, join(folder, 'none.ts'));
+  assert.equal(shown.find(({ name }) => name === 'PROXY_CUSTOMER')?.value, '(hidden)');
+  assert.equal(shown.find(({ name }) => name === 'PROXY_RESIDENTIAL_ZONE')?.value, 'homes');
+  const secrets = loadSecrets(config, environment);
+  assert.equal(secrets.find('proxy_residential_password'), null, 'not for scrapers');
+  assert.equal(secrets.find('county_key'), 'sesame77');
+  assert.equal(secrets.mask('hunter22 of hl_12345'), '***proxy_residential_password*** of ***proxy_customer***');
 });

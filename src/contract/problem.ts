@@ -48,7 +48,13 @@ export const FIELD_CODES = [
 type FieldCode = (typeof FIELD_CODES)[number];
 
 /** What the server did without being asked, or what a job will wait for. */
-export const WARNING_CODES = ['default_scraper', 'no_workers', 'edited_scraper_unusable'] as const;
+export const WARNING_CODES = [
+  'default_scraper',
+  'no_workers',
+  'edited_scraper_unusable',
+  'setting_ignored',
+  'proxy_not_configured',
+] as const;
 
 export interface FieldError {
   /** `items.3.input.apn`; empty for the request as a whole. */

@@ -146,16 +146,10 @@ export const policySchema = z.strictObject({
     .default('ignore'),
 });
 
-/**
- * Settings that are part of the contract but not implemented yet. Accepting them would be worse than refusing them: a
- * user who asks for a proxy must not be sent out under their own address.
- */
+/** Settings that are part of the contract but not implemented yet: refused, so that nobody relies on them. */
 export function notYetAvailable(policy: Policy): { readonly path: string; readonly message: string }[] {
-  const { proxy, results, robots } = policy;
+  const { results, robots } = policy;
   const asked = [
-    ['proxy.type', proxy.type !== 'none'],
-    ['proxy.geo_target', proxy.geo_target !== null],
-    ['proxy.escalate', proxy.escalate.length > 0],
     ['results.screenshot', results.screenshot !== 'never'],
     ['robots', robots !== 'ignore'],
   ] as const;

@@ -19,11 +19,10 @@ export function judgeProxyAnswer({ at, status, headers }: ProxyAnswer): Failure 
     if (at !== 'connect') return null;
     if (status >= 200 && status < 300) return null;
   }
-  const { code = null, text = null } = said ?? {};
+  const { code = null } = said ?? {};
   const { kind, remedy } = meaningOf(code, status, headers);
   const type = FAILURE_OF[kind];
-  // A proxy that refuses a user may name it.
-  const shown = code ?? (kind === 'credentials' ? null : text);
+  const shown = code ?? errorName(headers);
   const what = `the proxy answered ${status}${shown === null ? '' : ` (${shown})`}`;
   return failure(type, `${what}: ${remedy ?? REMEDIES[kind]}`, {
     retryAfterMs: kind === 'throttled' ? secondsToWait(headers['retry-after']) : null,
@@ -101,7 +100,6 @@ function meaningOf(code: string | null, status: number, headers: ProxyAnswer['he
 
 interface Said {
   readonly code: string | null;
-  readonly text: string | null;
 }
 
 const BRIGHT_DATA_HEADERS = ['x-brd-err-code', 'x-brd-error-code', 'x-brd-error'];
@@ -114,10 +112,9 @@ function saidBy(headers: ProxyAnswer['headers'], status: number, at: ProxyAnswer
   const told = isProxyError ? [...own, proxyStatus] : own;
   if (told.length > 0) {
     const code = told.map((value) => /\b(client|policy|peer|target)_\d+\b/.exec(value)?.[0]).find(Boolean);
-    return { code: code ?? null, text: shortened(told.find((value) => value !== '') ?? '') };
+    return { code: code ?? null };
   }
-  if (at !== 'forwarded' || !isCommonProxy(status, headers)) return null;
-  return { code: null, text: shortened(headers['x-squid-error'] ?? '') };
+  return at === 'forwarded' && isCommonProxy(status, headers) ? { code: null } : null;
 }
 
 /** Answers of proxies without codes. tinyproxy signs its own pages, and adds a Via to all that it passes on. */
@@ -142,10 +139,11 @@ function isAboutTarget(headers: ProxyAnswer['headers']): boolean {
   return /;\s*error\s*=\s*"?(dns_|destination_|connection_|tls_)/i.test(headers['proxy-status'] ?? '');
 }
 
-const SHOWN_LENGTH = 100;
-
-function shortened(text: string): string | null {
-  return text === '' ? null : text.slice(0, SHOWN_LENGTH);
+/** Names of errors only. What else a proxy writes there may repeat the user name and the password that it was sent. */
+function errorName(headers: ProxyAnswer['headers']): string | null {
+  const [squid] = /^ERR_[A-Z_]{1,40}/.exec(headers['x-squid-error'] ?? '') ?? [];
+  const [, standard] = /;\s*error\s*=\s*"?([a-z_]{1,40})/i.exec(headers['proxy-status'] ?? '') ?? [];
+  return squid ?? standard ?? null;
 }
 
 const MAX_WAIT_SECONDS = 60;

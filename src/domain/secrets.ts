@@ -34,9 +34,10 @@ export class SecretBook implements Secrets {
   /** Longest first, so that the whole of a secret is found before another one that is part of it. */
   readonly #forms: readonly (readonly [form: string, mask: string])[];
 
-  constructor(values: ReadonlyMap<string, string>) {
+  /** `others` are masked, and found by no scraper. */
+  constructor(values: ReadonlyMap<string, string>, others: ReadonlyMap<string, string> = new Map()) {
     this.#values = values;
-    this.#forms = [...values]
+    this.#forms = [...values, ...others]
       .flatMap(([name, value]) => formsOf(value).map((form) => [form, secretMask(name)] as const))
       .sort(([one], [other]) => other.length - one.length);
   }

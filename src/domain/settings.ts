@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Lane } from './lane.ts';
+import { PROXY_SETTINGS } from './proxy-settings.ts';
 
 /**
  * Every setting, each declared once: what is loaded (src/config.ts), what worker processes inherit, what `trawl doctor`
@@ -259,6 +260,7 @@ export const PLAIN = {
     about:
       'DNS servers that resolve the names of targets: `9.9.9.9`, `10.0.0.2:5353` or `[2620:fe::fe]:53`, separated by commas',
   }),
+  ...PROXY_SETTINGS,
   logLevel: row({
     variable: 'TRAWL_LOG_LEVEL',
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),

@@ -12,6 +12,7 @@ import { submitJob } from '../controller/jobs/submit.ts';
 import { type EmfDeps, emfReporter, type StandingSource } from '../controller/metrics/cloudwatch-format.ts';
 import type { NewItem } from '../domain/item.ts';
 import { LANES, type Lane } from '../domain/lane.ts';
+import type { ProxyType } from '../domain/proxy-policy.ts';
 import { openCatalog } from '../scraping/catalog.ts';
 import type { WorkerPool } from '../worker/pool.ts';
 import { refuseAddress } from './api-address.ts';
@@ -19,7 +20,7 @@ import type { WorkerEvent } from './backend.ts';
 import { loadBackend } from './backends.ts';
 import { plannedWorkers, startChildWorkers } from './child-workers.ts';
 import { digest } from './digest.ts';
-import { egressSettings } from './egress-settings.ts';
+import { egressSettings, proxyProblem } from './egress-settings.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import { openLog } from './log.ts';
 import { followScrapers } from './scrapers.ts';
@@ -99,6 +100,8 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       const parts = {
         ...{ ledger, store, links, pathOf, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },
         ...{ itemWaits, servedLanes, version: VERSION, standing },
+        // Workers that were started elsewhere have settings of their own.
+        proxyProblem: (type: ProxyType) => (pool === null ? null : proxyProblem(config, type)),
         feedSettings: backend.feedSettings,
         onStorageTrouble: (message: string) => controller.storageTrouble(message),
       };

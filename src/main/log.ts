@@ -11,7 +11,7 @@ const SECRET_FIELDS = [
 ];
 
 /** Every line passes the mask, wherever it comes from. */
-export function openLog(config: Pick<Config, 'logTo' | 'logLevel' | 'secretsFile'>): Logger {
+export function openLog(config: Pick<Config, 'logTo' | 'logLevel'> & Parameters<typeof loadSecrets>[0]): Logger {
   const secrets = loadSecrets(config);
   const destination = pino.destination(config.logTo === 'stderr' ? 2 : 1);
   return pino(

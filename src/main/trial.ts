@@ -17,6 +17,7 @@ import { SelectorGroups } from '../scraping/trial/selector-groups.ts';
 import { TracedWeb } from '../scraping/trial/traced-web.ts';
 import type { KeptBytes, TrialEvent, TrialOutcome, TrialReport } from '../scraping/trial/trial.ts';
 import { tryUntilDecided } from '../worker/attempt.ts';
+import { JobLadders } from '../worker/job-ladders.ts';
 import { findScrapers, openVisitorTools } from './scrapers.ts';
 
 export type { TrialEvent, TrialOutcome, TrialReport } from '../scraping/trial/trial.ts';
@@ -94,7 +95,7 @@ async function runTrial(deps: TrialDeps, asked: TrialInput, signal: AbortSignal)
 
 /** What is shown is data that JSON can express. */
 function maskSecrets<T>(shown: T, secrets: SecretBook): T {
-  return secrets.names.length === 0 ? shown : JSON.parse(secrets.mask(JSON.stringify(shown)));
+  return !secrets.hasAny ? shown : JSON.parse(secrets.mask(JSON.stringify(shown)));
 }
 
 type Ended = Pick<TrialReport, 'input' | 'caseName' | 'outcome' | 'tries' | 'page'>;
@@ -144,10 +145,11 @@ async function visit(
       {
         clock,
         tools,
+        ladders: new JobLadders(),
         store: { draft: () => new SpillingDraft(DRAFTS) },
         onFailedTry: ({ failure: { type, message }, ...rest }) => tell({ kind: 'retry', ...rest, type, message }),
       },
-      { jobId: 'try', order: { policy: DEFAULT_POLICY }, scraper },
+      { jobId: 'try', order: { policy: DEFAULT_POLICY, policyRevision: 1, jobCreatedAt: 0 }, scraper },
       { itemId: 'try', input },
       drafts,
       signal,

@@ -4,6 +4,7 @@ import type { Failure } from '../domain/failure.ts';
 import type { ItemInput } from '../domain/item.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { Policy } from '../domain/policy.ts';
+import type { ProxyType } from '../domain/proxy-policy.ts';
 import type { Secrets } from '../domain/secrets.ts';
 import type { Web } from '../egress/web.ts';
 import type { HostGate } from '../ports/host-gate.ts';
@@ -46,6 +47,8 @@ export interface ScrapeContext {
   readonly tryNumber: number;
   /** Which visitor to be towards the site: 0 at first, and the next number after the site has refused the last one. */
   readonly identity: number;
+  /** How to go out: `proxy.type` of the policy, or a later step of `proxy.escalate`. */
+  readonly proxyType: ProxyType;
   /** Which proxy session to go out through: 0 at first, and the next number with each identity or after the proxy failed. */
   readonly proxySession: number;
   readonly tools: ScrapeTools;

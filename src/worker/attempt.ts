@@ -15,6 +15,7 @@ import { thrownFailure } from '../scraping/thrown-failure.ts';
 import { extractStored } from './extract-stored.ts';
 import { FailedResults } from './failed-results.ts';
 import { type AttemptFacts, withMetadata } from './item-metadata.ts';
+import type { JobLadders } from './job-ladders.ts';
 import { keepArtifacts } from './keep-artifacts.ts';
 import { maskResult, maskTry } from './mask-result.ts';
 
@@ -88,6 +89,7 @@ export interface AttemptDeps {
   readonly tools: ScrapeTools;
   /** An item of this job begins to wait for another try. */
   readonly onWait: (jobId: string, type: FailureType, waitMs: number) => void;
+  readonly ladders: JobLadders;
 }
 
 interface Tried {
@@ -142,7 +144,7 @@ export interface RepeatedTry {
   readonly delayMs: number;
 }
 
-interface TryDeps extends Pick<AttemptDeps, 'clock' | 'tools'> {
+interface TryDeps extends Pick<AttemptDeps, 'clock' | 'tools' | 'ladders'> {
   readonly store: Pick<ResultStore, 'draft'>;
   readonly onFailedTry: (failed: RepeatedTry) => void;
 }
@@ -152,16 +154,20 @@ interface TryDeps extends Pick<AttemptDeps, 'clock' | 'tools'> {
  * are in `drafts`.
  */
 export async function tryUntilDecided(
-  { clock, store, tools, onFailedTry }: TryDeps,
-  { jobId, order, scraper }: Pick<ReadyJob, 'jobId' | 'scraper'> & { readonly order: Pick<WorkOrder, 'policy'> },
+  { clock, store, tools, ladders, onFailedTry }: TryDeps,
+  job: Pick<ReadyJob, 'jobId' | 'scraper'> & {
+    readonly order: Pick<WorkOrder, 'policy' | 'policyRevision' | 'jobCreatedAt'>;
+  },
   item: Pick<LeasedItem, 'itemId' | 'input'>,
   drafts: Draft[],
   signal: AbortSignal,
 ): Promise<Tried> {
+  const { jobId, order, scraper } = job;
   const { policy } = order;
   const itemTimeMs = itemTimeOf(order);
   const begunAt = clock.elapsed();
   const failed = new FailedResults();
+  const climb = ladders.begin(job, tools.log);
   let identity = 0;
   let proxySession = 0;
   for (let tries = 1; ; tries += 1) {
@@ -174,6 +180,7 @@ export async function tryUntilDecided(
       policy,
       tryNumber: tries,
       identity,
+      proxyType: climb.proxyType,
       proxySession,
       tools,
       signal: cut.signal,
@@ -195,11 +202,15 @@ export async function tryUntilDecided(
     const work = () => scraper.scrape(context);
     const time = { remainingMs, itemTimeMs, clock };
     const result = await untilDeadline(work, time, cut, signal);
-    if (result === 'aborted' || result.kind !== 'failed') return { result, tries, failed: failed.tries };
+    if (result === 'aborted' || result.kind !== 'failed') {
+      climb.ended(result);
+      return { result, tries, failed: failed.tries };
+    }
 
     const so = { tries, remainingMs: itemTimeMs - elapsedSince(begunAt, clock) };
     const decision = afterAttempt(so, result.failure, policy.retries, clock.chance());
     if (decision.kind === 'give-up') {
+      climb.ended(result);
       return { result: failed.conclude(result, clock.now()), tries, failed: failed.tries };
     }
     await discardAll(drafts);
@@ -207,6 +218,7 @@ export async function tryUntilDecided(
     if (decision.identity === 'new') identity += 1;
     if (decision.identity !== 'keep') proxySession += 1;
     failed.add(result, clock.now(), decision.delayMs);
+    climb.failed(result.failure);
     onFailedTry({ tries, failure: result.failure, delayMs: decision.delayMs });
     await clock.sleep(decision.delayMs, signal);
     if (signal.aborted) return { result: 'aborted', tries, failed: failed.tries };

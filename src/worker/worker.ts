@@ -10,6 +10,7 @@ import type { ScrapeTools } from '../scraping/scraper.ts';
 import type { AttemptDeps } from './attempt.ts';
 import { runBatch } from './batch.ts';
 import type { Heartbeat } from './heartbeat.ts';
+import { JobLadders } from './job-ladders.ts';
 import { OwnErrors } from './own-errors.ts';
 import { parkingGate } from './parking-gate.ts';
 import { Settler } from './settle.ts';
@@ -27,6 +28,7 @@ import { type Place, Slots } from './slots.ts';
  */
 export class Worker {
   readonly #deps: WorkerDeps;
+  readonly #ladders = new JobLadders();
   readonly #settler: Settler;
   readonly #ownErrors = new OwnErrors();
   readonly #slots: Slots;
@@ -195,6 +197,7 @@ export class Worker {
     const { tools } = this.#deps;
     return {
       ...this.#deps,
+      ladders: this.#ladders,
       tools: { ...tools, gate: parkingGate(tools.gate, place) },
       settler: this.#settler,
       ownErrors: this.#ownErrors,
@@ -266,7 +269,7 @@ interface WorkerSettings {
   readonly settleEveryMs: number;
 }
 
-export interface WorkerDeps extends AttemptDeps {
+export interface WorkerDeps extends Omit<AttemptDeps, 'ladders'> {
   /** Names this process and this life of it: a restarted worker has another one. */
   readonly id: string;
   readonly tools: ScrapeTools & { readonly gate: WorkerGate };

@@ -51,6 +51,7 @@ async function startFragile() {
     catalog: openCatalog(await loadScrapers([SHIPPED])),
     defaultScraper: 'example-mock',
     servedLanes: () => null,
+    proxyProblem: () => null,
     standing: () => controller.standing(),
     onStorageTrouble: (message: string) => controller.storageTrouble(message),
   };

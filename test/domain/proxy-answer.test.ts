@@ -85,10 +85,20 @@ test('a throttling proxy is given the time it asks for, up to a minute', () => {
   assert.equal(wait('tomorrow'), null);
 });
 
-test('a refused user name that the proxy repeats is not in the message', () => {
-  const headers = { 'x-brd-error': 'no such user brd-customer-hl_secret' };
-  const found = judgeProxyAnswer({ at: 'connect', status: 407, headers });
-  assert.ok(found !== null && !/hl_secret/.test(found.message + found.cause));
+test('what a proxy writes is not repeated, for it may be a user name or a password, but for names of errors', () => {
+  const leak = 'no such user brd-customer-hl_secret';
+  for (const status of [200, 403, 407, 502]) {
+    const headers = {
+      'x-brd-error': leak,
+      'x-brd-err-msg': leak,
+      'x-squid-error': leak,
+      'proxy-status': `${leak}; error="${leak}"`,
+    };
+    const found = judgeProxyAnswer({ at: 'forwarded', status, headers });
+    assert.ok(found !== null && !/secret/.test(found.message + found.cause));
+  }
+  const squid = judgeProxyAnswer({ at: 'connect', status: 503, headers: { 'x-squid-error': 'ERR_DNS_FAIL 0' } });
+  assert.equal(squid?.message, 'the proxy answered 503 (ERR_DNS_FAIL): it cannot reach the target');
 });
 
 test('every CONNECT without a 2xx is a failure, and every answer without a header of a proxy is a good one', () => {

@@ -2,10 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SECRET, startMicrosocks, startTinyproxy, USER } from './foreign-proxies.ts';
 import { openHostileServer } from './hostile-server.ts';
-import { askThrough, HOST, listOf, startTarget } from './proxy-support.ts';
-
-/** The foreign proxies look names up themselves, and know nothing of ours. */
-const byAddress = (url: string) => url.replace(HOST, '127.0.0.1');
+import { askThrough, byAddress, HOST, listOf, startTarget } from './proxy-support.ts';
 
 test('plain and encrypted targets are reached through tinyproxy with a password', async (t) => {
   const [target, port] = [await startTarget(t), await startTinyproxy(t)];

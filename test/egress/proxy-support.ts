@@ -13,7 +13,7 @@ import { aRequest, aVisit, loopbackWeb, textOf } from './visits.ts';
 export const HOST = 'county.test';
 export const PASSWORD = 'open sesame!';
 /** Of the target and of the proxy: two that sign themselves under one name are mistaken for each other. */
-const CERTIFICATE = selfSigned([HOST, '127.0.0.1']);
+export const CERTIFICATE = selfSigned([HOST, '127.0.0.1']);
 
 export interface ModelTarget {
   readonly http: string;
@@ -22,7 +22,7 @@ export interface ModelTarget {
 }
 
 /** A site, plain and with TLS, that says who it is. */
-export async function startTarget(t: TestContext, answer?: RequestListener): Promise<ModelTarget> {
+export async function startTarget(t: Pick<TestContext, 'after'>, answer?: RequestListener): Promise<ModelTarget> {
   const asked: IncomingMessage[] = [];
   const listener: RequestListener = (request, response) => {
     asked.push(request);
@@ -41,7 +41,12 @@ export async function startTarget(t: TestContext, answer?: RequestListener): Pro
   return { http: `http://${HOST}:${ports[0]}/`, https: `https://${HOST}:${ports[1]}/`, asked };
 }
 
-export async function openProxy(t: TestContext, isTls = false): Promise<ModelProxy> {
+/** For those who look names up themselves, and know nothing of ours. */
+export function byAddress(url: string): string {
+  return url.replace(HOST, '127.0.0.1');
+}
+
+export async function openProxy(t: Pick<TestContext, 'after'>, isTls = false): Promise<ModelProxy> {
   const proxy = await startProxy(PASSWORD, isTls ? CERTIFICATE : null);
   t.after(() => proxy.close());
   return proxy;

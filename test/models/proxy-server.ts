@@ -64,7 +64,8 @@ export async function startProxy(
       response.writeHead(reply.status, reply.headers).end(reply.body);
       return;
     }
-    const { 'proxy-authorization': _, ...headers } = request.headers;
+    const { 'proxy-authorization': _, ...others } = request.headers;
+    const headers = { ...others, via: '1.1 model' };
     const url = new URL(request.url ?? '');
     const onward = httpRequest({
       ...{ host: '127.0.0.1', port: url.port || 80, path: url.pathname + url.search, method: request.method ?? 'GET' },

@@ -7,6 +7,7 @@ import { parseRoutes } from '../../src/egress/routes.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Settlement } from '../../src/ports/ledger.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { loopbackWeb, OPEN_GATE } from '../egress/visits.ts';
 import { policyOf } from '../support/builders.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
@@ -72,7 +73,15 @@ function openVisits(t: TestContext, county: WebFormsCounty) {
   const store = openMemoryResultStore();
   const digest = (text: string) => hash('sha256', text);
   const tools = { ...NO_TOOLS, web, gate: OPEN_GATE };
-  const deps = { clock: systemClock(), store, faults: NO_FAULTS, digest, tools, onWait() {} };
+  const deps = {
+    clock: systemClock(),
+    store,
+    faults: NO_FAULTS,
+    digest,
+    tools,
+    ladders: new JobLadders(),
+    onWait() {},
+  };
   const facts = { isHalted: false, excess: 0, jobCreatedAt: 1, policyRevision: 1 };
   const job = { jobId: 'job', order: { ...facts, scraperId: scraper.id, policy: POLICY }, scraper };
   return async (number: number, owner = parcelOf(number).owner): Promise<Visited> => {

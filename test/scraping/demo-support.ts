@@ -49,6 +49,7 @@ export async function visitCounty(
     scrape: (scraper, input, { web: way = web, timeoutSeconds = 30 } = {}) =>
       scraper.scrape({
         ...{ jobId: 'job-1', itemId: 'item-1', input, tryNumber: 1, identity: 0, proxySession: 0 },
+        proxyType: 'none',
         policy: policyOf({ timeouts: { request_timeout_seconds: timeoutSeconds } }),
         tools: {
           web: way,

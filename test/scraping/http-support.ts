@@ -140,7 +140,7 @@ export function openClient(
   return new HttpClient({
     tools,
     identity: chooseIdentity({ jobId: 'job-1', itemId: 'item-1', identity: 0 }),
-    exit: { dialer: 'direct', session: '' },
+    exits: () => ({ dialer: 'direct', session: '' }),
     timeouts: policyOf({ timeouts }).timeouts,
     maxRetryAfterMs,
     limits,
@@ -166,6 +166,7 @@ export function contextOf(tools: ScrapeTools, context: Partial<ScrapeContext> = 
     policy: policyOf(),
     tryNumber: 1,
     identity: 0,
+    proxyType: 'none',
     proxySession: 0,
     tools,
     signal: new AbortController().signal,

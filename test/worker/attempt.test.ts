@@ -9,6 +9,7 @@ import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { defineHttpScraper } from '../../src/scraping/http/define-http-scraper.ts';
 import type { ScrapeContext, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { loopbackWeb, OPEN_GATE } from '../egress/visits.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
@@ -43,9 +44,11 @@ async function attempt(
     policy: policySchema.parse(options.policy ?? {}),
     policyRevision: 1,
   };
+  const ladders = new JobLadders();
   const running = runAttempt(
     {
       ...{ clock, store, faults: NO_FAULTS, digest: (text: string) => text, tools: options.tools ?? NO_TOOLS },
+      ladders,
       onWait: (...wait) => waits.push(wait),
     },
     { jobId: 'job', order, scraper },

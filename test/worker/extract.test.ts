@@ -13,6 +13,7 @@ import { definePlainScraper } from '../../src/scraping/define-scraper.ts';
 import { defineHttpScraper, type HttpScraperDefinition } from '../../src/scraping/http/define-http-scraper.ts';
 import type { Scraper, StoredInput } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { policyOf } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
@@ -61,7 +62,15 @@ async function stored(t: TestContext, { page = PAGE, metadata = METADATA }: { pa
     const item = { seq: 0, itemId: '1', input: { apn: '1', ...options.input }, attempt: options.attempt ?? 1 };
     const policy = policyOf({ timeouts: { item_timeout_seconds: 5 } });
     const running = runAttempt(
-      { clock, store, faults: NO_FAULTS, digest: (text) => hash('sha256', text), tools: NO_TOOLS, onWait() {} },
+      {
+        clock,
+        store,
+        faults: NO_FAULTS,
+        digest: (text) => hash('sha256', text),
+        tools: NO_TOOLS,
+        ladders: new JobLadders(),
+        onWait() {},
+      },
       {
         jobId: 'new',
         order: { isHalted: false, excess: 0, jobCreatedAt: 1, scraperId: 'county', policy, policyRevision: 1 },

@@ -7,6 +7,7 @@ import type { ResultStore } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { Scraper } from '../../src/scraping/scraper.ts';
 import { type BatchDeps, runBatch } from '../../src/worker/batch.ts';
+import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { OwnErrors } from '../../src/worker/own-errors.ts';
 import { Settler } from '../../src/worker/settle.ts';
 import { allItems, claim, dispatch, givenJob, itemOf, jobOf, LEASE_MS } from '../contract/ledger/hands.ts';
@@ -48,6 +49,7 @@ async function setUp(
   const parts: BatchDeps = {
     ...{ clock, faults: NO_FAULTS, digest: (text: string) => text, tools: NO_TOOLS, leases },
     onWait() {},
+    ladders: new JobLadders(),
     store: { ...openMemoryResultStore(), putAll: async () => [], ...more.store } as ResultStore,
     scrapers: { find: async () => scraper },
     settler: new Settler(leases, clock),

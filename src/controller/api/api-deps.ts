@@ -2,6 +2,7 @@ import { Problem } from '../../contract/problem.ts';
 import type { Digest, StoredArtifact } from '../../domain/artifact.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { type Lane, laneWarning } from '../../domain/lane.ts';
+import { type ProxyType, proxyLadder, proxyWarnings } from '../../domain/proxy-policy.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { HostPauses } from '../../ports/host-pauses.ts';
@@ -35,6 +36,8 @@ export interface ApiDeps {
   readonly defaultScraper: string;
   /** Lanes that have workers; null where that is not known. */
   readonly servedLanes: () => ReadonlySet<Lane> | null;
+  /** Which settings a kind of proxy lacks here; null if it lacks none, or if workers have settings of their own. */
+  readonly proxyProblem: (type: ProxyType) => string | null;
   readonly feeds: JobFeeds;
   readonly rates: RateBook;
   readonly changes: ChangeBook;
@@ -42,7 +45,7 @@ export interface ApiDeps {
   readonly version: string;
   /** Limit of the body of a new job, and of an uncompressed upload. */
   readonly maxBodyBytes: number;
-  readonly log: Pick<ServerLog, 'info'>;
+  readonly log: Pick<ServerLog, 'info' | 'warn'>;
   /** Everything the service needs in order to work. */
   readonly checks: () => Promise<readonly ReadyCheck[]>;
 }
@@ -65,6 +68,20 @@ export async function scraperWarnings({ catalog }: Pick<ApiDeps, 'catalog'>, { s
   if (problem === null) return [];
   const message = `the edited scraper is not used, and the one loaded before it goes on running: ${problem}`;
   return [{ path: 'scraper_id', code: 'edited_scraper_unusable' as const, message }];
+}
+
+/** For a job that still has work to do: what its policy asks for and its proxies cannot do. */
+export function proxyWarningsOf({ proxyProblem }: Pick<ApiDeps, 'proxyProblem'>, { policy, status }: JobRecord) {
+  if (OVER.includes(status)) return [];
+  const ignored = proxyWarnings(policy.proxy).map(({ path, message }) => {
+    return { path: `execution_policy.${path}`, code: 'setting_ignored' as const, message };
+  });
+  const unusable = proxyLadder(policy.proxy).flatMap((type) => {
+    const message = proxyProblem(type);
+    const path = `execution_policy.proxy.${type === policy.proxy.type ? 'type' : 'escalate'}`;
+    return message === null ? [] : [{ path, code: 'proxy_not_configured' as const, message }];
+  });
+  return [...ignored, ...unusable];
 }
 
 const OVER: readonly JobRecord['status'][] = ['completed', 'failed', 'cancelled'];

@@ -26,6 +26,7 @@ interface ServerDeps {
 export interface ServerLog {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Failure } from '../../domain/failure.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { checkFacts, defineScraper, type ScraperFacts, type WithInput } from '../define-scraper.ts';
-import { exitFor } from '../exit-for.ts';
+import { exitsFor } from '../exit-for.ts';
 import { StoredPage } from '../extract/stored-page.ts';
 import { dataArtifact, extractPage, type PageParser, type ToParse } from '../extract-page.ts';
 import { findSecret } from '../find-secret.ts';
@@ -142,7 +142,7 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
       const state = (items === null ? undefined : await items.get()) as State;
       const cookies = items?.cookies() ?? new VisitCookies();
       const identity = items?.identity ?? chooseIdentity(context);
-      const who = { identity, exit: exitFor(context), signal, sleep };
+      const who = { identity, exits: exitsFor(context), signal, sleep };
       const startsOver = (failure: Failure): boolean => {
         if (items !== null && isUnauthorized(failure, client)) return !isLast;
         return context.tryNumber <= TRIES_FOR_DOCUMENTS && context.isRetried(failure);

@@ -44,7 +44,8 @@ interface JsonOptions extends GetOptions {
 export interface HttpClientDeps {
   readonly tools: ScrapeTools;
   readonly identity: Identity;
-  readonly exit: Exit;
+  /** The way out of the next request. */
+  readonly exits: () => Exit;
   readonly timeouts: Policy['timeouts'];
   readonly maxRetryAfterMs: number;
   /** Of the job. */
@@ -320,7 +321,7 @@ export class HttpClient {
   }
 
   #visit({ totalMs }: Pick<Deadlines, 'totalMs'>, bytes: number): Visit {
-    const { timeouts, signal, tools, exit } = this.#deps;
+    const { timeouts, signal, tools, exits } = this.#deps;
     const answerMs = timeouts.request_timeout_seconds * 1000;
     const limits: Limits = { rawBytes: bytes, bytes, redirects: MAX_REDIRECTS };
     return {
@@ -332,7 +333,7 @@ export class HttpClient {
         totalMs,
       },
       limits,
-      exit,
+      exit: exits(),
       checkHost: (host) => this.#checkHost(host),
       gate: tools.gate,
       // A pause no longer than a request may take is waited for; for a longer one, the attempt decides.

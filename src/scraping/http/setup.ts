@@ -1,5 +1,6 @@
 import { failure } from '../../domain/failure.ts';
-import { exitFor } from '../exit-for.ts';
+import type { Exit } from '../../egress/web.ts';
+import { exitIn } from '../exit-for.ts';
 import { findSecret } from '../find-secret.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
 import type { ScrapeContext, ScrapeLog } from '../scraper.ts';
@@ -30,13 +31,16 @@ interface Shared<State> {
 
 /** Opens a visitor, as whom and with what; the limits are the scraper's, and what is left is the policy's. */
 export type OpenClient = (
-  who: Pick<HttpClientDeps, 'identity' | 'exit' | 'signal' | 'tools' | 'sleep' | 'cookies' | 'requests' | 'startsOver'>,
+  who: Pick<
+    HttpClientDeps,
+    'identity' | 'exits' | 'signal' | 'tools' | 'sleep' | 'cookies' | 'requests' | 'startsOver'
+  >,
   context: Pick<ScrapeContext, 'policy' | 'now' | 'draft'>,
 ) => HttpClient;
 
 /**
  * Runs `setup` of a scraper when its first item needs it, and again when a site no longer accepts what it brought. There
- * is one state for each way out (the kind of proxy) and for each identity: a visitor whom a site has blocked must not be
+ * is one state for each way out (the kind of proxy and its place) and for each identity: a visitor whom a site has blocked must not be
  * recognised by the login of the one before.
  */
 export class Setup<State> {
@@ -53,11 +57,11 @@ export class Setup<State> {
   /** For one try at an item. */
   forItem(context: ItemContext): ItemSetup<State> {
     const { tools, policy, identity, signal } = context;
-    const { dialer } = exitFor(context);
-    const key = `${dialer} ${identity}`;
+    const exit = exitIn(context, `${this.#scraperId}/setup/${identity}`);
+    const key = `${exit.dialer} ${identity} ${exit.geo === undefined ? '' : JSON.stringify(exit.geo)}`;
     const maker: Maker<Shared<State>> = {
       limitMs: policy.timeouts.item_timeout_seconds * 1000,
-      make: (cut) => this.#run(context, dialer, cut),
+      make: (cut) => this.#run(context, exit, cut),
     };
     let held: Held<Shared<State>> | null = null;
     return {
@@ -86,7 +90,7 @@ export class Setup<State> {
     return chooseIdentity({ jobId: this.#scraperId, itemId: 'setup', identity });
   }
 
-  async #run(context: ItemContext, dialer: string, signal: AbortSignal): Promise<Shared<State>> {
+  async #run(context: ItemContext, exit: Exit, signal: AbortSignal): Promise<Shared<State>> {
     const { tools, identity } = context;
     const { gate, sleep } = tools.states.deps;
     const about = { scraper: this.#scraperId, during: 'setup' };
@@ -103,7 +107,7 @@ export class Setup<State> {
       {
         tools: { ...tools, gate, log },
         identity: this.#identity(identity),
-        exit: { dialer, session: `${this.#scraperId}/setup/${identity}` },
+        exits: () => exit,
         signal,
         sleep: wait,
         cookies: new VisitCookies(),

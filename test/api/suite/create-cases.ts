@@ -30,6 +30,36 @@ export function createCases(client: Client): void {
     );
   });
 
+  test('what a proxy cannot do is ignored with a warning, and the job keeps what it can', async () => {
+    const geo_target = { state: 'AZ', city: 'Phoenix' };
+    const execution_policy = { proxy: { type: 'web-unlocker' as const, geo_target } };
+    const made = await client.create({ scraper_id: 'example-noop', execution_policy, hold: true });
+    const ignored = made.warnings.filter(({ code }) => code === 'setting_ignored');
+    assert.deepEqual(ignored, [
+      {
+        path: 'execution_policy.proxy.geo_target.state',
+        code: 'setting_ignored',
+        message: 'is ignored: exits of the web unlocker can only be chosen by country',
+      },
+      {
+        path: 'execution_policy.proxy.geo_target.city',
+        code: 'setting_ignored',
+        message: 'is ignored: exits of the web unlocker can only be chosen by country',
+      },
+    ]);
+    const job = await client.get<JobAnswer>(`/jobs/${made.job_id}`);
+    assert.deepEqual(job.policy.proxy, {
+      type: 'web_unlocker',
+      geo_target: { country: 'us', state: 'az', city: 'Phoenix' },
+      session: 'sticky',
+      escalate: [],
+    });
+    assert.deepEqual(
+      job.warnings.filter(({ code }) => code === 'setting_ignored'),
+      ignored,
+    );
+  });
+
   test('a job needs neither an id nor items', async () => {
     const { job_id: one, seeded_count: count } = await client.create({ scraper_id: 'example-noop', hold: true });
     const { job_id: other } = await client.create({ scraper_id: 'example-noop', hold: true });
@@ -53,6 +83,11 @@ export function createCases(client: Client): void {
       what: 'unknown fields of the policy',
       request: { execution_policy: { throttling: { max_workers: 3 }, retrys: {} } },
       paths: ['execution_policy.throttling.max_workers', 'execution_policy.retrys'],
+    },
+    {
+      what: 'a place that cannot be found',
+      request: { execution_policy: { proxy: { type: 'residential', geo_target: { city: 'Springfield' } } } },
+      paths: ['execution_policy.proxy.geo_target.country'],
     },
     {
       what: 'a bad value of the policy',

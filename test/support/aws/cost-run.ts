@@ -125,6 +125,7 @@ export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }:
         catalog: openCatalog(await loadScrapers([SCRAPERS])),
         defaultScraper: 'example-mock',
         servedLanes: () => null,
+        proxyProblem: () => null,
         events: new EventStream(),
         standing: () => ({ isLeading: false, storageProblem: null }),
         onStorageTrouble: () => {},

@@ -4,7 +4,7 @@ import { Problem } from '../../../contract/problem.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { presentCreated } from '../../jobs/present-job.ts';
 import { submitJobStream } from '../../jobs/submit-stream.ts';
-import { type ApiDeps, laneWarnings, scraperWarnings, stillBeingRemoved } from '../api-deps.ts';
+import { type ApiDeps, laneWarnings, proxyWarningsOf, scraperWarnings, stillBeingRemoved } from '../api-deps.ts';
 import { bodyBytes } from '../body-bytes.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { checked, jsonAnswer, type Operation, operation } from '../operation.ts';
@@ -81,7 +81,10 @@ export function createJobOperation(deps: ApiDeps): Operation {
 }
 
 async function jobWarnings(deps: ApiDeps, job: JobRecord) {
-  return [...laneWarnings(deps, job), ...(await scraperWarnings(deps, job))];
+  const aboutProxy = proxyWarningsOf(deps, job);
+  for (const { path, message } of aboutProxy)
+    deps.log.warn({ job_id: job.jobId, path, problem: message }, 'part of the policy cannot be carried out');
+  return [...laneWarnings(deps, job), ...(await scraperWarnings(deps, job)), ...aboutProxy];
 }
 
 /** A missing body gets an answer of its own. */

@@ -7,7 +7,7 @@ import type { JobRecord } from '../../../domain/job.ts';
 import { changePolicy } from '../../jobs/change-policy.ts';
 import { presentFailureGroup, presentJob, presentJobSummary, presentStatus } from '../../jobs/present-job.ts';
 import { removeJob } from '../../jobs/remove-job.ts';
-import { type ApiDeps, jobOf, noJob, scraperWarnings } from '../api-deps.ts';
+import { type ApiDeps, jobOf, noJob, proxyWarningsOf, scraperWarnings } from '../api-deps.ts';
 import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { jsonAnswer, jsonBody, type Operation, operation } from '../operation.ts';
 
@@ -19,7 +19,7 @@ export function jobOperations(deps: ApiDeps): Operation[] {
   const { ledger, clock } = deps;
   const present = async (job: JobRecord) => {
     const failures = await ledger.failureGroups(job.jobId, ERRORS_SHOWN);
-    const warnings = await scraperWarnings(deps, job);
+    const warnings = [...(await scraperWarnings(deps, job)), ...proxyWarningsOf(deps, job)];
     const now = clock.now();
     const waits = deps.itemWaits.ofJob(job.jobId, now);
     return presentJob(job, { failures, warnings, waits, perSecond: deps.rates.perSecond(job.jobId), now });

@@ -1,0 +1,72 @@
+import type { Failure } from '../domain/failure.ts';
+import { afterItem, FIRST_STEP, type JobLadder } from '../domain/proxy-ladder.ts';
+import { type ProxyType, proxyLadder } from '../domain/proxy-policy.ts';
+import type { WorkOrder } from '../ports/ledger.ts';
+import type { ScrapeLog, ScrapeResult } from '../scraping/scraper.ts';
+
+/** Another job of its id, or another policy, starts over. */
+interface LadderJob {
+  readonly jobId: string;
+  readonly order: Pick<WorkOrder, 'policy' | 'policyRevision' | 'jobCreatedAt'>;
+}
+
+/** More jobs than a process works at, so that only finished ones are forgotten. */
+const MAX_JOBS = 1000;
+
+/** At which step of their ladders of proxies this process starts the items of its jobs. */
+export class JobLadders {
+  readonly #byJob = new Map<string, JobLadder>();
+
+  /** For one attempt at an item. */
+  begin({ jobId, order }: LadderJob, log: Pick<ScrapeLog, 'info'>): Climb {
+    const steps = proxyLadder(order.policy.proxy);
+    if (steps.length === 1) return new Climb(steps, 0, () => undefined);
+    const key = `${jobId} ${order.jobCreatedAt} ${order.policyRevision}`;
+    const start = Math.min(this.#byJob.get(key)?.step ?? 0, steps.length - 1);
+    return new Climb(steps, start, (endedAt) => {
+      const before = this.#byJob.get(key) ?? FIRST_STEP;
+      const after = afterItem(before, { startedAt: start, endedAt }, steps.length);
+      this.#remember(key, after);
+      if (after.step === before.step) return;
+      log.info(
+        { job_id: jobId, proxy_type: steps[after.step] },
+        'most items were blocked; new ones start with this proxy',
+      );
+    });
+  }
+
+  #remember(key: string, ladder: JobLadder): void {
+    this.#byJob.delete(key);
+    this.#byJob.set(key, ladder);
+    const [oldest] = this.#byJob.keys();
+    if (this.#byJob.size > MAX_JOBS && oldest !== undefined) this.#byJob.delete(oldest);
+  }
+}
+
+/** One item on its ladder: it climbs a step whenever the site blocks it. */
+export class Climb {
+  readonly #steps: readonly ProxyType[];
+  readonly #onEnd: (step: number) => void;
+  #step: number;
+
+  constructor(steps: readonly ProxyType[], start: number, onEnd: (step: number) => void) {
+    this.#steps = steps;
+    this.#step = start;
+    this.#onEnd = onEnd;
+  }
+
+  get proxyType(): ProxyType {
+    return this.#steps[this.#step] ?? 'none';
+  }
+
+  /** There will be another try. */
+  failed({ type }: Failure): void {
+    if (type === 'blocked' && this.#step + 1 < this.#steps.length) this.#step += 1;
+  }
+
+  /** An item that was blocked to its end would have needed another step. */
+  ended(result: ScrapeResult | 'aborted'): void {
+    if (result === 'aborted') return;
+    this.#onEnd(this.#step + (result.kind === 'failed' && result.failure.type === 'blocked' ? 1 : 0));
+  }
+}
