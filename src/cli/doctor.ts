@@ -54,6 +54,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
     ...(await checkScrapers(inspection)),
     ...checkEgress(inspection, config),
     ...(options.offline ? [] : [await checkDns(dns)]),
+    ...(await inspection.proxies({ offline: options.offline === true })).map(asPrintable),
     checkOpenFiles(),
     checkCores(config, await inspection.slotUnit()),
   ];

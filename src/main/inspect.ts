@@ -2,6 +2,7 @@ import { systemClock } from '../adapters/system/clock.ts';
 import type { Config } from '../config.ts';
 import { errorMessage } from '../domain/error-message.ts';
 import { openNameLookup } from '../egress/name-lookup.ts';
+import type { Clock } from '../ports/clock.ts';
 import { loadBackend } from './backends.ts';
 import type { Check, InspectOptions } from './check.ts';
 import { egressSettings } from './egress-settings.ts';
@@ -20,6 +21,8 @@ export function inspect(config: Config) {
       const names = openNameLookup({ clock, servers: egressSettings(config).dnsServers });
       return await names.lookup(name).finally(() => names.close());
     },
+    /** What comes back through each proxy that is set up. */
+    proxies: (options: Pick<InspectOptions, 'offline'>) => tryProxies(config, clock, options.offline),
     storage: (options: InspectOptions) => checkStorage(config, options),
     slotUnit: async () => (await loadBackend(config)).slotUnit,
     scrapers: async () => (await findScrapers(config)).check(),
@@ -33,6 +36,17 @@ export function inspect(config: Config) {
       }
     },
   };
+}
+
+/** Loaded on demand: it brings the HTTP client along. Settings that cannot be read are a problem of egress. */
+async function tryProxies(config: Config, clock: Clock, isOffline: boolean): Promise<readonly Check[]> {
+  try {
+    egressSettings(config);
+  } catch {
+    return [];
+  }
+  const { checkProxies } = await import('./proxy-checks.ts');
+  return checkProxies(config, clock, isOffline);
 }
 
 async function checkStorage(config: Config, options: InspectOptions): Promise<readonly Check[]> {
