@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ARTIFACT_KINDS } from '../domain/artifact.ts';
+import { SKIP_REASONS } from '../domain/outcome.ts';
 import {
   amount,
   amountOrNull,
@@ -74,6 +75,16 @@ export const artifactSchema = z
   })
   .meta({ id: 'Artifact', description: 'Something that was stored for an item.' });
 
+const skipReason = (description: string) => {
+  const reasons =
+    '`cached`: the page was already there. `known-bad`: it is known not to exist. ' +
+    '`robots`: the robots.txt of the site disallows it.';
+  return z
+    .enum(SKIP_REASONS)
+    .nullable()
+    .meta({ description: `${description} ${reasons}` });
+};
+
 const itemSchema = z
   .object({
     item_id: itemId,
@@ -81,6 +92,7 @@ const itemSchema = z
     input: z.record(z.string(), z.unknown()).meta({ description: 'The input for the scraper, as it was sent.' }),
     group: text('The group of the item; only if it was given one.').optional(),
     error: errorSchema.nullable().meta({ description: 'Why the item failed; null unless its status is `failed`.' }),
+    skip_reason: skipReason('Why the item was skipped; null unless its status is `skipped`.'),
     attempts: count('Finished attempts. An item that a stopping worker gave back is not charged an attempt.'),
     tries: count('Tries within the last attempt.'),
     first_attempt_at: timeOrNull('When the earliest known attempt began.'),
@@ -112,6 +124,7 @@ const attemptSchema = z.object({
       'Why it failed; null if it did not. Of several tries, the one that says most about the item: a fault of the item, ' +
       'then what was seen most often, then the last.',
   }),
+  skip_reason: skipReason('Why it was skipped; null if it was not.'),
   failed_tries: list(
     failedTrySchema,
     'The most recent tries that failed, oldest first; empty if the attempt had only one try.',

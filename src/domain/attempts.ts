@@ -21,6 +21,7 @@ export function attemptRecord(ended: EndedAttempt, job: { readonly scraperVersio
   const failure = outcome.kind === 'failed' ? outcome.failure : null;
   return {
     ...{ attempt, tries, startedAt, durationMs, end: finalStatusOf(outcome), failure },
+    ...(outcome.kind === 'skipped' ? { skipReason: outcome.reason } : {}),
     ...(failedTries === undefined ? {} : { failedTries }),
     ...otherVersion(ended, job),
   };

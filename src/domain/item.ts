@@ -2,6 +2,7 @@ import type { StoredArtifact } from './artifact.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { FailedTry } from './failed-try.ts';
 import type { Failure } from './failure.ts';
+import type { SkipReason } from './outcome.ts';
 
 /**
  * The life of an item. It is `pending` until its batch is dispatched, `queued` while it is the first of a batch that
@@ -127,6 +128,8 @@ export interface AttemptRecord {
   readonly end: 'success' | 'skipped' | 'failed';
   /** That of the try which tells most about the item (`mostTelling`). */
   readonly failure: Failure | null;
+  /** Present if the item was skipped; older versions did not record it. */
+  readonly skipReason?: SkipReason;
   /** The last tries that failed, oldest first; absent if there was only one try. */
   readonly failedTries?: readonly FailedTry[];
   /** Version of the scraper, if it is not the one that the job was created with. */
@@ -201,3 +204,8 @@ export interface ItemRecord {
 
 /** Kept per item, so that a job retried every night for a year does not grow for ever. */
 export const MAX_HISTORY = 10;
+
+/** Why the item was skipped; null if it was not, or if that was not recorded. */
+export function skipReasonOf({ status, attempts }: Pick<ItemRecord, 'status' | 'attempts'>): SkipReason | null {
+  return status === 'skipped' ? (attempts.at(-1)?.skipReason ?? null) : null;
+}

@@ -1,5 +1,5 @@
 import { presentFailure } from './failure.ts';
-import { countAttempts, type FinalStatus, type ItemRecord } from './item.ts';
+import { countAttempts, type FinalStatus, type ItemRecord, skipReasonOf } from './item.ts';
 import { sliceFields } from './result-address.ts';
 
 /**
@@ -135,6 +135,7 @@ export function manifestEntry(item: ItemRecord): string {
     last_attempt_at: last ? new Date(last.startedAt).toISOString() : null,
     duration_ms: last?.durationMs ?? null,
     // Left out by JSON where they are undefined.
+    skip_reason: skipReasonOf(item) ?? undefined,
     scraper_id: last?.scraperId,
     scraper_version: last?.scraperVersion,
     error: failure ? presentFailure(failure) : null,

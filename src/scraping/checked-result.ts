@@ -1,6 +1,7 @@
 import { ARTIFACT_KINDS, artifactLabel, isPageName, MAX_PAGES } from '../domain/artifact.ts';
 import { FAILURES, type FailureType, failure } from '../domain/failure.ts';
 import { isRecord } from '../domain/is-record.ts';
+import { isSkipReason } from '../domain/outcome.ts';
 import type { ProducedArtifact, ScrapeFacts, ScrapeResult } from './scraper.ts';
 
 /**
@@ -26,9 +27,7 @@ export function checkedResult(value: unknown): ScrapeResult {
 }
 
 function checkedSkip({ reason, artifacts = [], facts }: Readonly<Record<string, unknown>>): ScrapeResult {
-  if (reason !== 'cached' && reason !== 'known-bad') {
-    return noResult(`skipped the item for an unknown reason, ${describe(reason)}`);
-  }
+  if (!isSkipReason(reason)) return noResult(`skipped the item for an unknown reason, ${describe(reason)}`);
   const kept = checkedArtifacts(artifacts);
   if (typeof kept === 'string') return noResult(kept);
   return { kind: 'skipped', reason, ...(kept.length === 0 ? {} : { artifacts: kept, ...checkedFacts(facts) }) };

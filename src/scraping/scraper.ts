@@ -3,6 +3,7 @@ import type { ArtifactKind } from '../domain/artifact.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ItemInput } from '../domain/item.ts';
 import type { Lane } from '../domain/lane.ts';
+import type { SkipReason } from '../domain/outcome.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { ProxyType } from '../domain/proxy-policy.ts';
 import type { Secrets } from '../domain/secrets.ts';
@@ -117,7 +118,7 @@ export type ScrapeResult =
   /** `artifacts`: what there is of the item although nothing was fetched, such as the page in a cache. */
   | {
       readonly kind: 'skipped';
-      readonly reason: 'cached' | 'known-bad';
+      readonly reason: SkipReason;
       readonly artifacts?: readonly ProducedArtifact[];
       readonly facts?: ScrapeFacts;
     }

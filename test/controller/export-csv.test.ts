@@ -32,6 +32,7 @@ test('a row has its columns, those of the schemas first, and what fits in none a
         { json: '[1,2]', input: { apn: '', county: null } },
         { json: 'nothing' },
         { json: '{"owner":"","paid":false,"total":null}', input: {} },
+        { status: 'skipped', attempts: [{ ...attempt, end: 'skipped', failure: null, skipReason: 'robots' }] },
       ]).parts,
       { format: 'csv', scraper: SCRAPER },
     )
@@ -43,6 +44,7 @@ test('a row has its columns, those of the schemas first, and what fits in none a
     'p-2,success,,,,"",,,,,,,,,,"{""data"":[1,2]}"',
     `p-3,success,,,,101-01-001,,,,,,,,,,"{""data_problem"":""3: ${problemWith('nothing').replaceAll('"', '""')}""}"`,
     'p-4,success,,,,,,"",,false,,,,,,',
+    'p-5,skipped,,,,101-01-001,,,,,,,,,,"{""skip_reason"":""robots""}"',
     '',
   ]);
 });

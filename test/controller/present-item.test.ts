@@ -63,6 +63,17 @@ test('data that another scraper read are told to be of that one', () => {
   assert.equal(detail({}).scraper_id, 'demo');
 });
 
+test('a skipped item tells why in the API and in the manifest, as far as that was recorded', () => {
+  const skipped = (attempt: Partial<AttemptRecord>) =>
+    itemOf({ status: 'skipped', attempts: [ended({ end: 'skipped', ...attempt })] });
+  const shown = presentItemDetail(skipped({ skipReason: 'robots' }), JOB);
+  assert.deepEqual([shown.skip_reason, shown.history[0]?.skip_reason], ['robots', 'robots']);
+  assert.equal(presentItemDetail(skipped({}), JOB).skip_reason, null, 'recorded by an older version');
+  assert.equal(detail({ end: 'skipped', skipReason: 'cached' }, {}).skip_reason, null, 'it succeeded since');
+  assert.equal(JSON.parse(manifestEntry(skipped({ skipReason: 'robots' }))).skip_reason, 'robots');
+  assert.ok(!('skip_reason' in JSON.parse(manifestEntry(itemOf({ status: 'success', attempts: [ended({})] })))));
+});
+
 test('a delivery that was given back uncharged is no attempt, though keys and deliveries count it', () => {
   const shown = detail({ attempt: 2 });
   assert.equal(shown.attempts, 1);

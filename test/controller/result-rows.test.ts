@@ -50,6 +50,13 @@ test('a row tells what was asked, how it ended and what was found', async () => 
       attempts: [{ ...attempt, failure: failure('blocked', 'no entry', { cause: 'a wall' }) }],
     }),
     itemOf({ itemId: 'c', input: { apn: '3' }, status: 'pending', artifacts: [], attempts: [] }),
+    itemOf({
+      itemId: 'd',
+      input: { apn: '4' },
+      status: 'skipped',
+      artifacts: [],
+      attempts: [{ ...attempt, end: 'skipped', failure: null, skipReason: 'robots' }],
+    }),
   ];
   assert.deepEqual(await rowsOf(partsOf([items], { 'a.json': '{\n  "owner": "SMITH"\n}\n' })), [
     { item_id: 'a', status: 'success', input: { apn: '1' }, error: null, data: { owner: 'SMITH' } },
@@ -61,6 +68,7 @@ test('a row tells what was asked, how it ended and what was found', async () => 
       data: null,
     },
     { item_id: 'c', status: 'pending', input: { apn: '3' }, error: null, data: null },
+    { item_id: 'd', status: 'skipped', skip_reason: 'robots', input: { apn: '4' }, error: null, data: null },
   ]);
 });
 

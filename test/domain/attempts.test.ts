@@ -21,6 +21,8 @@ test('an attempt is remembered with how it ended', () => {
   const failed = failedWith('timeout');
   const record = attemptRecord({ ...ENDED, outcome: failed, scraperVersion: '2' }, job);
   assert.deepEqual([record.end, record.failure?.type, record.scraperVersion], ['failed', 'timeout', '2']);
+  const skipped = attemptRecord({ ...ENDED, outcome: { kind: 'skipped', reason: 'robots' } }, job);
+  assert.deepEqual(skipped, { ...told, end: 'skipped', failure: null, skipReason: 'robots' });
 });
 
 test('the failed tries of an attempt are remembered with it, and nothing where there are none', () => {

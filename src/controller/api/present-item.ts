@@ -2,7 +2,7 @@ import type { ItemAnswer, ItemDetailAnswer } from '../../contract/item-answers.t
 import { artifactLabel, type StoredArtifact } from '../../domain/artifact.ts';
 import type { FailedTry } from '../../domain/failed-try.ts';
 import { presentFailure } from '../../domain/failure.ts';
-import { countAttempts, type ItemRecord, unlistedAttempts } from '../../domain/item.ts';
+import { countAttempts, type ItemRecord, skipReasonOf, unlistedAttempts } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { sliceFields } from '../../domain/result-address.ts';
 import { iso } from '../jobs/present-job.ts';
@@ -17,6 +17,7 @@ export function presentItem(item: ItemRecord): ItemAnswer {
     input: item.input,
     ...(item.group === undefined ? {} : { group: item.group }),
     error: failure ? presentFailure(failure) : null,
+    skip_reason: skipReasonOf(item),
     attempts: countAttempts(item),
     tries: last?.tries ?? 0,
     first_attempt_at: first ? iso(first.startedAt) : null,
@@ -44,6 +45,7 @@ export function presentItemDetail(item: ItemRecord, job: JobRecord): ItemDetailA
       duration_ms: attempt.durationMs,
       status: attempt.end,
       error: attempt.failure ? presentFailure(attempt.failure) : null,
+      skip_reason: attempt.skipReason ?? null,
       failed_tries: (attempt.failedTries ?? []).map(presentTry),
       scraper_version: attempt.scraperVersion ?? job.scraperVersion,
     })),

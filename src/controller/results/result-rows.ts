@@ -1,7 +1,8 @@
 import { ARTIFACT_KINDS, type ArtifactKind, type StoredArtifact } from '../../domain/artifact.ts';
 import { errorMessage } from '../../domain/error-message.ts';
 import { type FailureType, presentFailure } from '../../domain/failure.ts';
-import type { ItemInput, ItemRecord, ItemStatus } from '../../domain/item.ts';
+import { type ItemInput, type ItemRecord, type ItemStatus, skipReasonOf } from '../../domain/item.ts';
+import type { SkipReason } from '../../domain/outcome.ts';
 import { parseAddress } from '../../domain/result-address.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { ItemBook, ItemFilter } from '../../ports/ledger.ts';
@@ -23,6 +24,8 @@ type FilePaths = { readonly [Kind in FileKind as `${Kind}_path`]?: string } & {
 export interface ResultRow extends FilePaths {
   readonly item_id: string;
   readonly status: ItemStatus;
+  /** Only there if the item was skipped. */
+  readonly skip_reason?: SkipReason;
   readonly input: ItemInput;
   readonly error: {
     readonly type: FailureType;
@@ -135,7 +138,9 @@ async function rowOf(item: ItemRecord, { store, pathOf }: RowDeps): Promise<Resu
   const error = failure && presentFailure(failure);
   const artifact = dataOf(item);
   const data = artifact === undefined ? { data: null } : await readData(artifact, store);
-  return { item_id: itemId, status, input, error, ...data, ...filePaths(item, pathOf) };
+  const skipReason = skipReasonOf(item);
+  const skipped = skipReason === null ? {} : { skip_reason: skipReason };
+  return { item_id: itemId, status, ...skipped, input, error, ...data, ...filePaths(item, pathOf) };
 }
 
 /** A slice of a larger object has no path of its own. */

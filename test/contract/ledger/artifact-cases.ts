@@ -19,33 +19,42 @@ const { offset: _, length: __, ...WHOLE } = { ...SLICE, kind: 'data' as const, k
 
 /** What ledgers record of the bytes that were kept. */
 export function artifactCases(add: AddCase<LedgerParts>): void {
-  add('a skipped item lists what was kept of it, however it is read, and counts as skipped', async ({ ledger }) => {
-    const jobId = await givenJob(ledger, { items: 3, policy: { throttling: { max_concurrent_workers: 3 } } });
-    const leases = await takeOut(ledger, jobId);
-    const kept: Outcome = { kind: 'skipped', reason: 'cached', artifacts: [WHOLE] };
-    const outcomes: readonly Outcome[] = [kept, SKIPPED, { kind: 'skipped', reason: 'known-bad', artifacts: [SLICE] }];
-    const parts = leases.map((lease, index) => partOf(lease, outcomes[index] ?? SKIPPED));
-    assert.deepEqual(await ledger.settle(parts, NOW), ['recorded', 'recorded', 'recorded']);
-    const expected = [[WHOLE], [], [SLICE]];
-    const shown = async (items: ReturnType<typeof allItems>) => (await items).map(({ artifacts }) => artifacts);
-    assert.deepEqual(await shown(allItems(ledger, jobId)), expected);
-    assert.deepEqual(await shown(allItems(ledger, jobId, { status: 'skipped' })), expected);
-    assert.deepEqual(
-      (await ledger.itemsAt(jobId, 0, 3)).map(({ artifacts }) => artifacts),
-      expected,
-    );
-    const record = await itemOf(ledger, jobId, 'p-0');
-    assert.deepEqual([record.status, record.artifacts], ['skipped', [WHOLE]]);
-    assert.deepEqual(
-      record.attempts.map(({ end, failure }) => [end, failure]),
-      [['skipped', null]],
-    );
-    // Said twice, as after a reply that was lost, it is recorded once.
-    assert.deepEqual(await ledger.settle(parts.slice(0, 1), NOW + 1), ['recorded']);
-    await checkBooks(ledger, jobId);
-    assert.equal((await complete(ledger, jobId)).counts.skipped, 3);
-    assert.deepEqual(await shown(allItems(ledger, jobId)), expected);
-  });
+  add(
+    'a skipped item lists why, and what was kept of it, however it is read, and counts as skipped',
+    async ({ ledger }) => {
+      const jobId = await givenJob(ledger, { items: 3, policy: { throttling: { max_concurrent_workers: 3 } } });
+      const leases = await takeOut(ledger, jobId);
+      const kept: Outcome = { kind: 'skipped', reason: 'cached', artifacts: [WHOLE] };
+      const outcomes: readonly Outcome[] = [
+        kept,
+        { kind: 'skipped', reason: 'robots' },
+        { kind: 'skipped', reason: 'known-bad', artifacts: [SLICE] },
+      ];
+      const parts = leases.map((lease, index) => partOf(lease, outcomes[index] ?? SKIPPED));
+      assert.deepEqual(await ledger.settle(parts, NOW), ['recorded', 'recorded', 'recorded']);
+      const expected = [[WHOLE], [], [SLICE]];
+      const shown = async (items: ReturnType<typeof allItems>) => (await items).map(({ artifacts }) => artifacts);
+      assert.deepEqual(await shown(allItems(ledger, jobId)), expected);
+      assert.deepEqual(await shown(allItems(ledger, jobId, { status: 'skipped' })), expected);
+      assert.deepEqual(
+        (await ledger.itemsAt(jobId, 0, 3)).map(({ artifacts }) => artifacts),
+        expected,
+      );
+      const record = await itemOf(ledger, jobId, 'p-0');
+      assert.deepEqual([record.status, record.artifacts], ['skipped', [WHOLE]]);
+      assert.deepEqual(
+        record.attempts.map(({ end, failure, skipReason }) => [end, failure, skipReason]),
+        [['skipped', null, 'cached']],
+      );
+      const reasons = (await allItems(ledger, jobId)).map(({ attempts }) => attempts[0]?.skipReason);
+      assert.deepEqual(reasons, ['cached', 'robots', 'known-bad']);
+      // Said twice, as after a reply that was lost, it is recorded once.
+      assert.deepEqual(await ledger.settle(parts.slice(0, 1), NOW + 1), ['recorded']);
+      await checkBooks(ledger, jobId);
+      assert.equal((await complete(ledger, jobId)).counts.skipped, 3);
+      assert.deepEqual(await shown(allItems(ledger, jobId)), expected);
+    },
+  );
 
   add('the address of an artifact is recorded as it is, a slice with its offset and length', async ({ ledger }) => {
     const jobId = await givenJob(ledger);

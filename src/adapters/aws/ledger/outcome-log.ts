@@ -4,7 +4,7 @@ import { attemptRecord } from '../../../domain/attempts.ts';
 import type { FailedTry } from '../../../domain/failed-try.ts';
 import type { Failure } from '../../../domain/failure.ts';
 import type { AttemptRecord } from '../../../domain/item.ts';
-import { keptOf } from '../../../domain/outcome.ts';
+import { keptOf, type SkipReason } from '../../../domain/outcome.ts';
 import type { Settlement } from '../../../ports/ledger.ts';
 import { bytes, bytesOf, countOf, json, jsonOf, type Key, num, type Row, text, textOf } from '../dynamo/attributes.ts';
 import { IS_NEW, sameVersion } from '../dynamo/expressions.ts';
@@ -22,6 +22,7 @@ export interface OutcomeEntry {
   readonly durationMs: number;
   readonly end: AttemptRecord['end'];
   readonly failure?: Failure;
+  readonly skipReason?: SkipReason;
   /** Only of an attempt with more than one try. */
   readonly failedTries?: readonly FailedTry[];
   readonly artifacts?: readonly StoredArtifact[];
@@ -53,11 +54,13 @@ export function outcomeEntry(
 }
 
 export function attemptOf(entry: OutcomeEntry): AttemptRecord {
-  const { attempt, tries, startedAt, durationMs, end, failure = null, scraperVersion, scraperId, failedTries } = entry;
+  const { attempt, tries, startedAt, durationMs, end, failure = null, skipReason } = entry;
+  const { failedTries, scraperVersion, scraperId } = entry;
+  const skip = skipReason === undefined ? {} : { skipReason };
   const retried = failedTries === undefined ? {} : { failedTries };
   const version = scraperVersion === undefined ? {} : { scraperVersion };
   const reader = scraperId === undefined ? {} : { scraperId };
-  return { attempt, tries, startedAt, durationMs, end, failure, ...retried, ...version, ...reader };
+  return { attempt, tries, startedAt, durationMs, end, failure, ...skip, ...retried, ...version, ...reader };
 }
 
 /** Up to here a transaction, which costs twice, costs less than another row. */

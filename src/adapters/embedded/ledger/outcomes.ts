@@ -5,7 +5,7 @@ import type { Failure, FailureType } from '../../../domain/failure.ts';
 import { type AttemptRecord, otherVersion } from '../../../domain/item.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { finalStatusOf } from '../../../domain/job-progress.ts';
-import { keptOf } from '../../../domain/outcome.ts';
+import { keptOf, type SkipReason } from '../../../domain/outcome.ts';
 import type { Settlement } from '../../../ports/ledger.ts';
 import type { BatchItem } from './batches.ts';
 import type { Statements } from './statements.ts';
@@ -25,6 +25,7 @@ export interface OutcomeRow {
 /** What only some outcomes have. A missing field means that there is nothing. */
 export interface OutcomeDetail {
   readonly failure?: Failure;
+  readonly skipReason?: SkipReason;
   /** Only of an attempt with more than one try. */
   readonly failedTries?: readonly FailedTry[];
   readonly artifacts?: readonly StoredArtifact[];
@@ -75,8 +76,9 @@ export function attemptsOf(
   };
   // Most items have no detail, and an object or list made of nothing costs as much as one made of something.
   if (detail === NO_DETAIL) return [last];
-  const { failedTries, scraperVersion, scraperId, earlier = [] } = detail;
+  const { skipReason, failedTries, scraperVersion, scraperId, earlier = [] } = detail;
   const more = {
+    ...(skipReason === undefined ? {} : { skipReason }),
     ...(failedTries === undefined ? {} : { failedTries }),
     ...(scraperVersion === undefined ? {} : { scraperVersion }),
     ...(scraperId === undefined ? {} : { scraperId }),
@@ -117,9 +119,10 @@ function encodeDetail(
   const kept = keptOf(outcome);
   const artifacts = kept.length > 0 ? kept : null;
   const isPlain = history === null && strikes === 0 && scraperVersion === undefined && failedTries === undefined;
-  if (outcome.kind !== 'failed' && artifacts === null && isPlain) return null;
+  if (outcome.kind === 'scraped' && artifacts === null && isPlain) return null;
   const detail: OutcomeDetail = {
     ...(outcome.kind === 'failed' ? { failure: outcome.failure } : {}),
+    ...(outcome.kind === 'skipped' ? { skipReason: outcome.reason } : {}),
     ...(failedTries === undefined ? {} : { failedTries }),
     ...(artifacts === null ? {} : { artifacts }),
     ...(history === null ? {} : { earlier: earlierAttempts(historyOf(history)) }),

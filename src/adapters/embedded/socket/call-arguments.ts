@@ -5,6 +5,7 @@ import { MAX_REASON_LENGTH, type PauseReport } from '../../../domain/host-pause.
 import { MAX_VERSION_LENGTH } from '../../../domain/item.ts';
 import { type ItemWait, MAX_WAITS } from '../../../domain/item-wait.ts';
 import { LANES, type Lane } from '../../../domain/lane.ts';
+import { isSkipReason } from '../../../domain/outcome.ts';
 import { MAX_OWN_ERROR_LENGTH } from '../../../domain/own-error.ts';
 import type { JobHolding, Room } from '../../../domain/slot-share.ts';
 import type { ReleaseCause, SettlePart } from '../../../ports/ledger.ts';
@@ -157,10 +158,7 @@ function isOutcome(value: unknown): boolean {
     case 'scraped':
       return isListOf(value['artifacts'], isArtifact);
     case 'skipped':
-      return (
-        (value['reason'] === 'cached' || value['reason'] === 'known-bad') &&
-        (!hasKept || isListOf(value['artifacts'], isArtifact))
-      );
+      return isSkipReason(value['reason']) && (!hasKept || isListOf(value['artifacts'], isArtifact));
     case 'failed':
       return isFailure(value['failure']) && (!hasKept || isListOf(value['artifacts'], isArtifact));
     default:

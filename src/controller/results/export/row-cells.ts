@@ -8,8 +8,8 @@ export type MakeCell<Cell> = (value: string | number | boolean | object, type: C
 
 /**
  * A row as the cells of a table; null is an empty one. What no cell can hold is in the last one as JSON: an object with
- * the rest of the row, in the shape of a line of JSONL. That covers the cause of an error, data that are not an object,
- * and an id with half a character in it, whose cell has a substitute.
+ * the rest of the row, in the shape of a line of JSONL. That covers the cause of an error, the reason for a skip, data that
+ * are not an object, and an id with half a character in it, whose cell has a substitute.
  */
 export function rowCells<Cell>(table: Table, row: ResultRow, makeCell: MakeCell<Cell>): (Cell | null)[] {
   const cells: (Cell | null)[] = new Array(table.columns.length).fill(null);
@@ -21,6 +21,7 @@ export function rowCells<Cell>(table: Table, row: ResultRow, makeCell: MakeCell<
     if (value !== undefined) cells[place] = makeCell(typeof value === 'string' ? value.toWellFormed() : value, type);
   }
   if (!itemId.isWellFormed()) more.push(['item_id', itemId]);
+  if (row.skip_reason !== undefined) more.push(['skip_reason', row.skip_reason]);
 
   const rest = fill(cells, table, table.input, input, makeCell);
   if (rest !== null) more.push(['input', rest]);
