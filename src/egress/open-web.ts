@@ -134,7 +134,7 @@ export function openWeb({
     const { dialer: name } = visit.exit;
     const dialer = dialersByName.get(name);
     if (dialer === undefined) return { kind: 'failed', failure: noDialer(name) };
-    const release = await active.enter(() => enterHost(visit, host));
+    const release = await active.enter(() => enterHost(visit, host, target.url));
     if (release === null) return { kind: 'stopped' };
     try {
       const endpoint = routes.to(target);

@@ -29,13 +29,15 @@ const DEFAULTS: Politeness = { maxConcurrent: 16, minDelayMs: 0 };
  *   busy      callers wait, first come first served: until another leaves, or until a time for which one timer is set
  *
  * Nothing is polled: a caller that leaves lets the next one in, and so does the timer. Entry times only ever become later,
- * so a timer that is set never fires too late; a pause that is lifted ends its timer.
+ * so a timer that is set never fires too late; a pause that is lifted ends its timer, and so does another delay.
  */
 export class PoliteHostGate implements WorkerGate {
   readonly #clock: Clock;
   readonly #onHold: (host: string, ms: number, why: string) => void;
   readonly #usual: Politeness;
   readonly #special = new Map<string, Politeness>();
+  /** Delays that robots.txt files ask for. */
+  readonly #asked = new Map<string, number>();
   readonly #hosts = new Map<string, Host>();
   #sweepAt = SWEEP_FROM;
 
@@ -123,6 +125,27 @@ export class PoliteHostGate implements WorkerGate {
     host.timer?.abort(LIFTED);
   }
 
+  /**
+   * The site asks for this much time between two requests; 0 takes it back. Where our own settings are slower, they hold.
+   * The caller takes back what it no longer needs: a delay is kept as long as that, however rarely the host is visited.
+   */
+  setMinDelay(name: string, ms: number): void {
+    if ((this.#asked.get(name) ?? 0) === ms) return;
+    if (ms > 0) this.#asked.set(name, ms);
+    else this.#asked.delete(name);
+    const host = this.#hosts.get(name);
+    if (host === undefined) return;
+    host.politeness = this.#politenessTo(name);
+    // It may be set for a later time than is right now. Waiting callers get another one when it ends.
+    host.timer?.abort(OTHER_DELAY);
+  }
+
+  #politenessTo(name: string): Politeness {
+    const own = this.#special.get(name) ?? this.#usual;
+    const asked = this.#asked.get(name) ?? 0;
+    return asked > own.minDelayMs ? { ...own, minDelayMs: asked } : own;
+  }
+
   #admit(host: Host): () => void {
     host.inside += 1;
     host.trouble = withRequest(host.trouble);
@@ -164,7 +187,7 @@ export class PoliteHostGate implements WorkerGate {
     const known = this.#hosts.get(name);
     if (known !== undefined) return known;
     if (this.#hosts.size >= this.#sweepAt) this.#sweep();
-    const politeness = this.#special.get(name) ?? this.#usual;
+    const politeness = this.#politenessTo(name);
     const host: Host = {
       ...{ politeness, inside: 0, startedAt: null, heldUntil: 0, trouble: NO_TROUBLE },
       ...{ waiting: new Set(), timer: null },
@@ -186,11 +209,12 @@ export class PoliteHostGate implements WorkerGate {
 /** Aborting without a reason would create an exception with a stack trace. */
 const NO_WAITERS = 'no caller waits';
 const LIFTED = 'the pause was lifted';
+const OTHER_DELAY = 'the delay is another one';
 
 const SWEEP_FROM = 1000;
 
 interface Host extends HostState {
-  readonly politeness: Politeness;
+  politeness: Politeness;
   inside: number;
   startedAt: number | null;
   heldUntil: number;

@@ -11,7 +11,7 @@ export interface Web {
   /**
    * The answer at the end of the redirects, whatever its status, or why there is none. It never rejects because of the
    * network or the server. It rejects with the signal's reason when `visit.signal` aborts, with HostHeld when a host is
-   * paused for longer than `visit.patienceMs`, and with whatever `visit.checkHost` or the sink throws.
+   * paused for longer than `visit.patienceMs`, and with whatever `visit.checkHost`, `visit.checkUrl` or the sink throws.
    */
   send(request: WebRequest, visit: Visit): Promise<WebAnswer | WebFailed>;
 }
@@ -33,6 +33,8 @@ export interface Visit {
   readonly exit: Exit;
   /** Called before each hop, with `host` or `host:port` as in the URL. What it throws ends the send. */
   readonly checkHost: (host: string) => void;
+  /** Called before each hop, after `checkHost`. What it rejects with ends the send. It is waited for as at the gate. */
+  readonly checkUrl?: (url: string) => Promise<void>;
   /** Entered before each hop and left after it. Waiting there does not count towards the deadlines. */
   readonly gate: HostGate;
   /** The longest pause of a host to wait for. */

@@ -299,3 +299,42 @@ test('whatever happens, nobody is too many, too early or forgotten', async () =>
     { numRuns: 300 },
   );
 });
+
+test('a delay that a site asks for holds until it is taken back, also for those who wait already', async () => {
+  const { clock, gate } = openGate({ minDelayMs: 100 });
+  ask(gate, 'a').leave();
+  const second = ask(gate, 'a');
+  gate.setMinDelay('a', 10_000);
+  await clock.advance(9999);
+  assert.equal(second.state, 'waiting');
+  await clock.advance(1);
+  assert.equal(second.state, 'inside');
+  const third = ask(gate, 'a');
+  await clock.advance(100);
+  assert.equal(third.state, 'waiting');
+  gate.setMinDelay('a', 0);
+  await clock.turn();
+  assert.equal(third.state, 'inside', 'our own delay is over');
+  assert.equal(clock.sleepers, 0);
+});
+
+test('our own delay holds where it is longer than what a site asks for', async () => {
+  const { clock, gate } = openGate({ minDelayMs: 100, hosts: { b: { minDelayMs: 500 } } });
+  for (const host of ['a', 'b']) gate.setMinDelay(host, 200);
+  for (const host of ['a', 'b']) ask(gate, host);
+  await clock.advance(200);
+  assert.deepEqual([gate.isOpen('a'), gate.isOpen('b')], [true, false]);
+  await clock.advance(300);
+  assert.equal(gate.isOpen('b'), true);
+});
+
+test('the delay of a host is not forgotten with the host', async () => {
+  const { clock, gate } = openGate();
+  gate.setMinDelay('a', 50);
+  ask(gate, 'a').leave();
+  await clock.advance(1000);
+  for (let number = 0; number < 1000; number += 1) await (await gate.enter(`h-${number}`, 0, FOREVER))();
+  assert.ok(gate.known < 10, 'all hosts that are quiet were forgotten');
+  await (await gate.enter('a', 0, FOREVER))();
+  assert.equal(gate.isOpen('a'), false);
+});

@@ -92,7 +92,7 @@ async function timeItems(isBusy: (request: number) => boolean) {
   let requests = 0;
   const web: Web = {
     async send({ url }, visit) {
-      const leave = await enterHost(visit, 'busy.test');
+      const leave = await enterHost(visit, 'busy.test', url);
       requests += 1;
       const status = isBusy(requests) ? 503 : 200;
       await clock.sleep(75);
