@@ -55,7 +55,7 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
     screenshot: 'Not available yet: any other value is refused.',
     item_manifests: '`true` on S3 if a program waits for single items; `false` for fewer files.',
   },
-  robots: 'Not available yet: `respect` is refused.',
+  robots: 'If you want to keep to what sites ask of crawlers. Some counties disallow the very pages that you need.',
 };
 
 interface Field {

@@ -36,7 +36,7 @@ export const summarySchema = z
     in_progress: count('Being processed by a worker.'),
     success: count('Scraped.'),
     failed: count('Failed for good; a retry reopens them.'),
-    skipped: count('Skipped: there was no need to scrape them.'),
+    skipped: count('Skipped: there was no need to scrape them, or the site disallows it (`skip_reason` of the item).'),
     cancelled: count('Not processed because the job was cancelled.'),
     total: count('All items of the job.'),
   })

@@ -22,7 +22,7 @@ export const ITEM_EVENTS = {
   advance: 'the items before it in its batch have ended, or are cancelled',
   lose: 'its batch comes back before a worker had it: recalled, or its message was lost',
   succeed: 'the worker has a result',
-  skip: 'the worker had nothing to do',
+  skip: 'the worker had nothing to fetch, or the site does not allow it',
   giveUp: 'the worker could not do it',
   poison: 'the lease of its worker runs out for the third time with this item begun',
   release: 'the worker gives its batch back',

@@ -142,17 +142,18 @@ export const policySchema = z.strictObject({
   results: resultsSchema.prefault({}),
   robots: z
     .enum(['respect', 'ignore'])
-    .meta({ description: 'Whether to follow the robots.txt of a site. Only ignore is available yet.' })
+    .meta({
+      description:
+        'Whether to follow the robots.txt of a site, as `trawl`. With `respect`, items whose page it disallows are skipped with ' +
+        'the reason `robots`, and its crawl-delay is kept.',
+    })
     .default('ignore'),
 });
 
 /** Settings that are part of the contract but not implemented yet: refused, so that nobody relies on them. */
 export function notYetAvailable(policy: Policy): { readonly path: string; readonly message: string }[] {
-  const { results, robots } = policy;
-  const asked = [
-    ['results.screenshot', results.screenshot !== 'never'],
-    ['robots', robots !== 'ignore'],
-  ] as const;
+  const { results } = policy;
+  const asked = [['results.screenshot', results.screenshot !== 'never']] as const;
   return asked.filter(([, isAsked]) => isAsked).map(([path]) => ({ path, message: 'is not available yet' }));
 }
 

@@ -7,6 +7,7 @@ import { PoliteHostGate } from '../egress/polite-host-gate.ts';
 import { SharedPauses } from '../egress/shared-pauses.ts';
 import { withTidyMemory } from '../egress/tidy-memory.ts';
 import type { Clock } from '../ports/clock.ts';
+import { RobotsBook } from '../scraping/robots/robots-book.ts';
 import { SharedStates } from '../scraping/shared-states.ts';
 import type { WorkerDeps } from '../worker/worker.ts';
 import type { WorkerBackend } from './backend.ts';
@@ -56,13 +57,15 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
     elapsed: () => clock.elapsed(),
     sleep: (ms, signal) => clock.sleep(ms, signal),
   });
+  const robots = new RobotsBook({ web, gate, clock, log });
   const ended = new AbortController();
   void pauses.run(gate, ended.signal);
   return {
-    tools: { web, gate, log, secrets: loadSecrets(config), states },
+    tools: { web, gate, log, secrets: loadSecrets(config), states, robots },
     async close() {
       ended.abort();
       states.close();
+      robots.close();
       await web.close();
     },
   };

@@ -8,6 +8,7 @@ import type { Web } from '../egress/web.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { HostGate } from '../ports/host-gate.ts';
 import { loadScrapers, type ScraperChange } from '../scraping/registry.ts';
+import { UNCHECKED } from '../scraping/robots/robots-check.ts';
 import { NoScraperFolder } from '../scraping/scraper-files.ts';
 import { SCRAPER_LOADERS } from '../scraping/scraper-loaders.ts';
 import type { SharedStates } from '../scraping/shared-states.ts';
@@ -52,7 +53,7 @@ export async function openScrapers(config: Config) {
       states.close();
       await web.close();
     };
-    return { tools: { web, gate: OPEN_GATE, log: NO_LOG, secrets, states }, close };
+    return { tools: { web, gate: OPEN_GATE, log: NO_LOG, secrets, states, robots: UNCHECKED }, close };
   };
   return await openAuthorTools(scraperFolders(config), { clock, openTools }).catch(badFolder);
 }

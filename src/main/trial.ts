@@ -11,6 +11,7 @@ import { jsonSchemaOf } from '../scraping/describe-scraper.ts';
 import { SELECTOR_WATCH } from '../scraping/extract/selector-watch.ts';
 import { type Seen, seenOf } from '../scraping/fixtures/scrape-once.ts';
 import { importScraper } from '../scraping/import-scraper.ts';
+import { UNCHECKED } from '../scraping/robots/robots-check.ts';
 import type { ScrapeLog, ScrapeResult, Scraper, ScrapeTools } from '../scraping/scraper.ts';
 import { SCRAPER_MODULES } from '../scraping/scraper-modules.ts';
 import { SelectorGroups } from '../scraping/trial/selector-groups.ts';
@@ -138,7 +139,7 @@ async function visit(
   const opened = await openVisitorTools(config, clock, (host, ms) => tell({ kind: 'wait', host, ms }));
   const web = new TracedWeb(opened.web, tell);
   const { gate, secrets, states } = opened;
-  const tools: ScrapeTools = { web, gate, log: tracedLog(tell), secrets, states };
+  const tools: ScrapeTools = { web, gate, log: tracedLog(tell), secrets, states, robots: UNCHECKED };
   const drafts: Draft[] = [];
   try {
     const { result, tries } = await tryUntilDecided(

@@ -10,6 +10,7 @@ import type { Secrets } from '../domain/secrets.ts';
 import type { Web } from '../egress/web.ts';
 import type { HostGate } from '../ports/host-gate.ts';
 import type { Draft } from '../ports/result-store.ts';
+import type { RobotsCheck } from './robots/robots-check.ts';
 import type { SharedStates } from './shared-states.ts';
 
 /** Code, or a recording, that turns the input of an item into what was seen of it. Made by one of the `define…`. */
@@ -89,6 +90,8 @@ export interface ScrapeTools {
   readonly secrets: Secrets;
   /** What `setup` of each scraper made, for all items of this process. */
   readonly states: SharedStates;
+  /** Asked before each request if the policy respects robots.txt. */
+  readonly robots: RobotsCheck;
 }
 
 /** Lines for the operator's log; job and item are added. */

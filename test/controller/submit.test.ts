@@ -184,10 +184,9 @@ test('a label that would be lost is refused', async () => {
 });
 
 test('what nothing carries out yet is refused by name, and not passed over', async () => {
-  const policy = { results: { screenshot: 'always' }, robots: 'respect' };
+  const policy = { results: { screenshot: 'always' } };
   assert.deepEqual(await problemsOf({ scraper_id: 'any', execution_policy: policy }), [
     { path: 'execution_policy.results.screenshot', code: 'not_available', message: 'is not available yet' },
-    { path: 'execution_policy.robots', code: 'not_available', message: 'is not available yet' },
   ]);
 });
 

@@ -58,7 +58,7 @@ export async function visitCounty(
             hold: (host, ms) => held.push({ host, ms }),
             noteTrouble: () => 'frequent',
           },
-          ...{ log: NO_TOOLS.log, secrets: NO_TOOLS.secrets, states: NO_TOOLS.states },
+          ...{ log: NO_TOOLS.log, secrets: NO_TOOLS.secrets, states: NO_TOOLS.states, robots: NO_TOOLS.robots },
         },
         signal: new AbortController().signal,
         now: () => NOW,

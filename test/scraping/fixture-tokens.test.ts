@@ -15,6 +15,7 @@ import { NO_LOG, OPEN_GATE } from '../../src/scraping/fixtures/run-case.ts';
 import { testScrapers } from '../../src/scraping/fixtures/test-scrapers.ts';
 import { isSessionCookie, isTokenName, withoutTokens } from '../../src/scraping/fixtures/token-names.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
+import { UNCHECKED } from '../../src/scraping/robots/robots-check.ts';
 import { sharedStates } from '../support/no-tools.ts';
 import { folderWith } from './scraper-folder.ts';
 
@@ -92,7 +93,7 @@ async function record(t: TestContext, folder: string, input: Record<string, unkn
   assert.ok(scraper);
   const web = openWeb({ rules: new AddressRules(parseAddressRanges('loopback')), routes: parseRoutes(''), clock });
   t.after(() => web.close());
-  const tools = { web, gate: OPEN_GATE, log: NO_LOG, secrets: NO_SECRETS, states: sharedStates() };
+  const tools = { web, gate: OPEN_GATE, log: NO_LOG, secrets: NO_SECRETS, states: sharedStates(), robots: UNCHECKED };
   const deps = { tools, clock, signal: new AbortController().signal };
   return recordCase(scraper, join(folder, 'site.ts'), { name: 'one', input, expectFailure }, deps);
 }

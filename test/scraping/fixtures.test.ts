@@ -17,6 +17,7 @@ import { recordCase } from '../../src/scraping/fixtures/record-case.ts';
 import { NO_LOG, OPEN_GATE } from '../../src/scraping/fixtures/run-case.ts';
 import { type ScraperReport, testScrapers } from '../../src/scraping/fixtures/test-scrapers.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
+import { UNCHECKED } from '../../src/scraping/robots/robots-check.ts';
 import { sharedStates } from '../support/no-tools.ts';
 import { folderWith } from './scraper-folder.ts';
 
@@ -227,7 +228,7 @@ async function record(
   const rules = new AddressRules(parseAddressRanges('loopback'));
   const web = openWeb({ rules, routes: parseRoutes(''), clock });
   t.after(() => web.close());
-  const tools = { web, gate: OPEN_GATE, log: NO_LOG, secrets: NO_SECRETS, states: sharedStates() };
+  const tools = { web, gate: OPEN_GATE, log: NO_LOG, secrets: NO_SECRETS, states: sharedStates(), robots: UNCHECKED };
   const asked = { name, input, expectFailure: false };
   const answer = await recordCase(scraper, join(folder, 'county.ts'), asked, { tools, clock, signal });
   if (answer.kind === 'refused') throw new Error(answer.because);

@@ -18,6 +18,7 @@ import { HttpClient } from '../../src/scraping/http/http-client.ts';
 import { chooseIdentity } from '../../src/scraping/http/identity.ts';
 import { RequestLog } from '../../src/scraping/http/request-log.ts';
 import { compileSigns, type Signs } from '../../src/scraping/page/signs.ts';
+import { UNCHECKED } from '../../src/scraping/robots/robots-check.ts';
 import { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 import type { ScrapeContext, ScrapeTools } from '../../src/scraping/scraper.ts';
 import { NOW, policyOf } from '../support/builders.ts';
@@ -107,7 +108,7 @@ export function webTools(t: TestContext, gate: HostGate = new PoliteHostGate({ c
   const web = openWeb({ rules, routes: parseRoutes(''), clock: systemClock() });
   t.after(() => web.close());
   const log = { debug: () => {}, info: () => {}, warn: () => {} };
-  return { web, gate, log, secrets: NO_SECRETS, states: sharedStates() };
+  return { web, gate, log, secrets: NO_SECRETS, states: sharedStates(), robots: UNCHECKED };
 }
 
 /** A client as a scraper gets it. */
@@ -148,6 +149,7 @@ export function openClient(
     allowsHost: compileHosts(hosts),
     signal,
     maxRetries,
+    robots: null,
     cookies: new VisitCookies(),
     requests: new RequestLog(),
     now: () => NOW,

@@ -115,6 +115,7 @@ const ZONES_OF: Readonly<Record<string, readonly string[]>> = {
   'cheerio-select': ['scraping'],
   domhandler: ['scraping'],
   htmlparser2: ['scraping'],
+  'robots-parser': ['scraping'],
   fastify: ['controller/api'],
   'prom-client': ['controller/metrics'],
   'hyparquet-writer': ['controller/results'],

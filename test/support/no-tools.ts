@@ -1,5 +1,6 @@
 import { NO_SECRETS } from '../../src/domain/secrets.ts';
 import type { HostGate, WorkerGate } from '../../src/ports/host-gate.ts';
+import { UNCHECKED } from '../../src/scraping/robots/robots-check.ts';
 import type { ScrapeTools } from '../../src/scraping/scraper.ts';
 import { SharedStates } from '../../src/scraping/shared-states.ts';
 
@@ -15,6 +16,7 @@ export const NO_TOOLS: ScrapeTools & { readonly gate: WorkerGate } = {
   log: { debug: () => {}, info: () => {}, warn: () => {} },
   secrets: NO_SECRETS,
   states: sharedStates(),
+  robots: UNCHECKED,
 };
 
 /** In a world where time stands still. */

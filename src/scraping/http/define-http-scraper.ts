@@ -9,6 +9,7 @@ import { findSecret } from '../find-secret.ts';
 import { KeptPages, type PageToParse } from '../kept-pages.ts';
 import { onPage } from '../page/page-fingerprint.ts';
 import { compileSigns, type Signs } from '../page/signs.ts';
+import { Disallowed } from '../robots/disallowed.ts';
 import { fail } from '../scrape-failure.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeFacts, ScrapeLog, ScrapeResult, Scraper } from '../scraper.ts';
 import { thrownFailure } from '../thrown-failure.ts';
@@ -120,6 +121,7 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
       timeouts: policy.timeouts,
       maxRetryAfterMs: policy.retries.max_retry_after_seconds * 1000,
       maxRetries: policy.retries.max_retries,
+      robots: policy.robots === 'respect' ? who.tools.robots : null,
     });
   };
   const setup = definition.setup && new Setup(id, definition.setup.bind(definition), open);
@@ -176,6 +178,7 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
     } catch (error) {
       // Not the item's failure.
       if (error instanceof StorageTrouble) throw error;
+      if (error instanceof Disallowed) return { result: skip(error, log), http };
       const facts = factsOf(context, page, pages, http, requests);
       return { result: { kind: 'failed', failure: thrownFailure(error), artifacts: fetched, facts }, http };
     }
@@ -199,6 +202,7 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
         try {
           await items.renew();
         } catch (error) {
+          if (error instanceof Disallowed) return skip(error, logOf(context));
           return { ...result, failure: thrownFailure(error) };
         }
       }
@@ -254,6 +258,12 @@ function toParse<Input>(html: PageToParse | null, named: readonly NamedPage[], i
   const page = html ?? named[0]?.page;
   if (page === undefined) return null;
   return { page, pages: new KeptPages(new Map(named.map((each) => [each.name, each.page]))), input };
+}
+
+/** What was fetched before says nothing about the item without the rest of it. */
+function skip({ url, message }: Disallowed, log: ScrapeLog): ScrapeResult {
+  log.debug({ url }, message);
+  return { kind: 'skipped', reason: 'robots' };
 }
 
 interface Visited {

@@ -9,6 +9,9 @@ import { classify } from '../page/classify.ts';
 import { pageFingerprint } from '../page/page-fingerprint.ts';
 import { titleOf } from '../page/rough-text.ts';
 import { type CompiledSigns, withSigns } from '../page/signs.ts';
+import { Disallowed } from '../robots/disallowed.ts';
+import type { RobotsVisitor } from '../robots/fetch-robots.ts';
+import type { RobotsCheck } from '../robots/robots-check.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
 import type { ScrapeTools } from '../scraper.ts';
 import type { AnswerOptions } from './answer-options.ts';
@@ -53,6 +56,8 @@ export interface HttpClientDeps {
   readonly limits: { readonly pageBytes: number; readonly documentBytes: number };
   readonly signs: CompiledSigns;
   readonly allowsHost: (host: string) => boolean;
+  /** Null if the policy ignores robots.txt. */
+  readonly robots: RobotsCheck | null;
   readonly signal: AbortSignal;
   /** Those that the visitor already has. */
   readonly cookies: VisitCookies;
@@ -241,14 +246,20 @@ export class HttpClient {
     try {
       return await this.#download(request, options);
     } catch (error) {
-      if (!(error instanceof ScrapeFailure) || error.type === 'unexpected') throw error;
-      if (!(error instanceof NoDocument) && this.#deps.startsOver(error.failure)) throw error;
-      const { type, message } = error.failure;
-      const missing: MissingDocument = { url: request.url, type, message };
+      const missing: MissingDocument = { url: request.url, ...this.#whyMissing(error) };
       if (this.#missing.length < MAX_MISSING) this.#missing.push(missing);
       this.#deps.tools.log.info(missing, 'an optional document is missing');
       return null;
     }
+  }
+
+  /** Throws what must not be a missing document. */
+  #whyMissing(error: unknown): Pick<MissingDocument, 'type' | 'message'> {
+    if (error instanceof Disallowed) return { type: 'robots', message: error.message };
+    if (!(error instanceof ScrapeFailure) || error.type === 'unexpected') throw error;
+    if (!(error instanceof NoDocument) && this.#deps.startsOver(error.failure)) throw error;
+    const { type, message } = error.failure;
+    return { type, message };
   }
 
   async #fetch<T>(request: WebRequest, read: (answer: WebAnswer) => Good<T> | Bad): Promise<T> {
@@ -321,25 +332,34 @@ export class HttpClient {
   }
 
   #visit({ totalMs }: Pick<Deadlines, 'totalMs'>, bytes: number): Visit {
-    const { timeouts, signal, tools, exits } = this.#deps;
+    const { timeouts, signal, tools, exits, robots } = this.#deps;
     const answerMs = timeouts.request_timeout_seconds * 1000;
     const limits: Limits = { rawBytes: bytes, bytes, redirects: MAX_REDIRECTS };
+    const connectMs = timeouts.connect_timeout_seconds * 1000;
+    const deadlines = { connectMs, firstByteMs: answerMs, silenceMs: answerMs, totalMs };
     return {
       cookies: this.#deps.cookies,
-      deadlines: {
-        connectMs: timeouts.connect_timeout_seconds * 1000,
-        firstByteMs: answerMs,
-        silenceMs: answerMs,
-        totalMs,
-      },
+      deadlines,
       limits,
       exit: exits(),
       checkHost: (host) => this.#checkHost(host),
+      ...(robots !== null && { checkUrl: (url: string) => robots.check(url, this.#robotsVisitor(deadlines), signal) }),
       gate: tools.gate,
       // A pause no longer than a request may take is waited for; for a longer one, the attempt decides.
       patienceMs: answerMs,
       sink: null,
       signal,
+    };
+  }
+
+  /** The file is small, whatever is asked for afterwards. */
+  #robotsVisitor(deadlines: Deadlines): RobotsVisitor {
+    const { identity, exits } = this.#deps;
+    const wanted = { method: 'GET', purpose: 'page', from: null, contentType: null, extra: {} } as const;
+    return {
+      exit: exits(),
+      deadlines: { ...deadlines, totalMs: deadlines.firstByteMs },
+      headersFor: (url) => headersFor(identity, { url, ...wanted }),
     };
   }
 

@@ -2,6 +2,7 @@ import { failure } from '../../domain/failure.ts';
 import type { Exit } from '../../egress/web.ts';
 import { exitIn } from '../exit-for.ts';
 import { findSecret } from '../find-secret.ts';
+import { Disallowed } from '../robots/disallowed.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
 import type { ScrapeContext, ScrapeLog } from '../scraper.ts';
 import type { Held, Maker } from '../shared-states.ts';
@@ -40,7 +41,7 @@ export type OpenClient = (
 
 /**
  * Runs `setup` of a scraper when its first item needs it, and again when a site no longer accepts what it brought. There
- * is one state for each way out (the kind of proxy and its place) and for each identity: a visitor whom a site has blocked must not be
+ * is one state for each way out (the kind of proxy and its place), stance on robots.txt and identity: a visitor whom a site has blocked must not be
  * recognised by the login of the one before.
  */
 export class Setup<State> {
@@ -58,7 +59,9 @@ export class Setup<State> {
   forItem(context: ItemContext): ItemSetup<State> {
     const { tools, policy, identity, signal } = context;
     const exit = exitIn(context, `${this.#scraperId}/setup/${identity}`);
-    const key = `${exit.dialer} ${identity} ${exit.geo === undefined ? '' : JSON.stringify(exit.geo)}`;
+    const place = exit.geo === undefined ? '' : JSON.stringify(exit.geo);
+    // An item that ignores robots.txt must not be skipped because one that respects it asked for the state.
+    const key = `${exit.dialer} ${identity} ${place} ${policy.robots}`;
     const maker: Maker<Shared<State>> = {
       limitMs: policy.timeouts.item_timeout_seconds * 1000,
       make: (cut) => this.#run(context, exit, cut),
@@ -123,6 +126,7 @@ export class Setup<State> {
       log.debug({ requests: http.requests.count }, 'setup done');
       return { value, cookies: http.cookies };
     } catch (error) {
+      if (error instanceof Disallowed) throw error;
       const what = thrownFailure(error);
       throw new ScrapeFailure({ ...what, message: failure(what.type, `setup: ${what.message}`).message });
     }

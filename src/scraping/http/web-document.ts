@@ -26,7 +26,7 @@ export interface OptionalDocument {
 /** An optional document that could not be had, as the item's metadata show it. */
 export interface MissingDocument {
   readonly url: string;
-  readonly type: FailureType;
+  readonly type: FailureType | 'robots';
   readonly message: string;
 }
 
