@@ -3,12 +3,15 @@ import { test } from 'node:test';
 import { load } from 'cheerio';
 import fc from 'fast-check';
 import { findAll, findFirst } from '../../src/scraping/extract/find.ts';
-import { PAGE_LIMITS, parseHtml } from '../../src/scraping/extract/parse-html.ts';
+import type { PageLimits } from '../../src/scraping/extract/page-document.ts';
+import { cheerioOf, PAGE_LIMITS, parseHtml } from '../../src/scraping/extract/parse-html.ts';
 import { visibleText } from '../../src/scraping/extract/visible-text.ts';
 import { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 
+const query = (html: string, limits?: PageLimits) => cheerioOf(parseHtml(html, limits));
+
 /** `body` without the tags around it: what a browser would show of it in its inspector. */
-const inside = (html: string) => parseHtml(html)('body').html();
+const inside = (html: string) => query(html)('body').html();
 
 const tooLarge = (about: RegExp) => (error: unknown) => {
   assert.ok(error instanceof ScrapeFailure);
@@ -41,14 +44,14 @@ test('pages that are well-formed but for what may be left out come out as in a b
 });
 
 test('rows get a tbody, so that selectors copied from a browser match', () => {
-  const $ = parseHtml('<table id="t">\n<tr><td>1</td></tr>\n<tr><td>2</td></tr></table><p>x</p>');
+  const $ = query('<table id="t">\n<tr><td>1</td></tr>\n<tr><td>2</td></tr></table><p>x</p>');
   assert.equal($('html > body > table > tbody > tr:nth-child(2) > td').text(), '2');
   assert.equal($('#t > tbody').length, 1);
   assert.equal($('body > p').length, 1);
 });
 
 test('what stands behind the end of the page belongs to its body', () => {
-  const $ = parseHtml('<html><body><p>a</p></body></html><p>b</p>c');
+  const $ = query('<html><body><p>a</p></body></html><p>b</p>c');
   assert.equal($('html').length, 1);
   assert.equal($('body').length, 1);
   assert.equal($('body > p').length, 2);
@@ -56,12 +59,12 @@ test('what stands behind the end of the page belongs to its body', () => {
 });
 
 test('a body that is written late is the body of the page', () => {
-  const $ = parseHtml('<html><p>a</p><body id="b"><p>c</p></body></html>');
+  const $ = query('<html><p>a</p><body id="b"><p>c</p></body></html>');
   assert.equal($('html > #b > p').text(), 'c');
 });
 
 test('neighbours and parents are linked as cheerio expects', () => {
-  const $ = parseHtml('<table><tr><td>a</td><!-- c --><td id="b">b</td><td>d</td></tr></table>');
+  const $ = query('<table><tr><td>a</td><!-- c --><td id="b">b</td><td>d</td></tr></table>');
   assert.equal($('#b').prev().text(), 'a');
   assert.equal($('#b').next().text(), 'd');
   assert.equal($('#b').closest('table').length, 1);
@@ -74,7 +77,7 @@ test('a page of a million nodes is given up before it is begun, and any other at
   assert.throws(() => parseHtml('<br>'.repeat(130_000)), tooLarge(/more than 125000 elements and texts/));
   const limits = { ...PAGE_LIMITS, maxNodes: 5 };
   // html, body, p, text, br
-  assert.equal(parseHtml('<p>a<br>', limits)('*').length, 4);
+  assert.equal(query('<p>a<br>', limits)('*').length, 4);
   assert.throws(() => parseHtml('<p>a<br><br>', limits), tooLarge(/more than 5/));
 });
 
@@ -84,12 +87,12 @@ test('attributes and pieces of text are counted too, for each takes memory', () 
   assert.throws(() => parseHtml(`<p ${attributes}>`), tooLarge(/attributes and pieces of text/));
   assert.throws(() => parseHtml('< '.repeat(many + 1)), tooLarge(/attributes and pieces of text/));
   assert.throws(() => parseHtml(`<p title="${'&lt;'.repeat(many)}">`), tooLarge(/character references/));
-  assert.equal(parseHtml('a&amp;b &lt; c')('body').text(), 'a&b < c');
+  assert.equal(query('a&amp;b &lt; c')('body').text(), 'a&b < c');
 });
 
 test('the deepest page allowed overflows no stack, and one level more is given up', () => {
   const deep = (levels: number) => `${'<div>'.repeat(levels)}x`;
-  const $ = parseHtml(deep(PAGE_LIMITS.maxDepth - 2));
+  const $ = query(deep(PAGE_LIMITS.maxDepth - 2));
   assert.equal($('div div div:last-child').last().text(), 'x');
   assert.equal($('body').text(), 'x');
   assert.equal($.html().length, $('div').length * '<div></div>'.length + 'x<html><body></body></html>'.length);
@@ -99,32 +102,32 @@ test('the deepest page allowed overflows no stack, and one level more is given u
 
 test('drawings that are never closed do not make parsing slow', () => {
   assert.throws(() => parseHtml('<div><svg></div>'.repeat(60_000)), tooLarge(/drawings or formulas/));
-  assert.equal(parseHtml('<div><svg><path/></svg></div>'.repeat(5000))('svg').length, 5000);
+  assert.equal(query('<div><svg><path/></svg></div>'.repeat(5000))('svg').length, 5000);
 });
 
 test('a search among a hundred thousand neighbours takes one pass, not one for each', () => {
-  const $ = parseHtml('<p></p>'.repeat(100_000));
-  assert.equal(findFirst($, null, 'b'), null);
-  assert.equal(findAll($, null, 'p').length, 100_000);
+  const page = parseHtml('<p></p>'.repeat(100_000));
+  assert.equal(findFirst(page, null, 'b'), null);
+  assert.equal(findAll(page, null, 'p').length, 100_000);
 });
 
 test('an id is found wherever it is, the first of several first, and inside the root only', () => {
-  const $ = parseHtml('<p id="a">1</p><div><p id="a">2</p><p id="b.c">3</p></div><p id="constructor">4</p>');
-  const div = findFirst($, null, 'div');
+  const page = parseHtml('<p id="a">1</p><div><p id="a">2</p><p id="b.c">3</p></div><p id="constructor">4</p>');
+  const div = findFirst(page, null, 'div');
   const textOf = (element: ReturnType<typeof findFirst>) => element && visibleText(element);
-  assert.equal(textOf(findFirst($, null, '#a')), '1');
-  assert.equal(textOf(findFirst($, div, '#a')), '2');
-  assert.equal(textOf(findFirst($, null, '#b\\.c')), '3');
-  assert.equal(textOf(findFirst($, null, '#constructor')), '4');
-  assert.equal(findFirst($, null, '#none'), null);
-  assert.equal(findFirst($, div, '#constructor'), null);
-  $('p').first().remove();
-  assert.equal(textOf(findFirst($, null, '#a')), '2', 'what was removed is not found any more');
+  assert.equal(textOf(findFirst(page, null, '#a')), '1');
+  assert.equal(textOf(findFirst(page, div, '#a')), '2');
+  assert.equal(textOf(findFirst(page, null, '#b\\.c')), '3');
+  assert.equal(textOf(findFirst(page, null, '#constructor')), '4');
+  assert.equal(findFirst(page, null, '#none'), null);
+  assert.equal(findFirst(page, div, '#constructor'), null);
+  cheerioOf(page)('p').first().remove();
+  assert.equal(textOf(findFirst(page, null, '#a')), '2', 'what was removed is not found any more');
 });
 
 test('selectors find what cheerio finds', () => {
-  const $ = parseHtml('<ul id="l"><li class="x">1<b>2</b><li class="x y">3<li>4</ul><p>5</p>');
-  const list = findFirst($, null, '#l');
+  const page = parseHtml('<ul id="l"><li class="x">1<b>2</b><li class="x y">3<li>4</ul><p>5</p>');
+  const list = findFirst(page, null, '#l');
   assert.ok(list);
   for (const selector of [
     '.x',
@@ -138,17 +141,17 @@ test('selectors find what cheerio finds', () => {
     '+ p',
     'b, .y',
   ]) {
-    const expected: unknown[] = $(list).find(selector).toArray();
+    const expected: unknown[] = cheerioOf(page)(list).find(selector).toArray();
     assert.ok(expected.length > 0, selector);
-    assert.deepEqual(findAll($, list, selector), expected, selector);
-    assert.equal(findFirst($, list, selector), expected[0], selector);
+    assert.deepEqual(findAll(page, list, selector), expected, selector);
+    assert.equal(findFirst(page, list, selector), expected[0], selector);
   }
 });
 
 test('what is not a selector is a bug of the scraper, and is named', () => {
-  const $ = parseHtml('<p>a</p>');
+  const page = parseHtml('<p>a</p>');
   for (const selector of ['p[', '##', '', ':nonsense']) {
-    assert.throws(() => findFirst($, null, selector), {
+    assert.throws(() => findFirst(page, null, selector), {
       name: 'Error',
       message: `${JSON.stringify(selector)} is not a selector`,
     });
@@ -162,9 +165,10 @@ test('any text can be parsed', () => {
   );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
-      const $ = parseHtml(pieces.join(''));
-      for (const row of findAll($, null, 'table > tr')) assert.fail(`a row outside of a body: ${pieces} ${row.name}`);
-      for (const element of findAll($, null, '*')) {
+      const page = parseHtml(pieces.join(''));
+      for (const row of findAll(page, null, 'table > tr'))
+        assert.fail(`a row outside of a body: ${pieces} ${row.name}`);
+      for (const element of findAll(page, null, '*')) {
         assert.ok(element.parent?.children.includes(element));
         assert.equal(element.next?.prev ?? element, element);
       }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { documentOf } from '../../src/scraping/extract/find.ts';
+import { findFirst } from '../../src/scraping/extract/find.ts';
 import { parseHtml } from '../../src/scraping/extract/parse-html.ts';
 import { visibleLines, visibleText } from '../../src/scraping/extract/visible-text.ts';
 
-const text = (html: string) => visibleText(documentOf(parseHtml(html)));
-const lines = (html: string) => visibleLines(documentOf(parseHtml(html)));
+const text = (html: string) => visibleText(parseHtml(html));
+const lines = (html: string) => visibleLines(parseHtml(html));
 
 test('white space of any kind is one space, and none at the ends', () => {
   assert.equal(text('<p>  a\n\t b&nbsp;&nbsp;c\u2003d </p>'), 'a b c d');
@@ -25,7 +25,7 @@ test('lines end at breaks, around blocks and after rows, and are never empty', (
   ]);
   assert.deepEqual(lines('<table><tr><td>1<td>2<tr><td>3</table>'), ['1 2', '3']);
   assert.deepEqual(lines('<pre>a\nb</pre>'), ['a', 'b']);
-  assert.deepEqual(visibleLines(parseHtml('<pre>a\nb</pre>')('pre')[0] ?? assert.fail()), ['a', 'b']);
+  assert.deepEqual(visibleLines(findFirst(parseHtml('<pre>a\nb</pre>'), null, 'pre') ?? assert.fail()), ['a', 'b']);
   assert.deepEqual(lines('<div> <br> </div>'), []);
 });
 
@@ -40,8 +40,8 @@ test('what a person does not see is left out', () => {
 });
 
 test('what was asked for is read even if it is hidden', () => {
-  const $ = parseHtml('<div id="x" style="display:none">here <i hidden>not</i></div>');
-  const element = $('#x')[0];
+  const page = parseHtml('<div id="x" style="display:none">here <i hidden>not</i></div>');
+  const element = findFirst(page, null, '#x');
   assert.ok(element);
   assert.equal(visibleText(element), 'here');
 });

@@ -1,7 +1,6 @@
-import type { CheerioAPI } from 'cheerio';
 import { select } from 'cheerio-select';
-import { type Document, type Element, isTag, type ParentNode } from 'domhandler';
-import { PageDocument } from './page-document.ts';
+import { type Element, isTag, type ParentNode } from 'domhandler';
+import type { PageDocument } from './page-document.ts';
 
 /** `#id` and nothing else. What CSS writes with escapes is left to the library. */
 const ID = /^#([A-Za-z_][\w-]*)$/;
@@ -11,27 +10,19 @@ const ID = /^#([A-Za-z_][\w-]*)$/;
  * once: an id is looked up, and the search for anything else stops at the first match. Cheerio's own `find` would
  * walk the whole page every time, which costs as much as parsing it after some ten fields.
  */
-export function findFirst($: CheerioAPI, root: Element | null, selector: string): Element | null {
-  const page = documentOf($);
+export function findFirst(page: PageDocument, root: Element | null, selector: string): Element | null {
   const id = ID.exec(selector)?.[1];
-  const known = id !== undefined && page instanceof PageDocument ? page.byId.get(id) : undefined;
+  const known = id === undefined ? undefined : page.byId.get(id);
   if (known !== undefined && isBelow(known, root ?? page)) return known;
   return search(page, root ?? page, selector, 1)[0] ?? null;
 }
 
 /** Every match below `root`, in the page's order. */
-export function findAll($: CheerioAPI, root: Element | null, selector: string): Element[] {
-  const page = documentOf($);
+export function findAll(page: PageDocument, root: Element | null, selector: string): Element[] {
   return search(page, root ?? page, selector, Number.POSITIVE_INFINITY);
 }
 
-export function documentOf($: CheerioAPI): Document {
-  const document = $.root()[0];
-  if (document === undefined) throw new Error('the page has no document');
-  return document;
-}
-
-function search(page: Document, root: ParentNode, selector: string, limit: number): Element[] {
+function search(page: PageDocument, root: ParentNode, selector: string, limit: number): Element[] {
   try {
     if (selector.trim() === '') throw new Error('it is empty');
     // The root itself, and not its children: of a list, the library compares each with all others.

@@ -2,7 +2,7 @@ import type { CheerioAPI } from 'cheerio';
 import { load } from 'cheerio/slim';
 import { Parser } from 'htmlparser2';
 import { fail } from '../scrape-failure.ts';
-import { DocumentBuilder, type PageLimits } from './page-document.ts';
+import { DocumentBuilder, type PageDocument, type PageLimits } from './page-document.ts';
 
 /**
  * Measured on Node 26: a node takes 160 to 200 bytes and an attribute up to 90, so that no page takes more than about
@@ -22,7 +22,7 @@ export const PAGE_LIMITS: PageLimits = { maxNodes: 125_000, maxDetails: 125_000,
  * - leave what is not allowed in a table (a form, a text) where it is written; a browser puts it before the table;
  * - do not split elements that overlap (`<b><i></b></i>`).
  */
-export function parseHtml(text: string, limits: PageLimits = PAGE_LIMITS): CheerioAPI {
+export function parseHtml(text: string, limits: PageLimits = PAGE_LIMITS): PageDocument {
   if (hasMore(text, '&', limits.maxDetails)) {
     fail('too_large', `the page has more than ${limits.maxDetails} character references`);
   }
@@ -32,8 +32,13 @@ export function parseHtml(text: string, limits: PageLimits = PAGE_LIMITS): Cheer
   }
   const builder = new DocumentBuilder(limits);
   new Parser(builder).end(text);
+  return builder.document;
+}
+
+/** For authors who want more than the readers offer. It costs as much as reading ten values: so only on demand. */
+export function cheerioOf(document: PageDocument): CheerioAPI {
   // As HTML, with letters as they are: `html()` would write é as a number otherwise.
-  return load(builder.document, { xml: { xmlMode: false, encodeEntities: 'utf8' } });
+  return load(document, { xml: { xmlMode: false, encodeEntities: 'utf8' } });
 }
 
 /** Each `&lt;` in an attribute makes a string of its own before anybody can count it. */

@@ -2,8 +2,10 @@ import type { CheerioAPI } from 'cheerio';
 import type { Element } from 'domhandler';
 import { failure } from '../../domain/failure.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
-import { documentOf, findAll, findFirst } from './find.ts';
+import { findAll, findFirst } from './find.ts';
 import { type OptionalReader, optionalReader } from './optional-reader.ts';
+import type { PageDocument } from './page-document.ts';
+import { cheerioOf } from './parse-html.ts';
 import {
   attributeNamed,
   DATE,
@@ -31,12 +33,20 @@ const ITSELF = ':scope';
  * Where a selector matches more than once, the first match counts; without a selector a reader reads its own element.
  */
 export abstract class Reader {
-  /** For what the readers below do not do. Change nothing through it: elements are found by an index of ids. */
-  abstract get $(): CheerioAPI;
+  /** The parsed page, for the readers themselves. */
+  abstract get document(): PageDocument;
   /** URL of the page, which links are relative to. */
   abstract readonly url: string;
   /** What it means that something is not on the page; `what` is a selector, or `the text of #selector`. */
   protected abstract absent(what: string): ScrapeFailure;
+
+  #cheerio: CheerioAPI | null = null;
+
+  /** For what the readers below do not do. Change nothing through it: elements are found by an index of ids. */
+  get $(): CheerioAPI {
+    this.#cheerio ??= cheerioOf(this.document);
+    return this.#cheerio;
+  }
 
   /** The same readers, but null where these fail for want of an element or a value. */
   get optional(): OptionalReader {
@@ -49,7 +59,7 @@ export abstract class Reader {
 
   /** Whether a person sees this. White space and case of a text do not matter. */
   says(text: string | RegExp): boolean {
-    const seen = visibleText(this.root ?? documentOf(this.$));
+    const seen = visibleText(this.root ?? this.document);
     if (typeof text !== 'string') return seen.search(text) >= 0;
     return seen.toLowerCase().includes(text.replace(/\s+/g, ' ').trim().toLowerCase());
   }
@@ -111,7 +121,7 @@ export abstract class Reader {
   /** What `read` returns for each match, in the page's order. No match is not a failure: see `expect.fields` for that. */
   all<T>(selector: string, read: (reader: Reader, index: number) => T): T[] {
     this.noteUse(selector);
-    return findAll(this.$, this.root, selector).map((element, index) =>
+    return findAll(this.document, this.root, selector).map((element, index) =>
       read(this.#part(element, `${selector} (${index + 1})`), index),
     );
   }
@@ -128,7 +138,7 @@ export abstract class Reader {
 
   /** For authors who try their scraper out. */
   protected noteUse(selector: string): void {
-    SELECTOR_WATCH.note(() => this.$, this.root, selector, this.locate(selector));
+    SELECTOR_WATCH.note(() => this.document, this.root, selector, this.locate(selector));
   }
 
   /** `td in tr.total in #taxes`: from the small to the large. */
@@ -138,7 +148,7 @@ export abstract class Reader {
 
   /** The failure when nothing on the page explains why something is not there. */
   protected notOnPage(what: string): ScrapeFailure {
-    const element = findFirst(this.$, null, 'title');
+    const element = findFirst(this.document, null, 'title');
     const title = element === null ? '' : visibleText(element).slice(0, 100);
     return new ScrapeFailure(
       failure('structure_changed', `${what} is not on the page (title ${JSON.stringify(title)}, ${this.url})`),
@@ -163,13 +173,15 @@ export abstract class Reader {
   }
 
   #find(selector: string): Element | null {
-    if (selector === ITSELF) return this.root ?? findFirst(this.$, null, 'body') ?? findFirst(this.$, null, '*');
+    if (selector === ITSELF)
+      return this.root ?? findFirst(this.document, null, 'body') ?? findFirst(this.document, null, '*');
     this.noteUse(selector);
-    return findFirst(this.$, this.root, selector);
+    return findFirst(this.document, this.root, selector);
   }
 
   #place(): Place {
-    return { $: this.$, url: this.url, locate: (what) => this.locate(what), absent: (what) => this.absent(what) };
+    const { document, url } = this;
+    return { document, url, locate: (what) => this.locate(what), absent: (what) => this.absent(what) };
   }
 }
 
@@ -186,6 +198,10 @@ class Part extends Reader {
     this.#root = root;
     this.#name = name;
     this.#absentFromPage = absentFromPage;
+  }
+
+  override get document(): PageDocument {
+    return this.#page.document;
   }
 
   override get $(): CheerioAPI {

@@ -1,8 +1,8 @@
-import type { CheerioAPI } from 'cheerio';
 import type { Element } from 'domhandler';
 import { fail, type ScrapeFailure } from '../scrape-failure.ts';
 import { resolveBaseUrl } from './base-url.ts';
 import { readKeyValues } from './key-values.ts';
+import type { PageDocument } from './page-document.ts';
 import { parseMoney } from './parse-money.ts';
 import { parseDate, parseNumber, parsePercent } from './parse-values.ts';
 import { readTable, type Table } from './table.ts';
@@ -18,7 +18,7 @@ export interface Reading<T> {
 
 /** The page that the element is on. */
 export interface Place {
-  readonly $: CheerioAPI;
+  readonly document: PageDocument;
   readonly url: string;
   /** What to call an element in a message. */
   locate(selector: string): string;
@@ -45,10 +45,10 @@ export const DATE = valueIn('a date', parseDate);
 
 export const LINK: Reading<string> = {
   what: 'the attribute href',
-  read(element, selector, { $, url, locate }) {
+  read(element, selector, { document, url, locate }) {
     const href = element.attribs['href']?.trim();
     if (!href) return null;
-    const absolute = URL.parse(href, resolveBaseUrl($, url));
+    const absolute = URL.parse(href, resolveBaseUrl(document, url));
     if (absolute !== null && /^https?:$/.test(absolute.protocol)) return absolute.href;
     return fail('structure_changed', `${locate(selector)}: ${quote(href)} is not a URL`);
   },

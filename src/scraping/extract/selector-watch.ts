@@ -1,6 +1,6 @@
-import type { CheerioAPI } from 'cheerio';
 import type { Element } from 'domhandler';
 import { findAll } from './find.ts';
+import type { PageDocument } from './page-document.ts';
 import { visibleText } from './visible-text.ts';
 
 /** A selector that a scraper used, and what it found. */
@@ -28,9 +28,9 @@ class SelectorWatch {
   }
 
   /** `root` is what was searched; null for the whole page. */
-  note($: () => CheerioAPI, root: Element | null, selector: string, name: string): void {
+  note(page: () => PageDocument, root: Element | null, selector: string, name: string): void {
     if (this.#listener === null) return;
-    const matches = findAll($(), root, selector);
+    const matches = findAll(page(), root, selector);
     const [first] = matches;
     this.#listener({ selector: name, matches: matches.length, text: first === undefined ? null : describe(first) });
   }

@@ -1,5 +1,5 @@
-import type { CheerioAPI } from 'cheerio';
 import type { ScrapeFailure } from '../scrape-failure.ts';
+import type { PageDocument } from './page-document.ts';
 import { parseHtml } from './parse-html.ts';
 import { Reader } from './reader.ts';
 
@@ -7,7 +7,7 @@ import { Reader } from './reader.ts';
 export class StoredPage extends Reader {
   override readonly url: string;
   readonly body: string;
-  #parsed: CheerioAPI | null = null;
+  #parsed: PageDocument | null = null;
 
   constructor(body: string, url: string) {
     super();
@@ -15,7 +15,7 @@ export class StoredPage extends Reader {
     this.url = url;
   }
 
-  override get $(): CheerioAPI {
+  override get document(): PageDocument {
     this.#parsed ??= parseHtml(this.body);
     return this.#parsed;
   }

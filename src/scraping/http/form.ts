@@ -155,7 +155,7 @@ export class Form<P> {
   /** A name such as `ctl00$btnGo` is not a selector, and matches nothing. */
   #matching(selector: string): readonly Element[] {
     try {
-      return findAll(this.#place.$, null, selector);
+      return findAll(this.#place.document, null, selector);
     } catch {
       return [];
     }

@@ -1,7 +1,7 @@
-import type { CheerioAPI } from 'cheerio';
 import type { Element } from 'domhandler';
 import { failure } from '../../domain/failure.ts';
 import { findAll } from '../extract/find.ts';
+import type { PageDocument } from '../extract/page-document.ts';
 import { parseHtml } from '../extract/parse-html.ts';
 import { Reader } from '../extract/reader.ts';
 import { type Arrival, explainAbsence } from '../page/explain-absence.ts';
@@ -43,7 +43,7 @@ export class Page extends Reader {
   readonly #arrival: Arrival;
   readonly #signs: CompiledSigns;
   readonly #requester: Requester<Page>;
-  #parsed: CheerioAPI | null = null;
+  #parsed: PageDocument | null = null;
 
   constructor(facts: PageFacts, requester: Requester<Page>) {
     super();
@@ -68,7 +68,7 @@ export class Page extends Reader {
   }
 
   /** Parsed on first use. */
-  override get $(): CheerioAPI {
+  override get document(): PageDocument {
     this.#parsed ??= parseHtml(this.body);
     return this.#parsed;
   }
@@ -81,7 +81,7 @@ export class Page extends Reader {
   /** What a WebForms page does by `__doPostBack(target, argument)`. */
   async postback(target: string, argument = '', options: AnswerOptions = {}): Promise<Page> {
     const forms = this.#forms();
-    const stateful = findAll(this.$, null, `[name="${TARGET_FIELD}"], [name="__VIEWSTATE"]`)[0];
+    const stateful = findAll(this.document, null, `[name="${TARGET_FIELD}"], [name="__VIEWSTATE"]`)[0];
     const element = (stateful && outermostForm(stateful)) ?? forms[0];
     if (element === undefined) throw this.missing('a form to post back');
     return new Form(this, element, this.#requester).postback({ target, argument }, options);
@@ -90,7 +90,7 @@ export class Page extends Reader {
   /** Clicks on a link: goes where it leads, or does the postback behind it. */
   async follow(selector: string, options: AnswerOptions = {}): Promise<Page> {
     this.noteUse(selector);
-    const element = findAll(this.$, null, selector)[0];
+    const element = findAll(this.document, null, selector)[0];
     if (element === undefined) throw this.missing(selector);
     const { href = '', onclick = '' } = element.attribs;
     const postback = postbackIn(href) ?? postbackIn(onclick);
@@ -121,7 +121,7 @@ export class Page extends Reader {
   #formElement(selector: string | undefined): Element {
     if (selector !== undefined) {
       this.noteUse(selector);
-      const found = findAll(this.$, null, selector)[0];
+      const found = findAll(this.document, null, selector)[0];
       if (found === undefined) throw this.missing(selector);
       return outermostForm(found) ?? fail('structure_changed', `${selector} is in no form (${this.url})`);
     }
@@ -132,6 +132,6 @@ export class Page extends Reader {
   }
 
   #forms(): Element[] {
-    return findAll(this.$, null, 'form').filter((form) => outermostForm(form) === form);
+    return findAll(this.document, null, 'form').filter((form) => outermostForm(form) === form);
   }
 }

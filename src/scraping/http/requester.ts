@@ -1,5 +1,6 @@
 import type { CheerioAPI } from 'cheerio';
 import { resolveBaseUrl } from '../extract/base-url.ts';
+import type { PageDocument } from '../extract/page-document.ts';
 import type { ScrapeFailure } from '../scrape-failure.ts';
 import type { AnswerOptions } from './answer-options.ts';
 import type { DocumentOptions, WebDocument } from './web-document.ts';
@@ -23,6 +24,7 @@ export interface Requester<P> {
 
 /** The page that contains a form. */
 export interface FormPlace {
+  readonly document: PageDocument;
   readonly $: CheerioAPI;
   readonly url: string;
   /** What the page came in, by any of its names. */
@@ -31,6 +33,6 @@ export interface FormPlace {
 }
 
 /** The absolute address of what a page names, by its `<base>` if it has one; null when it is none. */
-export function addressOn({ $, url }: Pick<FormPlace, '$' | 'url'>, named: string): URL | null {
-  return URL.parse(named.trim(), resolveBaseUrl($, url));
+export function addressOn({ document, url }: Pick<FormPlace, 'document' | 'url'>, named: string): URL | null {
+  return URL.parse(named.trim(), resolveBaseUrl(document, url));
 }
