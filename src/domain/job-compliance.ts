@@ -1,0 +1,71 @@
+import type { Worst } from './compliance.ts';
+import type { HostLimits } from './host-settings.ts';
+import type { ThrottlingPolicy } from './policy.ts';
+
+/** What a job did at one host. */
+export interface HostConduct {
+  readonly host: string;
+  readonly requests: number;
+  readonly worst: Worst;
+}
+
+/** What applied to the job at that host; null for no limit. */
+export interface ConductLimits {
+  readonly concurrent: number | null;
+  readonly perSecond: number | null;
+  readonly gapMs: number | null;
+}
+
+/** What went beyond its limit. */
+export type Excess = 'concurrency' | 'rate' | 'gap' | 'pause';
+
+/** A host's limits count for all jobs together, so they are limits for each of them. */
+export function conductLimits(
+  { max_concurrent_workers, max_requests_per_second }: ThrottlingPolicy,
+  host: HostLimits,
+): ConductLimits {
+  return {
+    concurrent: least(max_concurrent_workers, host.maxConcurrent),
+    perSecond: least(max_requests_per_second, host.requestsPerSecond),
+    gapMs: host.minDelayMs !== null && host.minDelayMs > 0 ? host.minDelayMs : null,
+  };
+}
+
+/** Only what is certain: two processes may have had their busiest moments one after the other. */
+export function excessesOf({ worst }: Pick<HostConduct, 'worst'>, limits: ConductLimits): readonly Excess[] {
+  const excesses: Excess[] = [];
+  if (limits.concurrent !== null && worst.atLeastConcurrent > limits.concurrent) excesses.push('concurrency');
+  if (limits.perSecond !== null && worst.perTenSeconds > mostInTenSeconds(limits.perSecond)) excesses.push('rate');
+  if (limits.gapMs !== null && worst.gapMs !== null && worst.gapMs < limits.gapMs - CLOCK_MS) excesses.push('gap');
+  if (worst.duringPause > 0) excesses.push('pause');
+  return excesses;
+}
+
+/** One request may fall on either side of the ten seconds, and shares of a limit that move between processes cost 5 %. */
+function mostInTenSeconds(perSecond: number): number {
+  return perSecond * 10 * 1.05 + 1;
+}
+
+/** A wall clock that is read in whole milliseconds, on both sides of the gap. */
+const CLOCK_MS = 2;
+
+/** Of more hosts a job keeps those with the most requests. */
+export const MAX_CONDUCT_HOSTS = 100;
+
+export interface JobConduct {
+  readonly hosts: readonly HostConduct[];
+  /** Hosts that are not listed. */
+  readonly omitted: number;
+}
+
+/** By requests, most first. */
+export function jobConduct(hosts: readonly HostConduct[]): JobConduct {
+  const sorted = hosts.toSorted((a, b) => b.requests - a.requests || (a.host < b.host ? -1 : 1));
+  const kept = sorted.slice(0, MAX_CONDUCT_HOSTS);
+  return { hosts: kept, omitted: sorted.length - kept.length };
+}
+
+function least(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return Math.min(a, b);
+}
