@@ -1,3 +1,4 @@
+import type { HostLimits } from '../domain/host-settings.ts';
 import {
   type HostTrouble,
   NO_TROUBLE,
@@ -38,6 +39,8 @@ export class PoliteHostGate implements WorkerGate {
   readonly #special = new Map<string, Politeness>();
   /** Delays that robots.txt files ask for. */
   readonly #asked = new Map<string, number>();
+  /** What operators have set. */
+  readonly #limits = new Map<string, HostLimits>();
   readonly #hosts = new Map<string, Host>();
   #sweepAt = SWEEP_FROM;
 
@@ -57,7 +60,7 @@ export class PoliteHostGate implements WorkerGate {
     if (signal.aborted) return Promise.reject(signal.reason);
     const host = this.#host(name);
     const heldMs = host.heldUntil - this.#clock.elapsed();
-    if (heldMs > patienceMs) return Promise.reject(new HostHeld(name, heldMs));
+    if (heldMs > patienceMs) return Promise.reject(new HostHeld(name, heldMs, host.heldWhy));
     if (host.waiting.size === 0 && waitToEnter(host, host.politeness, this.#clock.elapsed()) === 0) {
       return Promise.resolve(this.#admit(host));
     }
@@ -71,7 +74,7 @@ export class PoliteHostGate implements WorkerGate {
       turnAway: (ms) => {
         signal.removeEventListener('abort', give);
         leave();
-        reject(new HostHeld(name, ms));
+        reject(new HostHeld(name, ms, host.heldWhy));
       },
     };
     const leave = () => {
@@ -104,15 +107,17 @@ export class PoliteHostGate implements WorkerGate {
   hold(name: string, ms: number, why = 'the host asked us to wait'): void {
     // This is also false for NaN.
     if (!(ms > 0)) return;
-    this.keepAway(name, ms);
+    this.keepAway(name, ms, why);
     this.#onHold(name, ms, why);
   }
 
-  /** The same, for a pause that another process has reported. */
-  keepAway(name: string, ms: number): void {
+  /** The same, for a pause that another process has reported, or an operator has set. */
+  keepAway(name: string, ms: number, why: string): void {
     if (!(ms > 0)) return;
     const host = this.#host(name);
-    host.heldUntil = Math.max(host.heldUntil, this.#clock.elapsed() + ms);
+    const until = this.#clock.elapsed() + ms;
+    if (until > host.heldUntil) host.heldWhy = why;
+    host.heldUntil = Math.max(host.heldUntil, until);
     for (const waiter of [...host.waiting]) if (waiter.patienceMs < ms) waiter.turnAway(ms);
   }
 
@@ -133,15 +138,30 @@ export class PoliteHostGate implements WorkerGate {
     if ((this.#asked.get(name) ?? 0) === ms) return;
     if (ms > 0) this.#asked.set(name, ms);
     else this.#asked.delete(name);
+    this.#applyTo(name);
+  }
+
+  /** What an operator has set for the host takes the place of our own settings; null takes it back. */
+  setLimits(name: string, limits: HostLimits | null): void {
+    if (limits === null) this.#limits.delete(name);
+    else this.#limits.set(name, limits);
+    this.#applyTo(name);
+  }
+
+  #applyTo(name: string): void {
     const host = this.#hosts.get(name);
     if (host === undefined) return;
     host.politeness = this.#politenessTo(name);
     // It may be set for a later time than is right now. Waiting callers get another one when it ends.
     host.timer?.abort(OTHER_DELAY);
+    // More may be allowed inside than before.
+    this.#letIn(host);
   }
 
   #politenessTo(name: string): Politeness {
-    const own = this.#special.get(name) ?? this.#usual;
+    const usual = this.#special.get(name) ?? this.#usual;
+    const set = this.#limits.get(name);
+    const own = set === undefined ? usual : limited(usual, set);
     const asked = this.#asked.get(name) ?? 0;
     return asked > own.minDelayMs ? { ...own, minDelayMs: asked } : own;
   }
@@ -189,7 +209,7 @@ export class PoliteHostGate implements WorkerGate {
     if (this.#hosts.size >= this.#sweepAt) this.#sweep();
     const politeness = this.#politenessTo(name);
     const host: Host = {
-      ...{ politeness, inside: 0, startedAt: null, heldUntil: 0, trouble: NO_TROUBLE },
+      ...{ politeness, inside: 0, startedAt: null, heldUntil: 0, heldWhy: '', trouble: NO_TROUBLE },
       ...{ waiting: new Set(), timer: null },
     };
     this.#hosts.set(name, host);
@@ -218,11 +238,21 @@ interface Host extends HostState {
   inside: number;
   startedAt: number | null;
   heldUntil: number;
+  /** The reason of the pause in force, or of the last one. */
+  heldWhy: string;
   trouble: HostTrouble;
   /** In the order they came. */
   readonly waiting: Set<Waiter>;
   /** Set while callers wait for a time. */
   timer: AbortController | null;
+}
+
+function limited(usual: Politeness, { maxConcurrent, minDelayMs, requestsPerSecond }: HostLimits): Politeness {
+  const delayMs = minDelayMs ?? usual.minDelayMs;
+  return {
+    maxConcurrent: maxConcurrent ?? usual.maxConcurrent,
+    minDelayMs: requestsPerSecond === null ? delayMs : Math.max(delayMs, 1000 / requestsPerSecond),
+  };
 }
 
 interface Waiter {

@@ -1,10 +1,13 @@
 import { MAX_PAUSE_MS, MAX_REASON_LENGTH, type PauseReport } from '../domain/host-pause.ts';
+import { type HostSettings, limitsOf, withOperatorPauses } from '../domain/host-settings.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { WorkerHostPauses } from '../ports/host-pauses.ts';
+import type { WorkerHostSettings } from '../ports/host-settings.ts';
 import type { PoliteHostGate } from './polite-host-gate.ts';
 
 interface SharedPausesDeps {
   readonly pauses: WorkerHostPauses;
+  readonly settings: WorkerHostSettings;
   /** The name of this process. */
   readonly worker: string;
   readonly clock: Clock;
@@ -22,15 +25,20 @@ const LATER_MS = 5000;
 const MAX_SHARED = 500;
 
 /**
- * Pauses of hosts, between the gate of this process and all others. At each look it reports what began here, learns what is
- * in force, and lets its items go to hosts whose pause was lifted. While that fails, the gate keeps to what it knows.
+ * Pauses and settings of hosts, between the gate of this process and all others. At each look it reports what began here,
+ * learns what is in force, lets its items go to hosts whose pause was lifted, and gives the gate what operators have set.
+ * While that fails, the gate keeps to what it knows.
  */
 export class SharedPauses {
   readonly #deps: SharedPausesDeps;
   /** Begun here and not reported yet. */
   readonly #begun = new Map<string, PauseReport>();
-  /** In force when we last looked, or reported since; and until when. */
+  /** What hosts asked for, in force when we last looked, or reported since; and until when. */
   #shared = new Map<string, number>();
+  /** All that the gate keeps away from, for whatever reason. */
+  #kept = new Map<string, number>();
+  /** Versions of the settings that the gate has. */
+  #set = new Map<string, string>();
   #isFailing = false;
 
   constructor(deps: SharedPausesDeps) {
@@ -68,15 +76,27 @@ export class SharedPauses {
     for (const report of [...this.#begun.values()]) {
       await pauses.pause(report, worker, clock.now());
       this.#shared.set(report.host, report.until);
+      this.#kept.set(report.host, report.until);
       if (this.#begun.get(report.host) === report) this.#begun.delete(report.host);
     }
-    const inForce = await pauses.inForce(clock.now());
-    const before = this.#shared;
-    this.#shared = new Map(inForce.map(({ host, until }) => [host, until]));
-    for (const { host, until } of inForce) gate.keepAway(host, Math.min(until - clock.now(), MAX_PAUSE_MS));
-    for (const host of before.keys()) {
+    const [asked, settings] = await Promise.all([pauses.inForce(clock.now()), this.#deps.settings.list()]);
+    this.#shared = new Map(asked.map(({ host, until }) => [host, until]));
+    const now = clock.now();
+    const inForce = withOperatorPauses(asked, settings, now);
+    const before = this.#kept;
+    this.#kept = new Map(inForce.map(({ host, until }) => [host, until]));
+    for (const [host, until] of before) {
       // One that began while we looked is not the one that was lifted.
-      if (!this.#shared.has(host) && !this.#begun.has(host)) gate.resume(host);
+      if ((this.#kept.get(host) ?? 0) < until && !this.#begun.has(host)) gate.resume(host);
     }
+    for (const { host, until, reason } of inForce) gate.keepAway(host, Math.min(until - now, MAX_PAUSE_MS), reason);
+    this.#apply(settings, gate);
+  }
+
+  #apply(settings: readonly HostSettings[], gate: PoliteHostGate): void {
+    const before = this.#set;
+    this.#set = new Map(settings.map(({ host, version }) => [host, version]));
+    for (const each of settings) if (before.get(each.host) !== each.version) gate.setLimits(each.host, limitsOf(each));
+    for (const host of before.keys()) if (!this.#set.has(host)) gate.setLimits(host, null);
   }
 }

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { type AwsClients, openAwsClients } from '../adapters/aws/clients.ts';
 import { DynamoHostPauses } from '../adapters/aws/host-pauses.ts';
+import { DynamoHostSettings } from '../adapters/aws/host-settings.ts';
 import { CHUNK_ITEMS } from '../adapters/aws/ledger/keys.ts';
 import { openDynamoLedger } from '../adapters/aws/ledger.ts';
 import { openSqsQueue } from '../adapters/aws/work-queue.ts';
@@ -58,8 +59,8 @@ const SETTLES_PER_LEASE = 12;
  */
 const HANDOVER_MS = 60_000;
 
-/** A look is one read unit, whatever the number of items. */
-const PAUSES_EVERY_MS = 5000;
+/** A look is two reads, whatever the number of items. What an operator changes takes effect within five seconds. */
+const PAUSES_EVERY_MS = 4000;
 
 /** How often a controller looks, and a worker tells, by the length of a lease. */
 export function awsPace(leaseMs: number) {
@@ -89,6 +90,7 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
   const results = await (await loadResults(config)).open(config, clock, 'anyone');
   const { store, links } = results;
   const hostPauses = new DynamoHostPauses({ ...clients, tableName, clock });
+  const hostSettings = new DynamoHostSettings({ ...clients, tableName, clock });
   const probe = async () => {
     await dynamo.probe();
     await results.probe();
@@ -106,7 +108,8 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
     throw error;
   });
   return {
-    ...{ clock, ledger, leadership, queue, hostPauses, store, links, deadLetters: queue, probe, close },
+    ...{ clock, ledger, leadership, queue, hostPauses, hostSettings, store, links, probe, close },
+    deadLetters: queue,
     itemWaits: NO_ITEM_WAITS,
     pathOf: (artifact) => results.pathOf(artifact),
     holder: `${hostname()}-${process.pid}-${clock.id()}`,
@@ -203,6 +206,7 @@ async function openWorker(
     ...{ leases, queue, close },
     store: results.store,
     hostPauses: new DynamoHostPauses({ ...clients, tableName: aws.tableName, clock }),
+    hostSettings: new DynamoHostSettings({ ...clients, tableName: aws.tableName, clock }),
     pausesEveryMs: PAUSES_EVERY_MS,
     itemWaits: NO_ITEM_WAITS,
     source: receiveAndClaim({ id, queue, leases, clock, faults, onError: onTrouble }),

@@ -7,6 +7,7 @@ import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { HostPauses, WorkerHostPauses } from '../ports/host-pauses.ts';
+import type { HostSettingsBook, WorkerHostSettings } from '../ports/host-settings.ts';
 import type { ItemWaits, WorkerItemWaits } from '../ports/item-waits.ts';
 import type { Leadership } from '../ports/leadership.ts';
 import type { Ledger, WorkerLeases } from '../ports/ledger.ts';
@@ -68,6 +69,7 @@ export interface Backend {
   readonly pathOf: (artifact: StoredArtifact) => string;
   readonly queue: WorkQueue;
   readonly hostPauses: HostPauses;
+  readonly hostSettings: HostSettingsBook;
   readonly itemWaits: ItemWaits;
   /** Where the queue sets aside messages that no worker could process. */
   readonly deadLetters?: DeadLetters;
@@ -106,8 +108,9 @@ export interface WorkerBackend {
   readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;
   readonly source: WorkSource;
   readonly hostPauses: WorkerHostPauses;
+  readonly hostSettings: WorkerHostSettings;
   readonly itemWaits: WorkerItemWaits;
-  /** How often a worker exchanges paused hosts with the others. */
+  /** How often a worker exchanges paused hosts with the others, and looks for changed settings of hosts. */
   readonly pausesEveryMs: number;
   readonly settleEveryMs: number;
   close(): Promise<void>;

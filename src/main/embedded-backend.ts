@@ -54,6 +54,7 @@ async function openWorker(config: Config, { id, clock, stop }: WorkerBackendDeps
     store: results.store,
     // The owner gathers what all of its workers settle.
     settleEveryMs: 0,
-    pausesEveryMs: 1000,
+    // A change takes effect within a second.
+    pausesEveryMs: 500,
   };
 }

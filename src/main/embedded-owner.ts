@@ -20,7 +20,7 @@ export async function openStorage(config: Config) {
   const results = await (await loadResults(config)).open(config, clock, 'owner');
   const { store, links } = results;
   const reserve = new DiskReserve(config.dataDir);
-  const { ledger, leadership, ...embedded } = openEmbeddedLedger({
+  const { ledger, leadership, hostSettings, ...embedded } = openEmbeddedLedger({
     dataDir: config.dataDir,
     clock,
     leaseGraceMs: config.leaseMs,
@@ -41,6 +41,7 @@ export async function openStorage(config: Config) {
     pathOf: (artifact: StoredArtifact) => results.pathOf(artifact),
     ledger,
     leadership,
+    hostSettings,
     hasItemManifests: results.hasItemManifests,
     check: (artifact: StoredArtifact) => results.check(artifact),
     async makeRoom() {
@@ -64,7 +65,7 @@ export async function openStorage(config: Config) {
 /** The controller's side: ledger, results and a queue in this process, and a socket for its workers. */
 export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<Backend> {
   const storage = await openStorage(config);
-  const { clock, ledger } = storage;
+  const { clock, ledger, hostSettings } = storage;
   const closing = new AbortController();
   const sweeping = storage.sweepEvery(SWEEP_EVERY_MS, closing.signal, (error) => onTrouble('sweep', error));
   const queue = new EmbeddedWorkQueue(clock);
@@ -94,7 +95,9 @@ export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<B
     feedSettings: { idleMs: 1000 },
     async acceptWorkers(onWorker) {
       const socketPath = workerSocketPath(config.dataDir);
-      const server = await serveWorkers({ ledger, queue, hostPauses, itemWaits, socketPath, clock, onWorker });
+      const server = await serveWorkers({
+        ...{ ledger, queue, hostPauses, hostSettings, itemWaits, socketPath, clock, onWorker },
+      });
       // Children greet like all others, and a connection that ends says sooner than anybody that one died.
       return { heardOfChild: () => {}, lanes: () => server.lanes(), close: () => server.close() };
     },

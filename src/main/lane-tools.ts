@@ -17,7 +17,7 @@ interface ToolsDeps {
   readonly config: Config;
   readonly log: Logger;
   readonly clock: Clock;
-  readonly backend: Pick<WorkerBackend, 'hostPauses' | 'pausesEveryMs'>;
+  readonly backend: Pick<WorkerBackend, 'hostPauses' | 'hostSettings' | 'pausesEveryMs'>;
   /** The name of the worker. */
   readonly id: string;
   readonly onTrouble: (where: string, error: unknown) => void;
@@ -44,7 +44,8 @@ export function openTools(lane: Lane, deps: ToolsDeps): OpenTools {
 function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps): OpenTools {
   const web = withTidyMemory(openWeb({ ...egressSettings(config), clock }), { collect: garbageCollector(), clock });
   const pauses = new SharedPauses({
-    ...{ pauses: backend.hostPauses, everyMs: backend.pausesEveryMs, worker: id, clock, onError: onTrouble },
+    ...{ pauses: backend.hostPauses, settings: backend.hostSettings, everyMs: backend.pausesEveryMs },
+    ...{ worker: id, clock, onError: onTrouble },
   });
   const gate = new PoliteHostGate({
     clock,

@@ -27,16 +27,19 @@ export interface WorkerGate extends HostGate {
   isOpen(host: string): boolean;
 }
 
-/** The host asked for a longer pause than the caller was willing to wait for. */
+/** The host is paused for longer than the caller was willing to wait. */
 export class HostHeld extends Error {
   readonly host: string;
   /** How much longer. */
   readonly ms: number;
+  /** What the host answered, or what an operator noted. */
+  readonly why: string;
 
-  constructor(host: string, ms: number) {
-    super(`${host} asked to be left alone for another ${Math.ceil(ms / 1000)} s`);
+  constructor(host: string, ms: number, why: string) {
+    super(`${host} is paused for another ${Math.ceil(ms / 1000)} s: ${why}`);
     this.name = 'HostHeld';
     this.host = host;
     this.ms = ms;
+    this.why = why;
   }
 }

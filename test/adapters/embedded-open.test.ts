@@ -52,7 +52,7 @@ test('a ledger of the first version is read as it was, and takes what is new', a
   await first.close();
   const file = new DatabaseSync(join(dataDir, 'ledger.db'));
   file.exec(`ALTER TABLE items DROP COLUMN source; ALTER TABLE failure_groups DROP COLUMN page;
-    DROP TABLE item_groups; PRAGMA user_version = 1`);
+    DROP TABLE item_groups; DROP TABLE host_settings; PRAGMA user_version = 1`);
   file.close();
 
   const { ledger } = openIn(t, dataDir);

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { LedgerChange } from '../../src/ports/ledger.ts';
+import { settingsFor } from '../contract/host-settings-contract.ts';
 import {
   allItems,
   change,
@@ -309,4 +310,19 @@ test('a process that is killed loses nothing of what it acknowledged', async (t)
   const job = await jobOf(ledger, 'job-1');
   assert.ok(job.counts.success >= acknowledged, `${job.counts.success} of ${acknowledged} acknowledged`);
   await checkBooks(ledger, 'job-1');
+});
+
+test('settings of hosts are there after a restart, and after the process was killed', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const county = settingsFor('county.gov', 'v1', { requestsPerSecond: 2, note: 'agreed', pausedUntil: NOW + 1000 });
+  await first.hostSettings.set(county);
+  await first.close();
+  const second = openIn(t, dataDir);
+  assert.deepEqual(await second.hostSettings.list(), [county]);
+  const state = settingsFor('state.gov', 'v1', { maxConcurrent: 1 });
+  await second.hostSettings.set(state);
+  await second.hostSettings.clear('county.gov');
+  second.crash();
+  assert.deepEqual(await openIn(t, dataDir).hostSettings.list(), [state]);
 });

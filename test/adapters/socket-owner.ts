@@ -17,6 +17,7 @@ import {
 import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 
 /** An owner with a real socket, a real queue and a ledger that says yes to everything and remembers it. */
 export class TestOwner {
@@ -71,6 +72,7 @@ export class TestOwner {
     };
     this.server = await serveWorkers({
       hostPauses: new EmbeddedHostPauses(),
+      hostSettings: openMemoryHostSettings(),
       itemWaits: this.itemWaits,
       ledger: noted,
       queue,

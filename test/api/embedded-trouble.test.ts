@@ -17,6 +17,7 @@ import { loadScrapers } from '../../src/scraping/registry.ts';
 import { nextEvent, tempDataDir } from '../flow/engine.ts';
 import { openEngineHere } from '../flow/in-process.ts';
 import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
+import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { untilTrue } from '../support/until.ts';
 import { ask, startService } from './service.ts';
 import { Client, noopItems } from './suite/client.ts';
@@ -41,6 +42,7 @@ async function startFragile() {
       pathOf: ({ key }: { readonly key: string }) => key,
       queue,
       hostPauses: openMemoryHostPauses(),
+      hostSettings: openMemoryHostSettings(),
       itemWaits: NO_ITEM_WAITS,
       clock,
       events,

@@ -1,6 +1,7 @@
 import { after } from 'node:test';
 import { startDynamoLedgers } from './dynamo-ledgers.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
+import { hostSettingsContract } from './host-settings-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 
@@ -11,3 +12,4 @@ after(() => ledgers.stop());
 ledgerContract('DynamoDB', ledgers.open, { runs: 0 });
 leadershipContract('DynamoDB', ledgers.open);
 hostPausesContract('DynamoDB', ledgers.open);
+hostSettingsContract('DynamoDB', ledgers.open);

@@ -1,5 +1,6 @@
 import { openAwsClients } from '../../src/adapters/aws/clients.ts';
 import { DynamoHostPauses } from '../../src/adapters/aws/host-pauses.ts';
+import { DynamoHostSettings } from '../../src/adapters/aws/host-settings.ts';
 import { openDynamoLedger } from '../../src/adapters/aws/ledger.ts';
 import { provisionTable } from '../../src/adapters/aws/provision/table.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
@@ -22,7 +23,8 @@ export async function startDynamoLedgers() {
       const tableName = `ledger-${process.pid}-${tables}`;
       await provisionTable({ dynamo, tableName, clock, signal: new AbortController().signal });
       const hostPauses = new DynamoHostPauses({ dynamo, tableName, clock });
-      return { ...openDynamoLedger({ dynamo, tableName, clock, listen: false }), hostPauses };
+      const hostSettings = new DynamoHostSettings({ dynamo, tableName, clock });
+      return { ...openDynamoLedger({ dynamo, tableName, clock, listen: false }), hostPauses, hostSettings };
     },
     async stop() {
       clients.close();

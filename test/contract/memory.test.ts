@@ -1,12 +1,14 @@
 import { FakeClock } from '../support/fake-clock.ts';
 import { FoldingStore } from '../support/folding-store.ts';
 import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
+import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { openMemoryQueue } from '../support/memory/work-queue.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
+import { hostSettingsContract } from './host-settings-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 import { resultStoreContract } from './result-store-contract.ts';
@@ -23,6 +25,7 @@ resultStoreContract('a disk that folds case', async () => {
 });
 leadershipContract('memory', async () => ({ leadership: openMemoryLeadership(), close }));
 hostPausesContract('memory', async () => ({ hostPauses: openMemoryHostPauses(), close }));
+hostSettingsContract('memory', async () => ({ hostSettings: openMemoryHostSettings(), close }));
 workQueueContract('memory', async () => {
   const clock = new FakeClock();
   return { queue: openMemoryQueue(clock), advance: (ms) => clock.advance(ms), close };

@@ -9,9 +9,11 @@ import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { WorkQueue } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
+import { hostSettingsContract } from './host-settings-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 import { workQueueContract } from './work-queue-contract.ts';
 
@@ -22,11 +24,13 @@ async function openOwner() {
   const ledger = openMemoryLedger();
   const queue = new EmbeddedWorkQueue(clock);
   const hostPauses = new EmbeddedHostPauses();
+  const hostSettings = openMemoryHostSettings();
   const socketPath = join(folder, 'trawl.sock');
   const server = await serveWorkers({
     ledger,
     queue,
     hostPauses,
+    hostSettings,
     itemWaits: NO_ITEM_WAITS,
     socketPath,
     clock,
@@ -38,6 +42,7 @@ async function openOwner() {
     ledger,
     queue,
     hostPauses,
+    hostSettings,
     worker(workerId: string): Promise<OwnerConnection> {
       const { signal } = new AbortController();
       const known = workers.get(workerId) ?? connectToOwner({ socketPath, workerId, role: 'main', clock, signal });
@@ -123,4 +128,10 @@ hostPausesContract('embedded over a socket', async () => {
     },
     close: owner.close,
   };
+});
+
+hostSettingsContract('memory, listed over a socket', async () => {
+  const owner = await openOwner();
+  const list = async () => (await owner.worker('anybody')).hostSettings.list();
+  return { hostSettings: { ...owner.hostSettings, list }, close: owner.close };
 });

@@ -66,7 +66,7 @@ test('a host that is held for longer than one would wait turns away who comes, a
   assert.deepEqual([patient.state, hasty.state, late.state, fits.state], ['waiting', 'gone', 'gone', 'waiting']);
   assert.ok(hasty.reason instanceof HostHeld && hasty.reason.ms === 60_000);
   assert.ok(late.reason instanceof HostHeld && late.reason.ms === 50_000);
-  assert.match(late.reason.message, /^a asked to be left alone for another 50 s$/);
+  assert.match(late.reason.message, /^a is paused for another 50 s: the host asked us to wait$/);
 
   inside.leave();
   await clock.advance(50_000);

@@ -3,16 +3,24 @@ import { test } from 'node:test';
 import { PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
 import { SharedPauses } from '../../src/egress/shared-pauses.ts';
 import type { HostPauses } from '../../src/ports/host-pauses.ts';
+import type { WorkerHostSettings } from '../../src/ports/host-settings.ts';
+import { settingsFor } from '../contract/host-settings-contract.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
+import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 
 const YEAR_MS = 365 * 86_400_000;
 
 /** A worker process, as far as pauses of hosts are concerned. */
-function openProcess(worker: string, clock: FakeClock, pauses: HostPauses) {
+function openProcess(
+  worker: string,
+  clock: FakeClock,
+  pauses: HostPauses,
+  settings: WorkerHostSettings = openMemoryHostSettings(),
+) {
   const troubles: unknown[] = [];
   const onError = (_: string, error: unknown) => troubles.push(error);
-  const shared = new SharedPauses({ pauses, worker, clock, everyMs: 1000, onError });
+  const shared = new SharedPauses({ pauses, settings, worker, clock, everyMs: 1000, onError });
   const gate = new PoliteHostGate({ clock, onHold: (...hold) => shared.note(...hold) });
   return {
     gate,
@@ -185,4 +193,84 @@ test('a pause that another process set by a wrong clock is kept for a day at the
   await misled.look();
   await clock.advance(86_400_000);
   assert.deepEqual([await misled.isOpen('a.gov'), await one.isOpen('a.gov')], [true, true]);
+});
+
+test('an operator pauses a host for all processes, with a note as the reason, and ends it', async () => {
+  const clock = new FakeClock();
+  const [pauses, settings] = [openMemoryHostPauses(), openMemoryHostSettings()];
+  const one = openProcess('one', clock, pauses, settings);
+  const paused = settingsFor('a.gov', 'v1', { pausedUntil: clock.now() + YEAR_MS, note: 'maintenance' });
+  await settings.set(paused);
+  await one.look();
+  await assert.rejects(one.gate.enter('a.gov', 1000, new AbortController().signal), {
+    ...{ name: 'HostHeld', why: 'maintenance' },
+  });
+  assert.deepEqual(await pauses.inForce(clock.now()), [], 'it is not taken for a pause that the host asked for');
+
+  // Longer than any host may ask for: each look keeps it up.
+  await clock.advance(25 * 3_600_000);
+  await one.look();
+  assert.equal(await one.isOpen('a.gov'), false);
+
+  await settings.set({ ...paused, pausedUntil: null, version: 'v2' });
+  await one.look();
+  assert.equal(await one.isOpen('a.gov'), true);
+});
+
+test('after an operator ended a pause, the one that the host asked for still holds, and the other way round', async () => {
+  const clock = new FakeClock();
+  const [pauses, settings] = [openMemoryHostPauses(), openMemoryHostSettings()];
+  const [one, two] = [openProcess('one', clock, pauses, settings), openProcess('two', clock, pauses, settings)];
+  await settings.set(settingsFor('a.gov', 'v1', { pausedUntil: clock.now() + 100_000 }));
+  await two.look();
+  one.gate.hold('a.gov', 60_000, 'slow down');
+  await one.look();
+  await two.look();
+  await settings.clear('a.gov');
+  await one.look();
+  await two.look();
+  assert.deepEqual([await one.isOpen('a.gov'), await two.isOpen('a.gov')], [false, false]);
+  await clock.advance(60_000);
+  assert.deepEqual([await one.isOpen('a.gov'), await two.isOpen('a.gov')], [true, true]);
+
+  one.gate.hold('b.gov', 60_000, 'slow down');
+  await settings.set(settingsFor('b.gov', 'v1', { pausedUntil: clock.now() + 30_000 }));
+  await one.look();
+  await pauses.lift('b.gov', clock.now() + 1);
+  await one.look();
+  assert.equal(await one.isOpen('b.gov'), false);
+  await clock.advance(30_000);
+  assert.equal(await one.isOpen('b.gov'), true);
+});
+
+test('limits that an operator sets are those of every gate at its next look, until they are cleared', async () => {
+  const clock = new FakeClock();
+  const [pauses, settings] = [openMemoryHostPauses(), openMemoryHostSettings()];
+  const { gate, look } = openProcess('one', clock, pauses, settings);
+  const entered: string[] = [];
+  const { signal } = new AbortController();
+  const enter = (name: string) => void gate.enter('a.gov', 0, signal).then(() => entered.push(name));
+  await settings.set(settingsFor('a.gov', 'v1', { maxConcurrent: 2 }));
+  await look();
+  for (const name of ['a', 'b', 'c', 'd']) enter(name);
+  await clock.advance(0);
+  assert.deepEqual(entered, ['a', 'b']);
+  await settings.set(settingsFor('a.gov', 'v2', { maxConcurrent: 3 }));
+  await look();
+  await clock.advance(0);
+  assert.deepEqual(entered, ['a', 'b', 'c']);
+  await settings.clear('a.gov');
+  await look();
+  await clock.advance(0);
+  assert.deepEqual(entered, ['a', 'b', 'c', 'd']);
+
+  await settings.set(settingsFor('a.gov', 'v3', { requestsPerSecond: 2, minDelayMs: 100 }));
+  await look();
+  for (const name of ['e', 'f']) enter(name);
+  await clock.advance(499);
+  assert.equal(entered.includes('e'), false);
+  await clock.advance(1);
+  assert.equal(entered.at(-1), 'e');
+  await clock.advance(500);
+  assert.equal(entered.at(-1), 'f');
 });

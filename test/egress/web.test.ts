@@ -324,7 +324,7 @@ test('the gate of a host is entered before each hop and left after it, whatever 
 });
 
 test('what the gate rejects with is thrown as it is, with the patience and the signal of the visit', async () => {
-  const paused = new HostHeld('127.0.0.1', 9000);
+  const paused = new HostHeld('127.0.0.1', 9000, 'slow down');
   const visit = aVisit({
     patienceMs: 1234,
     gate: {

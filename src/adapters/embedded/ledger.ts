@@ -2,9 +2,11 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
 import { composeLedger } from '../../ports/compose-ledger.ts';
+import type { HostSettingsBook } from '../../ports/host-settings.ts';
 import type { Leadership } from '../../ports/leadership.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { LEDGER_FILE, PRIVATE_FOLDER } from './data-directory.ts';
+import { EmbeddedHostSettings } from './host-settings.ts';
 import { EmbeddedLeadership } from './leadership.ts';
 import { Books, type BooksDeps } from './ledger/books.ts';
 import { Committer } from './ledger/committer.ts';
@@ -38,6 +40,7 @@ export interface EmbeddedLedgerOptions {
 export interface EmbeddedLedgerHandle {
   readonly ledger: Ledger;
   readonly leadership: Leadership;
+  readonly hostSettings: HostSettingsBook;
   /** A small durable write. Throws StorageTrouble while there is no room. */
   probe(): Promise<void>;
   /** Whether the files of the ledger are still the ones that were opened: then the directory is this process's to use. */
@@ -108,6 +111,7 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
   return {
     ledger: ledgerOn({ tables, committer, removal }),
     leadership: new EmbeddedLeadership(sql, committer),
+    hostSettings: new EmbeddedHostSettings(sql, committer),
     async probe() {
       await committer.durable(() => sql.insertProbe.run());
       await committer.applied(() => sql.deleteProbe.run());

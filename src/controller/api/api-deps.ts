@@ -6,6 +6,7 @@ import { type ProxyType, proxyLadder, proxyWarnings } from '../../domain/proxy-p
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { HostPauses } from '../../ports/host-pauses.ts';
+import type { HostSettingsBook } from '../../ports/host-settings.ts';
 import type { ItemWaits } from '../../ports/item-waits.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { ResultLinks, ResultStore } from '../../ports/result-store.ts';
@@ -27,6 +28,7 @@ export interface ApiDeps {
   readonly pathOf: (artifact: StoredArtifact) => string;
   readonly queue: Pick<WorkQueue, 'depth'>;
   readonly hostPauses: HostPauses;
+  readonly hostSettings: HostSettingsBook;
   readonly itemWaits: Pick<ItemWaits, 'ofJob'>;
   readonly clock: Clock;
   readonly faults: Faults;

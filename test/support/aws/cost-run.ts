@@ -19,6 +19,7 @@ import { openCatalog } from '../../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../../src/scraping/registry.ts';
 import { newJob, policyOf } from '../builders.ts';
 import { openMemoryHostPauses } from '../memory/host-pauses.ts';
+import { openMemoryHostSettings } from '../memory/host-settings.ts';
 import { startEmulators } from './emulators.ts';
 import { startFleet } from './fleet.ts';
 import { awsNames } from './names.ts';
@@ -116,6 +117,7 @@ export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }:
           pathOf: ({ key }) => key,
           queue,
           hostPauses: openMemoryHostPauses(),
+          hostSettings: openMemoryHostSettings(),
           itemWaits: NO_ITEM_WAITS,
           clock,
           faults: NO_FAULTS,

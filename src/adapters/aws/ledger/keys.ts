@@ -22,6 +22,7 @@ import type { Key } from '../dynamo/attributes.ts';
  *   I#<inc>#<shard>      <run>#<part>        item ids (ids/id-index.ts)
  *   NEWS#<shard>         <time>#<id>         news for other processes, for an hour
  *   HOSTS                <host>              a host that asked to be left alone
+ *   HOST-SETTINGS        <host>              what operators have set for a host
  *   JOBS, JOBS#<status>, ACTIVE, GARBAGE     <inc>     directories of jobs
  *
  * A chunk is a key of its own, so that the items of one job are spread over as many partitions as it has hundreds.
@@ -114,6 +115,7 @@ export const GARBAGE = 'GARBAGE';
 
 /** Pauses of hosts. */
 export const PAUSED_HOSTS = 'HOSTS';
+export const HOST_SETTINGS = 'HOST-SETTINGS';
 
 export function jobsOfStatus(status: string): string {
   return `JOBS#${status}`;

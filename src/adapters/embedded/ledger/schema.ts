@@ -15,6 +15,7 @@ import type { DatabaseSync } from 'node:sqlite';
  *   batches    what is in flight: few rows, however large the job
  *   outcomes   how items ended; written once
  *   fresh      outcomes of the last minutes whose artifacts may not be on disk yet
+ *   host_settings   what operators have set for hosts, as a JSON document each
  *   removals   jobs that are gone and whose rows are being deleted; with a `done` below zero, drafts of jobs, whose rows
  *              are deleted should the job never be made
  */
@@ -107,6 +108,9 @@ export const MIGRATIONS: readonly string[] = [
   // Apart from the items: a job without groups costs nothing, and a dispatch does not read inputs to find one.
   `
   CREATE TABLE item_groups (key INTEGER PRIMARY KEY, name TEXT);
+  `,
+  `
+  CREATE TABLE host_settings (host TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID;
   `,
 ];
 

@@ -121,6 +121,11 @@ export const SQL = {
   setLeader: 'INSERT OR REPLACE INTO leadership (id, holder, until) VALUES (1, ?, ?)',
   deleteLeader: 'DELETE FROM leadership WHERE id = 1',
 
+  hostSettings: 'SELECT document FROM host_settings ORDER BY host LIMIT 10000',
+  hostSettingsOf: 'SELECT document FROM host_settings WHERE host = ?',
+  setHostSettings: 'INSERT OR REPLACE INTO host_settings (host, document) VALUES (?, ?)',
+  deleteHostSettings: 'DELETE FROM host_settings WHERE host = ?',
+
   insertProbe: 'INSERT OR REPLACE INTO probe (id, filler) VALUES (1, zeroblob(65536))',
   deleteProbe: 'DELETE FROM probe WHERE id = 1',
 } as const;

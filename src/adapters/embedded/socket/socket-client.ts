@@ -3,6 +3,7 @@ import type { Lane } from '../../../domain/lane.ts';
 import { type Room, turnsSomeAway } from '../../../domain/slot-share.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import type { ReceiverRoom, WorkerQueue } from '../../../ports/work-queue.ts';
@@ -30,6 +31,7 @@ export interface OwnerConnection {
   readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;
   readonly source: WorkSource;
   readonly hostPauses: WorkerHostPauses;
+  readonly hostSettings: WorkerHostSettings;
   readonly itemWaits: WorkerItemWaits;
   /** Resolves with the reason when the connection has ended, on either side. */
   readonly closed: Promise<string>;
@@ -69,6 +71,7 @@ export async function connectToOwner(deps: ConnectDeps): Promise<OwnerConnection
     queue: queueOver(line),
     source: sourceOver(line, leases, deps.clock),
     hostPauses: pausesOver(line, deps.workerId),
+    hostSettings: { list: () => line.call('hostSettings') },
     itemWaits: { add: (waits, _worker, now) => line.call('addWaits', waits, now) },
     closed: line.closed,
     close: () => line.close(),

@@ -3,6 +3,7 @@ import { errorMessage } from '../../../domain/error-message.ts';
 import type { Lane } from '../../../domain/lane.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { ItemWaits } from '../../../ports/item-waits.ts';
 import type { LeaseBook, WorkerLeases } from '../../../ports/ledger.ts';
 import type { StorageTrouble } from '../../../ports/storage-trouble.ts';
@@ -14,6 +15,7 @@ export interface ServeDeps {
   readonly ledger: WorkerLeases & Pick<LeaseBook, 'abandon'>;
   readonly queue: WorkerQueue;
   readonly hostPauses: WorkerHostPauses;
+  readonly hostSettings: WorkerHostSettings;
   readonly itemWaits: ItemWaits;
   readonly socketPath: string;
   readonly clock: Clock;

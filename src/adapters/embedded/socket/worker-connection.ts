@@ -4,6 +4,7 @@ import type { Lane } from '../../../domain/lane.ts';
 import type { Room } from '../../../domain/slot-share.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
@@ -25,6 +26,7 @@ interface ConnectionDeps {
   readonly ledger: WorkerLeases;
   readonly queue: WorkerQueue;
   readonly hostPauses: WorkerHostPauses;
+  readonly hostSettings: WorkerHostSettings;
   readonly itemWaits: WorkerItemWaits;
   readonly clock: Clock;
   readonly onGreeted: (connection: WorkerConnection) => void;
@@ -187,9 +189,9 @@ export class WorkerConnection {
   }
 
   #contextOf(worker: string): CallContext {
-    const { ledger, queue, hostPauses, itemWaits } = this.#deps;
+    const { ledger, queue, hostPauses, hostSettings, itemWaits } = this.#deps;
     return {
-      ...{ worker, ledger, queue, hostPauses, itemWaits },
+      ...{ worker, ledger, queue, hostPauses, hostSettings, itemWaits },
       take: (...args) => this.#take(worker, ...args),
       finish: (receipts) => this.#finish(receipts),
     };
