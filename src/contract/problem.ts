@@ -20,6 +20,7 @@ export const PROBLEMS = {
   job_being_removed: { status: 409, title: 'An earlier job with this id is still being deleted' },
   scraper_unusable: { status: 409, title: 'The scraper cannot be loaded' },
   state_conflict: { status: 409, title: 'The state of the job does not allow this' },
+  host_settings_changed: { status: 409, title: 'The settings of the host have changed' },
   too_large: { status: 413, title: 'The request body is too large' },
   unsupported_media_type: { status: 415, title: 'The content type is not supported' },
   range_not_satisfiable: { status: 416, title: 'The range is outside the artifact' },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ARTIFACT_LABEL, ARTIFACT_LABELS } from '../domain/artifact.ts';
 import { parseHost } from '../domain/host-pause.ts';
+import { MAX_NOTE_LENGTH } from '../domain/host-settings.ts';
 import { parseColumns } from './item-columns.ts';
 import { itemIdSchema, jobIdSchema, jobNameSchema, labelsSchema, scraperIdSchema } from './job-fields.ts';
 import { failureTypeSchema, itemStatusSchema, jobStatusSchema } from './statuses.ts';
@@ -32,6 +33,53 @@ export const hostPath = z.strictObject({
     .pipe(z.string())
     .meta({ description: 'Host name, with the port unless it is the default one.' }),
 });
+
+export const hostSettingsBody = z
+  .strictObject({
+    max_concurrent_requests: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .nullable()
+      .meta({ description: 'Maximum number of concurrent requests; null for the configured default.' })
+      .default(null),
+    requests_per_second: z
+      .number()
+      .min(0.001)
+      .max(100_000)
+      .nullable()
+      .meta({ description: 'Maximum number of requests started per second; null for no limit.' })
+      .default(null),
+    min_delay_seconds: z
+      .number()
+      .min(0)
+      .max(3600)
+      .nullable()
+      .meta({ description: 'Minimum time between the starts of two requests; null for the configured default.' })
+      .default(null),
+    note: z
+      .string()
+      .max(MAX_NOTE_LENGTH)
+      .nullable()
+      .meta({ description: 'Why these settings were made. While the host is paused, it is shown as the reason.' })
+      .default(null),
+    paused_until: z.iso
+      .datetime({ offset: true })
+      .nullable()
+      .meta({ description: 'No job contacts the host before this time, at most a year ahead; null for no pause.' })
+      .default(null),
+    version: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .meta({
+        description:
+          'Replace the settings only if they still have this version; `none` if there must be none yet. If omitted, the ' +
+          'last request wins.',
+      }),
+  })
+  .meta({ id: 'HostSettingsRequest', description: 'All settings of a host. Settings that are left out are cleared.' });
 
 const cursor = z.string().min(1).max(2000).optional().meta({ description: '`next_cursor` of the previous page.' });
 

@@ -20,7 +20,7 @@ test('a host that asked to be left alone is listed, shown and released', async (
   const hosts = (...words: readonly string[]) => command(['hosts', ...words], { TRAWL_URL: url });
 
   const none = await trawl(['hosts', 'list'], { TRAWL_URL: url });
-  assert.deepEqual([none.stdout, none.stderr, none.code], ['', 'No hosts are paused.\n', EXIT.done]);
+  assert.deepEqual([none.stdout, none.stderr, none.code], ['', 'No hosts are paused or have settings.\n', EXIT.done]);
   assert.equal((await hosts('show', host)).stdout, `${host} is not paused.\n`);
 
   await engine.submit({
@@ -38,7 +38,7 @@ test('a host that asked to be left alone is listed, shown and released', async (
   const table = await hosts('list');
   assert.match(
     table.stdout,
-    new RegExp(`^HOST .*\n${host} +${paused.paused_until} +1 +the server says that we ask too`),
+    new RegExp(`^HOST .*\n${host} +${paused.paused_until} +1 +- +the server says that we ask too`),
   );
   assert.match(
     (await hosts('show', host)).stdout,
@@ -52,6 +52,50 @@ test('a host that asked to be left alone is listed, shown and released', async (
   );
   assert.equal((await hosts('resume', host)).stdout, `${host} was not paused.\n`);
   assert.deepEqual(JSON.parse((await hosts('resume', host, '--json')).stdout), { host, lifted: false });
+});
+
+test('settings of a host are set one by one, listed, shown and cleared', async () => {
+  const { url } = await startService({ workers: 0 });
+  const hosts = (...words: readonly string[]) => command(['hosts', ...words], { TRAWL_URL: url });
+  const set = await hosts('set', 'Treasurer.county.gov:80', '--requests-per-second', '2', '--note', 'agreed on 3 May');
+  const name = 'treasurer.county.gov';
+  assert.deepEqual(
+    [set.stdout, set.code],
+    [`${name} is not paused.\nLimits: 2 requests/s.\nNote: agreed on 3 May\n`, EXIT.done],
+  );
+  const more = await hosts('set', name, '--max-concurrent', '4', '--min-delay', '0.5');
+  assert.match(more.stdout, /Limits: 2 requests\/s, 4 at once, 0\.5 s apart\.\nNote: agreed on 3 May\n$/);
+  assert.match(
+    (await hosts('list')).stdout,
+    /^HOST .*\ntreasurer\.county\.gov +- +0 +2 requests\/s, 4 at once, 0\.5 s apart +agreed on 3 May\n$/,
+  );
+
+  const before = Date.now();
+  const paused = JSON.parse((await hosts('set', name, '--paused-for', '90', '--json')).stdout);
+  const ms = Date.parse(paused.paused_until) - before;
+  assert.ok(ms >= 90 * 60_000 && ms < 91 * 60_000, `it is paused for ${ms} ms`);
+  assert.match((await hosts('show', name)).stdout, /is paused until .*: agreed on 3 May\nLimits: 2 requests/);
+  const open = await hosts('set', name, '--paused-until', 'none', '--note', 'none', '--requests-per-second', 'none');
+  assert.equal(open.stdout, `${name} is not paused.\nLimits: 4 at once, 0.5 s apart.\n`);
+
+  assert.equal((await hosts('clear', name)).stdout, `The settings of ${name} are cleared.\n`);
+  assert.equal((await hosts('clear', name)).stdout, `${name} had no settings.\n`);
+});
+
+test('settings that cannot be used are refused, and say which', async () => {
+  const { url } = await startService({ workers: 0 });
+  for (const [words, message] of [
+    [[], /name at least one setting/],
+    [['--requests-per-second', 'fast'], /--requests-per-second.*It must be a number, or none/s],
+    [['--max-concurrent', '0'], /max_concurrent_requests/],
+    [['--paused-until', '2020-01-01T00:00:00Z'], /paused_until.*must be in the future/s],
+    [['--paused-until', 'soon'], /--paused-until.*It must be a time/s],
+    [['--paused-for', '5', '--paused-until', 'none'], /either --paused-until or --paused-for/],
+  ] as const) {
+    const { stderr, code } = await command(['hosts', 'set', 'county.gov', ...words], { TRAWL_URL: url });
+    assert.match(stderr, message);
+    assert.equal(code, EXIT.badUsage, words.join(' '));
+  }
 });
 
 test('what is not a host is refused by the API, with its reason', async () => {

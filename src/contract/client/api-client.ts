@@ -39,7 +39,7 @@ export interface ApiSettings extends ApiAddress {
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 export interface Request {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly query?: Query;
   readonly headers?: Readonly<Record<string, string>>;

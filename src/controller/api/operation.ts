@@ -10,7 +10,7 @@ import { schemaProblems } from '../../domain/schema-problems.ts';
 export interface Operation<Params = unknown, Query = unknown, Body = unknown> {
   /** Its name in the OpenAPI document, in metrics and in logs. */
   readonly id: string;
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With parameters in braces: `/jobs/{job_id}`. */
   readonly path: string;
   readonly tag: 'jobs' | 'items' | 'results' | 'scrapers' | 'hosts' | 'service';

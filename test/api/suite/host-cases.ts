@@ -52,7 +52,7 @@ export async function hostCases(start: Start): Promise<void> {
     const path = `/hosts/${encodeURIComponent(site.host)}`;
     const before = Date.now();
     assert.deepEqual(await client.get<HostAnswer>(path), {
-      ...{ host: site.host, paused_until: null, reason: null, reported_by: 0 },
+      ...{ host: site.host, paused_until: null, reason: null, paused_by: null, reported_by: 0, settings: null },
     });
     assert.deepEqual(await visit(site.host, 1), ['rate_limited']);
     await untilTrue(async () => (await client.get<HostAnswer>(path)).paused_until !== null);
@@ -62,7 +62,7 @@ export async function hostCases(start: Start): Promise<void> {
     const ms = Date.parse(paused?.paused_until ?? '') - before;
     assert.ok(ms > 600_000 - 1000 && ms < 600_000 + 60_000, `it is paused for ${ms} ms`);
     assert.match(paused?.reason ?? '', /ask too often \(429/);
-    assert.equal(paused?.reported_by, 1);
+    assert.deepEqual([paused?.paused_by, paused?.reported_by], ['host', 1]);
 
     // Every process hears of it, and then nobody goes there.
     await untilTrue(async () => {
@@ -80,6 +80,88 @@ export async function hostCases(start: Start): Promise<void> {
     await untilTrue(async () => (await visit(site.host, 16)).every((end) => end === 'success'));
   });
 
+  test('settings of a host are kept, shown, replaced and cleared', async () => {
+    const host = `${uniqueId('settings')}.gov`.toLowerCase();
+    const path = `/hosts/${host}`;
+    const put = (json: object) => client.ask('PUT', `/hosts/${host.toUpperCase()}:80`, { json });
+    const limits = { max_concurrent_requests: 4, requests_per_second: 0.5, min_delay_seconds: 1.5 };
+    const first = await put({ ...limits, note: 'agreed with the county' });
+    assert.equal(first.status, 200);
+    const answer = first.json as HostAnswer;
+    const { settings } = answer;
+    assert.deepEqual(
+      { ...settings, changed_at: '', version: '' },
+      { ...limits, note: 'agreed with the county', paused_until: null, changed_at: '', version: '' },
+    );
+    assert.deepEqual([answer.host, answer.paused_until, answer.paused_by], [host, null, null]);
+    assert.deepEqual(await client.get<HostAnswer>(path), answer);
+    const listed = (await client.get<HostsAnswer>('/hosts')).hosts.find((each) => each.host === host);
+    assert.deepEqual(listed, answer);
+
+    const version = settings?.version;
+    await client.refused(409, 'host_settings_changed', 'PUT', path, { json: { note: 'x', version: 'none' } });
+    const second = (await put({ requests_per_second: 3, version })).json as HostAnswer;
+    assert.equal(second.settings?.requests_per_second, 3);
+    assert.deepEqual([second.settings?.max_concurrent_requests, second.settings?.note], [null, null]);
+    await client.refused(409, 'host_settings_changed', 'PUT', path, { json: { note: 'late', version } });
+    assert.deepEqual(await client.get<HostAnswer>(path), second);
+
+    assert.deepEqual((await client.ask('DELETE', path)).json, { host, cleared: true });
+    assert.deepEqual((await client.ask('DELETE', path)).json, { host, cleared: false });
+    assert.equal((await client.get<HostAnswer>(path)).settings, null);
+  });
+
+  test('settings that cannot be kept are refused, each with the field that is wrong', async () => {
+    for (const [field, value] of [
+      ['max_concurrent_requests', 0],
+      ['max_concurrent_requests', 1.5],
+      ['requests_per_second', 0],
+      ['requests_per_second', '2'],
+      ['min_delay_seconds', -1],
+      ['min_delay_seconds', 3601],
+      ['note', 'n'.repeat(501)],
+      ['paused_until', 'tomorrow'],
+      ['paused_until', new Date(Date.now() - 1000).toISOString()],
+      ['paused_until', new Date(Date.now() + 400 * 86_400_000).toISOString()],
+      ['requests_per_minute', 1],
+    ] as const) {
+      const json = { [field]: value };
+      const { errors } = await client.refused(422, 'invalid_request', 'PUT', '/hosts/county.gov', { json });
+      assert.deepEqual(
+        errors?.map(({ path }) => path),
+        [field],
+        JSON.stringify(json),
+      );
+    }
+    assert.equal((await client.get<HostAnswer>('/hosts/county.gov')).settings, null);
+  });
+
+  test('an operator pauses a host for all processes, with a note, and lifts the pause', async () => {
+    const site = await startSite();
+    site.isRefusing = false;
+    const path = `/hosts/${encodeURIComponent(site.host)}`;
+    assert.deepEqual(await visit(site.host, 1), ['success']);
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    const json = { paused_until: until, note: 'the county asked by phone', max_concurrent_requests: 9 };
+    const paused = (await client.ask('PUT', path, { json })).json as HostAnswer;
+    assert.deepEqual(
+      [paused.paused_until, paused.reason, paused.paused_by, paused.reported_by],
+      [until, 'the county asked by phone', 'operator', 0],
+    );
+    assert.equal(paused.settings?.paused_until, until);
+    await untilTrue(async () => {
+      const seen = site.requests;
+      await visit(site.host, 4);
+      return site.requests === seen;
+    });
+
+    assert.deepEqual((await client.ask('DELETE', `${path}/pause`)).json, { host: site.host, lifted: true });
+    const lifted = await client.get<HostAnswer>(path);
+    assert.deepEqual([lifted.paused_until, lifted.settings?.max_concurrent_requests], [null, 9]);
+    await untilTrue(async () => (await visit(site.host, 4)).every((end) => end === 'success'));
+    await client.ask('DELETE', path);
+  });
+
   test('a host is known by what an address calls it, and what is none is refused', async () => {
     for (const [given, host] of [
       ['Treasurer.County.GOV:80', 'treasurer.county.gov'],
@@ -91,6 +173,8 @@ export async function hostCases(start: Start): Promise<void> {
     }
     for (const bad of ['a%2Fb', 'user%40county.gov', 'a%20b', '%3F', 'county.gov:99999', 'x'.repeat(301)]) {
       await client.refused(422, 'invalid_request', 'GET', `/hosts/${bad}`);
+      await client.refused(422, 'invalid_request', 'PUT', `/hosts/${bad}`, { json: { note: 'x' } });
+      await client.refused(422, 'invalid_request', 'DELETE', `/hosts/${bad}`);
       await client.refused(422, 'invalid_request', 'DELETE', `/hosts/${bad}/pause`);
     }
   });
