@@ -187,6 +187,11 @@ export const retryBody = z
       .max(10_000)
       .optional()
       .meta({ description: 'Only these items, if they failed.' }),
+    group: z
+      .string()
+      .regex(/^[0-9a-f]{12}$/, 'must be the id of a group, as GET /jobs/{job_id}/failures shows it')
+      .optional()
+      .meta({ description: 'Only items whose failure is in the group with this id: see GET /jobs/{job_id}/failures.' }),
     preview: z.boolean().meta({ description: 'Only count the items.' }).default(false),
   })
   .meta({ id: 'RetryRequest', description: 'Which failed items to reopen; without any condition, all of them.' });

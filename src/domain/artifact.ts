@@ -23,6 +23,14 @@ export const ARTIFACTS = {
   metadata: { extension: 'json', mediaType: 'application/json', gzipAbove: null, isText: true, name: 'metadata' },
   screenshot: { extension: null, mediaType: null, gzipAbove: null, isText: false, name: 'screenshot' },
   document: { extension: null, mediaType: null, gzipAbove: null, isText: false, name: 'document' },
+  failed_page: {
+    extension: 'html',
+    mediaType: 'text/html; charset=utf-8',
+    gzipAbove: 1024,
+    isText: true,
+    name: 'page',
+  },
+  visit: { extension: 'json', mediaType: 'application/json', gzipAbove: 1024, isText: true, name: 'visit' },
 } as const satisfies Record<string, ArtifactRow>;
 
 export type ArtifactKind = keyof typeof ARTIFACTS;

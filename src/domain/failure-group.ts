@@ -1,24 +1,67 @@
+import { artifactLabel, type StoredArtifact } from './artifact.ts';
 import type { Failure, FailureType } from './failure.ts';
 import { isSameLayout, layoutName } from './page-layout.ts';
+import { isSamePlace } from './url-pattern.ts';
 
 /**
- * Failures of a job that are one problem: the same type, the same message once the particulars are taken out, and the
- * same layout of the page. They are counted by the layout's name and put together when they are read, because which
- * layouts are the same is known only once both have been seen.
+ * Failures of a job that are one problem: the same type, the same message once the particulars are taken out, the same
+ * kind of address, and the same layout of the page. They are counted by the layout's name and put together when they are
+ * read, because which layouts are the same is known only once both have been seen.
  */
-export interface FailureGroup {
+export interface FailureGroup extends GroupKind {
+  readonly count: number;
+  /** When the first and the last of them ended. Null in what an older version counted. */
+  readonly firstAt: number | null;
+  readonly lastAt: number | null;
+  readonly examples: readonly FailureExample[];
+}
+
+/** A group as it is read. */
+export interface ReadGroup extends FailureGroup {
+  /**
+   * The keys of the groups in which its failures are counted. The first is that of the oldest, which stays the first
+   * however the others grow: it names the group.
+   */
+  readonly keys: readonly string[];
+}
+
+/** What makes failures one group. */
+export interface GroupKind {
   readonly type: FailureType;
   /** The message with its particulars replaced: `parcel # not found`. */
   readonly pattern: string;
   /** Layout of a page on which it was seen (`page-layout.ts`); null where there was none. */
   readonly page: string | null;
-  readonly count: number;
-  readonly examples: readonly FailureExample[];
+  /** Kind of address at which it was seen (`url-pattern.ts`); null where nothing was asked for. */
+  readonly place: string | null;
 }
 
 export interface FailureExample {
   readonly itemId: string;
   readonly message: string;
+  /** Label of the artifact that is its page. Only where one was kept. */
+  readonly page?: string;
+}
+
+/** A failure that is being counted. */
+export interface NewFailure extends FailureExample {
+  /** When the attempt ended. */
+  readonly at: number;
+}
+
+/** `end`: how the attempt ended, and what it kept. */
+export function newFailure(
+  itemId: string,
+  { message }: Failure,
+  end: { readonly startedAt: number; readonly durationMs: number; readonly kept: readonly StoredArtifact[] },
+): NewFailure {
+  const page = end.kept.find(({ kind }) => kind === 'failed_page') ?? end.kept.find(({ kind }) => isPage(kind));
+  const at = end.startedAt + end.durationMs;
+  return { itemId, message, at, ...(page === undefined ? {} : { page: artifactLabel(page) }) };
+}
+
+function isPage(kind: StoredArtifact['kind']): boolean {
+  return kind === 'html' || kind === 'page';
 }
 
 export const MAX_EXAMPLES = 3;
@@ -29,21 +72,30 @@ export const OTHER_PATTERN = '(other)';
 
 const MAX_PATTERN_LENGTH = 160;
 
-/** What makes failures one group. */
-export type GroupKind = Pick<FailureGroup, 'type' | 'pattern' | 'page'>;
-
 export function groupOf(failure: Failure): GroupKind {
-  return { type: failure.type, pattern: failurePattern(failure), page: failure.page ?? null };
+  const { type, page = null, place = null } = failure;
+  return { type, pattern: failurePattern(failure), page, place };
 }
 
 /** The group for failures that come when there are too many groups already. */
 export function otherGroup(type: FailureType): GroupKind {
-  return { type, pattern: OTHER_PATTERN, page: null };
+  return { type, pattern: OTHER_PATTERN, page: null, place: null };
 }
 
-/** The same for groups of one kind, and for no others: there is no line break in a pattern. */
-export function groupKey({ type, pattern, page }: GroupKind): string {
-  return page === null ? `${type} ${pattern}` : `${type} ${pattern}\n${layoutName(page)}`;
+/** The same for groups of one kind, and for no others: there is no line break in a pattern, and no @ in a layout's name. */
+export function groupKey({ type, pattern, page, place }: GroupKind): string {
+  const layout = page === null ? '' : `\n${layoutName(page)}`;
+  return `${type} ${pattern}${layout}${place === null ? '' : `\n@${place}`}`;
+}
+
+/** Whether failures of both kinds are the same problem, although they may be counted apart. */
+export function isSameProblem(one: GroupKind, other: GroupKind): boolean {
+  return (
+    one.type === other.type &&
+    one.pattern === other.pattern &&
+    isSamePlace(one.place, other.place) &&
+    isSameLayout(one.page, other.page)
+  );
 }
 
 export function failurePattern(failure: Failure): string {
@@ -92,10 +144,20 @@ export function countedIn(failure: Failure, isOther: boolean): GroupKind {
   return isOther ? otherGroup(failure.type) : groupOf(failure);
 }
 
-export function addToGroup(group: FailureGroup, example: FailureExample): FailureGroup {
+/** Whether a failure is counted in one of these groups. */
+export function isCountedIn(failure: Failure, isOther: boolean, keys: readonly string[]): boolean {
+  return keys.includes(groupKey(countedIn(failure, isOther)));
+}
+
+export function emptyGroup({ type, pattern, page, place }: GroupKind): FailureGroup {
+  return { type, pattern, page, place, count: 0, firstAt: null, lastAt: null, examples: [] };
+}
+
+export function addToGroup(group: FailureGroup, { at, ...example }: NewFailure): FailureGroup {
   const added = newExamples(group.examples.length, [example]);
   const examples = added.length === 0 ? group.examples : [...group.examples, ...added];
-  return { ...group, count: group.count + 1, examples };
+  const firstAt = group.firstAt === null && group.count > 0 ? null : Math.min(group.firstAt ?? at, at);
+  return { ...group, count: group.count + 1, firstAt, lastAt: Math.max(group.lastAt ?? at, at), examples };
 }
 
 /** The first of these that a group with so many examples takes. */
@@ -113,26 +175,47 @@ export function removeFromGroup<Group extends Pick<FailureGroup, 'count' | 'exam
   return { ...group, count, examples: group.examples.filter(({ itemId }) => !itemIds.includes(itemId)) };
 }
 
-/** The most frequent first, those of one layout together: each under the layout that was seen most often. */
-export function commonestGroups(groups: readonly FailureGroup[], max: number): readonly FailureGroup[] {
-  const alike = new Map<string, FailureGroup[]>();
+/** The most frequent first, those that are one problem together: each as it was seen most often. */
+export function commonestGroups(groups: readonly FailureGroup[], max: number): readonly ReadGroup[] {
+  const alike = new Map<string, FailureGroup[][]>();
   for (const group of groups.toSorted(byCount)) {
-    const key = groupKey({ ...group, page: null });
-    const others = alike.get(key) ?? [];
-    const place = others.findIndex(({ page }) => isSameLayout(page, group.page));
-    const found = others[place];
-    if (found === undefined) others.push(group);
-    else others[place] = joined(found, group);
-    alike.set(key, others);
+    const key = `${group.type} ${group.pattern}`;
+    const problems = alike.get(key) ?? [];
+    const found = problems.find(([first]) => first !== undefined && isSameProblem(first, group));
+    if (found === undefined) problems.push([group]);
+    else found.push(group);
+    alike.set(key, problems);
   }
-  return [...alike.values()].flat().sort(byCount).slice(0, max);
+  return [...alike.values()]
+    .flat()
+    .flatMap(([first, ...others]) => (first === undefined ? [] : joined(first, others)))
+    .sort(byCount)
+    .slice(0, max);
 }
 
 function byCount(one: FailureGroup, other: FailureGroup): number {
   return other.count - one.count;
 }
 
-function joined(group: FailureGroup, other: FailureGroup): FailureGroup {
-  const examples = [...group.examples, ...newExamples(group.examples.length, other.examples)];
-  return { ...group, count: group.count + other.count, examples };
+function joined(first: FailureGroup, others: readonly FailureGroup[]): ReadGroup {
+  const all = [first, ...others];
+  const keys = all.toSorted(byAge).map(groupKey);
+  const times = all.flatMap(({ firstAt, lastAt }) => [firstAt, lastAt]).filter((at) => at !== null);
+  return {
+    ...first,
+    keys,
+    count: all.reduce((sum, { count }) => sum + count, 0),
+    firstAt: all.some(({ firstAt }) => firstAt === null) ? null : Math.min(...times),
+    lastAt: times.length === 0 ? null : Math.max(...times),
+    examples: newExamples(
+      0,
+      all.flatMap(({ examples }) => examples),
+    ),
+  };
+}
+
+/** What an older version counted is older than what has a time. */
+function byAge(one: FailureGroup, other: FailureGroup): number {
+  const difference = (one.firstAt ?? 0) - (other.firstAt ?? 0);
+  return difference === 0 && groupKey(one) < groupKey(other) ? -1 : difference || 1;
 }

@@ -64,6 +64,8 @@ export interface Failure {
   readonly retryAfterMs: number | null;
   /** Layout of the page on which it was seen (`page-layout.ts`). Only where there was a page. */
   readonly page?: string;
+  /** Kind of address at which it was seen (`url-pattern.ts`). Only where something was asked for. */
+  readonly place?: string;
 }
 
 /** Messages end up in the ledger, in manifests and on terminals: a whole page in one of them would hurt all three. */

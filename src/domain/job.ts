@@ -2,7 +2,7 @@ import type { Batching } from './batching.ts';
 import { type Circuit, CLOSED, EMPTY_TALLY, judge, type Tally, type Verdict } from './breaker.ts';
 import { type Counts, finishedOf, inFlightOf, NO_COUNTS, pendingOf } from './counts.ts';
 import { isDue } from './due.ts';
-import type { FailureGroup } from './failure-group.ts';
+import type { ReadGroup } from './failure-group.ts';
 import type { AttemptRecord } from './item.ts';
 import { applyRemoval, BEING_DELETED, isRemoval, OTHER_INCARNATION, type RemovalEvent } from './job-removal.ts';
 import { applyReplacement, type ReplacementEvent } from './job-replacement.ts';
@@ -21,7 +21,7 @@ export type { Refusal } from './refusal.ts';
 export interface JobReason {
   readonly code: 'user' | 'breaker' | 'storage';
   readonly message: string;
-  readonly evidence: readonly FailureGroup[];
+  readonly evidence: readonly ReadGroup[];
 }
 
 export interface NewJob {
@@ -125,7 +125,7 @@ export type JobEvent =
    * What the breaker is to do. These carry no verdict: it is reached again from the record at that moment, because the
    * one that led to the event may be from before a resume, and would trip the job a second time for the same failures.
    */
-  | { readonly kind: 'trip'; readonly evidence: readonly FailureGroup[] }
+  | { readonly kind: 'trip'; readonly evidence: readonly ReadGroup[] }
   | { readonly kind: 'probe' }
   | { readonly kind: 'close-circuit' }
   | { readonly kind: 'cancel' }

@@ -2,7 +2,7 @@ import { excessOf } from '../domain/allowance.ts';
 import type { DispatchPlan } from '../domain/dispatch-plan.ts';
 import type { FailedTry } from '../domain/failed-try.ts';
 import type { FailureType } from '../domain/failure.ts';
-import type { FailureGroup } from '../domain/failure-group.ts';
+import type { ReadGroup } from '../domain/failure-group.ts';
 import type {
   ItemInput,
   ItemRecord,
@@ -143,8 +143,9 @@ export interface ItemBook {
    */
   itemsAt(jobId: string, first: number, limit: number): Promise<readonly ItemRecord[]>;
   /**
-   * Reopens the failed items that `filter` selects, a page at a time, or only counts them. A completed job begins a new
-   * round with the first item reopened. Sets `openUntil`, so that the job is not completed between two pages.
+   * Reopens the failed items that `filter` selects, a page at a time, or only counts them. A page may have fewer than
+   * requested, even none, and still have a next one. A completed job begins a new round with the first item reopened. Sets
+   * `openUntil`, so that the job is not completed between two pages.
    */
   reopen(jobId: string, filter: RetryFilter, page: PageRequest, openUntil: number, now: number): Promise<ReopenAnswer>;
   /**
@@ -153,8 +154,11 @@ export interface ItemBook {
    * named, is left unchanged. A step may take only the beginning of a long list, but at least one item: see `taken`.
    */
   recover(jobId: string, by: string, items: readonly RecoveredItem[], now: number): Promise<RecoverAnswer>;
-  /** The job's failures by type, pattern and page, most frequent first. */
-  failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]>;
+  /**
+   * The job's failures by type, pattern, address and page, most frequent first. An item is in one group for as long as it
+   * has failed: a retry takes it out, and when it fails again it may be in another.
+   */
+  failureGroups(jobId: string, max: number): Promise<readonly ReadGroup[]>;
 }
 
 export type AddAnswer =
@@ -177,9 +181,12 @@ export interface ItemFilter {
   readonly errorType: FailureType | null;
 }
 
+/** An item must meet every condition that is not null. */
 export interface RetryFilter {
   readonly errorType: FailureType | null;
   readonly itemIds: readonly string[] | null;
+  /** Items whose failure is counted in a group with one of these keys (`ReadGroup`). */
+  readonly groupKeys: readonly string[] | null;
   readonly preview: boolean;
 }
 

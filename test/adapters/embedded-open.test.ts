@@ -4,7 +4,17 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { MIGRATIONS, migrate } from '../../src/adapters/embedded/ledger/schema.ts';
-import { allItems, change, complete, givenJob, itemOf, jobOf, runAll, takeOne } from '../contract/ledger/hands.ts';
+import {
+  allItems,
+  change,
+  complete,
+  givenJob,
+  itemOf,
+  jobOf,
+  reopenAll,
+  runAll,
+  takeOne,
+} from '../contract/ledger/hands.ts';
 import { failedWith, NOW, sourcePage } from '../support/builders.ts';
 import { dataDirOf, openIn } from './embedded-support.ts';
 
@@ -52,13 +62,16 @@ test('a ledger of the first version is read as it was, and takes what is new', a
   await first.close();
   const file = new DatabaseSync(join(dataDir, 'ledger.db'));
   file.exec(`ALTER TABLE items DROP COLUMN source; ALTER TABLE failure_groups DROP COLUMN page;
-    DROP TABLE item_groups; DROP TABLE host_settings; PRAGMA user_version = 1`);
+    ALTER TABLE failure_groups DROP COLUMN place; ALTER TABLE failure_groups DROP COLUMN first_at;
+    ALTER TABLE failure_groups DROP COLUMN last_at; DROP TABLE item_groups; DROP TABLE host_settings; PRAGMA user_version = 1`);
   file.close();
 
   const { ledger } = openIn(t, dataDir);
   assert.deepEqual({ job: await jobOf(ledger, jobId), items: await allItems(ledger, jobId) }, before);
   const [group] = await ledger.failureGroups(jobId, 10);
   assert.deepEqual([group?.pattern, group?.page, group?.count], ['late', null, 3]);
+  assert.deepEqual([group?.place, group?.firstAt, group?.lastAt], [null, null, null]);
+  assert.equal(await reopenAll(ledger, jobId, { groupKeys: group?.keys ?? [], preview: true }), 3);
   const source = sourcePage('old');
   await ledger.addItems(jobId, [{ itemId: 'new', input: {}, source }], 0, NOW);
   assert.deepEqual((await takeOne(ledger, jobId)).items[0]?.source, source);

@@ -259,7 +259,7 @@ test('marks, strikes and histories outlive a restart in the middle of a batch', 
   await first.ledger.settle([partOf(failing, failedWith('blocked'))], NOW);
   await first.ledger.reopen(
     jobId,
-    { errorType: null, itemIds: null, preview: false },
+    { errorType: null, itemIds: null, groupKeys: null, preview: false },
     { after: null, limit: 9 },
     0,
     NOW,

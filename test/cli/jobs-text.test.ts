@@ -33,6 +33,9 @@ function jobOf(changes: Partial<JobAnswer> = {}): JobAnswer {
   } as JobAnswer;
 }
 
+/** What a group says of when and where it was seen. */
+const UNSEEN = { id: '0123456789ab', url_pattern: null, first_at: null, last_at: null };
+
 test('the exit code tells a shell what became of a job', () => {
   assert.equal(exitCodeOfJob(jobOf({ summary: { ...SUMMARY, failed: 0 } })), EXIT.done);
   assert.equal(exitCodeOfJob(jobOf()), EXIT.someItemsFailed);
@@ -53,7 +56,7 @@ test('how a job stands is told with what to type next, for each of its states', 
 
 test('a retry is recommended only where it may help, and for other failures what to do instead is said', () => {
   const group = (type: FailureType, count: number) => ({
-    ...{ type, count, pattern: 'p', page: null, examples: [] },
+    ...{ type, count, pattern: 'p', page: null, examples: [], ...UNSEEN },
     retryable: isRetryable(type),
   });
   const text = (...errors: ReturnType<typeof group>[]) => jobText(jobOf({ errors }));
@@ -82,8 +85,9 @@ test('a job that is being deleted is told as such, and there is nothing to type 
 
 test('nothing that a server says steers the terminal', () => {
   const evil = '\x1b]0;owned\x07\u202e';
-  const examples = [{ item_id: evil, message: evil }];
-  const group = { type: evil as 'blocked', pattern: evil, page: null, count: 1, retryable: true, examples };
+  const examples = [{ item_id: evil, message: evil, page: evil }];
+  const seen = { ...UNSEEN, id: evil, url_pattern: evil };
+  const group = { type: evil as 'blocked', pattern: evil, page: null, count: 1, retryable: true, examples, ...seen };
   const job = jobOf({
     ...{ job_id: evil, job_name: evil, scraper_id: evil, labels: { [evil]: evil } },
     status: evil as 'failed',
@@ -211,7 +215,7 @@ test('an item is shown with each of its failed tries and the wait after it', asy
 
 test('groups that differ only in the layout of the page say so, and others do not', () => {
   const group = (page: string | null, pattern = 'no owner') => ({
-    ...{ type: 'structure_changed' as const, pattern, page, count: 2, retryable: false },
+    ...{ type: 'structure_changed' as const, pattern, page, count: 2, retryable: false, ...UNSEEN },
     examples: [],
   });
   const lines = jobText(

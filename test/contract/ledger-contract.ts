@@ -8,6 +8,7 @@ import { correctionCases } from './ledger/correction-cases.ts';
 import { dispatchCases } from './ledger/dispatch-cases.ts';
 import { draftCases } from './ledger/draft-cases.ts';
 import { extractionCases } from './ledger/extraction-cases.ts';
+import { failureGroupCases } from './ledger/failure-group-cases.ts';
 import { itemCases } from './ledger/item-cases.ts';
 import { jobCases } from './ledger/job-cases.ts';
 import { leaseCases } from './ledger/lease-cases.ts';
@@ -42,6 +43,7 @@ export function ledgerContract(
     poisonCases(add);
     cancelCases(add);
     retryCases(add);
+    failureGroupCases(add);
     changeCases(add);
     extractionCases(add);
     recoverCases(add);

@@ -339,7 +339,7 @@ test('a job that is retried and ends again does not wait for outcomes of the fir
   await change({ kind: 'complete', round: 1, manifest: MANIFEST });
   await clock.advance(500);
   await client.done;
-  const everything = { errorType: null, itemIds: null, preview: false };
+  const everything = { errorType: null, itemIds: null, groupKeys: null, preview: false };
   await ledger.reopen(JOB, everything, { after: null, limit: 10 }, clock.now(), clock.now());
   const again = await connect(feeds, clock, client.lastId);
   await clock.advance(500);

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { ArtifactKind } from '../../src/domain/artifact.ts';
 import { failure } from '../../src/domain/failure.ts';
 import {
   addToGroup,
   chooseGroup,
   commonestGroups,
   countedIn,
+  emptyGroup,
   type FailureGroup,
   failurePattern,
   groupKey,
@@ -14,11 +16,13 @@ import {
   MAX_EXAMPLES,
   MAX_GROUPS,
   newExamples,
+  newFailure,
   OTHER_PATTERN,
   otherGroup,
   removeFromGroup,
 } from '../../src/domain/failure-group.ts';
 import { encodeLayout } from '../../src/domain/page-layout.ts';
+import { storedArtifact } from '../support/builders.ts';
 import { anyText } from './builders.ts';
 
 const pattern = (message: string) => failurePattern(failure('unexpected', message));
@@ -76,8 +80,8 @@ test('a pattern is short, whole text, however long the message', () => {
 });
 
 test('a group counts every failure and keeps the first few as examples', () => {
-  let group: FailureGroup = { type: 'timeout', pattern: 'no answer', page: null, count: 0, examples: [] };
-  for (let i = 1; i <= 5; i += 1) group = addToGroup(group, { itemId: `item-${i}`, message: 'no answer' });
+  let group = emptyGroup(groupOf(failure('timeout', 'no answer')));
+  for (let i = 1; i <= 5; i += 1) group = addToGroup(group, { itemId: `item-${i}`, message: 'no answer', at: i });
   assert.equal(group.count, 5);
   assert.deepEqual(
     group.examples.map(({ itemId }) => itemId),
@@ -104,10 +108,67 @@ test('failures are one group if type, pattern and page are the same, and not oth
   assert.equal(others[5], others[6]);
 });
 
-test('a group knows its page, and the group for all the rest has none', () => {
-  assert.deepEqual(groupOf(failure('timeout', 'late', { page: 'a' })), { type: 'timeout', pattern: 'late', page: 'a' });
-  assert.equal(groupOf(failure('timeout', 'late')).page, null);
-  assert.deepEqual(otherGroup('blocked'), { type: 'blocked', pattern: OTHER_PATTERN, page: null });
+test('a group knows its page and its place, and the group for all the rest has none', () => {
+  const late = { ...failure('timeout', 'late', { page: 'a' }), place: 'county.test/#' };
+  assert.deepEqual(groupOf(late), { type: 'timeout', pattern: 'late', page: 'a', place: 'county.test/#' });
+  assert.deepEqual(groupOf(failure('timeout', 'late')), { type: 'timeout', pattern: 'late', page: null, place: null });
+  assert.deepEqual(otherGroup('blocked'), { type: 'blocked', pattern: OTHER_PATTERN, page: null, place: null });
+});
+
+test('failures at another kind of address are another group; ids in an address make no difference', () => {
+  const at = (place: string, count: number) => ({
+    ...emptyGroup({ ...groupOf(failure('timeout', 'late')), place }),
+    count,
+  });
+  assert.notEqual(groupKey(at('a.test/x', 1)), groupKey(at('a.test/y', 1)));
+  const shown = commonestGroups([at('a.test/x/ABC', 1), at('a.test/x/#', 5), at('a.test/login', 2)], 10);
+  assert.deepEqual(
+    shown.map(({ place, count }) => [place, count]),
+    [
+      ['a.test/x/#', 6],
+      ['a.test/login', 2],
+    ],
+  );
+});
+
+test('a group tells when its first and its last failure ended, in whatever order they are counted', () => {
+  let group = emptyGroup(groupOf(failure('timeout', 'late')));
+  assert.deepEqual([group.firstAt, group.lastAt], [null, null]);
+  for (const at of [20, 10, 30]) group = addToGroup(group, { itemId: `${at}`, message: 'late', at });
+  assert.deepEqual([group.firstAt, group.lastAt], [10, 30]);
+  const [joined] = commonestGroups([group, { ...group, place: null, page: null, firstAt: 5, lastAt: 8 }], 1);
+  assert.deepEqual([joined?.firstAt, joined?.lastAt], [5, 30]);
+});
+
+test('when a group began that an older version counted is not known', () => {
+  const older = { ...emptyGroup(groupOf(failure('timeout', 'late'))), count: 4 };
+  const group = addToGroup(older, { itemId: 'a', message: 'late', at: 7 });
+  assert.deepEqual([group.firstAt, group.lastAt], [null, 7]);
+  const at = (place: string, firstAt: number | null) => ({ ...group, place, firstAt });
+  const [joined] = commonestGroups([at('a.test/#', null), at('a.test/x', 3)], 5);
+  assert.deepEqual([joined?.count, joined?.firstAt, joined?.lastAt], [10, null, 7]);
+});
+
+test('a group keeps its name however it grows, and lists the keys of all that is counted in it', () => {
+  const group = (place: string, count: number, firstAt: number) => ({
+    ...emptyGroup({ ...groupOf(failure('timeout', 'late')), place }),
+    ...{ count, firstAt, lastAt: firstAt },
+  });
+  const keysOf = (...groups: FailureGroup[]) => commonestGroups(groups, 1)[0]?.keys;
+  const [first, second] = [group('a.test/#', 1, 10), group('a.test/ABC', 1, 20)];
+  const keys = [groupKey(first), groupKey(second)];
+  assert.deepEqual(keysOf(first, second), keys);
+  assert.deepEqual(keysOf(first, { ...second, count: 50 }), keys);
+  for (const each of [first, second]) assert.ok(keysOf(first, second)?.includes(groupKey(each)));
+});
+
+test('an example has the page that was kept of it: the one it failed on, or else the one that was returned', () => {
+  const kept = (...kinds: ArtifactKind[]) => kinds.map((kind) => ({ ...storedArtifact('a'), kind }));
+  const pageOf = (...kinds: ArtifactKind[]) =>
+    newFailure('a', failure('timeout', 'late'), { startedAt: 5, durationMs: 2, kept: kept(...kinds) });
+  assert.deepEqual(pageOf('metadata', 'visit'), { itemId: 'a', message: 'late', at: 7 });
+  assert.equal(pageOf('html', 'failed_page').page, 'failed_page');
+  assert.equal(pageOf('metadata', 'html').page, 'html');
 });
 
 test('a job has at most two hundred groups, and what is beyond them has a pattern that stays as it is', () => {
@@ -184,20 +245,22 @@ test('failures that come and go leave the groups as if they had never been', () 
   const message = fc.constantFrom('a is late', 'b is late', 'c is late');
   fc.assert(
     fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
-      let group: FailureGroup | null = { type: 'timeout', pattern: 'p', page: null, count: 1, examples: [] };
-      for (const [index, text] of messages.entries()) group = addToGroup(group, { itemId: `${index}`, message: text });
+      const before = { ...emptyGroup(groupOf(failure('timeout', 'p'))), count: 1, firstAt: 1, lastAt: 1 };
+      let group: FailureGroup = before;
+      for (const [index, text] of messages.entries()) {
+        group = addToGroup(group, { itemId: `${index}`, message: text, at: 1 });
+      }
       const left: FailureGroup | null = removeFromGroup(group, [...messages.keys()].map(String));
-      assert.deepEqual(left, { type: 'timeout', pattern: 'p', page: null, count: 1, examples: [] });
+      assert.deepEqual(left, before);
     }),
   );
 });
 
 test('the commonest groups come first', () => {
   const groups = [1, 5, 3].map((count) => ({
-    ...groupOf(failure('timeout', 'x')),
+    ...emptyGroup(groupOf(failure('timeout', 'x'))),
     page: `${count}`,
     count,
-    examples: [],
   }));
   assert.deepEqual(
     commonestGroups(groups, 2).map(({ count }) => count),
@@ -209,7 +272,7 @@ test('groups of one layout are one line, under the layout that was seen most', (
   const layout = (...hashes: readonly string[]) => encodeLayout(hashes, (text) => text.padEnd(12, '.'));
   const group = (page: string | null, count: number, more: Partial<FailureGroup> = {}): FailureGroup => {
     const examples = [1, 2].map((at) => ({ itemId: `${count}-${at}`, message: 'x' }));
-    return { ...groupOf(failure('structure_changed', 'no owner')), page, count, examples, ...more };
+    return { ...emptyGroup(groupOf(failure('structure_changed', 'no owner'))), page, count, examples, ...more };
   };
   const [page, badge, other] = [layout('bbb', 'ccc', 'ddd'), layout('aaa', 'bbb', 'ccc', 'ddd'), layout('xxx', 'yyy')];
   const groups = [

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Circuit, CLOSED, EMPTY_TALLY, type Tally } from '../../src/domain/breaker.ts';
 import { NO_COUNTS, pendingOf } from '../../src/domain/counts.ts';
-import type { FailureType } from '../../src/domain/failure.ts';
+import { type FailureType, failure } from '../../src/domain/failure.ts';
+import { emptyGroup, groupKey, groupOf } from '../../src/domain/failure-group.ts';
 import {
   acceptsItems,
   applyJobEvent,
@@ -143,7 +144,8 @@ test('a job that was paused while its last items were out is not forgotten: it i
 });
 
 test('a tripped breaker fails the job by default, with the reason and the evidence', () => {
-  const evidence = [{ type: 'timeout', pattern: 'no answer', page: null, count: 5, examples: [] }] as const;
+  const kind = groupOf(failure('timeout', 'no answer'));
+  const evidence = [{ ...emptyGroup(kind), count: 5, keys: [groupKey(kind)] }];
   const sick = jobOf({ circuit_breaker: { consecutive_failures: 60 } }, { status: 'in_progress', tally: FALLEN });
   const job = changed(sick, { kind: 'trip', evidence });
   assert.equal(job.status, 'failed');

@@ -58,6 +58,8 @@ const CASES: Readonly<Record<ArtifactKind, readonly Case[]>> = {
     { made: PDF, file: 'document.pdf', type: 'application/pdf', encodings: PLAIN },
     { file: 'document.bin', type: 'application/octet-stream', encodings: PLAIN },
   ],
+  failed_page: [{ file: 'failed_page.html', type: 'text/html; charset=utf-8', encodings: ['gzip', 'identity'] }],
+  visit: [{ file: 'visit.json', type: 'application/json', encodings: ['gzip', 'identity'] }],
 };
 
 const STORES: Readonly<Record<string, () => ResultStore>> = {

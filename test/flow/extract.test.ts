@@ -121,7 +121,7 @@ test('a newer parse over stored pages: no request, the changes to see, and then 
       [away, 'not_found', 1],
     );
     renameSync(`${page}.away`, page);
-    const retry = { errorType: null, itemIds: null, preview: false };
+    const retry = { errorType: null, itemIds: null, groupKeys: null, preview: false };
     await engine.ledger.reopen('again', retry, FIRST, 0, engine.clock.now());
     assert.equal((await untilFinished(engine, 'again')).counts.success, PARCELS);
 

@@ -118,7 +118,7 @@ test('failed items of a completed job are retried in a new round, with a new man
     });
     const first = await untilFinished(engine, 'again');
     assert.equal(first.round, 1);
-    const filter = { errorType: null, itemIds: null, preview: false };
+    const filter = { errorType: null, itemIds: null, groupKeys: null, preview: false };
     const now = engine.clock.now();
     const answer = await engine.ledger.reopen('again', filter, { after: null, limit: 100 }, now, now);
     assert.deepEqual(answer, { kind: 'reopened', items: 5, next: null });

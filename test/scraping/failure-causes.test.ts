@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { type Failure, failure } from '../../src/domain/failure.ts';
+import { newFailure } from '../../src/domain/failure-group.ts';
+import { urlPattern } from '../../src/domain/url-pattern.ts';
 import { defineHttpScraper, expect, fail, z } from '../../src/scraping/author.ts';
 import { FailureGroups } from '../support/memory/failure-groups.ts';
 import { sized } from '../support/sized.ts';
@@ -74,8 +76,23 @@ const scraper = defineHttpScraper({
   },
 });
 
+function urlOf(number: number): string {
+  const owner = encodeURIComponent(oddsOf(number).owner);
+  return `https://county.test/parcel/${number % 2 === 0 ? number : LETTERS[number % LETTERS.length]}?owner=${owner}`;
+}
+
+/** Ids of parcels that nobody would take for an id. */
+const LETTERS = ['ABC', 'north-side', 'Main_Street'];
+
+/** As a worker records it: with the kind of address at which it was seen. */
 async function failureOf(cause: string, number: number): Promise<Failure> {
-  const url = `https://county.test/parcel/${number % 2 === 0 ? number : 'ABC'}?owner=${encodeURIComponent(oddsOf(number).owner)}`;
+  const url = cause === 'login' ? `https://county.test/login?back=${number}` : urlOf(number);
+  const place = urlPattern(url, { number, cause });
+  assert.ok(place !== null);
+  return { ...(await seenFailure(cause, number, url)), place };
+}
+
+async function seenFailure(cause: string, number: number, url: string): Promise<Failure> {
   if (cause === 'busy') return failure('server_error', `the server failed (503, ${url})`);
   if (cause === 'slow')
     return failure('timeout', `no answer from ${url} after ${number} ms and ${number % 4} redirects`);
@@ -95,7 +112,8 @@ test(`${FAILURES} failures with ${CAUSES.length} causes, on pages that differ fr
     const cause = CAUSES[number % CAUSES.length] ?? '';
     const seen = await failureOf(cause, number);
     if (cause === 'redesign') shapes.add(seen.page ?? '');
-    groups.add(`${cause} ${number}`, seen);
+    const itemId = `${cause} ${number}`;
+    groups.add(seen, newFailure(itemId, seen, { startedAt: number, durationMs: 1, kept: [] }));
   }
   assert.ok(shapes.size > 14, `pages of one cause differ: ${shapes.size} kinds`);
   const found = groups.commonest(1000);

@@ -51,6 +51,7 @@ export const PLANTED_BUGS: readonly Plant[] = [
   { name: 'the manifest is recorded before it is written', controller: ports.writesBytesLate },
   { name: 'the manifest tells of old items', controller: ports.indexesOldItems },
   ledger('a retry stays in the round that was over', { items: ledgers.SameRoundItems }),
+  ledger('a retry of a group reopens other failures', { items: ledgers.UngroupedRetryItems }),
   ledger('a reopened item keeps its old end', { items: ledgers.HalfReopenedItems }),
   ledger('queued batches outlive the cancel', { jobs: ledgers.QueuedOutliveCancelJobs }),
   { name: 'the heartbeat never renews', worker: ports.neverRenews },

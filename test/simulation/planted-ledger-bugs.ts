@@ -201,6 +201,18 @@ export class SameRoundItems extends MemoryItemBook {
   }
 }
 
+export class UngroupedRetryItems extends MemoryItemBook {
+  override async reopen(
+    jobId: string,
+    filter: RetryFilter,
+    page: PageRequest,
+    openUntil: number,
+    now: number,
+  ): Promise<ReopenAnswer> {
+    return super.reopen(jobId, { ...filter, groupKeys: null }, page, openUntil, now);
+  }
+}
+
 export class HalfReopenedItems extends MemoryItemBook {
   protected override reopenItem(entry: JobEntry, item: ItemEntry): void {
     entry.groups.remove(item.itemId);

@@ -1,3 +1,4 @@
+import { newFailure } from '../../src/domain/failure-group.ts';
 import type { RecoveredItem } from '../../src/domain/item.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import type { ItemEntry, JobEntry } from '../support/memory/entries.ts';
@@ -16,9 +17,10 @@ export const RECOVERY_BUGS: readonly Plant[] = [
 
 class StillGroupedItems extends MemoryItemBook {
   protected override recoverItem(entry: JobEntry, item: ItemEntry, recovered: RecoveredItem): void {
-    const failure = item.attempts.at(-1)?.failure;
+    const last = item.attempts.at(-1);
     super.recoverItem(entry, item, recovered);
-    if (failure) entry.groups.add(item.itemId, failure);
+    const failure = last?.failure;
+    if (failure) entry.groups.add(failure, newFailure(item.itemId, failure, { ...last, kept: [] }));
   }
 }
 

@@ -266,6 +266,7 @@ export class User {
     const filter: RetryFilter = {
       errorType: this.#dice.happens(0.2) ? 'timeout' : null,
       itemIds: this.#dice.happens(0.2) ? ['item-1', 'item-2', 'item-2', 'item-9'] : null,
+      groupKeys: await this.#chooseGroup(jobId),
       preview: this.#dice.happens(0.1),
     };
     const limit = this.#dice.pick([1, 3, 100]);
@@ -276,6 +277,13 @@ export class User {
       after = answer.next;
     } while (after !== null);
     await this.#ledger.addItems(jobId, [], clock.now(), clock.now());
+  }
+
+  /** One of the groups that the job has at this moment, or none. */
+  async #chooseGroup(jobId: string): Promise<readonly string[] | null> {
+    if (!this.#dice.happens(0.3)) return null;
+    const groups = await this.#ledger.failureGroups(jobId, 10);
+    return groups.length === 0 ? null : this.#dice.pick(groups).keys;
   }
 
   async #correct(jobId: string, dies: boolean): Promise<void> {

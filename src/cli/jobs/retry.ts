@@ -10,6 +10,7 @@ import { collected } from './options.ts';
 interface RetryOptions extends ClientOptions {
   readonly errorType?: string;
   readonly item?: readonly string[];
+  readonly group?: string;
   readonly preview?: true;
 }
 
@@ -23,6 +24,7 @@ export function addRetryCommand(jobs: Command): void {
         '--error-type <type>',
         'only items that failed with this type: blocked, timeout … (see trawl jobs failures)',
       )
+      .option('--group <id>', 'only items of this group of failures (see trawl jobs failures)')
       .option('--item <id>', 'only this item; may be repeated', collected)
       .option('--preview', 'only count the items'),
   )
@@ -31,22 +33,24 @@ export function addRetryCommand(jobs: Command): void {
       `
 A job that is over continues with the reopened items, and its result index is written again when they are done.
 
-Exit codes: 0 done, 1 no item given by --item was reopened, 2 bad usage or no server.
+Exit codes: 0 done, 1 no item given by --item or --group was reopened, 2 bad usage or no server.
 
 Examples:
   $ trawl jobs retry parcels-2026 --error-type blocked --preview
   $ trawl jobs retry parcels-2026 --error-type blocked
+  $ trawl jobs retry parcels-2026 --group 3f9a1c0b7d2e
   $ trawl jobs retry parcels-2026 --item 200-14-030 --item 200-14-031`,
     )
     .action(retry);
 }
 
 async function retry(jobId: string, options: RetryOptions): Promise<void> {
-  const { errorType, item, preview } = options;
+  const { errorType, item, group, preview } = options;
   const named = new Set(item).size;
   const body = {
     ...(errorType === undefined ? {} : { error_type: errorType }),
     ...(item === undefined ? {} : { item_ids: item }),
+    ...(group === undefined ? {} : { group }),
     preview: preview === true,
   };
   await showAnswer(
@@ -54,7 +58,7 @@ async function retry(jobId: string, options: RetryOptions): Promise<void> {
     // Items that are already open are not reopened.
     ({ api }) => api.post<RetriedAnswer>(`${jobPath(jobId)}/retry`, body, { isRepeatable: true }),
     (answer) => retriedText(answer, named),
-    (answer) => (named > 0 && answer.items === 0 ? EXIT.someItemsFailed : EXIT.done),
+    (answer) => ((named > 0 || group !== undefined) && answer.items === 0 ? EXIT.someItemsFailed : EXIT.done),
   );
 }
 

@@ -26,7 +26,7 @@ function feedEvent({ event, data }: JobEvent): FeedEvent {
 }
 
 export function statusEvent({ jobId, status, reason, counts }: JobRecord): FeedEvent {
-  const why = reason === null ? null : presentReason(reason);
+  const why = reason === null ? null : presentReason(jobId, reason);
   return feedEvent({
     event: 'status',
     data: { job_id: jobId, status, reason: why, summary: presentSummary(counts) },

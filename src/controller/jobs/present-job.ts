@@ -1,4 +1,3 @@
-import type { FailureGroupAnswer } from '../../contract/failure-answers.ts';
 import type {
   CreatedAnswer,
   JobAnswer,
@@ -8,18 +7,17 @@ import type {
 } from '../../contract/job-answers.ts';
 import type { WarningAnswer } from '../../contract/problem-answer.ts';
 import { type Counts, endedOf, finishedOf, inFlightOf, pendingOf } from '../../domain/counts.ts';
-import { isRetryable } from '../../domain/failure.ts';
-import type { FailureGroup } from '../../domain/failure-group.ts';
+import type { ReadGroup } from '../../domain/failure-group.ts';
 import type { JobWait } from '../../domain/item-wait.ts';
 import type { JobReason, JobRecord } from '../../domain/job.ts';
 import { isFinishing } from '../../domain/job-round.ts';
-import { layoutName } from '../../domain/page-layout.ts';
 import { consecutiveFailureLimit, type Policy } from '../../domain/policy.ts';
+import { presentFailureGroup } from './failure-groups.ts';
 
 export function presentJob(
   job: JobRecord,
   more: {
-    readonly failures: readonly FailureGroup[];
+    readonly failures: readonly ReadGroup[];
     readonly warnings: readonly WarningAnswer[];
     readonly waits: readonly JobWait[];
     readonly perSecond: number | null;
@@ -54,7 +52,7 @@ export function presentJob(
       limit: limitOf(job),
     },
     waiting: more.waits.map(presentWait),
-    errors: more.failures.slice(0, 10).map(presentFailureGroup),
+    errors: more.failures.slice(0, 10).map((group) => presentFailureGroup(job.jobId, group)),
     policy: inForce(policy),
     batching: presentBatching(job),
     breaker: {
@@ -108,7 +106,7 @@ export function presentJobSummary(job: JobRecord): JobSummaryAnswer {
     finished_at: job.finishedAt === null || isFinishing(job) ? null : iso(job.finishedAt),
     progress_pct: progressPercent(job.counts),
     summary: presentSummary(job.counts),
-    reason: job.reason === null ? null : presentReason(job.reason),
+    reason: job.reason === null ? null : presentReason(job.jobId, job.reason),
     ...presentRemoving(job),
   };
 }
@@ -148,21 +146,8 @@ export function presentSummary(counts: Counts): SummaryAnswer {
   };
 }
 
-export function presentReason({ code, message, evidence }: JobReason) {
-  return { code, message, evidence: evidence.map(presentFailureGroup) };
-}
-
-export function presentFailureGroup(group: FailureGroup): FailureGroupAnswer {
-  const { type, pattern, count, examples } = group;
-  return {
-    type,
-    pattern,
-    // Evidence written by an older version has none.
-    page: group.page ? layoutName(group.page) : null,
-    count,
-    retryable: isRetryable(type),
-    examples: examples.map(({ itemId, message }) => ({ item_id: itemId, message })),
-  };
+export function presentReason(jobId: string, { code, message, evidence }: JobReason) {
+  return { code, message, evidence: evidence.map((group) => presentFailureGroup(jobId, group)) };
 }
 
 export function iso(at: number): string {

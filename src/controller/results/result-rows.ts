@@ -9,9 +9,11 @@ import type { ItemBook, ItemFilter } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 
 /** Kinds of which an item has one file, that a row refers to; its data are in the row itself. */
-type FileKind = Exclude<ArtifactKind, 'data' | 'metadata' | 'page'>;
+type FileKind = Exclude<ArtifactKind, (typeof ELSEWHERE)[number]>;
+/** The others: in the row itself, by name, or kept to see why an item failed, which is not a result. */
+const ELSEWHERE = ['data', 'metadata', 'page', 'failed_page', 'visit'] as const;
 export const FILE_KINDS = ARTIFACT_KINDS.filter(
-  (kind): kind is FileKind => kind !== 'data' && kind !== 'metadata' && kind !== 'page',
+  (kind): kind is FileKind => !ELSEWHERE.some((elsewhere) => elsewhere === kind),
 );
 
 /** Where a file is, below the results folder or in the bucket; only there if the item has such a file to itself. */

@@ -10,7 +10,7 @@ import { failedWith, NOW, partOf, settlement } from '../../support/builders.ts';
 import { openLedgerRoom } from './ledger-room.ts';
 
 const room = openLedgerRoom();
-const ALL: RetryFilter = { errorType: null, itemIds: null, preview: false };
+const ALL: RetryFilter = { errorType: null, itemIds: null, groupKeys: null, preview: false };
 
 /** A job of which every item failed. */
 async function failedJob(ledger: Ledger, jobId: string, items: number, outcome: (seq: number) => Outcome) {
@@ -145,3 +145,25 @@ test('items that were reopened by an older version are known as such', async () 
   assert.deepEqual(await reopenAll(ledger, 'older', ALL), [2]);
   assert.deepEqual(statuses(await allItems(ledger, 'older')), { pending: 3 });
 });
+
+test('groups that an older version counted are read, counted on and retried', async () => {
+  const { ledger } = await room.open();
+  await failedJob(ledger, 'aged', 3, () => failedWith('timeout'));
+  await room.ageGroups();
+  const read = async () => {
+    const [group] = await ledger.failureGroups('aged', 1);
+    return [group?.count, group?.place, group?.firstAt, group?.lastAt];
+  };
+  assert.deepEqual(await read(), [3, null, null, null]);
+  assert.deepEqual(await reopenAll(ledger, 'aged', { ...ALL, itemIds: ['p-1'] }), [1]);
+  await failedAgain(ledger, 'aged');
+  assert.deepEqual(await read(), [3, null, null, NOW + 10]);
+  const [group] = await ledger.failureGroups('aged', 1);
+  assert.deepEqual(await reopenAll(ledger, 'aged', { ...ALL, groupKeys: group?.keys ?? [] }), [3]);
+});
+
+async function failedAgain(ledger: Ledger, jobId: string): Promise<void> {
+  for (const lease of await takeOut(ledger, jobId, { perBatch: 100 })) {
+    await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
+  }
+}

@@ -19,6 +19,8 @@ export interface LedgerRoom {
   rows(): Promise<readonly string[]>;
   /** Gives the marks of reopened items the names that an older version gave them, a row for each retry. */
   renameMarks(): Promise<void>;
+  /** Makes all groups of failures what they were before they told where and when. */
+  ageGroups(): Promise<void>;
 }
 
 export function openLedgerRoom(): LedgerRoom {
@@ -67,6 +69,16 @@ export function openLedgerRoom(): LedgerRoom {
         if (sk?.S !== 'R#' || pk === undefined || items === undefined) continue;
         await dynamo.send(new PutItemCommand({ TableName: TABLE, Item: { pk, sk: { S: `R#${clock.id()}` }, items } }));
         await dynamo.send(new DeleteItemCommand({ TableName: TABLE, Key: { pk, sk } }));
+      }
+    },
+    async ageGroups() {
+      const dynamo = connect(url);
+      const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: TABLE, ConsistentRead: true }));
+      for (const { firstAt, lastAt: _, kind, ...row } of Items) {
+        if (firstAt === undefined || kind?.S === undefined) continue;
+        const { place: _place, ...older } = JSON.parse(kind.S);
+        const Item = { ...row, kind: { S: JSON.stringify(older) } };
+        await dynamo.send(new PutItemCommand({ TableName: TABLE, Item }));
       }
     },
   };

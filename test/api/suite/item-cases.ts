@@ -347,6 +347,10 @@ export function itemCases(client: Client): void {
       ],
     );
     assert.equal(groups[0]?.examples[0]?.message, `item ${groups[0]?.examples[0]?.item_id} fails`);
+    for (const { id, first_at, last_at } of groups) {
+      assert.match(id, /^[0-9a-f]{12}$/);
+      assert.ok(first_at !== null && last_at !== null && first_at <= last_at, `${first_at} ${last_at}`);
+    }
     const { groups: one } = await client.get<FailuresAnswer>(`/jobs/${jobId}/failures?limit=1`);
     assert.deepEqual(one, groups.slice(0, 1));
   });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { FailuresAnswer } from '../../../src/contract/failure-answers.ts';
+import type { ItemDetailAnswer } from '../../../src/contract/item-answers.ts';
 import type { JobAnswer, JobStatusAnswer, RetriedAnswer } from '../../../src/contract/job-answers.ts';
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import { allPages, Client, noopItems, type Start, uniqueId } from './client.ts';
@@ -142,12 +144,43 @@ export async function stateCases(client: Client, start: Start): Promise<void> {
     assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).round, 3);
   });
 
+  test('a retry of a group opens its items and no others, and its id is good until they have all been opened', async () => {
+    const jobId = await completedWithFailures(client, { good: 1, server_error: 2, no_results: 3 });
+    const { groups } = await client.get<FailuresAnswer>(`/jobs/${jobId}/failures`);
+    assert.deepEqual(
+      groups.map(({ type, count }) => [type, count]),
+      [
+        ['no_results', 3],
+        ['server_error', 2],
+      ],
+    );
+    const group = groups[1]?.id;
+    const retried = async (more: object) => {
+      const { items } = await client.post<RetriedAnswer>(`/jobs/${jobId}/retry`, { group, ...more });
+      await client.ended(jobId);
+      return items;
+    };
+    assert.equal(await retried({ preview: true }), 2);
+    assert.equal(await retried({ item_ids: ['server_error-1', 'no_results-0'] }), 1);
+    // It failed again in the same way, so it is in the same group.
+    assert.equal(await retried({}), 2);
+    assert.equal(await retried({ group: '0123456789ab' }), 0);
+    const again = await client.get<FailuresAnswer>(`/jobs/${jobId}/failures`);
+    assert.deepEqual(
+      again.groups.map(({ id, count }) => [id, count]),
+      groups.map(({ id, count }) => [id, count]),
+    );
+    const detail = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/no_results-0`);
+    assert.equal(detail.attempts, 1);
+  });
+
   test('a retry of anything but failed items is refused by name', async () => {
     const jobId = await held(client);
     for (const [json, path] of [
       [{ status: 'success' }, 'status'],
       [{ error_type: 'oops' }, 'error_type'],
       [{ item_ids: [] }, 'item_ids'],
+      [{ group: 'server_error' }, 'group'],
       [{ items: ['a'] }, 'items'],
     ] as const) {
       const { errors } = await client.refused(422, 'invalid_request', 'POST', `/jobs/${jobId}/retry`, { json });

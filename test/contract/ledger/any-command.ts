@@ -43,6 +43,7 @@ const someLeases = some('leases', (model) => [
 
 const reopening: fc.Arbitrary<commands.Reopening> = fc.record({
   errorType: fc.constantFrom<(FailureType | null)[]>(null, null, 'timeout', 'poison'),
+  isGrouped: fc.boolean(),
   isNamed: fc.boolean(),
   preview: fc.boolean(),
   limit: fc.constantFrom(1, 2, 50),

@@ -157,7 +157,7 @@ export function cancelCases(add: AddCase<LedgerParts>): void {
     await refusal(ledger, jobId, { kind: 'resume' });
     assert.equal((await dispatch(ledger, jobId)).length, 0);
     assert.equal((await ledger.addItems(jobId, newItems(1, { prefix: 'q' }), 0, NOW)).kind, 'closed');
-    const filter = { errorType: null, itemIds: null, preview: false };
+    const filter = { errorType: null, itemIds: null, groupKeys: null, preview: false };
     const reopened = await ledger.reopen(jobId, filter, { after: null, limit: 10 }, 0, NOW);
     assert.ok('refused' in reopened);
     assert.deepEqual(await state(ledger, jobId), before);

@@ -272,18 +272,23 @@ export function changePolicy(which: number, policy: Policy): LedgerCommand {
 
 export interface Reopening {
   readonly errorType: FailureType | null;
+  /** Those of the commonest group. */
+  readonly isGrouped: boolean;
   /** Every second item by name, backwards. */
   readonly isNamed: boolean;
   readonly preview: boolean;
   readonly limit: number;
 }
 
-export function reopen(which: number, { errorType, isNamed, preview, limit }: Reopening): LedgerCommand {
-  const what = `${preview ? 'count' : 'reopen'} ${errorType ?? 'all'}${isNamed ? ' that are named' : ''}`;
+export function reopen(which: number, asked: Reopening): LedgerCommand {
+  const { errorType, isGrouped, isNamed, preview, limit } = asked;
+  const some = `${isNamed ? ' that are named' : ''}${isGrouped ? ' of a group' : ''}`;
+  const what = `${preview ? 'count' : 'reopen'} ${errorType ?? 'all'}${some}`;
   return command(`${what} of job ${which} by ${limit}`, ['retry'], async (model, ledger) => {
     const job = model.jobAt(which);
     const itemIds = isNamed ? [...job.items.keys()].filter((_, index) => index % 2 === 0).reverse() : null;
-    const filter = { errorType, itemIds, preview };
+    const [group] = isGrouped ? await ledger.failureGroups(job.jobId, 1) : [];
+    const filter = { errorType, itemIds, groupKeys: group?.keys ?? null, preview };
     if (job.status === 'pending' || job.status === 'cancelled') {
       const answer = await ledger.reopen(job.jobId, filter, { after: null, limit }, 0, model.now);
       assert.ok('refused' in answer);
@@ -291,7 +296,9 @@ export function reopen(which: number, { errorType, isNamed, preview, limit }: Re
     }
     const failed = [...job.items.values()].filter((item) => {
       if (item.end !== 'failed' || (itemIds !== null && !itemIds.includes(item.itemId))) return false;
-      return errorType === null || item.ended.at(-1)?.type === errorType;
+      const type = item.ended.at(-1)?.type;
+      // Each type has one message here.
+      return (errorType === null || type === errorType) && (group === undefined || type === group.type);
     });
     const openUntil = model.now + 100;
     assert.equal(await reopenAll(ledger, job.jobId, filter, { limit, openUntil, now: model.now }), failed.length);

@@ -120,7 +120,7 @@ export function correctionCases(add: AddCase<LedgerParts>): void {
     const jobId = await givenJob(ledger, { items: 30 });
     await runAll(ledger, jobId, failedWith('timeout'));
     const some = ids(30).filter((_, index) => index % 3 !== 0);
-    const filter = { errorType: null, itemIds: some.slice(0, 5), preview: false };
+    const filter = { errorType: null, itemIds: some.slice(0, 5), groupKeys: null, preview: false };
     const [one, other, retried] = await Promise.all([
       ledger.addItems(
         jobId,

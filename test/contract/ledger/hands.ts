@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { type Counts, pendingOf } from '../../../src/domain/counts.ts';
-import type { FailureGroup } from '../../../src/domain/failure-group.ts';
+import type { FailureGroup, ReadGroup } from '../../../src/domain/failure-group.ts';
 import { ITEM_STATUSES, type ItemRecord, type ItemStatus } from '../../../src/domain/item.ts';
 import { isRefusal, type JobEvent, type JobRecord } from '../../../src/domain/job.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { ClaimAnswer, ItemFilter, Lease, Ledger, Page, RetryFilter } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
-import { NOW, newItems, newJob, partOf, SCRAPED } from '../../support/builders.ts';
+import { NOW, newItems, newJob, partOf, SCRAPED, settlement } from '../../support/builders.ts';
 
 /** What the cases of the ledger's contract do again and again, in few words. */
 
@@ -103,7 +103,7 @@ export async function change(ledger: Ledger, jobId: string, event: JobEvent, now
 }
 
 /** Trips the breaker of a job whose last item failed: one failure is enough from here on. */
-export async function trip(ledger: Ledger, jobId: string, evidence: readonly FailureGroup[] = []): Promise<JobRecord> {
+export async function trip(ledger: Ledger, jobId: string, evidence: readonly ReadGroup[] = []): Promise<JobRecord> {
   const { policy } = await jobOf(ledger, jobId);
   const strict = { ...policy, circuit_breaker: { ...policy.circuit_breaker, consecutive_failures: 1 } };
   await change(ledger, jobId, { kind: 'policy', policy: strict });
@@ -159,7 +159,7 @@ export async function reopenAll(
   filter: Partial<RetryFilter> = {},
   { limit = 100, openUntil = 0, now = NOW } = {},
 ): Promise<number> {
-  const whole = { errorType: null, itemIds: null, preview: false, ...filter };
+  const whole = { errorType: null, itemIds: null, groupKeys: null, preview: false, ...filter };
   const pages = await allPages(async (after) => {
     const answer = await ledger.reopen(jobId, whole, { after, limit }, openUntil, now);
     assert.ok('kind' in answer && answer.kind === 'reopened', `not reopened: ${JSON.stringify(answer)}`);
@@ -190,4 +190,23 @@ export async function checkBooks(ledger: Ledger, jobId: string): Promise<void> {
   const groups: readonly FailureGroup[] = await ledger.failureGroups(jobId, 10_000);
   const grouped = groups.reduce((sum, group) => sum + group.count, 0);
   assert.equal(grouped, job.counts.failed, 'failures in groups');
+}
+
+/** A job whose items ended in these ways, in order. */
+export async function finished(ledger: Ledger, outcomes: readonly Outcome[], jobId = 'job-1'): Promise<string> {
+  await givenJob(ledger, { jobId, items: outcomes.length, policy: { throttling: { max_concurrent_workers: 1 } } });
+  // An adapter may have a largest batch.
+  for (let left = outcomes.length; left > 0; ) {
+    const lease = await takeOne(ledger, jobId, { perBatch: left });
+    const items = lease.items.map((item) => settlement(item, outcomes[item.seq]));
+    assert.deepEqual(await ledger.settle([{ token: lease.token, jobId, items }], NOW), ['recorded']);
+    left -= items.length;
+  }
+  return jobId;
+}
+
+/** Without a digit, so that no two have the same pattern. */
+export function word(index: number): string {
+  const letters = 'abcdefghij';
+  return [...String(index)].map((digit) => letters[Number(digit)]).join('');
 }

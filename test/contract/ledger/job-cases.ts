@@ -32,7 +32,11 @@ const PAUSE: JobEvent = { kind: 'pause', reason: { code: 'user', message: 'becau
 const TRIP: JobEvent = {
   kind: 'trip',
   evidence: [
-    { type: 'timeout', pattern: 'late', page: null, count: 3, examples: [{ itemId: 'p-0', message: 'late' }] },
+    {
+      ...{ type: 'timeout', pattern: 'late', page: null, place: 'county.test/parcel/#', count: 3 },
+      ...{ firstAt: NOW, lastAt: NOW + 5, keys: ['timeout late'] },
+      examples: [{ itemId: 'p-0', message: 'late', page: 'html' }],
+    },
   ],
 };
 

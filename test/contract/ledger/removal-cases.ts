@@ -4,7 +4,7 @@ import { deleteJob } from '../../support/delete-job.ts';
 import type { AddCase } from '../suite.ts';
 import { allItems, change, givenJob, jobOf, type LedgerParts, refusal, takeOne } from './hands.ts';
 
-const ANY = { errorType: null, itemIds: null, preview: false } as const;
+const ANY = { errorType: null, itemIds: null, groupKeys: null, preview: false } as const;
 
 /** How a job goes: it is marked, then for good, then it is gone, and its id is free. */
 export function removalCases(add: AddCase<LedgerParts>): void {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { failure } from '../../../src/domain/failure.ts';
 import { failurePattern, MAX_EXAMPLES, MAX_GROUPS, OTHER_PATTERN } from '../../../src/domain/failure-group.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
-import type { Ledger } from '../../../src/ports/ledger.ts';
-import { failedWith, NOW, partOf, SCRAPED, SKIPPED, scrapedWith, settlement } from '../../support/builders.ts';
+import { failedWith, NOW, partOf, SCRAPED, SKIPPED, scrapedWith } from '../../support/builders.ts';
 import type { AddCase } from '../suite.ts';
 import {
   allItems,
   change,
   checkBooks,
   complete,
+  finished,
   givenJob,
   idsOf,
   itemOf,
@@ -21,10 +21,11 @@ import {
   runAll,
   takeOne,
   trip,
+  word,
 } from './hands.ts';
 
 const FIRST = { after: null, limit: 100 };
-const EVERYTHING = { errorType: null, itemIds: null, preview: false };
+const EVERYTHING = { errorType: null, itemIds: null, groupKeys: null, preview: false };
 
 /** Reopening what failed, and what is known of failures. */
 export function retryCases(add: AddCase<LedgerParts>): void {
@@ -275,23 +276,4 @@ export function retryCases(add: AddCase<LedgerParts>): void {
     await reopenAll(ledger, jobId);
     assert.deepEqual(await ledger.failureGroups(jobId, 10_000), []);
   });
-}
-
-/** A job whose items ended in these ways, in order. */
-async function finished(ledger: Ledger, outcomes: readonly Outcome[], jobId = 'job-1'): Promise<string> {
-  await givenJob(ledger, { jobId, items: outcomes.length, policy: { throttling: { max_concurrent_workers: 1 } } });
-  // An adapter may have a largest batch.
-  for (let left = outcomes.length; left > 0; ) {
-    const lease = await takeOne(ledger, jobId, { perBatch: left });
-    const items = lease.items.map((item) => settlement(item, outcomes[item.seq]));
-    assert.deepEqual(await ledger.settle([{ token: lease.token, jobId, items }], NOW), ['recorded']);
-    left -= items.length;
-  }
-  return jobId;
-}
-
-/** Without a digit, so that no two have the same pattern. */
-function word(index: number): string {
-  const letters = 'abcdefghij';
-  return [...String(index)].map((digit) => letters[Number(digit)]).join('');
 }

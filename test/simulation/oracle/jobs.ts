@@ -127,6 +127,9 @@ export class JobOracle {
     job.openUntil = openUntil;
     if (answer.items === 0) return;
     if (job.status === 'cancelled') this.#fail(`${jobId}: items of a cancelled job were reopened`);
+    const { groupKeys } = filter;
+    const isAny = groupKeys === null || (job.mayReopen > 0 && job.reopenedGroups === null);
+    job.reopenedGroups = isAny ? null : [...(job.mayReopen > 0 ? (job.reopenedGroups ?? []) : []), ...groupKeys];
     job.mayReopen += answer.items;
     if (job.status === 'completed' || job.status === 'failed' || job.isFinishing) this.#goOn(job);
   }

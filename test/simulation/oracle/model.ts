@@ -58,6 +58,8 @@ export interface ModelJob {
   readonly batches: Map<string, ModelBatch>;
   /** Items that the last retries reopened, and that have not been seen yet. */
   mayReopen: number;
+  /** Keys of the groups of failures that they are of; null if any failed item may be one of them. */
+  reopenedGroups: readonly string[] | null;
   /** How many items may be finished or at risk, as of the batches that went out since the last look. */
   riskAllowed: number | null;
   /** … and how many were, at that look. */
@@ -146,6 +148,7 @@ export function newModelJob(job: JobRecord, model: Model): ModelJob {
     ids: new Set(),
     batches: new Map(),
     mayReopen: 0,
+    reopenedGroups: null,
     riskAllowed: null,
     risked: 0,
     isFoggy: false,

@@ -55,6 +55,13 @@ function wrongItems(job: ModelJob, items: readonly ItemRecord[], model: Model): 
   return null;
 }
 
+/** By its type: two groups of one type are not told apart here. What the ledger itself failed has no settlement. */
+function mayBeAmong({ reopenedGroups }: ModelJob, { settlement }: ModelItem): boolean {
+  if (reopenedGroups === null || settlement?.outcome.kind !== 'failed') return true;
+  const { type } = settlement.outcome.failure;
+  return reopenedGroups.some((key) => key.startsWith(`${type} `));
+}
+
 function wrongItem(job: ModelJob, item: ModelItem, actual: ItemRecord, isBegun: boolean): string | null {
   const { status, group = null } = actual;
   if (group !== item.group) return `is of group ${group}, and was added to ${item.group}`;
@@ -63,6 +70,7 @@ function wrongItem(job: ModelJob, item: ModelItem, actual: ItemRecord, isBegun: 
   const isCancelledWithJob = status === 'cancelled' && job.status === 'cancelled';
   if (item.final === 'failed' && (isOpen || isCancelledWithJob) && job.mayReopen > 0) {
     job.mayReopen -= 1;
+    if (!job.isFoggy && !mayBeAmong(job, item)) return 'was reopened with a group of failures that it is not in';
     reopenModelItem(item);
     if (isCancelledWithJob) item.final = 'cancelled';
   }

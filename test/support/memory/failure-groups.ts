@@ -3,8 +3,11 @@ import {
   addToGroup,
   chooseGroup,
   commonestGroups,
+  emptyGroup,
   type FailureGroup,
   groupKey,
+  type NewFailure,
+  type ReadGroup,
   removeFromGroup,
 } from '../../../src/domain/failure-group.ts';
 
@@ -13,12 +16,12 @@ export class FailureGroups {
   readonly #groups = new Map<string, FailureGroup>();
   readonly #groupOf = new Map<string, string>();
 
-  add(itemId: string, failure: Failure): void {
+  add(failure: Failure, counted: NewFailure): void {
     const { kind } = chooseGroup(failure, (key) => this.#groups.has(key), this.#groups.size);
     const key = groupKey(kind);
-    const group = this.#groups.get(key) ?? { ...kind, count: 0, examples: [] };
-    this.#groups.set(key, addToGroup(group, { itemId, message: failure.message }));
-    this.#groupOf.set(itemId, key);
+    const group = this.#groups.get(key) ?? emptyGroup(kind);
+    this.#groups.set(key, addToGroup(group, counted));
+    this.#groupOf.set(counted.itemId, key);
   }
 
   remove(itemId: string): void {
@@ -31,7 +34,12 @@ export class FailureGroups {
     else this.#groups.set(key, left);
   }
 
-  commonest(max: number): readonly FailureGroup[] {
+  /** Null if the item is counted in none. */
+  keyOf(itemId: string): string | null {
+    return this.#groupOf.get(itemId) ?? null;
+  }
+
+  commonest(max: number): readonly ReadGroup[] {
     return commonestGroups([...this.#groups.values()], max);
   }
 }

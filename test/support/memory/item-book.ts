@@ -1,5 +1,5 @@
 import { earlierAttempts, isRecoverable, isReopenable } from '../../../src/domain/attempts.ts';
-import type { FailureGroup } from '../../../src/domain/failure-group.ts';
+import type { ReadGroup } from '../../../src/domain/failure-group.ts';
 import {
   type ItemRecord,
   isSameInput,
@@ -99,7 +99,10 @@ export class MemoryItemBook implements ItemBook {
       const named = filter.itemIds?.map((itemId) => entry.byId.get(itemId)) ?? entry.items;
       const wanted: ItemFilter = { status: null, errorType: filter.errorType };
       const found = pageOf(named, page, (item) => {
-        return item !== undefined && isReopenable(statusOf(item)) && matches(item, wanted) ? item : null;
+        if (item === undefined || !isReopenable(statusOf(item)) || !matches(item, wanted)) return null;
+        return filter.groupKeys === null || filter.groupKeys.includes(entry.groups.keyOf(item.itemId) ?? '')
+          ? item
+          : null;
       });
       // An item may be named twice.
       const reopened = new Set(found.entries);
@@ -137,7 +140,7 @@ export class MemoryItemBook implements ItemBook {
     });
   }
 
-  failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
+  failureGroups(jobId: string, max: number): Promise<readonly ReadGroup[]> {
     return this.core.step(() => this.core.entries.get(jobId)?.groups.commonest(max) ?? []);
   }
 

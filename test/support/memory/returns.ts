@@ -1,4 +1,5 @@
 import { attemptRecord, earlierAttempts, isRecorded } from '../../../src/domain/attempts.ts';
+import { newFailure } from '../../../src/domain/failure-group.ts';
 import { whenReturned, whenSettled } from '../../../src/domain/job-progress.ts';
 import { statusWhenBack } from '../../../src/domain/open-status.ts';
 import { keptOf } from '../../../src/domain/outcome.ts';
@@ -101,7 +102,9 @@ export class MemoryReturns implements Returns {
     item.final = end;
     item.attempts = [...earlierAttempts(item.attempts), ended];
     item.artifacts = keptOf(outcome);
-    if (failure !== null) batch.job.groups.add(item.itemId, failure);
+    if (failure !== null) {
+      batch.job.groups.add(failure, newFailure(item.itemId, failure, { ...settlement, kept: item.artifacts }));
+    }
     this.core.write(batch.job, whenSettled(batch.job.record, settlement, batch.unsettled.size === 0));
     const artifacts = item.artifacts.length;
     return { seq: item.seq, itemId: item.itemId, durationMs, status: end, errorType: failure?.type ?? null, artifacts };

@@ -9,7 +9,9 @@ import {
   type GroupKind,
   groupKey,
   groupOf,
+  type NewFailure,
   newExamples,
+  type ReadGroup,
   removeFromGroup,
 } from '../../../domain/failure-group.ts';
 import { json, jsonOf, type Key, num, numOf, type Row } from '../dynamo/attributes.ts';
@@ -23,6 +25,11 @@ export interface CountedFailure {
   readonly isOther: boolean;
 }
 
+/** … and with what the group keeps of it. */
+export interface FailureToCount extends CountedFailure {
+  readonly counted: NewFailure;
+}
+
 /**
  * The failures of a job by what they have in common: a row per group, counted in the same transaction as the items. How
  * many groups there are is looked up only when a failure would make a new one.
@@ -34,7 +41,7 @@ export class FailureGroups {
     this.#table = table;
   }
 
-  async commonest(inc: string, max: number): Promise<readonly FailureGroup[]> {
+  async commonest(inc: string, max: number): Promise<readonly ReadGroup[]> {
     const groups = (await this.#table.all({ pk: groupPk(inc) })).map(groupOfRow);
     return commonestGroups(
       groups.filter(({ count }) => count > 0),
@@ -59,15 +66,18 @@ export class FailureGroups {
   }
 
   /** Counts them. An example too many, of two who write at the same moment, is passed over when the group is read. */
-  async counting(inc: string, failures: readonly CountedFailure[]): Promise<readonly Action[]> {
+  async counting(inc: string, failures: readonly FailureToCount[]): Promise<readonly Action[]> {
     const byGroup = Map.groupBy(failures, groupKeyOf);
     const keys = [...byGroup.keys()];
     const rows = await this.#table.getAll(keys.map((key) => rowKey(inc, key)));
     return keys.map((key, index) => {
       const counted = byGroup.get(key) ?? [];
       const row = rows[index] ?? null;
-      const examples = newExamples(row === null ? 0 : examplesOf(row).length, counted.map(exampleOf));
-      return addAction(inc, kindOf(counted), key, counted.length, examples);
+      const found = counted.map(({ counted: { at: _, ...example } }) => example);
+      const examples = newExamples(row === null ? 0 : examplesOf(row).length, found);
+      const times = counted.map(({ counted: { at } }) => at);
+      const added = { count: counted.length, firstAt: Math.min(...times), lastAt: Math.max(...times), examples };
+      return addAction(rowKey(inc, key), kindOf(counted), row, added);
     });
   }
 
@@ -93,27 +103,39 @@ function kindOf([first]: readonly CountedFailure[]): GroupKind {
   return countedIn(first.failure, first.isOther);
 }
 
-function exampleOf({ itemId, failure }: CountedFailure): FailureExample {
-  return { itemId, message: failure.message };
-}
-
 function rowKey(inc: string, key: string): Key {
   return { pk: groupPk(inc), sk: hash('sha256', key).slice(0, 32) };
 }
 
+interface Times {
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
 function addAction(
-  inc: string,
+  key: Key,
   kind: GroupKind,
-  key: string,
-  count: number,
-  examples: readonly FailureExample[],
+  row: Row | null,
+  { count, firstAt, lastAt, examples }: Omit<FailureGroup, keyof GroupKind> & Times,
 ): Action {
   const added = examples.length > 0;
+  const known = row === null ? null : { firstAt: timeOf(row, 'firstAt'), lastAt: timeOf(row, 'lastAt') };
+  const isFirst = known === null || (known.firstAt !== null && firstAt < known.firstAt);
+  const isLast = known === null || lastAt > (known.lastAt ?? 0);
+  const sets = [
+    '#kind = :kind',
+    // Another may have begun the group since it was looked for. What an older version counted stays without a first time.
+    ...(isFirst ? [`#firstAt = ${known === null ? 'if_not_exists(#firstAt, :firstAt)' : ':firstAt'}`] : []),
+    ...(isLast ? ['#lastAt = :lastAt'] : []),
+    ...(added ? ['#examples = list_append(if_not_exists(#examples, :none), :examples)'] : []),
+  ];
   return {
-    update: rowKey(inc, key),
-    change: `SET #kind = :kind${added ? ', #examples = list_append(if_not_exists(#examples, :none), :examples)' : ''} ADD #count :count, #changes :one`,
+    update: key,
+    change: `SET ${sets.join(', ')} ADD #count :count, #changes :one`,
     values: {
       ':kind': json(kind),
+      ...(isFirst ? { ':firstAt': num(firstAt) } : {}),
+      ...(isLast ? { ':lastAt': num(lastAt) } : {}),
       ':count': num(count),
       ':one': num(1),
       ...(added ? { ':none': { L: [] }, ':examples': { L: examples.map((example) => json(example)) } } : {}),
@@ -144,7 +166,22 @@ function examplesOf(row: Row): readonly FailureExample[] {
   return (row['examples']?.L ?? []).flatMap(({ S }): FailureExample[] => (S === undefined ? [] : [JSON.parse(S)]));
 }
 
+/** Null in the row of a group that an older version counted. */
+function timeOf(row: Row, name: 'firstAt' | 'lastAt'): number | null {
+  return row[name] === undefined ? null : numOf(row, name);
+}
+
 function groupOfRow(row: Row): FailureGroup {
-  const kind = jsonOf<GroupKind>(row, 'kind');
-  return { ...kind, count: numOf(row, 'count'), examples: newExamples(0, examplesOf(row)) };
+  const { type, pattern, page, place = null } = jsonOf<Omit<GroupKind, 'place'> & Partial<GroupKind>>(row, 'kind');
+  const [firstAt, lastAt] = [timeOf(row, 'firstAt'), timeOf(row, 'lastAt')];
+  return {
+    type,
+    pattern,
+    page,
+    place,
+    count: numOf(row, 'count'),
+    firstAt,
+    lastAt,
+    examples: newExamples(0, examplesOf(row)),
+  };
 }

@@ -1,4 +1,4 @@
-import type { FailureGroup } from '../../../domain/failure-group.ts';
+import type { ReadGroup } from '../../../domain/failure-group.ts';
 import type { ItemRecord, NewItem, RecoveredItem, RepeatedItem } from '../../../domain/item.ts';
 import { acceptsItems, whenItemsAdded } from '../../../domain/job.ts';
 import { sortKnownItems } from '../../../domain/known-items.ts';
@@ -162,7 +162,7 @@ export class DynamoItemBook implements ItemBook {
     return await this.#recovering.recover(jobId, by, items);
   }
 
-  async failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
+  async failureGroups(jobId: string, max: number): Promise<readonly ReadGroup[]> {
     const job = await this.#books.readJob(jobId);
     return job === null ? [] : await this.#groups.commonest(job.inc, max);
   }

@@ -1,4 +1,5 @@
 import { isReopenable } from '../../../domain/attempts.ts';
+import { isCountedIn } from '../../../domain/failure-group.ts';
 import { isRefusal, whenReopened } from '../../../domain/job.ts';
 import type { PageRequest, ReopenAnswer, RetryFilter } from '../../../ports/ledger.ts';
 import { atOnce } from '../at-once.ts';
@@ -50,14 +51,15 @@ export class Reopening {
 
   async #find(job: JobRows, filter: RetryFilter, { after, limit }: PageRequest): Promise<ItemPage | 'moved'> {
     const most = Math.min(limit, MOST_ITEMS);
-    if (filter.itemIds !== null) return await this.#findNamed(job, filter.itemIds, filter.errorType, after, most);
+    if (filter.itemIds !== null) return await this.#findNamed(job, filter.itemIds, filter, after, most);
 
     const failed = { status: 'failed', errorType: filter.errorType } as const;
     const page = await this.#pages.page(job, failed, { after, limit: most });
+    const wanted = page.entries.filter((item) => isWanted(item, filter));
     const room = new TransactionRoom(REOPEN_ACTIONS_PER_CHUNK);
-    const end = page.entries.findIndex((item) => !room.takes(item));
-    if (end === -1) return page;
-    const entries = page.entries.slice(0, end);
+    const end = wanted.findIndex((item) => !room.takes(item));
+    if (end === -1) return { entries: wanted, next: page.next };
+    const entries = wanted.slice(0, end);
     return { entries, next: String(entries.at(-1)?.record.seq) };
   }
 
@@ -65,7 +67,7 @@ export class Reopening {
   async #findNamed(
     job: JobRows,
     itemIds: readonly string[],
-    errorType: RetryFilter['errorType'],
+    filter: RetryFilter,
     after: string | null,
     most: number,
   ): Promise<ItemPage | 'moved'> {
@@ -81,7 +83,7 @@ export class Reopening {
       await this.#readChunks(job, places, known);
       for (const [index, seq] of places.entries()) {
         const item = seq === null ? undefined : known.get(chunkOf(seq))?.find(({ record }) => record.seq === seq);
-        if (item === undefined || picked.has(item) || !isFailed(item, errorType)) continue;
+        if (item === undefined || picked.has(item) || !isWanted(item, filter)) continue;
         if (picked.size >= most || !room.takes(item)) return { entries: [...picked], next: String(at + index - 1) };
         picked.add(item);
       }
@@ -102,8 +104,10 @@ export class Reopening {
   }
 }
 
-function isFailed({ record: { status }, last }: ChunkItem, errorType: RetryFilter['errorType']): boolean {
-  return isReopenable(status) && (errorType === null || last?.failure?.type === errorType);
+function isWanted({ record: { status }, last }: ChunkItem, { errorType, groupKeys }: RetryFilter): boolean {
+  const { failure, isOther = false } = last ?? {};
+  if (!isReopenable(status) || (errorType !== null && failure?.type !== errorType)) return false;
+  return groupKeys === null || (failure !== undefined && isCountedIn(failure, isOther, groupKeys));
 }
 
 const MOST_ITEMS = 1000;

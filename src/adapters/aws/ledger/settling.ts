@@ -1,4 +1,5 @@
 import { isRecorded } from '../../../domain/attempts.ts';
+import { newFailure } from '../../../domain/failure-group.ts';
 import { finalStatusOf, type Progress, whenSettled } from '../../../domain/job-progress.ts';
 import { keptOf } from '../../../domain/outcome.ts';
 import type { SettleAnswer, SettledItem, Settlement, SettlePart } from '../../../ports/ledger.ts';
@@ -9,7 +10,7 @@ import type { Action } from '../dynamo/table.ts';
 import { type Batch, batchOfRow, deliveriesOf, type FlyingItem, openItems, packItems, unchanged } from './batch-row.ts';
 import type { Books } from './books.ts';
 import { readOutcomes } from './chunk.ts';
-import type { FailureGroups } from './failure-groups.ts';
+import type { FailureGroups, FailureToCount } from './failure-groups.ts';
 import { deltaAction, hotAction, hotDelta } from './hot-change.ts';
 import { batchIdOfToken, batchKey, parseBatchId } from './keys.ts';
 import { writeMarks } from './marks.ts';
@@ -178,7 +179,7 @@ export async function outcomeActions(books: Books, groups: FailureGroups, ends: 
   const isOther = failures.length === 0 ? [] : await groups.areOther(inc, failures);
   const ids = await itemIdsOf(books, ends);
   const isOtherOf = isOther.values();
-  const counted: { itemId: string; failure: (typeof failures)[number]; isOther: boolean }[] = [];
+  const counted: FailureToCount[] = [];
   const changes: SettledItem[] = [];
   const actions: Action[] = [];
   for (const end of ends) {
@@ -188,11 +189,15 @@ export async function outcomeActions(books: Books, groups: FailureGroups, ends: 
       const { outcome, seq, durationMs } = settlement;
       const itemId = ids.get(seq) ?? '';
       const other = outcome.kind === 'failed' && (isOtherOf.next().value ?? false);
-      if (outcome.kind === 'failed') counted.push({ itemId, failure: outcome.failure, isOther: other });
+      const kept = keptOf(outcome);
+      if (outcome.kind === 'failed') {
+        const { failure } = outcome;
+        const found = newFailure(itemId, failure, { ...settlement, kept });
+        counted.push({ itemId, failure, isOther: other, counted: found });
+      }
       entries.push(outcomeEntry(settlement, item, batch, other));
       const errorType = outcome.kind === 'failed' ? outcome.failure.type : null;
-      const artifacts = keptOf(outcome).length;
-      changes.push({ seq, itemId, durationMs, status: finalStatusOf(outcome), errorType, artifacts });
+      changes.push({ seq, itemId, durationMs, status: finalStatusOf(outcome), errorType, artifacts: kept.length });
     }
     if (entries.length === 0) continue;
     await writeMarks(books.table, inc, batch.name.chunk, entries);

@@ -4,10 +4,13 @@ import {
   chooseGroup,
   commonestGroups,
   countedIn,
+  emptyGroup,
   type FailureExample,
   type FailureGroup,
   type GroupKind,
   groupKey,
+  type NewFailure,
+  type ReadGroup,
   removeFromGroup,
 } from '../../../domain/failure-group.ts';
 import type { Statements } from './statements.ts';
@@ -23,11 +26,11 @@ export class FailureGroups {
   }
 
   /** Answers whether it went into the group for what has none of its own. */
-  add(jobNum: number, failure: Failure, itemId: string): { readonly isOther: boolean } {
+  add(jobNum: number, failure: Failure, counted: NewFailure): { readonly isOther: boolean } {
     const groups = this.#groupsOf(jobNum);
     const { kind, isOther } = chooseGroup(failure, (key) => groups.has(key), groups.size);
     const entry = this.#entryFor(jobNum, groups, kind);
-    entry.group = addToGroup(entry.group, { itemId, message: failure.message });
+    entry.group = addToGroup(entry.group, counted);
     this.#dirty.add(entry);
     return { isOther };
   }
@@ -44,7 +47,7 @@ export class FailureGroups {
     if (left === null) groups.delete(key);
   }
 
-  commonest(jobNum: number, max: number): readonly FailureGroup[] {
+  commonest(jobNum: number, max: number): readonly ReadGroup[] {
     const groups = [...this.#groupsOf(jobNum).values()].map(({ group }) => group);
     return commonestGroups(groups, max);
   }
@@ -67,15 +70,16 @@ export class FailureGroups {
   }
 
   #save(entry: Entry): void {
-    const { count, examples, type, pattern, page } = entry.group;
+    const { count, firstAt, lastAt, type, pattern, page, place } = entry.group;
+    const examples = JSON.stringify(entry.group.examples);
     if (count === 0) {
       if (entry.id !== null) this.#sql.deleteFailureGroup.run(entry.id);
     } else if (entry.id === null) {
-      const texts = JSON.stringify(examples);
-      const { lastInsertRowid } = this.#sql.insertFailureGroup.run(entry.jobNum, type, pattern, page, count, texts);
-      entry.id = Number(lastInsertRowid);
+      const kind = [type, pattern, page, place] as const;
+      const added = this.#sql.insertFailureGroup.run(entry.jobNum, ...kind, count, firstAt, lastAt, examples);
+      entry.id = Number(added.lastInsertRowid);
     } else {
-      this.#sql.updateFailureGroup.run(count, JSON.stringify(examples), entry.id);
+      this.#sql.updateFailureGroup.run(count, firstAt, lastAt, examples, entry.id);
     }
   }
 
@@ -83,7 +87,7 @@ export class FailureGroups {
     const key = groupKey(kind);
     const present = groups.get(key);
     if (present !== undefined) return present;
-    const entry: Entry = { id: null, jobNum, group: { ...kind, count: 0, examples: [] } };
+    const entry: Entry = { id: null, jobNum, group: emptyGroup(kind) };
     groups.set(key, entry);
     return entry;
   }
@@ -93,9 +97,9 @@ export class FailureGroups {
     if (present !== undefined) return present;
     const groups = new Map<string, Entry>();
     for (const row of this.#sql.failureGroups.all(jobNum) as unknown as GroupRow[]) {
-      const { id, type, pattern, page, count } = row;
+      const { id, type, pattern, page, place, count, first_at: firstAt, last_at: lastAt } = row;
       const examples: readonly FailureExample[] = JSON.parse(row.examples);
-      const group: FailureGroup = { type, pattern, page, count, examples };
+      const group: FailureGroup = { type, pattern, page, place, count, firstAt, lastAt, examples };
       groups.set(groupKey(group), { id, jobNum, group });
     }
     this.#byJob.set(jobNum, groups);
@@ -117,6 +121,9 @@ interface GroupRow {
   readonly type: FailureType;
   readonly pattern: string;
   readonly page: string | null;
+  readonly place: string | null;
   readonly count: number;
+  readonly first_at: number | null;
+  readonly last_at: number | null;
   readonly examples: string;
 }

@@ -1,6 +1,5 @@
 import { isRecoverable, isReopenable } from '../../../domain/attempts.ts';
-import type { FailureType } from '../../../domain/failure.ts';
-import type { FailureGroup } from '../../../domain/failure-group.ts';
+import { isCountedIn, type ReadGroup } from '../../../domain/failure-group.ts';
 import type { ItemRecord, NewItem, RecoveredItem } from '../../../domain/item.ts';
 import { acceptsItems, isRefusal, whenItemsAdded, whenReopened } from '../../../domain/job.ts';
 import { whenRecovered } from '../../../domain/job-replacement.ts';
@@ -128,7 +127,7 @@ export class EmbeddedItemBook implements ItemBook {
     });
   }
 
-  failureGroups(jobId: string, max: number): Promise<readonly FailureGroup[]> {
+  failureGroups(jobId: string, max: number): Promise<readonly ReadGroup[]> {
     return this.#books.read(() => {
       const entry = this.#books.tables.jobs.get(jobId);
       return entry === null ? [] : this.#books.tables.failureGroups.commonest(entry.num, max);
@@ -149,24 +148,26 @@ export class EmbeddedItemBook implements ItemBook {
     this.#books.tables.groups.change(entry.num, placeOf(row.key), group, entry.record.counts.total);
   }
 
-  #failedRows(entry: JobEntry, { itemIds, errorType }: RetryFilter, page: PageRequest): FailedRows {
-    if (itemIds !== null) return this.#failedAmong(entry, itemIds, errorType, page);
+  #failedRows(entry: JobEntry, filter: RetryFilter, page: PageRequest): FailedRows {
+    const { itemIds, errorType } = filter;
+    if (itemIds !== null) return this.#failedAmong(entry, itemIds, filter, page);
     const { after, limit } = page;
     const range = [rowKey(entry.num, placeOfCursor(after)), lastKey(entry.num)] as const;
     const found =
       errorType === null
         ? this.#books.sql.failedAfter.all(...range, limit)
         : this.#books.sql.failedOfTypeAfter.all(errorType, ...range, limit);
-    const rows = found as unknown as OutcomeRow[];
-    const last = rows.at(-1);
-    return { rows, next: last !== undefined && rows.length >= limit ? String(placeOf(last.key)) : null };
+    const looked = found as unknown as OutcomeRow[];
+    const last = looked.at(-1);
+    const rows = looked.filter((row) => isInGroups(row, filter));
+    return { rows, next: last !== undefined && looked.length >= limit ? String(placeOf(last.key)) : null };
   }
 
   /** The cursor is the place in the list. An item may be named twice. */
   #failedAmong(
     entry: JobEntry,
     itemIds: readonly string[],
-    errorType: FailureType | null,
+    filter: RetryFilter,
     { after, limit }: PageRequest,
   ): FailedRows {
     const first = placeOfCursor(after) + 1;
@@ -178,10 +179,17 @@ export class EmbeddedItemBook implements ItemBook {
       if (seq === null) continue;
       const row = this.#books.sql.outcome.get(rowKey(entry.num, seq)) as OutcomeRow | undefined;
       if (row === undefined || !isReopenable(endOf(row))) continue;
-      if (errorType === null || row.error_type === errorType) rows.set(row.key, row);
+      const isOfType = filter.errorType === null || row.error_type === filter.errorType;
+      if (isOfType && isInGroups(row, filter)) rows.set(row.key, row);
     }
     return { rows: [...rows.values()], next: place < itemIds.length ? String(place - 1) : null };
   }
+}
+
+function isInGroups(row: OutcomeRow, { groupKeys }: RetryFilter): boolean {
+  if (groupKeys === null) return true;
+  const { failure, isOther = false } = detailOf(row);
+  return failure !== undefined && isCountedIn(failure, isOther, groupKeys);
 }
 
 interface FailedRows {

@@ -112,6 +112,12 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE host_settings (host TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID;
   `,
+  // When and where failures were seen; groups that were counted before tell neither.
+  `
+  ALTER TABLE failure_groups ADD COLUMN place TEXT;
+  ALTER TABLE failure_groups ADD COLUMN first_at REAL;
+  ALTER TABLE failure_groups ADD COLUMN last_at REAL;
+  `,
 ];
 
 /** Written to the header of the file, so that the database of another program is not taken for ours: "Trwl". */

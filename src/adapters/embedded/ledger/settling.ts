@@ -1,4 +1,5 @@
 import { isRecorded } from '../../../domain/attempts.ts';
+import { newFailure } from '../../../domain/failure-group.ts';
 import { finalStatusOf, whenSettled } from '../../../domain/job-progress.ts';
 import { keptOf } from '../../../domain/outcome.ts';
 import { poisonEnd } from '../../../domain/poison.ts';
@@ -28,9 +29,12 @@ export function settleItem(
   const failed = outcome.kind === 'failed' ? outcome.failure : null;
   // Only of a batch that another process made the claim of, it has to be read.
   const itemId = item.itemId ?? String(tables.sql.itemId.get(key)?.['item_id']);
-  const isOther = failed !== null && tables.failureGroups.add(entry.num, failed, itemId).isOther;
+  const kept = keptOf(outcome);
+  const isOther =
+    failed !== null &&
+    tables.failureGroups.add(entry.num, failed, newFailure(itemId, failed, { ...settlement, kept })).isOther;
   insertOutcome(tables.sql, key, entry.record, item, settlement, isOther);
-  const artifacts = keptOf(outcome).length;
+  const artifacts = kept.length;
   if (artifacts > 0) tables.fresh.add(key);
   tables.jobs.write(entry, whenSettled(entry.record, settlement, batch.items.length === 0));
   return { seq, itemId, durationMs, status: finalStatusOf(outcome), errorType: failed?.type ?? null, artifacts };

@@ -95,10 +95,12 @@ export const SQL = {
     FROM outcomes o CROSS JOIN items i ON i.key = o.key
     WHERE o.error_type = ? AND o.key > ? AND o.key <= ? ORDER BY o.key LIMIT ?`,
 
-  failureGroups: 'SELECT id, type, pattern, page, count, examples FROM failure_groups WHERE job = ? ORDER BY id',
+  failureGroups:
+    'SELECT id, type, pattern, page, place, count, first_at, last_at, examples FROM failure_groups WHERE job = ? ORDER BY id',
   insertFailureGroup:
-    'INSERT INTO failure_groups (job, type, pattern, page, count, examples) VALUES (?, ?, ?, ?, ?, ?)',
-  updateFailureGroup: 'UPDATE failure_groups SET count = ?, examples = ? WHERE id = ?',
+    'INSERT INTO failure_groups (job, type, pattern, page, place, count, first_at, last_at, examples) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  updateFailureGroup: 'UPDATE failure_groups SET count = ?, first_at = ?, last_at = ?, examples = ? WHERE id = ?',
   deleteFailureGroup: 'DELETE FROM failure_groups WHERE id = ?',
   deleteFailureGroups: 'DELETE FROM failure_groups WHERE job = ?',
 

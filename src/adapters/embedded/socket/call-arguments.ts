@@ -192,13 +192,15 @@ function isArtifact(value: unknown): boolean {
 function isFailure(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const hasPage = 'page' in value;
+  const hasPlace = 'place' in value;
   return (
-    isRecord(value, hasPage ? 5 : 4) &&
+    isRecord(value, 4 + Number(hasPage) + Number(hasPlace)) &&
     FAILURE_NAMES.has(value['type']) &&
     isText(value['message'], MAX_TEXT) &&
     (value['cause'] === null || isText(value['cause'], MAX_TEXT)) &&
     (value['retryAfterMs'] === null || isNumber(value['retryAfterMs'])) &&
-    (!hasPage || isName(value['page']))
+    (!hasPage || isName(value['page'])) &&
+    (!hasPlace || isName(value['place']))
   );
 }
 

@@ -5,7 +5,8 @@ import { Problem, sentence } from '../../../contract/problem.ts';
 import { failuresQuery, jobPath, jobsQuery } from '../../../contract/requests.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { changePolicy } from '../../jobs/change-policy.ts';
-import { presentFailureGroup, presentJob, presentJobSummary, presentStatus } from '../../jobs/present-job.ts';
+import { presentFailureGroup } from '../../jobs/failure-groups.ts';
+import { presentJob, presentJobSummary, presentStatus } from '../../jobs/present-job.ts';
 import { removeJob } from '../../jobs/remove-job.ts';
 import { type ApiDeps, jobOf, noJob, proxyWarningsOf, scraperWarnings } from '../api-deps.ts';
 import { decodeCursor, encodeCursor } from '../cursor.ts';
@@ -129,8 +130,10 @@ export function jobOperations(deps: ApiDeps): Operation[] {
       method: 'GET',
       path: '/jobs/{job_id}/failures',
       tag: 'jobs',
-      summary: 'List failures, grouped by type, message and page layout',
-      description: 'When a site changes, the failures form one group, regardless of how many items they affected.',
+      summary: 'List failures, grouped by type, message, address and page layout',
+      description:
+        'When a site changes, the failures form one group, regardless of how many items they affected. Pages of the first ' +
+        'items of each group are kept (`results.keep_failures`): an example links to its page. `retry` takes the `id` of a group.',
       access: 'read',
       params: jobPath,
       query: failuresQuery,
@@ -139,10 +142,8 @@ export function jobOperations(deps: ApiDeps): Operation[] {
       async handle({ params: { job_id: jobId }, query: { limit } }) {
         const { counts } = await jobOf(deps, jobId);
         const groups = await ledger.failureGroups(jobId, limit);
-        return {
-          status: 200,
-          json: { job_id: jobId, failed: counts.failed, groups: groups.map(presentFailureGroup) },
-        };
+        const shown = groups.map((group) => presentFailureGroup(jobId, group));
+        return { status: 200, json: { job_id: jobId, failed: counts.failed, groups: shown } };
       },
     }),
   ];

@@ -72,17 +72,17 @@ function retryOperation(deps: ApiDeps): Operation {
     tag: 'jobs',
     summary: 'Reopen failed items, or count them',
     description:
-      'All failed items, those of one `error_type`, or the given `item_ids`. A job that had stopped also continues with its ' +
-      'other items; a completed one begins a new round.',
+      'All failed items, those of one `error_type` or of one `group` of failures, or the given `item_ids`; an item must meet ' +
+      'every condition given. A job that had stopped also continues with its other items; a completed one begins a new round.',
     access: 'full',
     params: jobPath,
     body: jsonBody(retryBody, RETRY_EXAMPLE, { isOptional: true, limitBytes: RETRY_LIMIT_BYTES }),
     answers: { 200: jsonAnswer('How many items were reopened, or would be.', retriedSchema) },
     problems: ['job_not_found', 'state_conflict', 'too_large'],
     async handle({ params: { job_id: jobId }, body }) {
-      const { error_type: errorType, item_ids: itemIds, preview } = body;
-      const filter = { errorType: errorType ?? null, itemIds: itemIds ?? null, preview };
-      const answer = await retryItems(deps, jobId, filter);
+      const { error_type: errorType, item_ids: itemIds, group, preview } = body;
+      const wanted = { errorType: errorType ?? null, itemIds: itemIds ?? null, group: group ?? null, preview };
+      const answer = await retryItems(deps, jobId, wanted);
       if (answer.kind === 'missing') return noJob(jobId);
       if (answer.kind === 'refused') throw new Problem('state_conflict', sentence(answer.because));
       const { status } = await jobOf(deps, jobId);

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { failure } from '../../../src/domain/failure.ts';
+import { MAX_GROUPS, OTHER_PATTERN, type ReadGroup } from '../../../src/domain/failure-group.ts';
+import type { Outcome } from '../../../src/domain/outcome.ts';
+import { encodeLayout } from '../../../src/domain/page-layout.ts';
+import type { Ledger } from '../../../src/ports/ledger.ts';
+import { failedWith, NOW, partOf, SCRAPED, storedArtifact } from '../../support/builders.ts';
+import type { AddCase } from '../suite.ts';
+import {
+  allItems,
+  checkBooks,
+  complete,
+  finished,
+  givenJob,
+  idsOf,
+  type LedgerParts,
+  reopenAll,
+  runAll,
+  takeOne,
+  word,
+} from './hands.ts';
+
+const ONE_AT_A_TIME = { throttling: { max_concurrent_workers: 1 } };
+
+/** What a group tells of its failures, and that it can be retried. */
+export function failureGroupCases(add: AddCase<LedgerParts>): void {
+  add('a group tells when its failures were seen, where, and which of its examples have a page', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 3, policy: ONE_AT_A_TIME });
+    const ends = [
+      { outcome: failedAt('county.test/parcel/#', { kind: 'failed_page' }), startedAt: NOW + 50, durationMs: 7 },
+      { outcome: failedAt('county.test/parcel/#'), startedAt: NOW + 10, durationMs: 3 },
+      { outcome: failedAt('county.test/login', { kind: 'html' }), startedAt: NOW + 90, durationMs: 0 },
+    ];
+    for (const end of ends) {
+      const part = partOf(await takeOne(ledger, jobId), SCRAPED);
+      await ledger.settle([{ ...part, items: part.items.map((item) => ({ ...item, ...end })) }], NOW);
+    }
+    const shown = (await ledger.failureGroups(jobId, 10)).map(({ place, count, firstAt, lastAt, examples }) => {
+      return { place, count, times: [firstAt, lastAt], pages: examples.map(({ itemId, page }) => [itemId, page]) };
+    });
+    assert.deepEqual(shown, [
+      {
+        ...{ place: 'county.test/parcel/#', count: 2, times: [NOW + 13, NOW + 57] },
+        pages: [
+          ['p-0', 'failed_page'],
+          ['p-1', undefined],
+        ],
+      },
+      { place: 'county.test/login', count: 1, times: [NOW + 90, NOW + 90], pages: [['p-2', 'html']] },
+    ]);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('a retry of a group reopens its items and no others, page by page', async ({ ledger }) => {
+    for (const limit of [1, 2, 100]) {
+      const jobId = await finished(
+        ledger,
+        [
+          ...[SCRAPED, failedAt('a.test/x'), failedAt('a.test/y'), failedWith('timeout', 'nothing matches')],
+          ...[failedAt('a.test/x'), failedWith('structure_changed', 'nothing matches'), failedAt('a.test/x')],
+        ],
+        `job-${limit}`,
+      );
+      await complete(ledger, jobId);
+      const { keys } = await groupWith(ledger, jobId, ({ place }) => place === 'a.test/x');
+      assert.equal(await reopenAll(ledger, jobId, { groupKeys: keys, preview: true }, { limit }), 3);
+      assert.deepEqual(await idsOf(allItems(ledger, jobId, { status: 'pending' })), []);
+      assert.equal(await reopenAll(ledger, jobId, { groupKeys: keys }, { limit }), 3);
+      assert.deepEqual(await idsOf(allItems(ledger, jobId, { status: 'pending' })), ['p-1', 'p-4', 'p-6']);
+      assert.equal(await reopenAll(ledger, jobId, { groupKeys: keys }, { limit }), 0, 'they have not failed now');
+      await checkBooks(ledger, jobId);
+    }
+  });
+
+  add('a retry of a group may name items, too: both must be true of an item', async ({ ledger }) => {
+    const jobId = await finished(ledger, [failedAt('a.test/x'), failedAt('a.test/y'), failedAt('a.test/x')]);
+    const { keys } = await groupWith(ledger, jobId, ({ place }) => place === 'a.test/x');
+    assert.equal(await reopenAll(ledger, jobId, { groupKeys: keys, itemIds: ['p-2', 'p-1', 'nobody'] }), 1);
+    assert.equal(await reopenAll(ledger, jobId, { groupKeys: keys, errorType: 'timeout' }), 0);
+    assert.equal(await reopenAll(ledger, jobId, { groupKeys: keys, errorType: 'structure_changed' }), 1);
+    assert.deepEqual(await idsOf(allItems(ledger, jobId, { status: 'failed' })), ['p-1']);
+  });
+
+  add('an item is retried with the group of its last failure, not of an earlier one', async ({ ledger }) => {
+    const jobId = await finished(ledger, [failedAt('a.test/x'), failedAt('a.test/x'), failedAt('a.test/y')]);
+    const before = await groupWith(ledger, jobId, ({ place }) => place === 'a.test/x');
+    await reopenAll(ledger, jobId, { itemIds: ['p-0'] });
+    await runAll(ledger, jobId, failedAt('a.test/y'));
+    const after = await groupWith(ledger, jobId, ({ place }) => place === 'a.test/y');
+    assert.deepEqual([before.count, after.count], [2, 2]);
+    assert.equal(await reopenAll(ledger, jobId, { groupKeys: before.keys }), 1);
+    assert.deepEqual(await idsOf(allItems(ledger, jobId, { status: 'pending' })), ['p-1']);
+    assert.equal(await reopenAll(ledger, jobId, { groupKeys: after.keys }), 2);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('a group that is read as one is retried as one, though it is counted by several layouts', async ({ ledger }) => {
+    const layout = (...hashes: readonly string[]) => encodeLayout(hashes, (text) => text.padEnd(12, '.'));
+    const [plain, badge] = [layout('bbb', 'ccc', 'ddd'), layout('aaa', 'bbb', 'ccc', 'ddd')];
+    const jobId = await finished(
+      ledger,
+      [plain, badge, badge].map((page) => failedWith('structure_changed', 'nothing matches', page)),
+    );
+    const [group, ...others] = await ledger.failureGroups(jobId, 10);
+    assert.deepEqual([group?.count, group?.keys.length, others.length], [3, 2, 0]);
+    assert.equal(await reopenAll(ledger, jobId, { groupKeys: group?.keys ?? [] }), 3);
+    assert.deepEqual(await ledger.failureGroups(jobId, 10), []);
+  });
+
+  add('failures that share a group because there are too many are retried together', async ({ ledger }) => {
+    const words = Array.from({ length: MAX_GROUPS + 3 }, (_, index) => word(index));
+    const jobId = await finished(
+      ledger,
+      words.map((text) => failedWith('timeout', text)),
+    );
+    const { keys, count } = await groupWith(ledger, jobId, ({ pattern }) => pattern === OTHER_PATTERN);
+    assert.equal(await reopenAll(ledger, jobId, { groupKeys: keys }), count);
+    assert.equal((await allItems(ledger, jobId, { status: 'failed' })).length, words.length - count);
+    await checkBooks(ledger, jobId);
+  });
+}
+
+function failedAt(place: string, kept?: { readonly kind: 'failed_page' | 'html' }): Outcome {
+  return {
+    kind: 'failed',
+    failure: { ...failure('structure_changed', 'nothing matches'), place },
+    ...(kept === undefined ? {} : { artifacts: [{ ...storedArtifact('a-key'), ...kept }] }),
+  };
+}
+
+async function groupWith(ledger: Ledger, jobId: string, isIt: (group: ReadGroup) => boolean): Promise<ReadGroup> {
+  const found = (await ledger.failureGroups(jobId, 1000)).find(isIt);
+  assert.ok(found);
+  return found;
+}
