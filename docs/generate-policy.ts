@@ -52,6 +52,8 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
   results: {
     keep_html:
       'Turn it off if you need the data alone and disk space is short. `trawl extract` then has nothing to read.',
+    keep_failures:
+      'Raise it to see more pages of each kind of failure. With `keep_html`, pages that `parse` could not read are kept of every item anyway, so that they can be extracted again.',
     screenshot: 'Not available yet: any other value is refused.',
     item_manifests: '`true` on S3 if a program waits for single items; `false` for fewer files.',
   },

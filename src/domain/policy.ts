@@ -116,6 +116,17 @@ export const resultsSchema = z
       .boolean()
       .meta({ description: 'Whether to keep pages: only stored pages can be extracted again.' })
       .default(true),
+    keep_failures: z
+      .number()
+      .int()
+      .min(0)
+      .max(100)
+      .meta({
+        description:
+          'How many pages to keep of each group of failures, with the requests that led to them; each worker process counts ' +
+          'for itself. 0 keeps none.',
+      })
+      .default(3),
     screenshot: z
       .enum(['never', 'on_failure', 'always'])
       .meta({ description: 'When to keep a screenshot of the page. Only never is available yet.' })

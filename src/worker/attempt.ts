@@ -14,6 +14,7 @@ import type { ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../scrap
 import { thrownFailure } from '../scraping/thrown-failure.ts';
 import { extractStored } from './extract-stored.ts';
 import { FailedResults } from './failed-results.ts';
+import type { AttemptEvidence, FailureEvidence } from './failure-evidence.ts';
 import { type AttemptFacts, withMetadata } from './item-metadata.ts';
 import type { JobLadders } from './job-ladders.ts';
 import { keepArtifacts } from './keep-artifacts.ts';
@@ -35,14 +36,20 @@ export async function runAttempt(
   const startedAt = clock.now();
   const begunAt = clock.elapsed();
   const drafts: Draft[] = [];
+  const evidence = evidenceFor(deps, job, item);
   try {
-    const { result, tries, failed } = await carryOut(deps, job, item, drafts, signal);
+    const { result, tries, failed } = await carryOut(deps, job, item, { drafts, evidence }, signal);
     if (result === 'aborted') return 'aborted';
     await faults.at('after-work-before-bytes');
     const { secrets } = deps.tools;
-    const told = maskResult(toldOf(job, item, result, { tries, startedAt, endedAt: clock.now() }), secrets);
-    const masked = failed.map((seen) => maskTry(seen, secrets));
-    const outcome = await keepBytes(deps, job.jobId, item, told);
+    const endedAt = clock.now();
+    const seen = await withEvidence(evidence, result, failed, endedAt);
+    const told = maskResult(toldOf(job, item, seen, { tries, startedAt, endedAt }), secrets);
+    const masked = failed.map((each) => maskTry(each, secrets));
+    const outcome = await keepBytes(deps, job.jobId, item, told).catch((error: unknown) => {
+      evidence?.lose();
+      throw error;
+    });
     const durationMs = elapsedSince(begunAt, clock);
     return {
       ...{ seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs },
@@ -50,8 +57,26 @@ export async function runAttempt(
       ...versionOf(job),
     };
   } finally {
+    evidence?.close();
     if (drafts.length > 0) await discardAll(drafts);
   }
+}
+
+/** Null if there is nothing to see: the item is read from the store, or its scraper never asks for a page. */
+function evidenceFor({ evidence, tools }: AttemptDeps, job: AttemptJob, item: LeasedItem): AttemptEvidence | null {
+  const { scraper } = job;
+  if ('unusable' in scraper || scraper.kind === 'plain' || item.source !== undefined) return null;
+  return evidence.begin(job, item, tools);
+}
+
+async function withEvidence(
+  evidence: AttemptEvidence | null,
+  result: ScrapeResult,
+  failed: readonly SeenTry[],
+  at: number,
+): Promise<ScrapeResult> {
+  if (evidence === null || result.kind !== 'failed') return result;
+  return await evidence.addTo(result, failed.at(-1)?.failure.type ?? result.failure.type, at);
 }
 
 export interface AttemptJob {
@@ -90,6 +115,7 @@ export interface AttemptDeps {
   /** An item of this job begins to wait for another try. */
   readonly onWait: (jobId: string, type: FailureType, waitMs: number) => void;
   readonly ladders: JobLadders;
+  readonly evidence: FailureEvidence;
 }
 
 interface Tried {
@@ -104,7 +130,7 @@ async function carryOut(
   deps: AttemptDeps,
   { jobId, order, scraper }: AttemptJob,
   item: LeasedItem,
-  drafts: Draft[],
+  { drafts, evidence }: { readonly drafts: Draft[]; readonly evidence: AttemptEvidence | null },
   signal: AbortSignal,
 ): Promise<Tried> {
   if ('unusable' in scraper) {
@@ -113,13 +139,15 @@ async function carryOut(
   const job = { jobId, order, scraper };
   if (item.source !== undefined) return extractOnce(deps, job, item, item.source, signal);
   const onFailedTry = ({ tries, failure: { type, message }, delayMs }: RepeatedTry) => {
+    evidence?.nextTry(type);
     deps.onWait(jobId, type, delayMs);
     deps.tools.log.debug(
       { job_id: jobId, item_id: item.itemId, try: tries, error_type: type, error: message, retry_in_ms: delayMs },
       'try failed',
     );
   };
-  return tryUntilDecided({ ...deps, onFailedTry }, job, item, drafts, signal);
+  const tools = evidence?.tools ?? deps.tools;
+  return tryUntilDecided({ ...deps, tools, onFailedTry }, job, item, drafts, signal);
 }
 
 /** Tries only once: the same code would give the same result for the same page. */

@@ -22,8 +22,13 @@ export function maskTry(seen: SeenTry, secrets: Secrets): SeenTry {
 }
 
 function maskFailure(failure: Failure, secrets: Secrets): Failure {
-  const { message, cause } = failure;
-  return { ...failure, message: secrets.mask(message), cause: cause === null ? null : secrets.mask(cause) };
+  const { message, cause, place } = failure;
+  return {
+    ...failure,
+    message: secrets.mask(message),
+    cause: cause === null ? null : secrets.mask(cause),
+    ...(place === undefined ? {} : { place: secrets.mask(place) }),
+  };
 }
 
 function maskArtifact(artifact: ProducedArtifact, secrets: Secrets): ProducedArtifact {

@@ -9,6 +9,7 @@ import type { ScraperRegistry } from '../scraping/registry.ts';
 import type { ScrapeTools } from '../scraping/scraper.ts';
 import type { AttemptDeps } from './attempt.ts';
 import { runBatch } from './batch.ts';
+import { FailureEvidence } from './failure-evidence.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import { JobLadders } from './job-ladders.ts';
 import { OwnErrors } from './own-errors.ts';
@@ -29,6 +30,7 @@ import { type Place, Slots } from './slots.ts';
 export class Worker {
   readonly #deps: WorkerDeps;
   readonly #ladders = new JobLadders();
+  readonly #evidence = new FailureEvidence();
   readonly #settler: Settler;
   readonly #ownErrors = new OwnErrors();
   readonly #slots: Slots;
@@ -198,6 +200,7 @@ export class Worker {
     return {
       ...this.#deps,
       ladders: this.#ladders,
+      evidence: this.#evidence,
       tools: { ...tools, gate: parkingGate(tools.gate, place) },
       settler: this.#settler,
       ownErrors: this.#ownErrors,
@@ -269,7 +272,7 @@ interface WorkerSettings {
   readonly settleEveryMs: number;
 }
 
-export interface WorkerDeps extends Omit<AttemptDeps, 'ladders'> {
+export interface WorkerDeps extends Omit<AttemptDeps, 'ladders' | 'evidence'> {
   /** Names this process and this life of it: a restarted worker has another one. */
   readonly id: string;
   readonly tools: ScrapeTools & { readonly gate: WorkerGate };

@@ -27,7 +27,7 @@ const DEFAULTS = {
     on_trip: 'fail',
     cooldown_seconds: null,
   },
-  results: { keep_html: true, screenshot: 'never', item_manifests: null },
+  results: { keep_html: true, keep_failures: 3, screenshot: 'never', item_manifests: null },
   robots: 'ignore',
 };
 
@@ -59,6 +59,7 @@ const LIMITS: readonly [field: string, taken: readonly unknown[], refused: reado
   ['circuit_breaker.on_trip', ['fail', 'pause'], ['stop', null]],
   ['circuit_breaker.cooldown_seconds', [0.1, 86_400, null], [0, -1, 86_401]],
   ['results.keep_html', [true, false], ['yes', null]],
+  ['results.keep_failures', [0, 3, 100], [-1, 1.5, 101, null]],
   ['results.screenshot', ['never', 'on_failure', 'always'], ['sometimes', null]],
   ['results.item_manifests', [true, false, null], ['yes', 1]],
   ['robots', ['respect', 'ignore'], ['obey', null]],

@@ -7,6 +7,7 @@ import { parseRoutes } from '../../src/egress/routes.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Settlement } from '../../src/ports/ledger.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { loopbackWeb, OPEN_GATE } from '../egress/visits.ts';
 import { policyOf } from '../support/builders.ts';
@@ -80,6 +81,7 @@ function openVisits(t: TestContext, county: WebFormsCounty) {
     digest,
     tools,
     ladders: new JobLadders(),
+    evidence: new FailureEvidence(),
     onWait() {},
   };
   const facts = { isHalted: false, excess: 0, jobCreatedAt: 1, policyRevision: 1 };

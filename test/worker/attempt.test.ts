@@ -9,6 +9,7 @@ import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { defineHttpScraper } from '../../src/scraping/http/define-http-scraper.ts';
 import type { ScrapeContext, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { loopbackWeb, OPEN_GATE } from '../egress/visits.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -49,6 +50,7 @@ async function attempt(
     {
       ...{ clock, store, faults: NO_FAULTS, digest: (text: string) => text, tools: options.tools ?? NO_TOOLS },
       ladders,
+      evidence: new FailureEvidence(),
       onWait: (...wait) => waits.push(wait),
     },
     { jobId: 'job', order, scraper },

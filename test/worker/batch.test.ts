@@ -5,6 +5,7 @@ import { failure } from '../../src/domain/failure.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { ScrapeContext, Scraper } from '../../src/scraping/scraper.ts';
 import { runBatch } from '../../src/worker/batch.ts';
+import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { OwnErrors } from '../../src/worker/own-errors.ts';
 import { Settler } from '../../src/worker/settle.ts';
@@ -38,6 +39,7 @@ async function run(
       ...{ clock, store: openMemoryResultStore(), faults: NO_FAULTS, digest: (text: string) => text, tools: NO_TOOLS },
       onWait() {},
       ladders: new JobLadders(),
+      evidence: new FailureEvidence(),
       leases: ledger,
       scrapers: { find: async () => scraper },
       settler: new Settler(ledger, clock),

@@ -13,6 +13,7 @@ import { definePlainScraper } from '../../src/scraping/define-scraper.ts';
 import { defineHttpScraper, type HttpScraperDefinition } from '../../src/scraping/http/define-http-scraper.ts';
 import type { Scraper, StoredInput } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { policyOf } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -69,6 +70,7 @@ async function stored(t: TestContext, { page = PAGE, metadata = METADATA }: { pa
         digest: (text) => hash('sha256', text),
         tools: NO_TOOLS,
         ladders: new JobLadders(),
+        evidence: new FailureEvidence(),
         onWait() {},
       },
       {

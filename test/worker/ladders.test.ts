@@ -8,6 +8,7 @@ import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { defineHttpScraper } from '../../src/scraping/http/define-http-scraper.ts';
 import type { ScrapeContext, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { loopbackWeb, OPEN_GATE } from '../egress/visits.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -28,7 +29,7 @@ function openJob(proxy: unknown, tools: ScrapeTools = NO_TOOLS) {
     const running = runAttempt(
       {
         ...{ clock, store: openMemoryResultStore(), faults: NO_FAULTS, digest: (text: string) => text },
-        ...{ tools, ladders, onWait() {} },
+        ...{ tools, ladders, evidence: new FailureEvidence(), onWait() {} },
       },
       { jobId: 'job', order, scraper },
       { seq: 1, itemId: 'item', input: {}, attempt: 1 },

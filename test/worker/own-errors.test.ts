@@ -7,6 +7,7 @@ import type { ResultStore } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { Scraper } from '../../src/scraping/scraper.ts';
 import { type BatchDeps, runBatch } from '../../src/worker/batch.ts';
+import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { OwnErrors } from '../../src/worker/own-errors.ts';
 import { Settler } from '../../src/worker/settle.ts';
@@ -50,6 +51,7 @@ async function setUp(
     ...{ clock, faults: NO_FAULTS, digest: (text: string) => text, tools: NO_TOOLS, leases },
     onWait() {},
     ladders: new JobLadders(),
+    evidence: new FailureEvidence(),
     store: { ...openMemoryResultStore(), putAll: async () => [], ...more.store } as ResultStore,
     scrapers: { find: async () => scraper },
     settler: new Settler(leases, clock),

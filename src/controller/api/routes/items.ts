@@ -3,7 +3,7 @@ import { addedSchema, itemDetailSchema, itemPageSchema } from '../../../contract
 import { formatOfMediaType } from '../../../contract/item-formats.ts';
 import { Problem } from '../../../contract/problem.ts';
 import { addItemsQuery, downloadQuery, itemPath, itemsQuery, jobPath } from '../../../contract/requests.ts';
-import { artifactLabel } from '../../../domain/artifact.ts';
+import { artifactLabel, type StoredArtifact } from '../../../domain/artifact.ts';
 import { takeInItems } from '../../intake/intake.ts';
 import { currentItems } from '../../results/current-items.ts';
 import { download } from '../../results/download.ts';
@@ -150,7 +150,7 @@ export function itemOperations(deps: ApiDeps): Operation[] {
       description:
         'Supports range requests. Content from a site is always served as an attachment, so that a browser does not run it. ' +
         'With `redirect=true`, and if the store can serve the object directly, the answer redirects to it; the bytes are ' +
-        'then as they are stored, possibly compressed.',
+        'then as they are stored, possibly compressed. `artifact=html` of a failed item is also the page on which it failed.',
       access: 'read',
       params: itemPath,
       query: downloadQuery,
@@ -180,7 +180,7 @@ export function itemOperations(deps: ApiDeps): Operation[] {
       problems: ['job_not_found', 'item_not_found', 'artifact_not_found', 'range_not_satisfiable'],
       async handle({ params, query: { artifact: label, redirect }, header }) {
         const { item } = await itemOf(deps, params);
-        const artifact = item.artifacts.find((each) => artifactLabel(each) === label);
+        const artifact = findArtifact(item.artifacts, label);
         if (artifact === undefined) {
           throw new Problem('artifact_not_found', `Item ${item.itemId} is ${item.status} and has no ${label}.`);
         }
@@ -212,4 +212,10 @@ async function itemOf(deps: ApiDeps, { job_id: jobId, item_id: itemId }: { job_i
   const item = await currentItems(deps.ledger, job).item(jobId, itemId);
   if (item === null) throw new Problem('item_not_found', `Job ${jobId} has no item ${itemId}.`);
   return { job, item };
+}
+
+/** A failed item may have only the page on which it failed, which is what a user wants to see of it. */
+function findArtifact(artifacts: readonly StoredArtifact[], label: string): StoredArtifact | undefined {
+  const found = artifacts.find((artifact) => artifactLabel(artifact) === label);
+  return found ?? (label === 'html' ? artifacts.find(({ kind }) => kind === 'failed_page') : undefined);
 }

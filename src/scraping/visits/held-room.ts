@@ -1,0 +1,23 @@
+/** How many bytes of answers a process holds until it is known whether they are needed. */
+export class HeldRoom {
+  readonly #most: number;
+  #bytes = 0;
+
+  constructor(most = MOST_BYTES) {
+    this.#most = most;
+  }
+
+  /** False if there is no room for so many; then nothing is taken. */
+  take(bytes: number): boolean {
+    if (this.#bytes + bytes > this.#most) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
+
+/** A hundred visits of several ordinary pages each; a worker process has more memory than that for its items. */
+const MOST_BYTES = 64 << 20;

@@ -1,0 +1,113 @@
+import { errorMessage } from '../domain/error-message.ts';
+import type { Failure, FailureType } from '../domain/failure.ts';
+import type { ItemInput } from '../domain/item.ts';
+import type { Secrets } from '../domain/secrets.ts';
+import { urlPattern } from '../domain/url-pattern.ts';
+import type { LeasedItem, WorkOrder } from '../ports/ledger.ts';
+import type { ProducedArtifact, ScrapeLog, ScrapeResult, ScrapeTools } from '../scraping/scraper.ts';
+import { failedPage } from '../scraping/visits/failed-page.ts';
+import { HeldRoom } from '../scraping/visits/held-room.ts';
+import { type SeenTry, VisitLog } from '../scraping/visits/visit-log.ts';
+import { encodeVisit } from '../scraping/visits/visit-record.ts';
+import { KeptFailures } from './kept-failures.ts';
+
+type FailedResult = ScrapeResult & { readonly kind: 'failed' };
+
+/** What this process keeps of failures: the pages of the first of each group. */
+export class FailureEvidence {
+  readonly #room = new HeldRoom();
+  readonly #noRoom = new HeldRoom(0);
+  readonly #kept = new KeptFailures();
+
+  /** For one attempt at an item. */
+  begin(
+    job: { readonly jobId: string; readonly order: Pick<WorkOrder, 'policy' | 'jobCreatedAt'> },
+    item: Pick<LeasedItem, 'attempt' | 'input'>,
+    tools: ScrapeTools,
+  ): AttemptEvidence {
+    const room = job.order.policy.results.keep_failures === 0 ? this.#noRoom : this.#room;
+    return new AttemptEvidence({ room, kept: this.#kept }, job, item, tools);
+  }
+}
+
+interface Shared {
+  readonly room: HeldRoom;
+  readonly kept: KeptFailures;
+}
+
+/** What is remembered of one attempt until it is known how it ended. */
+export class AttemptEvidence {
+  readonly #kept: KeptFailures;
+  readonly #visits: VisitLog;
+  readonly #log: ScrapeLog;
+  readonly #most: number;
+  readonly #attempt: Parameters<KeptFailures['reserve']>[0];
+  readonly #input: ItemInput;
+  readonly #secrets: Secrets;
+  /** As they were lent, but for the way to the web. */
+  readonly tools: ScrapeTools;
+  #giveBack: (() => void) | null = null;
+
+  constructor(
+    { room, kept }: Shared,
+    { jobId, order }: Parameters<FailureEvidence['begin']>[0],
+    { attempt, input }: Pick<LeasedItem, 'attempt' | 'input'>,
+    tools: ScrapeTools,
+  ) {
+    this.#kept = kept;
+    this.#visits = new VisitLog(tools.web, room);
+    this.#log = tools.log;
+    this.#most = order.policy.results.keep_failures;
+    this.#attempt = { jobId, jobCreatedAt: order.jobCreatedAt, attempt };
+    this.#input = input;
+    this.#secrets = tools.secrets;
+    this.tools = { ...tools, web: this.#visits };
+  }
+
+  /** A try ended like this, and another begins. */
+  nextTry(failedAs: FailureType): void {
+    this.#visits.nextTry(failedAs);
+  }
+
+  /** The result as it is recorded: with the address at which it failed and, for the first of a group, what was seen there. */
+  async addTo(result: FailedResult, lastType: FailureType, at: number): Promise<FailedResult> {
+    const seen = this.#visits.tryThatFailedAs(result.failure.type, lastType);
+    const place = seen.last === null ? null : urlPattern(seen.last.url, this.#input);
+    const failure: Failure = { ...result.failure, ...(place === null ? {} : { place }) };
+    const added = await this.#artifacts({ ...result, failure }, seen, at);
+    return {
+      ...result,
+      failure,
+      ...(added.length === 0 ? {} : { artifacts: [...(result.artifacts ?? []), ...added] }),
+    };
+  }
+
+  async #artifacts(result: FailedResult, seen: SeenTry, at: number): Promise<readonly ProducedArtifact[]> {
+    const { failure, artifacts = [] } = result;
+    // A request without an answer has no page, and the page before it is not the one that failed.
+    if (seen.last?.kind !== 'answer') return [];
+    this.#giveBack = this.#kept.reserve(this.#attempt, failure, this.#most);
+    if (this.#giveBack === null) return [];
+    const hasPage = artifacts.some(({ kind }) => kind === 'html' || kind === 'page');
+    try {
+      const page = hasPage ? null : failedPage(seen.last);
+      const visit = await encodeVisit(seen, { input: this.#input, failure, at }, this.#secrets);
+      return [...(page === null ? [] : [page]), { kind: 'visit', bytes: visit }];
+    } catch (error) {
+      // A site may send anything: the item has failed for a reason of its own, which must not be lost over its page.
+      this.#log.warn({ problem: errorMessage(error) }, 'the page of a failed item could not be kept');
+      this.lose();
+      return [];
+    }
+  }
+
+  /** What was to be kept could not be. */
+  lose(): void {
+    this.#giveBack?.();
+    this.#giveBack = null;
+  }
+
+  close(): void {
+    this.#visits.close();
+  }
+}
