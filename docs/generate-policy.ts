@@ -47,7 +47,8 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
       'Raise it for lists in which failures come in runs, such as closed accounts next to each other.',
     on_trip:
       '`pause` together with `cooldown_seconds`: `trawl run` then waits and continues, while a failed job ends it with exit code 3.',
-    cooldown_seconds: 'If the site has outages that pass: the job resumes without you.',
+    cooldown_seconds: 'If the site blocks or breaks for a while and recovers: the job resumes without you.',
+    max_wait_seconds: 'Raise it to wait for a county that is down for a whole night or weekend.',
   },
   results: {
     keep_html:

@@ -44,9 +44,9 @@ export const summarySchema = z
 
 export const reasonSchema = z
   .object({
-    code: z
-      .enum(['user', 'breaker', 'storage'])
-      .meta({ description: 'What stopped the job: a user, too many failures, or the storage.' }),
+    code: z.enum(['user', 'breaker', 'storage', 'host']).meta({
+      description: 'What stopped the job: a user, too many failures, the storage, or a host that is down for too long.',
+    }),
     message: text('The same for people.'),
     evidence: list(failureGroupSchema, 'The most frequent failures at that moment.'),
   })

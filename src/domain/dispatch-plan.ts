@@ -1,8 +1,9 @@
 import { type Allowance, dispatchAllowance } from './allowance.ts';
 import { judge, type Verdict } from './breaker.ts';
 import { finishedOf, inFlightOf } from './counts.ts';
-import { isDispatchable, isExhausted, type JobRecord } from './job.ts';
+import { isDispatchable, isExhausted, type JobReason, type JobRecord } from './job.ts';
 import { isFinishing } from './job-round.ts';
+import { currentWait, hasWaitedTooLong, patienceEndsAt } from './job-wait.ts';
 import { adapt, type Throttle } from './throttle.ts';
 
 /** What is to be done for a job now. The ledger carries out `go`; the scheduler does the rest. */
@@ -11,7 +12,9 @@ export type DispatchPlan =
   /** Nothing may go out before `until`, or, if that is null, before something happens. */
   | { readonly kind: 'wait'; readonly until: number | null }
   | { readonly kind: 'verdict'; readonly verdict: Exclude<Verdict, { kind: 'stay' }> }
-  | { readonly kind: 'finish' };
+  | { readonly kind: 'finish' }
+  /** A host has kept the job waiting for too long: it is paused for this reason. */
+  | { readonly kind: 'give-up-waiting'; readonly reason: JobReason };
 
 const UNTIL_SOMETHING_HAPPENS: DispatchPlan = { kind: 'wait', until: null };
 
@@ -30,6 +33,13 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
 
   const verdict = judge(job.circuit, job.tally, job.policy.circuit_breaker, now);
   if (verdict.kind !== 'stay') return { kind: 'verdict', verdict };
+
+  const wait = currentWait(job, now);
+  if (wait !== null) {
+    if (!hasWaitedTooLong(job, now)) return { kind: 'wait', until: Math.min(wait.until, patienceEndsAt(job, wait)) };
+    const message = `${wait.host} has kept the job waiting since ${new Date(wait.since).toISOString()}: ${wait.reason}`;
+    return { kind: 'give-up-waiting', reason: { code: 'host', message, evidence: [] } };
+  }
 
   const throttle = adapt(
     job.throttle,

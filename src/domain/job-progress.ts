@@ -4,6 +4,7 @@ import { FAILURES } from './failure.ts';
 import { type ItemEvent, NEXT_ITEM_STATUS } from './item.ts';
 import type { JobRecord } from './job.ts';
 import { NEXT_JOB_STATUS } from './job-steps.ts';
+import { type HeldBack, isWaitPast, waitAfter, withoutWait } from './job-wait.ts';
 import { statusWhenBack } from './open-status.ts';
 import type { Outcome } from './outcome.ts';
 import type { Throttle } from './throttle.ts';
@@ -19,7 +20,7 @@ export function whenDispatched(
   now: number,
 ): JobRecord {
   return {
-    ...job,
+    ...(isWaitPast(job, now) ? withoutWait(job) : job),
     status: NEXT_JOB_STATUS[job.status === 'pending' ? 'pending' : 'in_progress'].dispatch,
     startedAt: job.startedAt ?? now,
     counts: { ...job.counts, queued: job.counts.queued + went.batches },
@@ -80,6 +81,12 @@ export function whenReturned<Job extends Progress>(job: Job, from: 'queued' | 'i
     },
     itemsInFlight: job.itemsInFlight - items,
   };
+}
+
+/** Items came back because their host is not to be visited before some time: until then, none of the job goes out. */
+export function whenHeldBack(job: JobRecord, held: HeldBack, now: number): JobRecord {
+  const waitingFor = waitAfter(job, held, now);
+  return waitingFor === job.waitingFor ? job : { ...job, waitingFor };
 }
 
 const EVENT_OF = { scraped: 'succeed', skipped: 'skip', failed: 'giveUp' } as const satisfies Record<

@@ -8,6 +8,7 @@ import { applyRemoval, BEING_DELETED, isRemoval, OTHER_INCARNATION, type Removal
 import { applyReplacement, type ReplacementEvent } from './job-replacement.ts';
 import { isFinishing, newRound } from './job-round.ts';
 import { type JobStatus, type JobStep, NEXT_JOB_STATUS } from './job-steps.ts';
+import { hasWaitedTooLong, type WaitingFor, withoutWait } from './job-wait.ts';
 import type { Lane } from './lane.ts';
 import type { ManifestSummary } from './manifest.ts';
 import { statusWhenBack } from './open-status.ts';
@@ -19,7 +20,7 @@ export type { Refusal } from './refusal.ts';
 
 /** Why a job is paused or failed, in words for its user and with what was seen. */
 export interface JobReason {
-  readonly code: 'user' | 'breaker' | 'storage';
+  readonly code: 'user' | 'breaker' | 'storage' | 'host';
   readonly message: string;
   readonly evidence: readonly ReadGroup[];
 }
@@ -72,6 +73,8 @@ export interface JobRecord extends NewJob {
   readonly readyAt: number;
   /** More items may be on their way until then: the job is not completed before. */
   readonly openUntil: number;
+  /** Absent unless a host keeps the job waiting, or did and no item has succeeded since. */
+  readonly waitingFor?: WaitingFor;
   /** Starts at 1 and grows whenever a finished job is reopened or its results are to be indexed again. */
   readonly round: number;
   /** The index of this round's results, once it is written. */
@@ -129,6 +132,8 @@ export type JobEvent =
   | { readonly kind: 'probe' }
   | { readonly kind: 'close-circuit' }
   | { readonly kind: 'cancel' }
+  /** The pause of this host was lifted: a job that waits for it goes on. */
+  | { readonly kind: 'stop-waiting'; readonly host: string }
   /** Every item is final: the index of the results is to be written. */
   | { readonly kind: 'finish' }
   /**
@@ -183,13 +188,14 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
     case 'pause':
       // The engine ends its own pauses: it must not take over one that the user or the breaker made.
       if (job.status === 'paused' && event.reason.code === 'storage') return { refused: 'the job is paused already' };
+      if (event.reason.code === 'host' && !hasWaitedTooLong(job, now)) return NOT_TOO_LONG;
       return step(job, 'pause', { reason: event.reason });
     case 'resume':
       if (event.ifPausedFor !== undefined && job.reason?.code !== event.ifPausedFor) {
         return { refused: `the job is not paused for ${event.ifPausedFor}` };
       }
       // A user who resumes a held job that was paused wants it to run.
-      return step(job, 'resume', {
+      return step(withoutWait(job), 'resume', {
         held: false,
         reason: null,
         finishedAt: isFinishing(job) ? job.finishedAt : null,
@@ -207,6 +213,9 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       if (job.circuit.state !== 'probing') return { refused: 'the circuit is not probing' };
       if (verdictOn(job, now).kind !== 'close') return { refused: 'no probe has succeeded' };
       return step(job, 'close', CLOSED_AGAIN);
+    case 'stop-waiting':
+      if (job.waitingFor?.host !== event.host) return { refused: `the job does not wait for ${event.host}` };
+      return withoutWait(job);
     case 'cancel':
       // The index that is being written tells of a completed job.
       return step(job, 'cancel', {
@@ -266,6 +275,8 @@ function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, n
   if (probeAt !== null || onTrip === 'pause') return step(job, 'pause', { reason, circuit });
   return step(job, 'fail', { reason, circuit, finishedAt: now });
 }
+
+const NOT_TOO_LONG: Refusal = { refused: 'no host has kept the job waiting for too long' };
 
 function verdictOn({ circuit, tally, policy }: JobRecord, now: number): Verdict {
   return judge(circuit, tally, policy.circuit_breaker, now);

@@ -99,6 +99,12 @@ export const circuitBreakerSchema = z
         description: 'Time after which a stopped job tries one item automatically; null: it waits to be resumed.',
       })
       .default(null),
+    max_wait_seconds: positiveSeconds
+      .meta({
+        description:
+          'How long the job waits for a host that asks for time or is down, if no item succeeds meanwhile; then it is paused.',
+      })
+      .default(21_600),
   })
   .meta({ description: 'When to stop a job that keeps failing.' });
 

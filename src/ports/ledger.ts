@@ -14,6 +14,7 @@ import type {
 } from '../domain/item.ts';
 import { isDispatchable, type JobEvent, type JobRecord, type NewJob, type Refusal } from '../domain/job.ts';
 import type { JobStatus } from '../domain/job-steps.ts';
+import type { HeldBack } from '../domain/job-wait.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { BatchRef } from './work-queue.ts';
@@ -254,7 +255,8 @@ export interface LeaseBook {
   settle(parts: readonly SettlePart[], now: number): Promise<readonly SettleAnswer[]>;
   /**
    * Returns what a worker has not done, without charging an attempt. In a cancelled job the items are cancelled. The
-   * cause is part of the change that listeners get. False if the lease is lost.
+   * cause is part of the change that listeners get. If it is a host, the job waits for it (`whenHeldBack`). False if the
+   * lease is lost.
    */
   release(token: string, because: ReleaseCause, now: number): Promise<boolean>;
   /** Takes back batches whose message was not sent or not delivered: their items are pending again. */
@@ -309,8 +311,12 @@ export interface Dispatched {
 
 export type ReturnCause = ReleaseCause | 'recalled' | 'expired' | 'lost';
 
-/** Why a worker returns work: it is stopping, it could not store results, or our own code failed. */
-export type ReleaseCause = 'drained' | 'storage' | { readonly error: string };
+/** Why a worker returns work: it is stopping, it could not store results, our own code failed, or a host is not to be visited. */
+export type ReleaseCause = 'drained' | 'storage' | { readonly error: string } | HeldBack;
+
+export function isHeldBack(because: ReturnCause): because is HeldBack {
+  return typeof because === 'object' && 'host' in because;
+}
 
 export type ClaimAnswer = Lease | 'gone' | 'held';
 

@@ -18,6 +18,7 @@ import { recoverCases } from './ledger/recover-cases.ts';
 import { removalCases } from './ledger/removal-cases.ts';
 import { retryCases } from './ledger/retry-cases.ts';
 import { settleCases } from './ledger/settle-cases.ts';
+import { waitCases } from './ledger/wait-cases.ts';
 import { type Opened, type SuiteOptions, suite } from './suite.ts';
 
 /**
@@ -48,6 +49,7 @@ export function ledgerContract(
     extractionCases(add);
     recoverCases(add);
     removalCases(add);
+    waitCases(add);
     if (runs > 0) modelCases(add, open, { runs, commands });
   });
 }

@@ -123,7 +123,7 @@ test('every change of status is one the table has, and a final one is left only 
     ...{ start: ['start'], pause: ['pause'], resume: ['resume'], trip: ['fail', 'pause'], probe: ['probe'] },
     ...{ 'close-circuit': ['close'], cancel: ['cancel'], complete: ['complete'], policy: [], manifest: [] },
     ...{ finish: ['finish'], 'replace-results': [], 'withdraw-results': [], recovered: [] },
-    ...{ remove: [], 'remove-for-good': [], keep: [] },
+    ...{ remove: [], 'remove-for-good': [], keep: [], 'stop-waiting': [] },
   };
   fc.assert(
     fc.property(anyJob, anyEvent, (job, event) => {

@@ -59,6 +59,9 @@ class Play {
     switch (plan.kind) {
       case 'wait':
         return plan.until;
+      case 'give-up-waiting':
+        this.change({ kind: 'pause', reason: plan.reason });
+        return null;
       case 'finish':
         this.complete();
         assert.equal(this.job.status, 'completed');

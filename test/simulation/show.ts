@@ -1,7 +1,15 @@
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { isRefusal, type JobEvent, type JobRecord, type Refusal } from '../../src/domain/job.ts';
 import type { Room } from '../../src/domain/slot-share.ts';
-import type { ClaimAnswer, Dispatched, LedgerChange, Page, ReturnCause, SettlePart } from '../../src/ports/ledger.ts';
+import {
+  type ClaimAnswer,
+  type Dispatched,
+  isHeldBack,
+  type LedgerChange,
+  type Page,
+  type ReturnCause,
+  type SettlePart,
+} from '../../src/ports/ledger.ts';
 import type { BatchRef, Delivery } from '../../src/ports/work-queue.ts';
 
 /** Arguments and answers in a few words, for the trace: all that would tell one run from another. */
@@ -48,7 +56,8 @@ export function showEvent(event: JobEvent): string {
 }
 
 export function showCause(because: ReturnCause): string {
-  return typeof because === 'string' ? because : `error (${because.error})`;
+  if (typeof because === 'string') return because;
+  return isHeldBack(because) ? `held by ${because.host} until ${because.until}` : `error (${because.error})`;
 }
 
 export function showDispatched(answer: Dispatched | null): string {

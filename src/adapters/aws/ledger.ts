@@ -87,9 +87,10 @@ function ledgerOn(books: Books, news: News, purge: Purge): Ledger {
     },
     returns: {
       settle: (parts) => settling.settle(parts),
-      async release(token, because) {
+      async release(token, because, now) {
         const name = parseBatchId(batchIdOfToken(token));
-        return name !== null && (await returning.takeBack(name, because, ({ hold }) => hold?.token === token));
+        if (name === null) return false;
+        return await returning.takeBack(name, because, ({ hold }) => hold?.token === token, undefined, now);
       },
       async recall(refs) {
         const ids = [...new Set(refs.map(({ batchId }) => batchId))];

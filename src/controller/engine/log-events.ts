@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { describeError, withoutSecrets } from '../../domain/describe-error.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { isHeldBack } from '../../ports/ledger.ts';
 import type { EngineEvent, EventStream } from './events.ts';
 
 /** Logs one line per event that matters to an operator; items are counted, not listed. */
@@ -68,6 +69,8 @@ export function logEvents(events: EventStream, log: Logger): () => void {
         const { jobId, batchId, because, items } = event;
         const fields = { job_id: jobId, batch_id: batchId, items };
         if (typeof because === 'string') log.debug({ ...fields, because }, 'returned');
+        else if (isHeldBack(because))
+          log.debug({ ...fields, host: because.host, until: new Date(because.until).toISOString() }, 'returned');
         else log.error({ ...fields, error: withoutSecrets(because.error) }, 'returned after an error of our own');
       }
     }

@@ -89,6 +89,9 @@ export class Scheduler {
       case 'finish':
         await ledger.changeJob(jobId, { kind: 'finish' }, clock.now());
         return false;
+      case 'give-up-waiting':
+        await ledger.changeJob(jobId, { kind: 'pause', reason: plan.reason }, clock.now());
+        return false;
       case 'verdict':
         await this.#execute(jobId, plan.verdict);
         return true;

@@ -323,6 +323,7 @@ const FROM: Readonly<Record<JobEvent['kind'], readonly JobStatus[]>> = {
   keep: ['pending', 'paused', 'completed', 'failed', 'cancelled'],
   recovered: ['pending', 'in_progress', 'paused', 'completed', 'failed', 'cancelled'],
   manifest: ['completed', 'cancelled'],
+  'stop-waiting': ['pending', 'in_progress', 'paused', 'completed', 'failed', 'cancelled'],
 };
 
 function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus {
@@ -337,6 +338,7 @@ function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus
     case 'finish':
     case 'recovered':
     case 'manifest':
+    case 'stop-waiting':
       return from;
     case 'pause':
       return 'paused';

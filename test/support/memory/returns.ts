@@ -1,19 +1,20 @@
 import { attemptRecord, earlierAttempts, isRecorded } from '../../../src/domain/attempts.ts';
 import { newFailure } from '../../../src/domain/failure-group.ts';
-import { whenReturned, whenSettled } from '../../../src/domain/job-progress.ts';
+import { whenHeldBack, whenReturned, whenSettled } from '../../../src/domain/job-progress.ts';
 import { statusWhenBack } from '../../../src/domain/open-status.ts';
 import { keptOf } from '../../../src/domain/outcome.ts';
 import { poisonEnd } from '../../../src/domain/poison.ts';
 import { isPoison, strikesAfterLoss } from '../../../src/domain/strikes.ts';
 import type { Returns } from '../../../src/ports/compose-ledger.ts';
-import type {
-  DueTimes,
-  ReleaseCause,
-  ReturnCause,
-  SettleAnswer,
-  SettledItem,
-  Settlement,
-  SettlePart,
+import {
+  type DueTimes,
+  isHeldBack,
+  type ReleaseCause,
+  type ReturnCause,
+  type SettleAnswer,
+  type SettledItem,
+  type Settlement,
+  type SettlePart,
 } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { MemoryCore } from './core.ts';
@@ -31,10 +32,11 @@ export class MemoryReturns implements Returns {
     return this.core.step(() => parts.map((part) => this.settlePart(part)));
   }
 
-  release(token: string, because: ReleaseCause, _now: number): Promise<boolean> {
+  release(token: string, because: ReleaseCause, now: number): Promise<boolean> {
     return this.core.step(() => {
       const batch = this.core.held(token);
       if (batch === undefined) return false;
+      if (isHeldBack(because)) this.core.write(batch.job, whenHeldBack(batch.job.record, because, now));
       this.takeBack(batch, because);
       return true;
     });

@@ -9,7 +9,7 @@ import type { Action } from '../dynamo/table.ts';
 import { type Batch, batchRow, type FlyingItem, refOf } from './batch-row.ts';
 import type { Books } from './books.ts';
 import { directoryActions } from './directories.ts';
-import { hotAction } from './hot-change.ts';
+import { hotAction, sameWait, waitSet } from './hot-change.ts';
 import { CHUNKS_AT_ONCE, KnownGroups } from './item-groups.ts';
 import { sameEpoch } from './job-book.ts';
 import { type JobRows, metaRow } from './job-rows.ts';
@@ -83,11 +83,12 @@ function jobActions(before: JobRows, after: JobRows, batches: number, items: num
   const isNewState = record.status !== before.record.status || record.startedAt !== before.record.startedAt;
   const nextEpoch = isNewState ? epoch + 1 : epoch;
   const numbers = { cursor: after.cursor, readyAt: record.readyAt, dispatches: dispatches + 1, epoch: nextEpoch };
+  const wait = waitSet(before.record, record);
   const hot = hotAction(
     record.jobId,
     { queued: batches, itemsInFlight: items, pooled: -pooled },
-    { numbers, throttle: record.throttle },
-    { inc, epoch, dispatches },
+    { numbers, throttle: record.throttle, ...wait },
+    { inc, epoch, dispatches, ...sameWait(wait, before.record) },
   );
   if (!isNewState) return [hot];
   return [

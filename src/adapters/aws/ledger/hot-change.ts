@@ -1,6 +1,7 @@
 import { NO_COUNTS } from '../../../domain/counts.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import type { Progress } from '../../../domain/job-progress.ts';
+import type { WaitingFor } from '../../../domain/job-wait.ts';
 import { json, num, type Row, text } from '../dynamo/attributes.ts';
 import type { Condition } from '../dynamo/expressions.ts';
 import type { Action } from '../dynamo/table.ts';
@@ -58,6 +59,7 @@ export interface HotSet {
   readonly numbers?: Readonly<Record<string, number>>;
   readonly throttle?: JobRecord['throttle'];
   readonly stopper?: string | null;
+  readonly waiting?: WaitingFor | null;
   readonly shut?: true;
 }
 
@@ -68,6 +70,8 @@ interface HotGuard {
   readonly changes?: number;
   /** Whether the job must, or must not, be cancelled. */
   readonly shut?: boolean;
+  /** The wait that the job must still have; null for none. */
+  readonly waiting?: WaitingFor | null;
 }
 
 /** The change of the hot row as an action. `changes` grows by one with each. */
@@ -99,6 +103,8 @@ export function hotAction(
   if (set.shut) put('shut', { BOOL: true });
   if (typeof set.stopper === 'string') put('stopper', text(set.stopper));
   if (set.stopper === null) removes.push('#stopper');
+  if (set.waiting) put('waiting', json(set.waiting));
+  if (set.waiting === null) removes.push('#waiting');
   const change = [
     ...(sets.length > 0 ? [`SET ${sets.join(', ')}`] : []),
     ...(removes.length > 0 ? [`REMOVE ${removes.join(', ')}`] : []),
@@ -113,7 +119,7 @@ export function deltaAction(jobId: string, delta: HotDelta, guard: HotGuard, mor
   return hotAction(jobId, delta.add, { ...more, ...stopper }, guard, delta.streak);
 }
 
-function guardOf({ inc, epoch, dispatches, changes, shut }: HotGuard): Condition {
+function guardOf({ inc, epoch, dispatches, changes, shut, waiting }: HotGuard): Condition {
   const terms = ['#inc = :ifInc'];
   const values: Record<string, Row[string]> = { ':ifInc': text(inc) };
   for (const [name, value] of Object.entries({ epoch, dispatches, changes })) {
@@ -122,6 +128,11 @@ function guardOf({ inc, epoch, dispatches, changes, shut }: HotGuard): Condition
     values[`:if${name}`] = num(value);
   }
   if (shut !== undefined) terms.push(shut ? 'attribute_exists(#shut)' : 'attribute_not_exists(#shut)');
+  if (waiting === null) terms.push('attribute_not_exists(#waiting)');
+  else if (waiting !== undefined) {
+    terms.push('#waiting = :ifWaiting');
+    values[':ifWaiting'] = json(waiting);
+  }
   return { expression: terms.join(' AND '), values };
 }
 
@@ -136,8 +147,19 @@ export function hotSetOf(before: JobRows, after: JobRecord): HotSet {
     put(name, record.counts[name], after.counts[name]);
   }
   put('itemsInFlight', record.itemsInFlight, after.itemsInFlight);
-  if (after.tally === record.tally) return { numbers };
+  const wait = waitSet(record, after);
+  if (after.tally === record.tally) return { numbers, ...wait };
   // Set as a whole, whatever was added to it meanwhile: a tally starts over completely or not at all.
   const { finished: tallied, failed: talliedBad, streak, stopper } = after.tally;
-  return { numbers: { ...numbers, tallied, talliedBad, streak }, stopper };
+  return { numbers: { ...numbers, tallied, talliedBad, streak }, stopper, ...wait };
+}
+
+/** The new wait of a job, if it has another one, or none any more. */
+export function waitSet(before: JobRecord, after: JobRecord): Pick<HotSet, 'waiting'> {
+  return before.waitingFor === after.waitingFor ? {} : { waiting: after.waitingFor ?? null };
+}
+
+/** What goes with a new wait, so that none is lost that was set meanwhile. */
+export function sameWait(set: Pick<HotSet, 'waiting'>, before: JobRecord): Pick<HotGuard, 'waiting'> {
+  return set.waiting === undefined ? {} : { waiting: before.waitingFor ?? null };
 }

@@ -19,7 +19,7 @@ import { inputRows } from './chunk.ts';
 import { directoryActions } from './directories.ts';
 import { DynamoJobDraft, makeActions } from './draft.ts';
 import { draftRow, type Garbage, garbageRow, keepAction, type Purge } from './garbage.ts';
-import { type HotSet, hotAction, hotSetOf } from './hot-change.ts';
+import { type HotSet, hotAction, hotSetOf, sameWait } from './hot-change.ts';
 import { type JobRows, metaRow } from './job-rows.ts';
 import { ACTIVE_JOBS, ALL_JOBS, hotKey, jobsOfStatus, metaKey } from './keys.ts';
 
@@ -162,8 +162,9 @@ const DECIDED_BY_COUNTS: readonly JobEvent['kind'][] = ['finish', 'complete', 'r
  */
 function changeActions(before: JobRows, next: JobRecord, event: JobEvent): Action[] {
   const { inc, epoch, changes } = before;
-  const guard = { inc, epoch, ...(DECIDED_BY_COUNTS.includes(event.kind) ? { changes } : {}) };
   const set: HotSet = event.kind === 'cancel' ? { shut: true } : hotSetOf(before, next);
+  const counted = DECIDED_BY_COUNTS.includes(event.kind) ? { changes } : {};
+  const guard = { inc, epoch, ...counted, ...sameWait(set, before.record) };
   return [
     { put: metaRow({ ...before, record: next, epoch: epoch + 1 }), when: sameEpoch(before) },
     hotAction(next.jobId, {}, { ...set, numbers: { ...set.numbers, epoch: epoch + 1 } }, guard),

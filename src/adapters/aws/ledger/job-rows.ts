@@ -1,6 +1,7 @@
 import type { Counts } from '../../../domain/counts.ts';
 import type { FailureType } from '../../../domain/failure.ts';
 import type { JobRecord } from '../../../domain/job.ts';
+import type { WaitingFor } from '../../../domain/job-wait.ts';
 import { completePolicy } from '../../../domain/policy.ts';
 import type { Throttle } from '../../../domain/throttle.ts';
 import { countOf, json, jsonOf, maybeText, num, numOf, type Row, text, textOf } from '../dynamo/attributes.ts';
@@ -32,7 +33,7 @@ export interface JobRows {
 /** Fields of the hot row that are only ever counted up and down. */
 export type HotCount = keyof Counts | 'itemsInFlight' | 'tallied' | 'talliedBad' | 'refusals' | 'fenced' | 'pooled';
 
-type HotField = 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'fenced' | 'readyAt' | 'throttle';
+type HotField = 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'fenced' | 'readyAt' | 'throttle' | 'waitingFor';
 type ColdRecord = Omit<JobRecord, HotField | 'incarnation'>;
 
 export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
@@ -45,6 +46,7 @@ export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
     fenced: _f,
     readyAt: _a,
     throttle: _h,
+    waitingFor: _w,
     ...cold
   } = record;
   const { pk, sk } = metaKey(record.jobId);
@@ -87,6 +89,7 @@ export function hotRow({ record, inc, epoch, dispatches, changes, cursor, pooled
     fenced: num(record.fenced),
     readyAt: num(record.readyAt),
     throttle: json(record.throttle),
+    ...(record.waitingFor === undefined ? {} : { waiting: json(record.waitingFor) }),
   };
 }
 
@@ -147,5 +150,6 @@ function hotFields(hot: Row): Pick<JobRecord, HotField> {
     fenced: countOf(hot, 'fenced'),
     readyAt: countOf(hot, 'readyAt'),
     throttle: jsonOf<Throttle>(hot, 'throttle'),
+    ...(hot['waiting'] === undefined ? {} : { waitingFor: jsonOf<WaitingFor>(hot, 'waiting') }),
   };
 }

@@ -1,9 +1,16 @@
-import { whenReturned } from '../../../domain/job-progress.ts';
+import { whenHeldBack, whenReturned } from '../../../domain/job-progress.ts';
 import { leftByCancel } from '../../../domain/open-status.ts';
 import { kindWhenBack } from '../../../domain/pending-order.ts';
 import { poisonEnd } from '../../../domain/poison.ts';
 import { isPoison, strikesAfterLoss } from '../../../domain/strikes.ts';
-import type { DueTimes, LatestTimes, LedgerChange, ReturnCause, Settlement } from '../../../ports/ledger.ts';
+import {
+  type DueTimes,
+  isHeldBack,
+  type LatestTimes,
+  type LedgerChange,
+  type ReturnCause,
+  type Settlement,
+} from '../../../ports/ledger.ts';
 import { atOnce } from '../at-once.ts';
 import { type Key, num } from '../dynamo/attributes.ts';
 import { setting } from '../dynamo/expressions.ts';
@@ -11,7 +18,7 @@ import type { Action } from '../dynamo/table.ts';
 import { type Batch, batchOfRow, DUE_SHARDS, deliveriesOf, dueShard, type FlyingItem, unchanged } from './batch-row.ts';
 import type { Books } from './books.ts';
 import type { FailureGroups } from './failure-groups.ts';
-import { deltaAction, hotDelta } from './hot-change.ts';
+import { deltaAction, hotDelta, sameWait, waitSet } from './hot-change.ts';
 import { type BatchName, batchIdOf, batchKey } from './keys.ts';
 import { returnMark } from './outcome-log.ts';
 import { poolRow } from './pool.ts';
@@ -27,12 +34,16 @@ export class Returning {
     this.#groups = groups;
   }
 
-  /** False if the batch is gone, or not as wanted any more. `diedAt` only for a worker's death, which is held against items. */
+  /**
+   * False if the batch is gone, or not as wanted any more. `diedAt` only for a worker's death, which is held against items;
+   * `now` only where a host is the cause.
+   */
   async takeBack(
     name: BatchName,
     because: ReturnCause,
     isWanted: (batch: Batch) => boolean,
     diedAt: () => number | null = () => null,
+    now = 0,
   ): Promise<boolean> {
     const { table } = this.#books;
     return await this.#books.untilDone(async () => {
@@ -57,7 +68,10 @@ export class Returning {
       });
       const pooled = job.isShut ? 0 : back.left.length;
       const counted = { ...delta, add: { ...delta.add, pooled } };
-      const hot = deltaAction(batch.jobId, counted, { inc: name.inc, shut: job.isShut });
+      const { record } = job;
+      const wait = isHeldBack(because) ? waitSet(record, whenHeldBack(record, because, now)) : {};
+      const guard = { inc: name.inc, shut: job.isShut, ...sameWait(wait, record) };
+      const hot = deltaAction(batch.jobId, counted, guard, wait);
       const answer = await table.transact([hot, ...actions]);
       if (answer.kind === 'refused') return undefined;
       this.#books.tell([...changes, ...returnChange(back, because)]);

@@ -1,11 +1,13 @@
+import { whenHeldBack } from '../../../domain/job-progress.ts';
 import type { Returns } from '../../../ports/compose-ledger.ts';
-import type {
-  DueTimes,
-  ReleaseCause,
-  ReturnCause,
-  SettleAnswer,
-  SettledItem,
-  SettlePart,
+import {
+  type DueTimes,
+  isHeldBack,
+  type ReleaseCause,
+  type ReturnCause,
+  type SettleAnswer,
+  type SettledItem,
+  type SettlePart,
 } from '../../../ports/ledger.ts';
 import type { BatchRef } from '../../../ports/work-queue.ts';
 import { type Batch, type HeldBatch, isHeld } from './batches.ts';
@@ -30,10 +32,14 @@ export class EmbeddedReturns implements Returns {
     });
   }
 
-  release(token: string, because: ReleaseCause, _now: number): Promise<boolean> {
+  release(token: string, because: ReleaseCause, now: number): Promise<boolean> {
     return this.#books.durable(() => {
       const batch = this.#books.held(token);
       if (batch === null) return false;
+      const entry = this.#books.jobOf(batch);
+      if (entry !== null && isHeldBack(because)) {
+        this.#books.write(entry, whenHeldBack(entry.record, because, now));
+      }
       this.#takeBack(batch, because);
       return true;
     });

@@ -4,6 +4,7 @@ import { FAILURES } from '../../../domain/failure.ts';
 import { MAX_REASON_LENGTH, type PauseReport } from '../../../domain/host-pause.ts';
 import { MAX_VERSION_LENGTH } from '../../../domain/item.ts';
 import { type ItemWait, MAX_WAITS } from '../../../domain/item-wait.ts';
+import type { HeldBack } from '../../../domain/job-wait.ts';
 import { LANES, type Lane } from '../../../domain/lane.ts';
 import { isSkipReason } from '../../../domain/outcome.ts';
 import { MAX_OWN_ERROR_LENGTH } from '../../../domain/own-error.ts';
@@ -58,6 +59,7 @@ export function room(value: unknown): Room {
 
 export function releaseCause(value: unknown): ReleaseCause {
   if (value === 'drained' || value === 'storage') return value;
+  if (isHeldBack(value)) return value;
   const error = isRecord(value, 1) ? value['error'] : undefined;
   if (typeof error !== 'string' || error.length > MAX_OWN_ERROR_LENGTH) throw new BadCall('a cause is missing');
   return { error };
@@ -76,6 +78,15 @@ export function pauseReport(value: unknown): PauseReport {
 export function itemWaits(value: unknown): readonly ItemWait[] {
   if (!isListOf(value, isItemWait) || value.length > MAX_WAITS) throw new BadCall('this is not a list of waits');
   return value;
+}
+
+function isHeldBack(value: unknown): value is HeldBack {
+  return (
+    isRecord(value, 3) &&
+    isName(value['host']) &&
+    isNumber(value['until']) &&
+    isText(value['reason'], MAX_REASON_LENGTH)
+  );
 }
 
 function isItemWait(value: unknown): value is ItemWait {
