@@ -49,6 +49,8 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
       '`pause` together with `cooldown_seconds`: `trawl run` then waits and continues, while a failed job ends it with exit code 3.',
     cooldown_seconds: 'If the site blocks or breaks for a while and recovers: the job resumes without you.',
     max_wait_seconds: 'Raise it to wait for a county that is down for a whole night or weekend.',
+    count_all_failures:
+      'If every item of the list is known to exist. Without it, only a job in which nothing succeeds is stopped for them.',
   },
   results: {
     keep_html:

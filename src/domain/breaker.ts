@@ -1,5 +1,6 @@
 import { isDue } from './due.ts';
-import { FAILURES, type FailureType } from './failure.ts';
+import { FAILURES } from './failure.ts';
+import type { ReadGroup } from './failure-group.ts';
 import type { Outcome } from './outcome.ts';
 import { type BreakerPolicy, consecutiveFailureLimit } from './policy.ts';
 
@@ -25,11 +26,20 @@ export interface Tally {
   readonly failed: number;
   /** … of them in a row. */
   readonly streak: number;
-  /** A failure after which no item can succeed. */
-  readonly stopper: FailureType | null;
+  /** Failures of the input, such as `not_found`. They show that the site works, unless nothing else is ever seen. */
+  readonly missed: number;
+  /** Failures of either kind in a row: what finished since the last success. */
+  readonly dry: number;
+  /** A failure after which no item can succeed: its type and message, shortened. */
+  readonly stopper: string | null;
 }
 
-export const EMPTY_TALLY: Tally = { finished: 0, failed: 0, streak: 0, stopper: null };
+export const EMPTY_TALLY: Tally = { finished: 0, failed: 0, streak: 0, missed: 0, dry: 0, stopper: null };
+
+/** A tally as an earlier version may have stored it: what it did not count is taken for successes. */
+export function completeTally(stored: Partial<Tally>): Tally {
+  return { ...EMPTY_TALLY, ...stored };
+}
 
 /**
  * A success and a "there is no such property" both show that the site works, so they end a streak. A proxy's failure
@@ -37,18 +47,23 @@ export const EMPTY_TALLY: Tally = { finished: 0, failed: 0, streak: 0, stopper: 
  */
 export function tallyOutcome(tally: Tally, outcome: Outcome): Tally {
   if (outcome.kind === 'skipped') return tally;
-  if (outcome.kind === 'scraped') return { ...tally, finished: tally.finished + 1, streak: 0 };
-  const { type } = outcome.failure;
+  const finished = tally.finished + 1;
+  if (outcome.kind === 'scraped') return { ...tally, finished, streak: 0, dry: 0 };
+  const { type, message } = outcome.failure;
   const rule = FAILURES[type];
-  if (rule.retry === 'stops-the-job') return { ...tally, stopper: type };
-  if (rule.breaker) {
-    return { ...tally, finished: tally.finished + 1, failed: tally.failed + 1, streak: tally.streak + 1 };
+  if (rule.retry === 'stops-the-job') {
+    return { ...tally, stopper: `${type}: ${message}`.slice(0, MAX_STOPPER_LENGTH) };
   }
-  return rule.blame === 'proxy' ? tally : { ...tally, finished: tally.finished + 1, streak: 0 };
+  const dry = tally.dry + 1;
+  if (rule.breaker) return { ...tally, finished, failed: tally.failed + 1, streak: tally.streak + 1, dry };
+  return rule.blame === 'proxy' ? tally : { ...tally, finished, streak: 0, missed: tally.missed + 1, dry };
 }
 
+/** Enough for a proxy's code and what to do about it. It is kept where every settle writes. */
+const MAX_STOPPER_LENGTH = 300;
+
 interface Trip {
-  readonly cause: 'stopper' | 'streak' | 'share' | 'probe';
+  readonly cause: 'stopper' | 'streak' | 'share' | 'nothing-works' | 'probe';
   readonly message: string;
   readonly tally: Tally;
 }
@@ -61,16 +76,25 @@ export type Verdict =
 
 const STAY: Verdict = { kind: 'stay' };
 
-export function judge(circuit: Circuit, tally: Tally, policy: BreakerPolicy, now: number): Verdict {
+/** What the breaker looks at: the fields of a job by which it is judged. */
+export interface Judged {
+  readonly circuit: Circuit;
+  readonly tally: Tally;
+  readonly policy: { readonly circuit_breaker: BreakerPolicy };
+  readonly counts: { readonly success: number; readonly failed: number };
+  /** Present only in a re-extraction, which costs no requests. */
+  readonly extracts?: string;
+}
+
+export function judge(job: Judged, now: number): Verdict {
+  const { circuit, tally } = job;
   if (circuit.state === 'open') {
     const { probeAt, since } = circuit;
     return probeAt !== null && isDue(probeAt, now, probeAt - since) ? { kind: 'probe' } : STAY;
   }
   // Before the probe's own failure: a later probe would do no better.
-  if (tally.stopper !== null) {
-    return trip('stopper', `${tally.stopper}: no item can succeed until that is repaired`, tally);
-  }
-  return circuit.state === 'probing' ? judgeProbe(tally) : judgeClosed(tally, policy);
+  if (tally.stopper !== null) return trip('stopper', tally.stopper, tally);
+  return circuit.state === 'probing' ? judgeProbe(tally) : judgeClosed(job);
 }
 
 function judgeProbe(tally: Tally): Verdict {
@@ -78,21 +102,52 @@ function judgeProbe(tally: Tally): Verdict {
   return tally.finished > 0 ? { kind: 'close' } : STAY;
 }
 
-function judgeClosed(tally: Tally, policy: BreakerPolicy): Verdict {
+function judgeClosed(job: Judged): Verdict {
+  const { tally } = job;
+  const policy = job.policy.circuit_breaker;
+  const { failed, streak } = policy.count_all_failures
+    ? { failed: tally.failed + tally.missed, streak: tally.dry }
+    : tally;
   const streakLimit = consecutiveFailureLimit(policy);
-  if (tally.streak >= streakLimit) {
-    return trip('streak', `${tally.streak} failures in a row (limit ${streakLimit})`, tally);
-  }
-  const share = tally.failed / tally.finished;
-  if (tally.finished >= policy.min_requests && share >= policy.failure_threshold_percentage) {
+  if (streak >= streakLimit) return trip('streak', `${streak} failures in a row (limit ${streakLimit})`, tally);
+  if (tally.finished < policy.min_requests) return STAY;
+  const share = failed / tally.finished;
+  if (share >= policy.failure_threshold_percentage) {
     const limit = percent(policy.failure_threshold_percentage);
-    return trip('share', `${tally.failed} of ${tally.finished} failed (${percent(share)}, limit ${limit})`, tally);
+    return trip('share', `${failed} of ${tally.finished} failed (${percent(share)}, limit ${limit})`, tally);
   }
-  return STAY;
+  if (!nothingWorks(job)) return STAY;
+  return trip('nothing-works', `none of the first ${job.counts.failed} items succeeded`, tally);
+}
+
+/**
+ * Every input failure alone is believable; but if no item has ever succeeded, it is more likely that the addresses of the
+ * site have changed, or that its search finds nothing for anyone. A job that has had a success is not judged by this, so
+ * that failed items can be retried although all of them may fail again.
+ */
+function nothingWorks({ tally, counts, extracts }: Judged): boolean {
+  return counts.success === 0 && tally.failed + tally.missed === tally.finished && extracts === undefined;
 }
 
 function trip(cause: Trip['cause'], message: string, tally: Tally): Verdict {
   return { kind: 'trip', trip: { cause, message, tally } };
+}
+
+/** The reason of a trip in words. Where nothing works, which failures there were is the reason. */
+export function tripMessage({ cause, message }: Trip, evidence: readonly ReadGroup[]): string {
+  if (cause !== 'nothing-works' || evidence.length === 0) return message;
+  const byType = Map.groupBy(evidence, ({ type }) => type);
+  const counted = [...byType].map(([type, groups]) => `${groups.reduce((sum, { count }) => sum + count, 0)} ${type}`);
+  return `${message}: ${counted.join(', ')}`;
+}
+
+/** How many groups of failures are kept with the reason. */
+const MAX_EVIDENCE = 3;
+
+/** The failures that show why: those that stopped the job first, then the most frequent. */
+export function pickEvidence({ cause, message }: Trip, groups: readonly ReadGroup[]): readonly ReadGroup[] {
+  const isTold = ({ type }: ReadGroup) => cause === 'stopper' && message.startsWith(type);
+  return [...groups.filter(isTold), ...groups.filter((group) => !isTold(group))].slice(0, MAX_EVIDENCE);
 }
 
 function percent(fraction: number): string {

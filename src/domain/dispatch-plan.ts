@@ -31,7 +31,7 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
   if (job.status === 'paused') return planPaused(job, now);
   if (!isDispatchable(job)) return UNTIL_SOMETHING_HAPPENS;
 
-  const verdict = judge(job.circuit, job.tally, job.policy.circuit_breaker, now);
+  const verdict = judge(job, now);
   if (verdict.kind !== 'stay') return { kind: 'verdict', verdict };
 
   const wait = currentWait(job, now);
@@ -53,6 +53,6 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
 /** Only the breaker's own pause ends by itself. */
 function planPaused(job: JobRecord, now: number): DispatchPlan {
   if (job.reason?.code !== 'breaker' || job.circuit.state !== 'open') return UNTIL_SOMETHING_HAPPENS;
-  const verdict = judge(job.circuit, job.tally, job.policy.circuit_breaker, now);
+  const verdict = judge(job, now);
   return verdict.kind === 'stay' ? { kind: 'wait', until: job.circuit.probeAt } : { kind: 'verdict', verdict };
 }

@@ -1,5 +1,5 @@
 import type { Batching } from './batching.ts';
-import { type Circuit, CLOSED, EMPTY_TALLY, judge, type Tally, type Verdict } from './breaker.ts';
+import { type Circuit, CLOSED, EMPTY_TALLY, judge, type Tally, tripMessage } from './breaker.ts';
 import { type Counts, finishedOf, inFlightOf, NO_COUNTS, pendingOf } from './counts.ts';
 import { isDue } from './due.ts';
 import type { ReadGroup } from './failure-group.ts';
@@ -207,11 +207,11 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       if (!isOpen(job)) return { refused: 'the circuit is not open' };
       // A user who paused the job meanwhile does not want it probed.
       if (job.reason?.code !== 'breaker') return { refused: 'it is not the breaker that holds the job' };
-      if (verdictOn(job, now).kind !== 'probe') return { refused: 'the cooldown is not over' };
+      if (judge(job, now).kind !== 'probe') return { refused: 'the cooldown is not over' };
       return step(job, 'probe', { reason: null, circuit: { state: 'probing', since: now }, tally: EMPTY_TALLY });
     case 'close-circuit':
       if (job.circuit.state !== 'probing') return { refused: 'the circuit is not probing' };
-      if (verdictOn(job, now).kind !== 'close') return { refused: 'no probe has succeeded' };
+      if (judge(job, now).kind !== 'close') return { refused: 'no probe has succeeded' };
       return step(job, 'close', CLOSED_AGAIN);
     case 'stop-waiting':
       if (job.waitingFor?.host !== event.host) return { refused: `the job does not wait for ${event.host}` };
@@ -266,10 +266,11 @@ function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, n
   // A user paused it meanwhile. The tally stays, so that it trips after the resume if there is still reason to.
   if (job.status !== 'in_progress') return { refused: `a job that is ${job.status} cannot trip` };
   if (isFinishing(job)) return { refused: 'every item is final: there is nothing left to stop' };
-  const verdict = verdictOn(job, now);
+  const verdict = judge(job, now);
   if (verdict.kind !== 'trip') return { refused: 'nothing that the breaker has counted speaks against going on' };
   const { cooldown_seconds: cooldown, on_trip: onTrip } = job.policy.circuit_breaker;
-  const reason: JobReason = { code: 'breaker', message: verdict.trip.message, evidence: event.evidence };
+  const message = tripMessage(verdict.trip, event.evidence);
+  const reason: JobReason = { code: 'breaker', message, evidence: event.evidence };
   const probeAt = cooldown === null || verdict.trip.cause === 'stopper' ? null : now + cooldown * 1000;
   const circuit: Circuit = { state: 'open', since: now, probeAt };
   if (probeAt !== null || onTrip === 'pause') return step(job, 'pause', { reason, circuit });
@@ -277,10 +278,6 @@ function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, n
 }
 
 const NOT_TOO_LONG: Refusal = { refused: 'no host has kept the job waiting for too long' };
-
-function verdictOn({ circuit, tally, policy }: JobRecord, now: number): Verdict {
-  return judge(circuit, tally, policy.circuit_breaker, now);
-}
 
 /**
  * Pending and queued items are cancelled with their job, those behind the one a worker is at included; that one ends by

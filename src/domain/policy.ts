@@ -105,6 +105,10 @@ export const circuitBreakerSchema = z
           'How long the job waits for a host that asks for time or is down, if no item succeeds meanwhile; then it is paused.',
       })
       .default(21_600),
+    count_all_failures: z
+      .boolean()
+      .meta({ description: 'Whether input failures such as `not_found` and `no_results` count like all others.' })
+      .default(false),
   })
   .meta({ description: 'When to stop a job that keeps failing.' });
 

@@ -1,25 +1,40 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Circuit, CLOSED, EMPTY_TALLY, judge, type Tally, tallyOutcome } from '../../src/domain/breaker.ts';
-import { FAILURE_TYPES, FAILURES } from '../../src/domain/failure.ts';
+import {
+  type Circuit,
+  CLOSED,
+  completeTally,
+  EMPTY_TALLY,
+  judge as judgeJob,
+  pickEvidence,
+  type Tally,
+  tallyOutcome,
+  tripMessage,
+} from '../../src/domain/breaker.ts';
+import { FAILURE_TYPES, FAILURES, type FailureType } from '../../src/domain/failure.ts';
+import type { ReadGroup } from '../../src/domain/failure-group.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { type BreakerPolicy, circuitBreakerSchema } from '../../src/domain/policy.ts';
+import { judgeProxyAnswer } from '../../src/domain/proxy-answer.ts';
 import { anyOutcome, failedWith, NOW, SCRAPED, SKIPPED } from './builders.ts';
 
 const policyOf = (fields: Partial<BreakerPolicy> = {}) => circuitBreakerSchema.parse(fields);
 const tallyOf = (outcomes: readonly Outcome[]) => outcomes.reduce(tallyOutcome, EMPTY_TALLY);
+/** Of a job that has had a success before, unless it says otherwise. */
+const judge = (circuit: Circuit, tally: Tally, policy: BreakerPolicy, now: number, success = 1) =>
+  judgeJob({ circuit, tally, policy: { circuit_breaker: policy }, counts: { success, failed: tally.finished } }, now);
 const times = (count: number, outcome: Outcome): Outcome[] => Array<Outcome>(count).fill(outcome);
 
 const TIMEOUT = failedWith('timeout');
 const NO_RESULTS = failedWith('no_results');
 
 test('a success ends a streak and counts as finished', () => {
-  assert.deepEqual(tallyOf([TIMEOUT, TIMEOUT, SCRAPED]), { finished: 3, failed: 2, streak: 0, stopper: null });
+  assert.deepEqual(tallyOf([TIMEOUT, TIMEOUT, SCRAPED]), { ...EMPTY_TALLY, finished: 3, failed: 2 });
 });
 
 test('"no such property" shows that the site works: it ends a streak and is no failure', () => {
-  assert.deepEqual(tallyOf([TIMEOUT, NO_RESULTS]), { finished: 2, failed: 1, streak: 0, stopper: null });
+  assert.deepEqual(tallyOf([TIMEOUT, NO_RESULTS]), { ...EMPTY_TALLY, finished: 2, failed: 1, missed: 1, dry: 2 });
 });
 
 test('what the proxy did, and what was skipped, says nothing of the site', () => {
@@ -80,7 +95,80 @@ test('the message says how many failed and what the limit was', () => {
 test('a wrong proxy configuration trips it at once, whatever went well before', () => {
   const verdict = judge(CLOSED, tallyOf([...times(1000, SCRAPED), failedWith('proxy_config')]), policyOf(), NOW);
   assert.equal(verdict.kind === 'trip' && verdict.trip.cause, 'stopper');
-  assert.match(verdict.kind === 'trip' ? verdict.trip.message : '', /^proxy_config: /);
+  assert.equal(verdict.kind === 'trip' && verdict.trip.message, 'proxy_config: it was proxy_config');
+});
+
+test("the reason of a proxy that refuses us has the proxy's code and the remedy", () => {
+  const said = judgeProxyAnswer({ at: 'connect', status: 407, headers: { 'x-brd-err-code': 'client_10000' } });
+  assert.ok(said);
+  const verdict = judge(CLOSED, tallyOf([{ kind: 'failed', failure: said }]), policyOf(), NOW);
+  assert.equal(
+    verdict.kind === 'trip' && verdict.trip.message,
+    'proxy_config: the proxy answered 407 (client_10000): it does not accept our credentials; check customer, zone and ' +
+      'password, then resume the job',
+  );
+});
+
+const groupOf = (type: FailureType, count: number): ReadGroup => {
+  const kind = { type, pattern: `it was ${type}`, page: null, place: null };
+  return { ...kind, keys: [type], count, firstAt: null, lastAt: null, examples: [] };
+};
+
+test('the failure that stopped the job comes first in the evidence, however rare it is', () => {
+  const groups = [groupOf('timeout', 40), groupOf('no_results', 30), groupOf('blocked', 3), groupOf('proxy_config', 1)];
+  const types = (outcome: Outcome) => {
+    const verdict = judge(CLOSED, tallyOf(times(60, outcome)), policyOf(), NOW);
+    assert.equal(verdict.kind, 'trip');
+    return verdict.kind === 'trip' ? pickEvidence(verdict.trip, groups).map(({ type }) => type) : [];
+  };
+  assert.deepEqual(types(failedWith('proxy_config')), ['proxy_config', 'timeout', 'no_results']);
+  assert.deepEqual(types(TIMEOUT), ['timeout', 'no_results', 'blocked']);
+});
+
+for (const type of ['no_results', 'not_found'] as const) {
+  test(`a job in which every item is ${type} is stopped after min_requests, and the reason says so`, () => {
+    const judged = (count: number, success: number) =>
+      judge(CLOSED, tallyOf(times(count, failedWith(type))), policyOf(), NOW, success);
+    assert.equal(judged(49, 0).kind, 'stay');
+    const verdict = judged(50, 0);
+    assert.ok(verdict.kind === 'trip');
+    assert.equal(verdict.trip.cause, 'nothing-works');
+    const evidence = [groupOf(type, 48), groupOf('too_large', 1), { ...groupOf(type, 1), pattern: 'another' }];
+    const message = `none of the first 50 items succeeded: 49 ${type}, 1 too_large`;
+    assert.equal(tripMessage(verdict.trip, evidence), message);
+    assert.equal(judged(50, 1).kind, 'stay', 'retried items of a job that has had successes');
+  });
+}
+
+test('one success shows that something works, and 30 % no_results never stop a job', () => {
+  let tally = EMPTY_TALLY;
+  for (let at = 0; at < 10_000; at += 1) {
+    tally = tallyOutcome(tally, at % 10 < 3 ? NO_RESULTS : SCRAPED);
+    assert.equal(judge(CLOSED, tally, policyOf(), NOW, tally.finished - tally.missed).kind, 'stay');
+  }
+});
+
+test('a re-extraction costs no requests, and is not stopped because nothing works', () => {
+  const tally = tallyOf(times(60, NO_RESULTS));
+  const job = { circuit: CLOSED, tally, policy: { circuit_breaker: policyOf() }, counts: { success: 0, failed: 60 } };
+  assert.equal(judgeJob(job, NOW).kind, 'trip');
+  assert.equal(judgeJob({ ...job, extracts: 'job-0' }, NOW).kind, 'stay');
+});
+
+test('with count_all_failures, input failures count in the share and in a row', () => {
+  const policy = policyOf({ count_all_failures: true });
+  const mixed = [...times(37, SCRAPED), ...times(13, NO_RESULTS)];
+  assert.equal(judge(CLOSED, tallyOf(mixed), policyOf(), NOW).kind, 'stay');
+  const share = judge(CLOSED, tallyOf(mixed), policy, NOW);
+  assert.equal(share.kind === 'trip' && share.trip.message, '13 of 50 failed (26 %, limit 25 %)');
+  const inRow = [...times(1000, SCRAPED), ...times(25, NO_RESULTS), ...times(25, TIMEOUT)];
+  const streak = judge(CLOSED, tallyOf(inRow), policy, NOW);
+  assert.equal(streak.kind === 'trip' && streak.trip.message, '50 failures in a row (limit 50)');
+});
+
+test('a tally that an older version stored takes what it did not count for successes', () => {
+  const stored = completeTally({ finished: 60, failed: 2, streak: 1, stopper: null });
+  assert.equal(judge(CLOSED, stored, policyOf(), NOW, 0).kind, 'stay');
 });
 
 test('an open circuit waits for its time to probe, or for somebody who resumes the job', () => {
@@ -117,6 +205,7 @@ const anyPolicy: fc.Arbitrary<BreakerPolicy> = fc
       fc.double({ min: 0.01, max: 1, noNaN: true }),
     ),
     consecutive_failures: fc.option(fc.integer({ min: 1, max: 10 })),
+    count_all_failures: fc.boolean(),
   })
   .map(policyOf);
 
@@ -128,14 +217,15 @@ function shouldTrip(outcomes: readonly Outcome[], policy: BreakerPolicy): boolea
     const { type } = outcome.failure;
     if (type === 'proxy_config') return ['stop'];
     if (type === 'proxy_error') return [];
-    return [FAILURES[type].breaker ? 'bad' : 'ok'];
+    return [FAILURES[type].breaker || policy.count_all_failures ? 'bad' : 'missed'];
   });
   if (kinds.includes('stop')) return true;
   const bad = kinds.filter((kind) => kind === 'bad').length;
-  const lastOk = kinds.lastIndexOf('ok');
+  const lastOk = Math.max(kinds.lastIndexOf('ok'), kinds.lastIndexOf('missed'));
   const streakLimit = policy.consecutive_failures ?? Math.max(20, policy.min_requests);
   if (kinds.length - 1 - lastOk >= streakLimit) return true;
-  return kinds.length >= policy.min_requests && bad / kinds.length >= policy.failure_threshold_percentage;
+  if (kinds.length < policy.min_requests) return false;
+  return bad / kinds.length >= policy.failure_threshold_percentage || !kinds.includes('ok');
 }
 
 test('it trips exactly when the definition says, after every outcome of any sequence', () => {
@@ -144,7 +234,8 @@ test('it trips exactly when the definition says, after every outcome of any sequ
       let tally: Tally = EMPTY_TALLY;
       for (const [index, outcome] of outcomes.entries()) {
         tally = tallyOutcome(tally, outcome);
-        const verdict = judge(CLOSED, tally, policy, NOW);
+        const success = outcomes.slice(0, index + 1).filter(({ kind }) => kind === 'scraped').length;
+        const verdict = judge(CLOSED, tally, policy, NOW, success);
         assert.equal(verdict.kind === 'trip', shouldTrip(outcomes.slice(0, index + 1), policy));
         assert.ok(verdict.kind === 'trip' || verdict.kind === 'stay');
       }
@@ -160,7 +251,8 @@ test('the share alone never trips it before the minimum has finished', () => {
       const verdict = judge(CLOSED, tally, policy, NOW);
       if (verdict.kind !== 'trip' || verdict.trip.cause !== 'share') return;
       assert.ok(tally.finished >= policy.min_requests);
-      assert.ok(tally.failed / tally.finished >= policy.failure_threshold_percentage);
+      const failed = tally.failed + (policy.count_all_failures ? tally.missed : 0);
+      assert.ok(failed / tally.finished >= policy.failure_threshold_percentage);
     }),
     { numRuns: 300 },
   );
@@ -170,7 +262,8 @@ test('a tally is never negative, and its streak and failures never exceed what f
   fc.assert(
     fc.property(fc.array(anyOutcome, { maxLength: 50, size: 'max' }), (outcomes) => {
       const tally = tallyOf(outcomes);
-      assert.ok(0 <= tally.streak && tally.streak <= tally.failed && tally.failed <= tally.finished);
+      assert.ok(0 <= tally.streak && tally.streak <= tally.failed && tally.streak <= tally.dry);
+      assert.ok(tally.dry <= tally.failed + tally.missed && tally.failed + tally.missed <= tally.finished);
       assert.ok(tally.finished <= outcomes.length);
     }),
   );

@@ -88,9 +88,26 @@ test('a job whose items are mostly fine runs to its end', () => {
   assert.deepEqual(end.job.counts, { ...NO_COUNTS, total: 200, success: 160, failed: 40 });
 });
 
-test('"no such property" a thousand times is no reason to trip', () => {
-  const end = runToStandstill(jobOf({}, { total: 300 }), () => failedWith('no_results'));
-  assert.equal(end.job.status, 'completed');
+test('"no such property" is no reason to trip while some items succeed', () => {
+  let at = 0;
+  const end = runToStandstill(jobOf({}, { total: 300 }), () => {
+    at += 1;
+    return at % 10 < 3 ? failedWith('no_results') : SCRAPED;
+  });
+  assert.deepEqual([end.job.status, end.job.counts.failed], ['completed', 90]);
+});
+
+test('a job in which nothing works ends after min_requests items, again after each resume, and a smaller one never trips', () => {
+  const nothing = (job: JobRecord) => runToStandstill(job, () => failedWith('not_found')).job;
+  const first = nothing(jobOf({}, { total: 300 }));
+  assert.deepEqual([first.status, first.counts.failed], ['failed', 50]);
+  assert.equal(first.reason?.message, 'none of the first 50 items succeeded');
+  const resumed = applyJobEvent(first, { kind: 'resume' }, NOW);
+  assert.ok(!isRefusal(resumed));
+  const second = nothing(resumed);
+  assert.deepEqual([second.status, second.counts.failed], ['failed', 100]);
+  assert.equal(second.reason?.message, 'none of the first 100 items succeeded');
+  assert.equal(nothing(jobOf({}, { total: 50 })).status, 'completed');
 });
 
 test('refusals bring the concurrency of a job down to one worker, and it still runs', () => {

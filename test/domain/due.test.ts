@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EMPTY_TALLY, judge } from '../../src/domain/breaker.ts';
+import { judge } from '../../src/domain/breaker.ts';
 import { planDispatch } from '../../src/domain/dispatch-plan.ts';
 import { isDue } from '../../src/domain/due.ts';
 import { newJobRecord, OPEN_MS } from '../../src/domain/job.ts';
-import { circuitBreakerSchema } from '../../src/domain/policy.ts';
 import { newJob } from '../support/builders.ts';
-import { NOW } from './builders.ts';
+import { jobOf, NOW } from './builders.ts';
 
 const HOUR = 3_600_000;
 
@@ -21,7 +20,7 @@ test('a wait that ends further ahead than it can have been set is over; a clock 
 
 test('a cooldown does not last as long as the clock was set back', () => {
   const circuit = { state: 'open', since: NOW, probeAt: NOW + 60_000 } as const;
-  const at = (now: number) => judge(circuit, EMPTY_TALLY, circuitBreakerSchema.parse({}), now).kind;
+  const at = (now: number) => judge(jobOf({}, { circuit }), now).kind;
   assert.equal(at(NOW + 59_999), 'stay');
   assert.equal(at(NOW + 60_000), 'probe');
   assert.equal(at(NOW - 1000), 'stay', 'another controller whose clock is behind');

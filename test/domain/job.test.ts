@@ -409,7 +409,7 @@ test('a settled item is counted by its end, and its batch stays in progress unti
   assert.deepEqual(two.counts, { ...NO_COUNTS, total: 9, inProgress: 1, success: 1, skipped: 1 });
   assert.deepEqual(three.counts, { ...NO_COUNTS, total: 9, success: 1, skipped: 1, failed: 1 });
   assert.deepEqual([three.itemsInFlight, three.refusals], [0, 1]);
-  assert.deepEqual(three.tally, { finished: 2, failed: 1, streak: 1, stopper: null });
+  assert.deepEqual(three.tally, { ...EMPTY_TALLY, finished: 2, failed: 1, streak: 1, dry: 1 });
 });
 
 test('a failed item whose last try was refused counts as a refusal, whatever names its failure', () => {

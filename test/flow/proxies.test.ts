@@ -70,6 +70,9 @@ async function stopsTheJob(engine: Engine, { target, proxy, row, scheme }: Case)
   assert.deepEqual([counts.failed, counts.success], [1, 0]);
   const [evidence] = reason?.evidence ?? [];
   assert.equal(evidence?.type, 'proxy_config');
+  const message = reason?.message ?? '';
+  assert.ok(message.startsWith(`proxy_config: the proxy answered ${row.status} (${row.code}): `), message);
+  assert.match(message, /(then resume the job|then resume it)$/, 'the remedy');
   const { attempts = [] } = (await engine.ledger.item(jobId, 'item-0')) ?? {};
   const said = JSON.stringify(attempts);
   assert.ok(said.includes(`the proxy answered ${row.status} (${row.code})`), said);

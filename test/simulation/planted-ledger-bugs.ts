@@ -1,4 +1,5 @@
 import type { Allowance } from '../../src/domain/allowance.ts';
+import { EMPTY_TALLY } from '../../src/domain/breaker.ts';
 import { finishedOf, inFlightOf } from '../../src/domain/counts.ts';
 import { isRefusal, type JobEvent, type JobRecord, type Refusal } from '../../src/domain/job.ts';
 import { whenSettled } from '../../src/domain/job-progress.ts';
@@ -173,7 +174,7 @@ export class ImpatientLeases extends MemoryLeaseBook {
 /** Called when a controller starts: it has kept the tally in its own memory. */
 export function forgetTallies({ core }: MemoryLedger): void {
   for (const entry of core.entries.values()) {
-    core.write(entry, { ...entry.record, tally: { finished: 0, failed: 0, streak: 0, stopper: null } });
+    core.write(entry, { ...entry.record, tally: EMPTY_TALLY });
   }
 }
 

@@ -1,4 +1,6 @@
+import { pickEvidence } from '../../domain/breaker.ts';
 import type { DispatchPlan } from '../../domain/dispatch-plan.ts';
+import { MAX_GROUPS } from '../../domain/failure-group.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
@@ -108,7 +110,7 @@ export class Scheduler {
         await ledger.changeJob(jobId, { kind: 'close-circuit' }, clock.now());
         return;
       case 'trip': {
-        const groups = await ledger.failureGroups(jobId, 3);
+        const groups = pickEvidence(verdict.trip, await ledger.failureGroups(jobId, MAX_GROUPS));
         // It becomes part of the job's record, where a name is enough.
         const evidence = groups.map((group) => ({ ...group, keys: group.keys.slice(0, 1) }));
         await ledger.changeJob(jobId, { kind: 'trip', evidence }, clock.now());

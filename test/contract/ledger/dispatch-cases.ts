@@ -218,7 +218,7 @@ export function dispatchCases(add: AddCase<LedgerParts>): void {
       NOW,
     );
     const before = await jobOf(ledger, jobId);
-    assert.deepEqual(before.tally, { finished: 5, failed: 5, streak: 5, stopper: null });
+    assert.deepEqual(before.tally, { finished: 5, failed: 5, streak: 5, missed: 0, dry: 5, stopper: null });
     const dispatched = await ledger.dispatch(jobId, 1, NOW);
     assert.deepEqual(dispatched, { refs: [], plan: planDispatch(before, 1, NOW) });
     assert.equal(dispatched.plan.kind, 'verdict');

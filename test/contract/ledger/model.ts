@@ -239,7 +239,12 @@ export class Model {
 
   mayDispatch(job: ModelJob): boolean {
     if (job.status !== 'pending' && job.status !== 'in_progress') return false;
-    return judge(CLOSED, job.tally, job.policy.circuit_breaker, this.now).kind === 'stay';
+    const ends = [...job.items.values()].map(({ end }) => end);
+    const counts = {
+      success: ends.filter((end) => end === 'success').length,
+      failed: ends.filter((end) => end === 'failed').length,
+    };
+    return judge({ ...job, circuit: CLOSED, counts }, this.now).kind === 'stay';
   }
 
   #end({ job, hold }: ModelBatch & { hold: ModelHold }, itemId: string, attempt: number, outcome: Outcome): void {

@@ -34,6 +34,7 @@ export interface ModelJob {
   /** Its id was that of another job before, whose workers may not have heard of its end. */
   readonly isSecondLife: boolean;
   readonly batching: Batching | null;
+  readonly isExtraction: boolean;
   removing: JobRecord['removing'];
   policy: Policy;
   status: JobStatus;
@@ -128,6 +129,7 @@ export function newModelJob(job: JobRecord, model: Model): ModelJob {
     incarnation: job.incarnation,
     isSecondLife: model.usedIds.has(job.jobId),
     batching: job.batching ?? null,
+    isExtraction: job.extracts !== undefined,
     removing: undefined,
     policy: job.policy,
     status: 'pending',
@@ -156,7 +158,7 @@ export function newModelJob(job: JobRecord, model: Model): ModelJob {
   };
 }
 
-export const NO_TALLY: Tally = { finished: 0, failed: 0, streak: 0, stopper: null };
+export const NO_TALLY: Tally = { finished: 0, failed: 0, streak: 0, missed: 0, dry: 0, stopper: null };
 
 export function addModelItem(job: ModelJob, { itemId, input, group }: NewItem): void {
   job.ids.add(itemId);

@@ -210,8 +210,10 @@ function wrongState(job: ModelJob, record: JobRecord): string | null {
   if (record.circuit.state !== job.circuit) return `its circuit is ${record.circuit.state}, and must be ${job.circuit}`;
   if (record.fenced !== job.fenced) return `${record.fenced} writes were fenced by the record, ${job.fenced} in fact`;
   if (job.hasManifest && record.manifest === null) return 'its manifest is gone';
-  for (const field of ['finished', 'failed', 'streak', 'stopper'] as const) {
-    if (record.tally[field] !== job.tally[field]) {
+  // Of what stops a job, the oracle knows the type alone.
+  const tally = { ...record.tally, stopper: record.tally.stopper?.split(':')[0] ?? null };
+  for (const field of ['finished', 'failed', 'streak', 'missed', 'dry', 'stopper'] as const) {
+    if (tally[field] !== job.tally[field]) {
       return `the breaker's tally is ${JSON.stringify(record.tally)}, and must be ${JSON.stringify(job.tally)}`;
     }
   }

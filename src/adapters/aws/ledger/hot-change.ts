@@ -1,3 +1,4 @@
+import { EMPTY_TALLY } from '../../../domain/breaker.ts';
 import { NO_COUNTS } from '../../../domain/counts.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import type { Progress } from '../../../domain/job-progress.ts';
@@ -29,18 +30,25 @@ export function hotDelta(effect: (job: Progress) => Progress): HotDelta {
       itemsInFlight: after.itemsInFlight,
       tallied: tally.finished,
       talliedBad: tally.failed,
+      missed: tally.missed,
       refusals: after.refusals,
     },
     // Order matters only here: a write that saw the site work ends the streak, whatever its length.
-    streak: tally.streak >= UNBROKEN ? { add: tally.streak - UNBROKEN } : { set: tally.streak },
+    streaks: { streak: streakChange(tally.streak), dry: streakChange(tally.dry) },
     stopper: tally.stopper,
   };
 }
 
 interface HotDelta {
   readonly add: Partial<Record<HotCount, number>>;
-  readonly streak: { readonly add: number } | { readonly set: number };
+  readonly streaks: Readonly<Record<'streak' | 'dry', StreakChange>>;
   readonly stopper: string | null;
+}
+
+type StreakChange = { readonly add: number } | { readonly set: number };
+
+function streakChange(streak: number): StreakChange {
+  return streak >= UNBROKEN ? { add: streak - UNBROKEN } : { set: streak };
 }
 
 /** A streak that no batch could make: what is still beyond it afterwards was not broken. */
@@ -50,7 +58,7 @@ const BLANK: Progress = {
   status: 'in_progress',
   counts: NO_COUNTS,
   itemsInFlight: 0,
-  tally: { finished: 0, failed: 0, streak: UNBROKEN, stopper: null },
+  tally: { ...EMPTY_TALLY, streak: UNBROKEN, dry: UNBROKEN },
   refusals: 0,
 };
 
@@ -80,7 +88,7 @@ export function hotAction(
   add: HotDelta['add'],
   set: HotSet,
   guard: HotGuard,
-  streak?: HotDelta['streak'],
+  streaks: Partial<HotDelta['streaks']> = {},
 ): Action {
   const values: Record<string, Row[string]> = { ':one': num(1) };
   const adds = ['#changes :one'];
@@ -96,8 +104,10 @@ export function hotAction(
     adds.push(`#${name} :${name}`);
   };
   for (const [name, by] of Object.entries(add)) count(name, by);
-  if (streak !== undefined && 'add' in streak) count('streak', streak.add);
-  if (streak !== undefined && 'set' in streak) put('streak', num(streak.set));
+  for (const [name, change] of Object.entries(streaks)) {
+    if ('add' in change) count(name, change.add);
+    else put(name, num(change.set));
+  }
   for (const [name, value] of Object.entries(set.numbers ?? {})) put(name, num(value));
   if (set.throttle !== undefined) put('throttle', json(set.throttle));
   if (set.shut) put('shut', { BOOL: true });
@@ -116,7 +126,7 @@ export function hotAction(
 /** As a delta says, and nothing else. */
 export function deltaAction(jobId: string, delta: HotDelta, guard: HotGuard, more: HotSet = {}): Action {
   const stopper = delta.stopper === null ? {} : { stopper: delta.stopper };
-  return hotAction(jobId, delta.add, { ...more, ...stopper }, guard, delta.streak);
+  return hotAction(jobId, delta.add, { ...more, ...stopper }, guard, delta.streaks);
 }
 
 function guardOf({ inc, epoch, dispatches, changes, shut, waiting }: HotGuard): Condition {
@@ -150,8 +160,8 @@ export function hotSetOf(before: JobRows, after: JobRecord): HotSet {
   const wait = waitSet(record, after);
   if (after.tally === record.tally) return { numbers, ...wait };
   // Set as a whole, whatever was added to it meanwhile: a tally starts over completely or not at all.
-  const { finished: tallied, failed: talliedBad, streak, stopper } = after.tally;
-  return { numbers: { ...numbers, tallied, talliedBad, streak }, stopper, ...wait };
+  const { finished: tallied, failed: talliedBad, streak, missed, dry, stopper } = after.tally;
+  return { numbers: { ...numbers, tallied, talliedBad, streak, missed, dry }, stopper, ...wait };
 }
 
 /** The new wait of a job, if it has another one, or none any more. */

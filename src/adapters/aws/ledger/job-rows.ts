@@ -1,5 +1,4 @@
 import type { Counts } from '../../../domain/counts.ts';
-import type { FailureType } from '../../../domain/failure.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import type { WaitingFor } from '../../../domain/job-wait.ts';
 import { completePolicy } from '../../../domain/policy.ts';
@@ -31,7 +30,8 @@ export interface JobRows {
 }
 
 /** Fields of the hot row that are only ever counted up and down. */
-export type HotCount = keyof Counts | 'itemsInFlight' | 'tallied' | 'talliedBad' | 'refusals' | 'fenced' | 'pooled';
+export type HotCount = keyof Counts | 'itemsInFlight' | TallyCount | 'refusals' | 'fenced' | 'pooled';
+type TallyCount = 'tallied' | 'talliedBad' | 'missed';
 
 type HotField = 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'fenced' | 'readyAt' | 'throttle' | 'waitingFor';
 type ColdRecord = Omit<JobRecord, HotField | 'incarnation'>;
@@ -84,6 +84,8 @@ export function hotRow({ record, inc, epoch, dispatches, changes, cursor, pooled
     tallied: num(tally.finished),
     talliedBad: num(tally.failed),
     streak: num(tally.streak),
+    missed: num(tally.missed),
+    dry: num(tally.dry),
     ...(tally.stopper === null ? {} : { stopper: text(tally.stopper) }),
     refusals: num(record.refusals),
     fenced: num(record.fenced),
@@ -144,7 +146,9 @@ function hotFields(hot: Row): Pick<JobRecord, HotField> {
       finished: countOf(hot, 'tallied'),
       failed: countOf(hot, 'talliedBad'),
       streak: countOf(hot, 'streak'),
-      stopper: maybeText(hot, 'stopper') as FailureType | null,
+      missed: countOf(hot, 'missed'),
+      dry: countOf(hot, 'dry'),
+      stopper: maybeText(hot, 'stopper'),
     },
     refusals: countOf(hot, 'refusals'),
     fenced: countOf(hot, 'fenced'),

@@ -1,3 +1,4 @@
+import { completeTally } from '../../../domain/breaker.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { isActive } from '../../../domain/job.ts';
 import { completePolicy } from '../../../domain/policy.ts';
@@ -253,7 +254,7 @@ function decode(row: JobRow): JobEntry {
     fenced: row.fenced,
     readyAt: row.ready_at,
     openUntil: row.open_until,
-    tally: JSON.parse(row.tally),
+    tally: completeTally(JSON.parse(row.tally)),
     throttle: JSON.parse(row.throttle),
   };
   return { num: row.num, record, cursor: row.cursor, nextBatch: row.next_batch, saved: savedOf(record) };
