@@ -1,3 +1,4 @@
+import { openLocalShares } from '../../src/egress/local-shares.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FoldingStore } from '../support/folding-store.ts';
 import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
@@ -9,6 +10,7 @@ import { openMemoryQueue } from '../support/memory/work-queue.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
 import { hostSettingsContract } from './host-settings-contract.ts';
+import { hostSharesContract } from './host-shares-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 import { resultStoreContract } from './result-store-contract.ts';
@@ -26,6 +28,7 @@ resultStoreContract('a disk that folds case', async () => {
 leadershipContract('memory', async () => ({ leadership: openMemoryLeadership(), close }));
 hostPausesContract('memory', async () => ({ hostPauses: openMemoryHostPauses(), close }));
 hostSettingsContract('memory', async () => ({ hostSettings: openMemoryHostSettings(), close }));
+hostSharesContract('memory', async () => ({ hostShares: openLocalShares(), close }));
 workQueueContract('memory', async () => {
   const clock = new FakeClock();
   return { queue: openMemoryQueue(clock), advance: (ms) => clock.advance(ms), close };

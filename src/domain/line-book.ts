@@ -1,0 +1,299 @@
+import { fairShares, type Wish } from './fair-share.ts';
+import { type LineLimits, type LinePace, linePace } from './line-limits.ts';
+import { freeSlots, giveAway, gridFrom, type SlotGrid, slotTime, spread } from './slot-grid.ts';
+
+/**
+ * Who may use a line, kept for all processes of an installation. A process reserves what it may use until its lease ends:
+ * *places* for requests at the same time, and *slots* in which requests may start. It keeps to that by itself, so nothing
+ * is written per request. Nobody else gets what it has, and what a dead process had is free when its lease has ended.
+ *
+ * Times are those of the clock of the process that asks. Clocks that differ by less than a quarter of a lease do no harm.
+ */
+export interface LineBook {
+  readonly grid: SlotGrid | null;
+  readonly holders: readonly Holder[];
+}
+
+export const EMPTY_BOOK: LineBook = { grid: null, holders: [] };
+
+/** A process that reserved something, or waits for it. */
+export interface Holder {
+  readonly process: string;
+  /** The end of its lease. */
+  readonly until: number;
+  /** Which it may fill, or has filled: more than it may fill if it was told to use fewer. */
+  readonly places: number;
+  /** It has its share of the slots until then. */
+  readonly slotsUntil: number;
+  /** Its share was larger by so much of a slot than what it got. */
+  readonly owed: number;
+  /** It waits with nothing in hand since then; null if it got something. */
+  readonly waitsSince: number | null;
+  readonly demands: readonly JobDemand[];
+}
+
+/** What a process would use for one job if it could. */
+export interface JobDemand {
+  readonly job: string;
+  readonly weight: number;
+  /** Requests under way or waiting. */
+  readonly places: number;
+  /** Starts of requests. */
+  readonly perSecond: number;
+}
+
+export interface LineAsk {
+  readonly limits: LineLimits;
+  /** How often a process with work for the line asks; what it gets lasts half as long again. */
+  readonly leaseMs: number;
+  /** Requests that are under way. */
+  readonly inside: number;
+  readonly demands: readonly JobDemand[];
+}
+
+/** What a process may use. Durations are counted from the moment of asking. */
+export interface LineShare {
+  /** Null for any number. */
+  readonly places: number | null;
+  /** How long the places can be filled. */
+  readonly heldMs: number;
+  /** Starts of slots, the soonest first. */
+  readonly slots: readonly number[];
+  /** Requests per slot. */
+  readonly each: number;
+  readonly lateMs: number;
+  /** The part of each job, of 1. */
+  readonly parts: readonly (readonly [job: string, part: number])[];
+  /** It is less than was asked for, because others use the line, too, or because of its limits: asking sooner is useless. */
+  readonly isCut: boolean;
+  /** It is useless to ask sooner, or more often. */
+  readonly againMs: number;
+}
+
+/** A lease lasts this much longer than it takes until it is renewed. */
+const HELD = 1.5;
+/** By so much of a lease the clocks of two processes may differ. */
+const GRACE = 0.25;
+/** A process that got nothing has its turn after so many leases of the others. */
+const TURN = 3;
+/** More than any installation has. Whoever comes then waits until others have left. */
+export const MAX_HOLDERS = 500;
+/** Jobs that a process names on one line, those with the highest demand. */
+export const MAX_DEMANDS = 20;
+
+export function reserve(
+  book: LineBook,
+  process: string,
+  ask: LineAsk,
+  now: number,
+): { readonly book: LineBook; readonly share: LineShare } {
+  const { leaseMs, limits } = ask;
+  const pace = linePace(limits);
+  const reachMs = Math.max(HELD * leaseMs, pace?.spacingMs ?? 0);
+  const known = book.holders.find((holder) => holder.process === process);
+  const others = liveHolders(book.holders, process, reachMs, leaseMs, now);
+  const crowd: Crowd = { process, ask, others, known, now };
+
+  const places = reservePlaces(crowd);
+  const slots = reserveSlots(crowd, book.grid, pace, reachMs);
+  const gotNothing = ask.demands.length > 0 && (places.granted === 0 || (pace !== null && slots.offsets.length === 0));
+  const againMs = Math.max(leaseMs, slots.againMs);
+  const heldMs = againMs + (HELD - 1) * leaseMs;
+  const isTurnedAway = known === undefined && others.length >= MAX_HOLDERS;
+  const holder: Holder = {
+    process,
+    until: now + heldMs,
+    places: Math.max(places.granted ?? 0, ask.inside),
+    slotsUntil: slots.until,
+    owed: slots.owed,
+    waitsSince: gotNothing ? (known?.waitsSince ?? now) : null,
+    demands: ask.demands,
+  };
+  return {
+    book: { grid: isTurnedAway ? book.grid : slots.grid, holders: isTurnedAway ? others : [...others, holder] },
+    share: {
+      places: isTurnedAway ? 0 : places.granted,
+      heldMs,
+      slots: isTurnedAway ? [] : slots.offsets,
+      each: pace?.each ?? 1,
+      lateMs: pace?.lateMs ?? 0,
+      parts: slots.parts ?? places.parts,
+      isCut: isTurnedAway || places.isCut || slots.isCut,
+      againMs,
+    },
+  };
+}
+
+interface Crowd {
+  readonly process: string;
+  readonly ask: LineAsk;
+  readonly others: readonly Holder[];
+  readonly known: Holder | undefined;
+  readonly now: number;
+}
+
+/**
+ * A lease that ends later than any can was given by a clock that was wrong. Its holder may be alive, so it is kept, but
+ * only for as long as a lease lasts.
+ */
+function liveHolders(
+  holders: readonly Holder[],
+  process: string,
+  reachMs: number,
+  leaseMs: number,
+  now: number,
+): readonly Holder[] {
+  const latest = now + reachMs + HELD * leaseMs;
+  return holders
+    .filter((holder) => holder.process !== process && holder.until + GRACE * leaseMs > now)
+    .map((holder) => (holder.until > latest ? { ...holder, until: latest } : holder));
+}
+
+function wishesOf({ process, ask, others }: Crowd, amountOf: (demand: JobDemand) => number): readonly Wish[] {
+  const all = [...others, { process, demands: ask.demands }];
+  return all.flatMap(({ process: name, demands }) =>
+    demands.map((demand) => ({
+      process: name,
+      job: demand.job,
+      weight: demand.weight,
+      amount: amountOf(demand),
+    })),
+  );
+}
+
+interface Division {
+  /** Of each process with a wish. */
+  readonly byProcess: ReadonlyMap<string, number>;
+  /** What nobody asked for. */
+  readonly spare: number;
+  readonly parts: LineShare['parts'];
+  readonly isCut: boolean;
+}
+
+function divide(capacity: number, crowd: Crowd, amountOf: (demand: JobDemand) => number): Division {
+  const wishes = wishesOf(crowd, amountOf);
+  const shares = fairShares(capacity, wishes);
+  const byProcess = new Map<string, number>();
+  let sum = 0;
+  for (const [at, { process }] of wishes.entries()) {
+    const share = shares[at] ?? 0;
+    byProcess.set(process, (byProcess.get(process) ?? 0) + share);
+    sum += share;
+  }
+  const own = byProcess.get(crowd.process) ?? 0;
+  const parts = wishes.flatMap(({ process, job }, at): LineShare['parts'] =>
+    process === crowd.process && own > 0 ? [[job, (shares[at] ?? 0) / own]] : [],
+  );
+  const wanted = crowd.ask.demands.reduce((all, demand) => all + amountOf(demand), 0);
+  return { byProcess, spare: Math.max(0, capacity - sum), parts, isCut: wanted > own + TINY };
+}
+
+/** Sums of fractions differ from whole numbers by less than that. */
+const TINY = 1e-6;
+
+interface PlacesAnswer {
+  readonly granted: number | null;
+  readonly parts: LineShare['parts'];
+  readonly isCut: boolean;
+}
+
+function reservePlaces(crowd: Crowd): PlacesAnswer {
+  const limit = crowd.ask.limits.maxConcurrent;
+  const division = divide(limit ?? Number.MAX_SAFE_INTEGER, crowd, ({ places }) => places);
+  if (limit === null) return { granted: null, parts: division.parts, isCut: false };
+  const free = crowd.others.reduce((left, { places }) => left - places, limit);
+  const wanted = (wholePlaces(division, crowd).get(crowd.process) ?? 0) + Math.floor(division.spare / 2);
+  const granted = Math.max(0, Math.min(wanted, free));
+  return { granted, parts: division.parts, isCut: division.isCut };
+}
+
+/**
+ * Shares as whole numbers. What is left after rounding down goes to processes that have waited for their turn with nothing,
+ * then to those that have a place already, so that places do not change hands with every lease.
+ */
+function wholePlaces(
+  { byProcess }: Division,
+  { process, ask, others, known, now }: Crowd,
+): ReadonlyMap<string, number> {
+  const turnMs = TURN * ask.leaseMs;
+  const holders = new Map(others.map((holder) => [holder.process, holder]));
+  if (known !== undefined) holders.set(process, known);
+  const rows = [...byProcess].map(([name, share]) => {
+    const whole = Math.floor(share + TINY);
+    const holder = holders.get(name);
+    const waitsSince = whole === 0 && share > 0 ? (holder?.waitsSince ?? null) : null;
+    return {
+      name,
+      whole,
+      rest: Math.max(0, share - whole),
+      dueSince: waitsSince !== null && now - waitsSince >= turnMs ? waitsSince : Number.POSITIVE_INFINITY,
+      has: (holder?.places ?? 0) > whole ? 1 : 0,
+    };
+  });
+  let left = Math.round(rows.reduce((sum, { rest }) => sum + rest, 0) - 0.5 + TINY);
+  const order = rows
+    .filter(({ rest }) => rest > TINY)
+    .sort((a, b) => earlier(a.dueSince, b.dueSince) || b.has - a.has || b.rest - a.rest || (a.name < b.name ? -1 : 1));
+  const answer = new Map(rows.map(({ name, whole }) => [name, whole]));
+  for (const { name, whole } of order) {
+    if (left <= 0) break;
+    answer.set(name, whole + 1);
+    left -= 1;
+  }
+  return answer;
+}
+
+/** Infinity minus itself is not a number. */
+function earlier(a: number, b: number): number {
+  return a === b ? 0 : a - b;
+}
+
+interface SlotsAnswer {
+  readonly grid: SlotGrid | null;
+  readonly offsets: readonly number[];
+  readonly until: number;
+  readonly owed: number;
+  readonly parts: LineShare['parts'] | null;
+  readonly isCut: boolean;
+  readonly againMs: number;
+}
+
+function reserveSlots(crowd: Crowd, known: SlotGrid | null, pace: LinePace | null, reachMs: number): SlotsAnswer {
+  const { ask, now } = crowd;
+  if (pace === null) {
+    // Slots of a limit that was taken back may still be used, and the next limit must keep away from them.
+    return { grid: known, offsets: [], until: now, owed: 0, parts: null, isCut: false, againMs: 0 };
+  }
+  const { spacingMs, each } = pace;
+  // A slot that begins while the answer is on its way may be missed.
+  const grid = gridFrom(known, pace, now + ask.leaseMs / 100, reachMs);
+  const division = divide((each * 1000) / spacingMs, crowd, ({ perSecond }) => perSecond);
+  const to = now + reachMs;
+  const from = Math.min(Math.max(now, crowd.known?.slotsUntil ?? now), to);
+  const rate = (division.byProcess.get(crowd.process) ?? 0) + division.spare / 2;
+  const due = ask.demands.length === 0 ? 0 : (rate * (to - from)) / 1000 / each + (crowd.known?.owed ?? 0);
+  const free = freeSlots(grid, to);
+  const count = Math.max(Math.floor(due + TINY), ask.demands.length > 0 && isNext(crowd) ? 1 : 0);
+  const slots = spread(free, count);
+  const beyond = freeSlots(grid, to + reachMs + 2 * spacingMs)[free.length];
+  const next = free.length > slots.length || beyond === undefined ? to : slotTime(grid, beyond);
+  return {
+    grid: giveAway(grid, slots),
+    offsets: slots.map((slot) => slotTime(grid, slot) - now),
+    until: to,
+    owed: Math.max(-1, Math.min(1, due - slots.length)),
+    parts: division.parts,
+    isCut: division.isCut,
+    againMs: next - to,
+  };
+}
+
+/** Where there are fewer slots than processes: nobody has waited longer for one. */
+function isNext({ process, known, others, now }: Crowd): boolean {
+  const since = known === undefined ? now : known.waitsSince;
+  if (since === null) return others.every(({ waitsSince }) => waitsSince === null);
+  return others.every((other) => {
+    if (other.waitsSince === null) return true;
+    return other.waitsSince === since ? process < other.process : other.waitsSince > since;
+  });
+}

@@ -1,0 +1,62 @@
+import type { Holder, JobDemand, LineBook } from './line-book.ts';
+import type { SlotGrid } from './slot-grid.ts';
+
+/**
+ * A book as text, as short as possible: on AWS it is one row, which costs by its size, and many processes may be in it.
+ * Jobs are named once, and times are counted from the end of the first lease.
+ */
+export function packLineBook({ grid, holders }: LineBook): string {
+  const jobs = [...new Set(holders.flatMap(({ demands }) => demands.map(({ job }) => job)))];
+  const base = Math.round(holders.reduce((least, { until }) => Math.min(least, until), holders[0]?.until ?? 0));
+  const rows = holders.map(({ process, until, places, slotsUntil, owed, waitsSince, demands }) => [
+    ...[process, Math.round(until) - base, places, Math.round(slotsUntil) - base, rounded(owed)],
+    waitsSince === null ? null : Math.round(waitsSince) - base,
+    demands.map(({ job, weight, places: wanted, perSecond }) => [
+      ...[jobs.indexOf(job), weight, wanted, rounded(perSecond)],
+    ]),
+  ]);
+  return JSON.stringify([VERSION, grid === null ? null : packGrid(grid), jobs, base, rows]);
+}
+
+/** Null for what another version of this program wrote: nobody knows what is reserved there. */
+export function unpackLineBook(text: string): LineBook | null {
+  const [version, grid, jobs, base, rows] = JSON.parse(text) as PackedBook;
+  if (version !== VERSION) return null;
+  return { grid: grid === null ? null : unpackGrid(grid), holders: rows.map((row) => unpackHolder(row, base, jobs)) };
+}
+
+const VERSION = 1;
+
+type PackedBook = readonly [number, PackedGrid | null, readonly string[], number, readonly PackedHolder[]];
+type PackedGrid = readonly [from: number, spacingMs: number, taken: string, lastAt: number | null, ...former: number[]];
+type PackedDemand = readonly [job: number, weight: number, places: number, perSecond: number];
+type PackedHolder = readonly [string, number, number, number, number, number | null, readonly PackedDemand[]];
+
+function packGrid({ from, spacingMs, taken, lastAt, former }: SlotGrid): PackedGrid {
+  return [from, spacingMs, taken.toString(16), Number.isFinite(lastAt) ? lastAt : null, ...former];
+}
+
+function unpackGrid([from, spacingMs, taken, lastAt, ...former]: PackedGrid): SlotGrid {
+  return { from, spacingMs, taken: BigInt(`0x${taken}`), lastAt: lastAt ?? Number.NEGATIVE_INFINITY, former };
+}
+
+function unpackHolder(row: PackedHolder, base: number, jobs: readonly string[]): Holder {
+  const [process, until, places, slotsUntil, owed, waitsSince, demands] = row;
+  return {
+    process,
+    until: base + until,
+    places,
+    slotsUntil: base + slotsUntil,
+    owed,
+    waitsSince: waitsSince === null ? null : base + waitsSince,
+    demands: demands.map((demand) => unpackDemand(demand, jobs)),
+  };
+}
+
+function unpackDemand([job, weight, places, perSecond]: PackedDemand, jobs: readonly string[]): JobDemand {
+  return { job: jobs[job] ?? '', weight, places, perSecond };
+}
+
+function rounded(number: number): number {
+  return Math.round(number * 1000) / 1000;
+}
