@@ -124,6 +124,15 @@ export function reserve(
   };
 }
 
+/** From then on the book says no more than an empty one. */
+export function bookEndsAt({ grid, holders }: LineBook): number {
+  const lastSlot = grid === null ? 0 : grid.from + (grid.taken.toString(2).length + 1) * grid.spacingMs;
+  return Math.max(lastSlot, ...holders.map(({ until }) => until + LONGEST_GRACE_MS));
+}
+
+/** Leases are no longer than some seconds. */
+const LONGEST_GRACE_MS = 10_000;
+
 interface Crowd {
   readonly process: string;
   readonly ask: LineAsk;

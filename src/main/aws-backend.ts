@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { type AwsClients, openAwsClients } from '../adapters/aws/clients.ts';
 import { DynamoHostPauses } from '../adapters/aws/host-pauses.ts';
 import { DynamoHostSettings } from '../adapters/aws/host-settings.ts';
+import { DynamoHostShares } from '../adapters/aws/host-shares.ts';
 import { CHUNK_ITEMS } from '../adapters/aws/ledger/keys.ts';
 import { openDynamoLedger } from '../adapters/aws/ledger.ts';
 import { openSqsQueue } from '../adapters/aws/work-queue.ts';
@@ -61,6 +62,9 @@ const HANDOVER_MS = 60_000;
 
 /** A look is two reads, whatever the number of items. What an operator changes takes effect within five seconds. */
 const PAUSES_EVERY_MS = 4000;
+
+/** One write unit per worker, host and lease; changed limits and shares take effect within it. */
+const SHARE_LEASE_MS = 3000;
 
 /** How often a controller looks, and a worker tells, by the length of a lease. */
 export function awsPace(leaseMs: number) {
@@ -207,6 +211,8 @@ async function openWorker(
     store: results.store,
     hostPauses: new DynamoHostPauses({ ...clients, tableName: aws.tableName, clock }),
     hostSettings: new DynamoHostSettings({ ...clients, tableName: aws.tableName, clock }),
+    hostShares: new DynamoHostShares({ ...clients, tableName: aws.tableName, clock }),
+    shareLeaseMs: SHARE_LEASE_MS,
     pausesEveryMs: PAUSES_EVERY_MS,
     itemWaits: NO_ITEM_WAITS,
     source: receiveAndClaim({ id, queue, leases, clock, faults, onError: onTrouble }),

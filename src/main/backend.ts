@@ -8,6 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { HostPauses, WorkerHostPauses } from '../ports/host-pauses.ts';
 import type { HostSettingsBook, WorkerHostSettings } from '../ports/host-settings.ts';
+import type { HostShares } from '../ports/host-shares.ts';
 import type { ItemWaits, WorkerItemWaits } from '../ports/item-waits.ts';
 import type { Leadership } from '../ports/leadership.ts';
 import type { Ledger, WorkerLeases } from '../ports/ledger.ts';
@@ -109,6 +110,9 @@ export interface WorkerBackend {
   readonly source: WorkSource;
   readonly hostPauses: WorkerHostPauses;
   readonly hostSettings: WorkerHostSettings;
+  readonly hostShares: HostShares;
+  /** How often a worker renews what it has reserved of a host's limits. */
+  readonly shareLeaseMs: number;
   readonly itemWaits: WorkerItemWaits;
   /** How often a worker exchanges paused hosts with the others, and looks for changed settings of hosts. */
   readonly pausesEveryMs: number;

@@ -56,5 +56,6 @@ async function openWorker(config: Config, { id, clock, stop }: WorkerBackendDeps
     settleEveryMs: 0,
     // A change takes effect within a second.
     pausesEveryMs: 500,
+    shareLeaseMs: 1000,
   };
 }

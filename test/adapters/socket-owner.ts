@@ -15,6 +15,7 @@ import {
   type WorkerServer,
 } from '../../src/adapters/embedded/socket/socket-server.ts';
 import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
+import { openLocalShares } from '../../src/egress/local-shares.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
@@ -73,6 +74,7 @@ export class TestOwner {
     this.server = await serveWorkers({
       hostPauses: new EmbeddedHostPauses(),
       hostSettings: openMemoryHostSettings(),
+      hostShares: openLocalShares(),
       itemWaits: this.itemWaits,
       ledger: noted,
       queue,

@@ -2,6 +2,7 @@ import { after } from 'node:test';
 import { startDynamoLedgers } from './dynamo-ledgers.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
 import { hostSettingsContract } from './host-settings-contract.ts';
+import { hostSharesContract } from './host-shares-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 
@@ -13,3 +14,4 @@ ledgerContract('DynamoDB', ledgers.open, { runs: 0 });
 leadershipContract('DynamoDB', ledgers.open);
 hostPausesContract('DynamoDB', ledgers.open);
 hostSettingsContract('DynamoDB', ledgers.open);
+hostSharesContract('DynamoDB', ledgers.open);

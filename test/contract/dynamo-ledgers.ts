@@ -1,9 +1,11 @@
 import { openAwsClients } from '../../src/adapters/aws/clients.ts';
 import { DynamoHostPauses } from '../../src/adapters/aws/host-pauses.ts';
 import { DynamoHostSettings } from '../../src/adapters/aws/host-settings.ts';
+import { DynamoHostShares } from '../../src/adapters/aws/host-shares.ts';
 import { openDynamoLedger } from '../../src/adapters/aws/ledger.ts';
 import { provisionTable } from '../../src/adapters/aws/provision/table.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
+import type { HostShares } from '../../src/ports/host-shares.ts';
 import { startDynamo } from '../support/aws/emulators.ts';
 
 /** Ledgers on an emulator, over HTTP, each with a real table of its own. */
@@ -24,7 +26,16 @@ export async function startDynamoLedgers() {
       await provisionTable({ dynamo, tableName, clock, signal: new AbortController().signal });
       const hostPauses = new DynamoHostPauses({ dynamo, tableName, clock });
       const hostSettings = new DynamoHostSettings({ dynamo, tableName, clock });
-      return { ...openDynamoLedger({ dynamo, tableName, clock, listen: false }), hostPauses, hostSettings };
+      // Each process has its own.
+      const processes = new Map<string, DynamoHostShares>();
+      const hostShares: HostShares = {
+        reserve(process, asks, now) {
+          const own = processes.get(process) ?? new DynamoHostShares({ dynamo, tableName, clock });
+          processes.set(process, own);
+          return own.reserve(process, asks, now);
+        },
+      };
+      return { ...openDynamoLedger({ dynamo, tableName, clock, listen: false }), hostPauses, hostSettings, hostShares };
     },
     async stop() {
       clients.close();

@@ -7,20 +7,18 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
 import { hostSettingsContract } from './host-settings-contract.ts';
+import { hostSharesContract } from './host-shares-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 
 /** A real database each. Whether the disk is waited for is not what these suites are about, so it is not. */
 async function openTemporary() {
   const dataDir = mkdtempSync(join(tmpdir(), 'trawl-ledger-'));
-  const options = { dataDir, clock: new FakeClock(), sync: async () => {} };
-  const { ledger, leadership, hostSettings, close } = openEmbeddedLedger(options);
+  const opened = openEmbeddedLedger({ dataDir, clock: new FakeClock(), sync: async () => {} });
   return {
-    ledger,
-    leadership,
-    hostSettings,
+    ...opened,
     async close() {
-      await close();
+      await opened.close();
       rmSync(dataDir, { recursive: true });
     },
   };
@@ -29,4 +27,5 @@ async function openTemporary() {
 ledgerContract('embedded', openTemporary, { runs: sized({ quick: 15, slow: 50 }) });
 leadershipContract('embedded', openTemporary);
 hostSettingsContract('embedded', openTemporary);
+hostSharesContract('embedded', openTemporary);
 hostPausesContract('embedded', async () => ({ hostPauses: new EmbeddedHostPauses(), close() {} }));

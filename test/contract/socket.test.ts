@@ -5,6 +5,7 @@ import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
 import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket/socket-client.ts';
 import { serveWorkers } from '../../src/adapters/embedded/socket/socket-server.ts';
 import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
+import { openLocalShares } from '../../src/egress/local-shares.ts';
 import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { WorkQueue } from '../../src/ports/work-queue.ts';
@@ -14,6 +15,7 @@ import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
 import { hostSettingsContract } from './host-settings-contract.ts';
+import { hostSharesContract } from './host-shares-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 import { workQueueContract } from './work-queue-contract.ts';
 
@@ -31,6 +33,7 @@ async function openOwner() {
     queue,
     hostPauses,
     hostSettings,
+    hostShares: openLocalShares(),
     itemWaits: NO_ITEM_WAITS,
     socketPath,
     clock,
@@ -134,4 +137,14 @@ hostSettingsContract('memory, listed over a socket', async () => {
   const owner = await openOwner();
   const list = async () => (await owner.worker('anybody')).hostSettings.list();
   return { hostSettings: { ...owner.hostSettings, list }, close: owner.close };
+});
+
+hostSharesContract('a socket', async () => {
+  const owner = await openOwner();
+  return {
+    hostShares: {
+      reserve: async (process, asks, now) => (await owner.worker(process)).hostShares.reserve(process, asks, now),
+    },
+    close: owner.close,
+  };
 });

@@ -23,6 +23,7 @@ import type { Key } from '../dynamo/attributes.ts';
  *   NEWS#<shard>         <time>#<id>         news for other processes, for an hour
  *   HOSTS                <host>              a host that asked to be left alone
  *   HOST-SETTINGS        <host>              what operators have set for a host
+ *   LINE#<line>          SHARES              what processes have reserved of the limits of a host or a job
  *   JOBS, JOBS#<status>, ACTIVE, GARBAGE     <inc>     directories of jobs
  *
  * A chunk is a key of its own, so that the items of one job are spread over as many partitions as it has hundreds.
@@ -116,6 +117,10 @@ export const GARBAGE = 'GARBAGE';
 /** Pauses of hosts. */
 export const PAUSED_HOSTS = 'HOSTS';
 export const HOST_SETTINGS = 'HOST-SETTINGS';
+
+export function lineKey(line: string): Key {
+  return { pk: `LINE#${line}`, sk: 'SHARES' };
+}
 
 export function jobsOfStatus(status: string): string {
   return `JOBS#${status}`;

@@ -16,6 +16,7 @@ import type { DatabaseSync } from 'node:sqlite';
  *   outcomes   how items ended; written once
  *   fresh      outcomes of the last minutes whose artifacts may not be on disk yet
  *   host_settings   what operators have set for hosts, as a JSON document each
+ *   shares     what processes have reserved of the limits of hosts and jobs
  *   removals   jobs that are gone and whose rows are being deleted; with a `done` below zero, drafts of jobs, whose rows
  *              are deleted should the job never be made
  */
@@ -117,6 +118,9 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE failure_groups ADD COLUMN place TEXT;
   ALTER TABLE failure_groups ADD COLUMN first_at REAL;
   ALTER TABLE failure_groups ADD COLUMN last_at REAL;
+  `,
+  `
+  CREATE TABLE shares (line TEXT PRIMARY KEY, book TEXT NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID;
   `,
 ];
 

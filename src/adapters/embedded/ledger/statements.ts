@@ -127,6 +127,9 @@ export const SQL = {
   hostSettingsOf: 'SELECT document FROM host_settings WHERE host = ?',
   setHostSettings: 'INSERT OR REPLACE INTO host_settings (host, document) VALUES (?, ?)',
   deleteHostSettings: 'DELETE FROM host_settings WHERE host = ?',
+  shareBook: 'SELECT book FROM shares WHERE line = ?',
+  setShareBook: 'INSERT OR REPLACE INTO shares (line, book, ends_at) VALUES (?, ?, ?)',
+  deleteShareBooks: 'DELETE FROM shares WHERE ends_at < ?',
 
   insertProbe: 'INSERT OR REPLACE INTO probe (id, filler) VALUES (1, zeroblob(65536))',
   deleteProbe: 'DELETE FROM probe WHERE id = 1',

@@ -6,9 +6,12 @@ import { MAX_VERSION_LENGTH } from '../../../domain/item.ts';
 import { type ItemWait, MAX_WAITS } from '../../../domain/item-wait.ts';
 import type { HeldBack } from '../../../domain/job-wait.ts';
 import { LANES, type Lane } from '../../../domain/lane.ts';
+import { type JobDemand, MAX_DEMANDS } from '../../../domain/line-book.ts';
+import type { LineLimits } from '../../../domain/line-limits.ts';
 import { isSkipReason } from '../../../domain/outcome.ts';
 import { MAX_OWN_ERROR_LENGTH } from '../../../domain/own-error.ts';
 import type { JobHolding, Room } from '../../../domain/slot-share.ts';
+import type { NamedAsk } from '../../../ports/host-shares.ts';
 import type { ReleaseCause, SettlePart } from '../../../ports/ledger.ts';
 
 /**
@@ -86,6 +89,44 @@ function isHeldBack(value: unknown): value is HeldBack {
     isName(value['host']) &&
     isNumber(value['until']) &&
     isText(value['reason'], MAX_REASON_LENGTH)
+  );
+}
+
+export function lineAsks(value: unknown): readonly NamedAsk[] {
+  if (!isListOf(value, isNamedAsk)) throw new BadCall('this is not a list of reservations');
+  return value;
+}
+
+function isNamedAsk(value: unknown): value is NamedAsk {
+  return (
+    isRecord(value, 5) &&
+    isName(value['line']) &&
+    isLimits(value['limits']) &&
+    isAbove0(value['leaseMs']) &&
+    isWhole(value['inside']) &&
+    isListOf(value['demands'], isDemand) &&
+    value['demands'].length <= MAX_DEMANDS
+  );
+}
+
+function isLimits(value: unknown): value is LineLimits {
+  return (
+    isRecord(value, 3) &&
+    (value['maxConcurrent'] === null || isWhole(value['maxConcurrent'])) &&
+    (value['requestsPerSecond'] === null || isAbove0(value['requestsPerSecond'])) &&
+    isNumber(value['minDelayMs']) &&
+    value['minDelayMs'] >= 0
+  );
+}
+
+function isDemand(value: unknown): value is JobDemand {
+  return (
+    isRecord(value, 4) &&
+    isName(value['job']) &&
+    isAbove0(value['weight']) &&
+    isWhole(value['places']) &&
+    isNumber(value['perSecond']) &&
+    value['perSecond'] >= 0
   );
 }
 
@@ -240,6 +281,10 @@ function isText(value: unknown, max: number): value is string {
 
 function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isAbove0(value: unknown): value is number {
+  return isNumber(value) && value > 0;
 }
 
 function isNumber(value: unknown): value is number {

@@ -4,6 +4,7 @@ import { type Room, turnsSomeAway } from '../../../domain/slot-share.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
+import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import type { ReceiverRoom, WorkerQueue } from '../../../ports/work-queue.ts';
@@ -32,6 +33,7 @@ export interface OwnerConnection {
   readonly source: WorkSource;
   readonly hostPauses: WorkerHostPauses;
   readonly hostSettings: WorkerHostSettings;
+  readonly hostShares: HostShares;
   readonly itemWaits: WorkerItemWaits;
   /** Resolves with the reason when the connection has ended, on either side. */
   readonly closed: Promise<string>;
@@ -72,6 +74,7 @@ export async function connectToOwner(deps: ConnectDeps): Promise<OwnerConnection
     source: sourceOver(line, leases, deps.clock),
     hostPauses: pausesOver(line, deps.workerId),
     hostSettings: { list: () => line.call('hostSettings') },
+    hostShares: sharesOver(line, deps.workerId),
     itemWaits: { add: (waits, _worker, now) => line.call('addWaits', waits, now) },
     closed: line.closed,
     close: () => line.close(),
@@ -131,6 +134,15 @@ function pausesOver(line: OwnerLine, workerId: string): WorkerHostPauses {
       await line.call('pauseHost', report, now);
     },
     inForce: (now) => line.call('hostPauses', now),
+  };
+}
+
+function sharesOver(line: OwnerLine, workerId: string): HostShares {
+  return {
+    async reserve(worker, asks, now) {
+      if (worker !== workerId) throw new Error(`this connection is that of worker ${workerId}, not of ${worker}`);
+      return await line.call('reserve', asks, now);
+    },
   };
 }
 

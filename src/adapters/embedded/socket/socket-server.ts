@@ -4,6 +4,7 @@ import type { Lane } from '../../../domain/lane.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
+import type { HostShares } from '../../../ports/host-shares.ts';
 import type { ItemWaits } from '../../../ports/item-waits.ts';
 import type { LeaseBook, WorkerLeases } from '../../../ports/ledger.ts';
 import type { StorageTrouble } from '../../../ports/storage-trouble.ts';
@@ -16,6 +17,7 @@ export interface ServeDeps {
   readonly queue: WorkerQueue;
   readonly hostPauses: WorkerHostPauses;
   readonly hostSettings: WorkerHostSettings;
+  readonly hostShares: HostShares;
   readonly itemWaits: ItemWaits;
   readonly socketPath: string;
   readonly clock: Clock;

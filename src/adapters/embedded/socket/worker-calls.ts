@@ -2,6 +2,7 @@ import type { Lane } from '../../../domain/lane.ts';
 import type { Room } from '../../../domain/slot-share.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
+import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import type { WorkerQueue } from '../../../ports/work-queue.ts';
@@ -9,6 +10,7 @@ import type { Taken } from '../../../ports/work-source.ts';
 import {
   itemWaits,
   lane,
+  lineAsks,
   name,
   names,
   pauseReport,
@@ -33,6 +35,7 @@ export interface CallContext {
   readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;
   readonly hostPauses: WorkerHostPauses;
   readonly hostSettings: WorkerHostSettings;
+  readonly hostShares: HostShares;
   readonly itemWaits: WorkerItemWaits;
   /** Waits, and is known by the id of its call while it does. */
   take(id: number, lane: Lane, room: Room, leaseMs: number): Promise<readonly Taken[]>;
@@ -78,6 +81,7 @@ const CALLS = {
   addWaits: call([itemWaits, time], (context, [waits, now]) => context.itemWaits.add(waits, context.worker, now)),
   hostPauses: call([time], ({ hostPauses }, args) => hostPauses.inForce(...args)),
   hostSettings: call([], ({ hostSettings }) => hostSettings.list()),
+  reserve: call([lineAsks, time], ({ hostShares, worker }, [asks, now]) => hostShares.reserve(worker, asks, now)),
 } as const;
 
 export type Method = keyof typeof CALLS;

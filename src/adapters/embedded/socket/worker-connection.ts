@@ -5,6 +5,7 @@ import type { Room } from '../../../domain/slot-share.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
+import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
@@ -27,6 +28,7 @@ interface ConnectionDeps {
   readonly queue: WorkerQueue;
   readonly hostPauses: WorkerHostPauses;
   readonly hostSettings: WorkerHostSettings;
+  readonly hostShares: HostShares;
   readonly itemWaits: WorkerItemWaits;
   readonly clock: Clock;
   readonly onGreeted: (connection: WorkerConnection) => void;
@@ -189,9 +191,9 @@ export class WorkerConnection {
   }
 
   #contextOf(worker: string): CallContext {
-    const { ledger, queue, hostPauses, hostSettings, itemWaits } = this.#deps;
+    const { ledger, queue, hostPauses, hostSettings, hostShares, itemWaits } = this.#deps;
     return {
-      ...{ worker, ledger, queue, hostPauses, hostSettings, itemWaits },
+      ...{ worker, ledger, queue, hostPauses, hostSettings, hostShares, itemWaits },
       take: (...args) => this.#take(worker, ...args),
       finish: (receipts) => this.#finish(receipts),
     };
