@@ -4,13 +4,13 @@ import type { ItemFormat } from '../../contract/item-formats.ts';
 import type { NewItem } from '../../domain/item.ts';
 import { type JobRecord, OPEN_MS } from '../../domain/job.ts';
 import type { JobStatus } from '../../domain/job-steps.ts';
-import type { FieldProblem } from '../../domain/schema-problems.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { AddAnswer, ItemBook, JobBook } from '../../ports/ledger.ts';
 import { UnreadableItems } from './csv-columns.ts';
 import { inputFields } from './input-fields.ts';
-import { type BadLine, type ItemChunk, type ReadItem, readItems } from './read-items.ts';
+import { judgeItems, shortened } from './judge-items.ts';
+import { type BadLine, type ItemChunk, readItems } from './read-items.ts';
 import type { CatalogScraper, ScraperCatalog } from './scraper-catalog.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -72,8 +72,6 @@ type IntakeAnswer =
 
 const MAX_BAD_LINES = 100;
 const MAX_IDS = 100;
-/** A schema may have much to say of an input, and quotes it. */
-const MAX_PROBLEM_LENGTH = 500;
 /** A slow sender's items go into the ledger this soon, whatever their number. */
 const HAND_OVER_AFTER_MS = 1000;
 
@@ -250,7 +248,7 @@ async function* checkedItems(
 ): AsyncGenerator<readonly NewItem[]> {
   let left = limit;
   for await (const chunk of chunks) {
-    const { items, bad } = firstOf(left, scraper === null ? chunk : judged(chunk, scraper));
+    const { items, bad } = firstOf(left, scraper === null ? chunk : judgeItems(chunk, scraper));
     left -= items.length;
     sum.receive(items.length, bad);
     sum.ignore(chunk.ignoredColumns);
@@ -274,32 +272,10 @@ async function* readInTime(
 }
 
 /** Up to the item that reaches the limit, and nothing of the lines after it. */
-function firstOf(limit: number, chunk: ItemChunk): ItemChunk {
+export function firstOf(limit: number, chunk: ItemChunk): ItemChunk {
   const last = chunk.items[limit - 1];
   if (last === undefined) return chunk;
   return { ...chunk, items: chunk.items.slice(0, limit), bad: chunk.bad.filter(({ line }) => line < last.line) };
-}
-
-function judged({ items, bad, ignoredColumns }: ItemChunk, scraper: CatalogScraper): ItemChunk {
-  const good: ReadItem[] = [];
-  const refused: BadLine[] = [];
-  for (const read of items) {
-    const problems = scraper.problemsOf(read.item.input);
-    if (problems.length === 0) good.push(read);
-    else refused.push({ line: read.line, code: 'invalid_input', problem: inWords(problems) });
-  }
-  if (refused.length === 0) return { items: good, bad, ignoredColumns };
-  return { items: good, bad: [...bad, ...refused].sort((one, other) => one.line - other.line), ignoredColumns };
-}
-
-function inWords(problems: readonly FieldProblem[]): string {
-  return problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
-}
-
-function shortened(problem: string): string {
-  if (problem.length <= MAX_PROBLEM_LENGTH) return problem;
-  // Not in the middle of a character.
-  return `${problem.slice(0, MAX_PROBLEM_LENGTH).toWellFormed()} …`;
 }
 
 /** Null for one that is gone or broken: its items are taken all the same, and the worker says what is wrong. */
