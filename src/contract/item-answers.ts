@@ -26,7 +26,7 @@ import { failureTypeSchema, itemStatusSchema } from './statuses.ts';
 const BAD_LINE_CODES = ['unreadable', 'invalid_input', 'lines_lost', 'rest_unread'] as const;
 export type BadLineCode = (typeof BAD_LINE_CODES)[number];
 
-const badLineSchema = z.object({
+export const badLineSchema = z.object({
   line: z.int().min(1).meta({ description: '1-based number of the line in the body.' }),
   code: z.enum(BAD_LINE_CODES).meta({
     description:

@@ -10,6 +10,7 @@ export const PROBLEMS = {
   forbidden_origin: { status: 403, title: 'The request comes from another site' },
   not_found: { status: 404, title: 'No such path' },
   job_not_found: { status: 404, title: 'No such job' },
+  plan_not_found: { status: 404, title: 'No such plan' },
   item_not_found: { status: 404, title: 'No such item in this job' },
   artifact_not_found: { status: 404, title: 'No such artifact for this item' },
   part_not_found: { status: 404, title: 'No such part of the results' },

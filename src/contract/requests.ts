@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ARTIFACT_LABEL, ARTIFACT_LABELS } from '../domain/artifact.ts';
 import { parseHost } from '../domain/host-pause.ts';
 import { MAX_NOTE_LENGTH } from '../domain/host-settings.ts';
+import { MAX_SAMPLE } from '../domain/job-plan.ts';
 import { parseColumns } from './item-columns.ts';
 import { itemIdSchema, jobIdSchema, jobNameSchema, labelsSchema, scraperIdSchema } from './job-fields.ts';
 import { failureTypeSchema, itemStatusSchema, jobStatusSchema } from './statuses.ts';
@@ -113,7 +114,8 @@ function flag(description: string) {
     .default(false);
 }
 
-export const addItemsQuery = z.strictObject({
+/** How a list is read. */
+const listQuery = {
   limit: whole(
     1,
     1_000_000_000,
@@ -135,6 +137,38 @@ export const addItemsQuery = z.strictObject({
         'named is read from the column of its own name. A pair with a comma is put in double quotes.',
     }),
   strict: flag('For CSV: refuse a list that has columns the scraper does not know, instead of ignoring these columns.'),
+};
+
+export const addItemsQuery = z.strictObject(listQuery);
+
+export const planPath = z.strictObject({
+  plan_id: z.string().min(1).max(200).meta({ description: 'The plan id.' }),
+});
+
+export const planQuery = z.strictObject({
+  sample: whole(
+    0,
+    MAX_SAMPLE,
+    'Items to run; 0 only checks the inputs. If omitted, 20, or three times the concurrency of the policy if that is more.',
+  ).optional(),
+  keep: flag('Keep the job of the sample and its results. Otherwise they are deleted after a day, or with the plan.'),
+  scraper_id: scraperIdSchema.optional().meta({
+    description: 'The scraper to run. With it, the body is a list of items, as `POST /jobs/{job_id}/items` takes it.',
+  }),
+  execution_policy: z
+    .string()
+    .max(10_000)
+    .transform((text, context): unknown => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        context.addIssue({ code: 'custom', message: 'must be JSON' });
+        return z.NEVER;
+      }
+    })
+    .optional()
+    .meta({ description: 'With `scraper_id`: the execution policy as JSON.' }),
+  ...listQuery,
 });
 
 export const failuresQuery = z.strictObject({ limit: whole(1, 200, 'Maximum number of groups.').default(50) });

@@ -18,8 +18,6 @@ export interface SampledUsage {
   readonly requests: number;
   /** Up and down. */
   readonly bytes: number;
-  /** In the currency of the configured prices. */
-  readonly cost: number;
 }
 
 /** What bounds the pace of the job. */
@@ -39,6 +37,7 @@ export interface JobForecast {
   /** Null where requests were not recorded. */
   readonly requests: Estimate | null;
   readonly bytes: Estimate | null;
+  /** In the currency of the configured prices; null where there are none. */
   readonly cost: Estimate | null;
 }
 
@@ -47,7 +46,7 @@ export function forecastJob(
   sample: readonly SampledItem[],
   total: number,
   limits: PaceLimits,
-  chance: () => number,
+  { costPerByte, chance }: { readonly costPerByte: number | null; readonly chance: () => number },
 ): JobForecast | null {
   if (sample.length === 0) return null;
   const usages = sample.flatMap(({ usage }) => usage ?? []);
@@ -57,6 +56,7 @@ export function forecastJob(
     return times(estimateMean(usages.map(amount), options), total);
   };
   const requests = sumOf((usage) => usage.requests);
+  const bytes = sumOf((usage) => usage.bytes);
   const durationMs = estimateDuration(
     sample,
     total,
@@ -67,9 +67,9 @@ export function forecastJob(
     durationMs,
     itemsPerSecond: perSecond(durationMs, total),
     failureRate: estimateShare(sample.filter(({ isFailed }) => isFailed).length, sample.length),
-    requests: requests && rounded(requests),
-    bytes: rounded(sumOf((usage) => usage.bytes)),
-    cost: sumOf((usage) => usage.cost),
+    requests: rounded(requests),
+    bytes: rounded(bytes),
+    cost: bytes === null || costPerByte === null ? null : times(bytes, costPerByte),
   };
 }
 

@@ -4,6 +4,7 @@ import { type Counts, finishedOf, inFlightOf, NO_COUNTS, pendingOf } from './cou
 import { isDue } from './due.ts';
 import type { ReadGroup } from './failure-group.ts';
 import type { AttemptRecord } from './item.ts';
+import { isToBeRemoved, type SampledList } from './job-plan.ts';
 import { applyRemoval, BEING_DELETED, isRemoval, OTHER_INCARNATION, type RemovalEvent } from './job-removal.ts';
 import { applyReplacement, type ReplacementEvent } from './job-replacement.ts';
 import { isFinishing, newRound } from './job-round.ts';
@@ -42,6 +43,8 @@ export interface NewJob {
   readonly extracts?: string;
   /** … and when that one was made: another may have its id by now. */
   readonly sourceCreatedAt?: number;
+  /** Only of the sample of a plan: the list that it was drawn from. */
+  readonly plan?: SampledList;
   /** Digest of the request that made it, so that the same request sent twice is known again. */
   readonly submission?: string;
 }
@@ -328,7 +331,7 @@ export function whenBegunAgain(job: JobRecord): JobRecord {
 
 /** Whether the engine has something to do for the job. */
 export function isActive(job: JobRecord): boolean {
-  if (job.removing || job.recovering) return true;
+  if (job.removing || job.recovering || isToBeRemoved(job)) return true;
   if (job.status === 'pending' || job.status === 'in_progress' || needsManifest(job)) return true;
   if (job.status === 'paused')
     return hasNothingLeft(job) || (job.circuit.state === 'open' && job.circuit.probeAt !== null);

@@ -78,8 +78,8 @@ export interface JobBook {
   jobs(query: { readonly status: JobStatus | null; readonly page: PageRequest }): Promise<Page<JobRecord>>;
   /**
    * Jobs that the engine has work for (`isActive`): pending, in progress, paused with nothing left or until a probe,
-   * cancelled while a worker is still busy, over but without a manifest, or with failed items to be recovered. The order
-   * gives every job its turn, oldest first.
+   * cancelled while a worker is still busy, over but without a manifest, with failed items to be recovered, or the sample
+   * of a plan, which the engine removes. The order gives every job its turn, oldest first.
    */
   activeJobs(page: PageRequest): Promise<Page<JobRecord>>;
   /**

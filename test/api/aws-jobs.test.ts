@@ -2,11 +2,13 @@ import { startAwsService } from '../support/aws/service.ts';
 import { createCases } from './suite/create-cases.ts';
 import { jobCases } from './suite/job-cases.ts';
 import { openClient } from './suite/made-jobs.ts';
+import { planCases } from './suite/plan-cases.ts';
 import { removalCases } from './suite/removal-cases.ts';
 import { stateCases } from './suite/state-cases.ts';
 
 const client = await openClient(startAwsService);
 createCases(client);
 jobCases(client);
+planCases(client);
 removalCases(client);
 await stateCases(client, startAwsService);

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { EventStream } from '../../src/controller/engine/events.ts';
 import { Remover } from '../../src/controller/engine/remover.ts';
 import { removeJob } from '../../src/controller/jobs/remove-job.ts';
+import { PLAN_LIFE_MS } from '../../src/domain/job-plan.ts';
 import { KeyTaken, type ResultStore } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { NOW, newItems, newJob } from '../support/builders.ts';
@@ -273,4 +274,28 @@ test('a list that was on its way while a removal ended does not remove the next 
   assert.notEqual(await store.get('job-1/items/p-0/data.json'), null, 'the result of the next job is gone');
   assert.notEqual(await ledger.job('job-1'), null);
   assert.deepEqual(removed, []);
+});
+
+test('the sample of a plan is ended and removed a day after it was made, and one that is kept is not', async () => {
+  const { clock, ledger, open, removed } = await setUp();
+  const list = { items: 50, received: 50, bad: 0, duplicates: 0, conflicts: 0 };
+  for (const isKept of [false, true]) {
+    const jobId = isKept ? 'kept' : 'sample';
+    await ledger.createJob(newJob({ jobId, plan: { ...list, isKept } }), newItems(2), clock.now());
+  }
+  const remover = open();
+  const round = async () => {
+    await remover.runOnce();
+    await remover.whenIdle();
+  };
+  await clock.advance(PLAN_LIFE_MS - 1);
+  await round();
+  assert.equal((await ledger.job('sample'))?.status, 'pending');
+  await clock.advance(1);
+  await round();
+  assert.equal((await ledger.job('sample'))?.status, 'cancelled');
+  await round();
+  await round();
+  assert.deepEqual([await ledger.job('sample'), removed], [null, ['sample']]);
+  assert.equal((await ledger.job('kept'))?.status, 'pending');
 });

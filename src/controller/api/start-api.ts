@@ -19,6 +19,7 @@ import { hostOperations } from './routes/hosts.ts';
 import { itemOperations } from './routes/items.ts';
 import { jobOperations } from './routes/jobs.ts';
 import { metricsOperation } from './routes/metrics.ts';
+import { planOperations } from './routes/plans.ts';
 import { resultOperations } from './routes/results.ts';
 import { serviceOperations } from './routes/service.ts';
 import { steerJobOperations } from './routes/steer-job.ts';
@@ -43,6 +44,7 @@ function allOperations(deps: ApiDeps, metrics: Metrics | null): readonly Operati
   const own = [
     createJobOperation(deps),
     ...jobOperations(deps),
+    ...planOperations(deps),
     ...steerJobOperations(deps),
     ...eventOperations(deps),
     ...itemOperations(deps),

@@ -1,6 +1,7 @@
 import { type Digest, jobPrefix } from '../../domain/artifact.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import { isRefusal, type JobRecord } from '../../domain/job.ts';
+import { planStep } from '../../domain/job-plan.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ledger } from '../../ports/ledger.ts';
@@ -9,7 +10,7 @@ import { whyInUse } from '../results/job-in-use.ts';
 import type { EventStream } from './events.ts';
 
 /**
- * Deletes the jobs that are marked for it (`removing`), results first: the id is released last of all, so that no other
+ * Marks the samples of old plans for deletion, and deletes the jobs that are marked for it (`removing`), results first: the id is released last of all, so that no other
  * job with that id can meet keys of this one. There are four steps; a process may die after any of them, and the next one
  * continues:
  *
@@ -42,7 +43,10 @@ export class Remover {
     let begun = 0;
     const read = (after: string | null) => this.#deps.ledger.activeJobs({ after, limit: 100 });
     for await (const page of walkPages(read, () => this.#term() !== null)) {
-      for (const job of page.entries) if (job.removing && this.#begin(job)) begun += 1;
+      for (const job of page.entries) {
+        if (job.removing && this.#begin(job)) begun += 1;
+        else if (!job.removing) await this.#endPlan(job);
+      }
     }
     return begun;
   }
@@ -55,6 +59,15 @@ export class Remover {
 
   async whenIdle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay.values());
+  }
+
+  /** A sample whose plan was cancelled, or is so old that its user has forgotten it. The mark brings us here again. */
+  async #endPlan(job: JobRecord): Promise<void> {
+    const { ledger, clock } = this.#deps;
+    const { jobId, incarnation } = job;
+    const step = planStep(job, clock.now());
+    if (step === 'cancel') await ledger.changeJob(jobId, { kind: 'cancel' }, clock.now());
+    else if (step === 'remove') await ledger.changeJob(jobId, { kind: 'remove', incarnation }, clock.now());
   }
 
   #term(): number | null {

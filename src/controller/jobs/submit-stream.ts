@@ -177,7 +177,7 @@ class LargeRequest {
   }
 }
 
-function brokenText({ at, problem }: BrokenJson): string {
+export function brokenText({ at, problem }: BrokenJson): string {
   return `${problem} (byte ${at})`;
 }
 
@@ -191,7 +191,7 @@ interface Head {
 }
 
 /** As much as may be parsed at once, without a byte order mark; the whole body if it is no larger than that. */
-async function readHead(source: AsyncIterator<Uint8Array>, maxBytes: number): Promise<Head> {
+export async function readHead(source: AsyncIterator<Uint8Array>, maxBytes: number): Promise<Head> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   while (size <= maxBytes) {

@@ -309,6 +309,27 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     assert.equal(await isActive(), false);
   });
 
+  add('the sample of a plan is kept as it was made, and needs the engine until it is removed', async ({ ledger }) => {
+    const plan = { items: 90, received: 95, bad: 2, duplicates: 3, conflicts: 1, isKept: false };
+    for (const isKept of [false, true]) {
+      const jobId = `plan-${isKept}`;
+      await ledger.createJob(newJob({ jobId, plan: { ...plan, isKept } }), newItems(1), NOW);
+      assert.deepEqual((await jobOf(ledger, jobId)).plan, { ...plan, isKept });
+      await change(ledger, jobId, { kind: 'cancel' });
+      await change(ledger, jobId, { kind: 'manifest', round: 1, manifest: MANIFEST });
+    }
+    const active = await allPages((after) => ledger.activeJobs({ after, limit: 10 }));
+    assert.deepEqual(
+      active.map(({ jobId }) => jobId),
+      ['plan-false'],
+    );
+    const { incarnation } = await jobOf(ledger, 'plan-false');
+    await change(ledger, 'plan-false', { kind: 'remove', incarnation });
+    await change(ledger, 'plan-false', { kind: 'remove-for-good', incarnation });
+    assert.equal(await ledger.removeJob('plan-false', incarnation), true);
+    assert.deepEqual((await ledger.activeJobs({ after: null, limit: 10 })).entries, []);
+  });
+
   add('a paused job needs the engine again when the last of its items ends', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     const lease = await takeOne(ledger, jobId);

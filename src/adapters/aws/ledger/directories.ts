@@ -1,4 +1,5 @@
 import type { JobRecord } from '../../../domain/job.ts';
+import { isToBeRemoved } from '../../../domain/job-plan.ts';
 import { text } from '../dynamo/attributes.ts';
 import type { Action } from '../dynamo/table.ts';
 import { ACTIVE_JOBS, ALL_JOBS, jobsOfStatus } from './keys.ts';
@@ -13,7 +14,7 @@ function directoriesOf(job: JobRecord): readonly string[] {
 
 /** Like `isActive`, as far as it does not depend on counters; readers of the list ask `isActive` again. */
 function mayBeActive(job: JobRecord): boolean {
-  if (job.removing) return true;
+  if (job.removing || isToBeRemoved(job)) return true;
   switch (job.status) {
     case 'pending':
     case 'in_progress':

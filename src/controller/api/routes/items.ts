@@ -18,6 +18,24 @@ import { presentItem, presentItemDetail } from '../present-item.ts';
 const KNOWN_BY = { ETag: 'SHA-256 of the complete artifact, in quotes.', 'Accept-Ranges': 'Always `bytes`.' };
 const AS_A_FILE = { 'Content-Disposition': 'Attachment with a file name.' };
 
+/** Lists of items, as operations take them. */
+export const LIST_TYPES = {
+  'application/x-ndjson': {
+    schema: z.string().meta({ description: 'One object per line: an item with its id, or the input itself.' }),
+    example: '{"item_id":"p-1","input":{"apn":"200-14-030"}}\n{"apn":"200-14-031"}\n',
+  },
+  'text/csv': {
+    schema: z.string().meta({ description: 'A header row; columns become the input, and `item_id` the id.' }),
+    example: 'item_id,apn\np-1,200-14-030\n',
+  },
+  'application/json': {
+    schema: z
+      .array(z.record(z.string(), z.unknown()))
+      .meta({ description: 'Objects: an item with its id, or the input itself.' }),
+    example: [{ item_id: 'p-1', input: { apn: '200-14-030' } }, { apn: '200-14-031' }],
+  },
+};
+
 export function itemOperations(deps: ApiDeps): Operation[] {
   const { ledger, store, links } = deps;
   return [
@@ -40,22 +58,7 @@ export function itemOperations(deps: ApiDeps): Operation[] {
       headers: { 'Content-Encoding': '`gzip` if the body is compressed.' },
       body: {
         kind: 'stream',
-        contentTypes: {
-          'application/x-ndjson': {
-            schema: z.string().meta({ description: 'One object per line: an item with its id, or the input itself.' }),
-            example: '{"item_id":"p-1","input":{"apn":"200-14-030"}}\n{"apn":"200-14-031"}\n',
-          },
-          'text/csv': {
-            schema: z.string().meta({ description: 'A header row; columns become the input, and `item_id` the id.' }),
-            example: 'item_id,apn\np-1,200-14-030\n',
-          },
-          'application/json': {
-            schema: z
-              .array(z.record(z.string(), z.unknown()))
-              .meta({ description: 'Objects: an item with its id, or the input itself.' }),
-            example: [{ item_id: 'p-1', input: { apn: '200-14-030' } }, { apn: '200-14-031' }],
-          },
-        },
+        contentTypes: LIST_TYPES,
       },
       answers: { 200: jsonAnswer('What became of the lines.', addedSchema) },
       problems: ['job_not_found', 'state_conflict', 'unsupported_media_type', 'too_large'],

@@ -1,0 +1,134 @@
+import type { Digest } from '../../domain/artifact.ts';
+import type { ReadGroup } from '../../domain/failure-group.ts';
+import { forecastJob, type JobForecast, type PaceLimits, type SampledItem } from '../../domain/forecast.ts';
+import { type ItemRecord, isFinal } from '../../domain/item.ts';
+import { isRefusal, type JobRecord } from '../../domain/job.ts';
+import { MAX_SAMPLE } from '../../domain/job-plan.ts';
+import type { Policy } from '../../domain/policy.ts';
+import { seededChance } from '../../domain/seeded-chance.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ItemBook, JobBook } from '../../ports/ledger.ts';
+import type { PlanRequest } from './read-plan-request.ts';
+import { newJobOf } from './submit.ts';
+
+export interface PlanDeps {
+  readonly ledger: Pick<JobBook, 'createJob' | 'job'> & Pick<ItemBook, 'items' | 'failureGroups'>;
+  readonly clock: Clock;
+  readonly digest: Digest;
+}
+
+/** Labels of the job that runs a sample, so that a user who lists jobs sees what it is. */
+const PLAN_LABEL = { plan: 'sample' } as const;
+const MAX_LABELS = 50;
+
+/**
+ * Begins to run the sample, as a job of its own. Everything that a plan knows is in that job: any process can answer for
+ * it, and nothing is lost when one dies. Null if there is nothing to run.
+ */
+export async function beginPlan(
+  { ledger, clock }: PlanDeps,
+  { wanted, scraper, check }: PlanRequest,
+  isKept: boolean,
+): Promise<JobRecord | null> {
+  const sample = check.sample();
+  if (sample.length === 0) return null;
+  const { items, received, bad, duplicates, conflicts } = check.report();
+  const labels = Object.fromEntries(Object.entries(wanted.labels).slice(0, MAX_LABELS - 1));
+  const { submission: _, ...job } = newJobOf({ ...wanted, hold: false }, `plan-${clock.id()}`, scraper, '');
+  const answer = await ledger.createJob(
+    {
+      ...job,
+      name: `Sample of ${sample.length} from ${items} items`,
+      labels: { ...labels, ...PLAN_LABEL },
+      plan: { items, received, bad, duplicates, conflicts, isKept },
+    },
+    sample,
+    clock.now(),
+  );
+  if (answer.kind !== 'created') throw new Error(`the sample of a plan could not be created: ${answer.kind}`);
+  return answer.job;
+}
+
+export interface PlanState {
+  readonly job: JobRecord;
+  readonly list: NonNullable<JobRecord['plan']>;
+  /** Nothing more will come: every item of the sample ended, or something stopped it. */
+  readonly isReady: boolean;
+  /** From what has ended so far; null until something has. */
+  readonly forecast: JobForecast | null;
+  readonly failures: readonly ReadGroup[];
+}
+
+/**
+ * The sample is ended and goes with its results. One that has ended is marked at once; of any other, the leader does the
+ * rest when no worker is at it any more, unless it was to be kept.
+ */
+export async function endPlan(
+  { ledger, clock }: EndPlanDeps,
+  jobId: string,
+): Promise<'ended' | 'missing' | { readonly refused: string }> {
+  const job = await ledger.job(jobId);
+  if (job?.plan === undefined || job.removing) return 'missing';
+  const { incarnation, plan } = job;
+  await ledger.changeJob(jobId, { kind: 'cancel' }, clock.now());
+  const marked = await ledger.changeJob(jobId, { kind: 'remove', incarnation }, clock.now());
+  if (marked === 'missing') return 'missing';
+  return isRefusal(marked) && plan.isKept ? marked : 'ended';
+}
+
+interface EndPlanDeps {
+  readonly ledger: Pick<JobBook, 'job' | 'changeJob'>;
+  readonly clock: Clock;
+}
+
+/** Null if there is no such plan, or no longer. */
+export async function readPlan({ ledger }: PlanDeps, jobId: string): Promise<PlanState | null> {
+  const job = await ledger.job(jobId);
+  if (job?.plan === undefined || job.removing) return null;
+  const sample = await sampledItems(ledger, jobId);
+  return {
+    job,
+    list: job.plan,
+    isReady: isReady(job),
+    forecast: forecastJob(sample, job.plan.items, paceLimits(job.policy), {
+      costPerByte: null,
+      chance: seededChance(1),
+    }),
+    failures: await ledger.failureGroups(jobId, FAILURES_SHOWN),
+  };
+}
+
+const FAILURES_SHOWN = 10;
+
+/** A breaker that will probe, and a pause for storage, end by themselves. */
+function isReady({ status, reason, circuit }: JobRecord): boolean {
+  if (status === 'paused') return reason?.code === 'breaker' && circuit.state === 'open' && circuit.probeAt === null;
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}
+
+async function sampledItems(ledger: PlanDeps['ledger'], jobId: string): Promise<readonly SampledItem[]> {
+  const found: ItemRecord[] = [];
+  let after: string | null = null;
+  do {
+    const page = await ledger.items(jobId, { status: null, errorType: null }, { after, limit: MAX_SAMPLE });
+    found.push(...page.entries);
+    after = page.next;
+    // A sample has so many at most; a scraper may have added what it found.
+  } while (after !== null && found.length < MAX_SAMPLE);
+  return found.filter(({ status }) => isFinal(status)).flatMap(toSampled);
+}
+
+/** None for one that was never tried. */
+function toSampled({ status, attempts }: ItemRecord): SampledItem[] {
+  const last = attempts.at(-1);
+  if (last === undefined) return [];
+  return [{ startedAt: last.startedAt, durationMs: last.durationMs, isFailed: status === 'failed', usage: null }];
+}
+
+function paceLimits({ throttling }: Policy): PaceLimits {
+  return {
+    concurrency: throttling.max_concurrent_workers,
+    delayMs: throttling.min_delay_between_items_seconds * 1000,
+    requestsPerSecond: throttling.max_requests_per_second,
+  };
+}
