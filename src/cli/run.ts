@@ -21,10 +21,12 @@ import { endCommand } from './client/command.ts';
 import { openTerminal, type Terminal } from './client/terminal.ts';
 import { itemList } from './jobs/item-list.ts';
 import { collected } from './jobs/options.ts';
+import { SAMPLE_HELP, sampleSize } from './jobs/plan.ts';
 import { policyGiven } from './jobs/policy-option.ts';
 import { wholeNumber } from './options.ts';
 import { type RunScraper, runJob } from './run-job.ts';
 import { checkedJobName, listName, listSource } from './run-lists.ts';
+import { planRun } from './run-plan.ts';
 import { exitCodeOfRun, type RunReport, runJson, runText } from './run-report.ts';
 import { type ResultsWish, resultsWish } from './run-results.ts';
 import { describeUnknown } from './scrapers/unknown.ts';
@@ -44,6 +46,9 @@ interface RunOptions extends ColumnOptions {
   readonly retryFailed?: true;
   readonly extract?: true;
   readonly diff?: true;
+  readonly plan?: true;
+  readonly sample?: number;
+  readonly keep?: true;
   readonly json?: true;
 }
 
@@ -64,6 +69,9 @@ export function addRunCommand(program: Command): void {
     .option('--retry-failed', 'same as --failed')
     .option('--extract', 'parse the stored pages again without contacting the site, and replace the data')
     .option('--diff', 'show what is different from the round before')
+    .option('--plan', 'check the list and run a sample of it: what the job would take')
+    .option('--sample <n>', `with --plan: ${SAMPLE_HELP}`, sampleSize)
+    .option('--keep', 'with --plan: keep the results of the sample')
     .option('--concurrency <n>', 'items at the same time (policy: throttling.max_concurrent_workers, 3)', wholeNumber)
     .option('--limit <n>', 'only the first n items of the list', wholeNumber)
     .option(
@@ -87,6 +95,9 @@ A list is a job, named after its file: parcels-2026.csv is the job parcels-2026.
 job of its own. --again scrapes a finished list anew: its next round is the job parcels-2026-2, and the report says which
 items changed, appeared and vanished. A single item given by --input is always run, and its data are printed.
 
+--plan starts nothing: it checks every line of the list, runs a sample of it and predicts duration, requests, traffic and cost
+of the job with a range. The job runs the items of the sample again.
+
 The results of the first job of a folder are in <out>/results.jsonl, a line per item; those of any other one are in
 <out>/results-<job>.jsonl. The pages are in <out>/results. With --out parcels.csv the results are in that file, and the job is
 kept in .trawl/run.
@@ -94,6 +105,7 @@ kept in .trawl/run.
 Exit codes: 0 done, 1 some lines or items are bad, 2 bad usage, 3 the job failed or its breaker tripped, 130 interrupted.
 
 Examples:
+  $ trawl run maricopa-az --items parcels.csv --concurrency 10 --plan
   $ trawl run maricopa-az --items parcels.csv --concurrency 10
   $ trawl run maricopa-az --items parcels.csv --out parcels-result.csv
   $ trawl run maricopa-az --items parcels.csv --format parquet --out results/maricopa
@@ -121,11 +133,19 @@ async function run(scraperId: string, options: RunOptions): Promise<void> {
   }
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());
+  const { limit } = options;
+  if (options.plan) {
+    const how = { sample: options.sample ?? null, isKept: options.keep === true, isJson: options.json === true };
+    const plan = { config, scraper, list, columns, policy, ...(limit === undefined ? {} : { limit }), ...how };
+    const words = process.argv.slice(2);
+    await endCommand(terminal, options, () => planRun({ ...plan, words, terminal, signal: stop.signal }));
+    return;
+  }
   const isByHand = options.input !== undefined;
   await endCommand(terminal, options, async () => {
     const report = await runJob({
       ...{ config, scraper, list, columns, policy, results, terminal, signal: stop.signal },
-      ...(options.limit === undefined ? {} : { limit: options.limit }),
+      ...(limit === undefined ? {} : { limit }),
       wish: {
         name: named ?? defaultName(options),
         isChosen: named !== null,
@@ -154,12 +174,17 @@ async function show(terminal: Terminal, report: RunReport): Promise<void> {
   if (report.job.summary.success > 0) await terminal.out.json(report.data);
 }
 
-function checkActions({ again, failed, retryFailed, extract, input }: RunOptions): void {
-  const given = Object.entries({ again, failed: failed ?? retryFailed, extract }).filter(([, isGiven]) => isGiven);
+function checkActions({ again, failed, retryFailed, extract, plan, sample, keep, input }: RunOptions): void {
+  const given = Object.entries({ again, failed: failed ?? retryFailed, extract, plan }).filter(
+    ([, isGiven]) => isGiven,
+  );
   const names = given.map(([name]) => `--${name}`);
   if (names.length > 1) throw new ConfigError(`${names.join(' and ')}: give one of them`);
   if (input !== undefined && names.length > 0)
     throw new ConfigError(`${names[0]}: an item given by --input is always run`);
+  if (!plan && (sample !== undefined || keep)) {
+    throw new ConfigError(`${sample === undefined ? '--keep' : '--sample'} is only for --plan`);
+  }
 }
 
 function isFile(items: string | undefined): items is string {
@@ -187,12 +212,19 @@ function runConfig(base: Config, { id, lane }: RunScraper, { folder }: ResultsWi
   return loadConfig({
     backend: EMBEDDED,
     results: LOCAL_RESULTS,
-    dataDir: folder ?? join(base.dataDir, 'run', safeSegment(id, (text) => hash('sha256', text)) + trialOf(options)),
+    dataDir: runFolder(base, id, folder, options),
     // More processes than items at a time would only wait.
     [LANE_SETTINGS[lane].workers]: Math.min(workers, concurrency ?? Number.POSITIVE_INFINITY),
     logLevel: isLevelChosen ? base.logLevel : 'warn',
     logTo: 'stderr',
   });
+}
+
+/** A plan has one of its own, which is deleted with it: it must not be that of a job, nor of samples that are kept. */
+function runFolder({ dataDir }: Config, id: string, chosen: string | null, options: RunOptions): string {
+  const own = safeSegment(id, (text) => hash('sha256', text));
+  if (options.plan) return join(dataDir, 'run', `${own}.${options.keep ? 'samples' : 'plan'}`);
+  return chosen ?? join(dataDir, 'run', own + trialOf(options));
 }
 
 /** A try with one input, or with a few items, has a folder of its own: it is not part of the job that comes after it. */

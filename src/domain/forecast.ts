@@ -74,10 +74,10 @@ export function forecastJob(
 }
 
 /**
- * See `MeanOptions`: a sample of 20 has at least 11 % and 34 %. Time varies with what else the
+ * See `MeanOptions`: a sample of 20 has at least 11 % and 45 %. Time varies with what else the
  * machine and the site are doing, requests and bytes only with the items.
  */
-const LEAST_SPREAD = { usage: 0.5, time: 1.5 };
+const LEAST_SPREAD = { usage: 0.5, time: 2 };
 
 /** The least time between two items, as requests per item are expected, few and many. */
 type Interval = Estimate;
@@ -107,6 +107,8 @@ function estimateDuration(
   const counted = isWarmEnough ? turns.warm : turns.all;
   const options = { total, chance, leastSpread: LEAST_SPREAD.time };
   const turn = estimateMean(counted, options);
+  // Where the sample became faster or slower on its way, the job is more like its later half.
+  const late = meanOf(counted.slice(Math.floor(counted.length / 2)));
   const durations = sample.map(({ durationMs }) => durationMs);
   const startMs = isWarmEnough ? Math.max(0, meanOf(turns.cold) - meanOf(turns.warm)) : 0;
   const within = (turnMs: number, pausesMs: number) => Math.max((turnMs * total) / slots, pausesMs * (total - 1));
@@ -116,8 +118,11 @@ function estimateDuration(
   const least = LEAST_SPREAD.time / Math.sqrt(sample.length);
   return {
     expected,
-    low: Math.min(within(turn.low, intervalMs.low), expected / (1 + least)),
-    high: Math.max(within(turn.high, intervalMs.high) + startMs + Math.max(...durations), expected * (1 + least)),
+    low: Math.min(within(Math.min(turn.low, late / (1 + least)), intervalMs.low), expected / (1 + least)),
+    high: Math.max(
+      within(Math.max(turn.high, late * (1 + least)), intervalMs.high) + startMs + Math.max(...durations),
+      expected * (1 + least),
+    ),
   };
 }
 

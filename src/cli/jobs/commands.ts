@@ -6,6 +6,7 @@ import { addExportCommand } from './export.ts';
 import { addFailuresCommand } from './failures.ts';
 import { addItemsCommand } from './items.ts';
 import { addListCommand } from './list.ts';
+import { addPlanCommand } from './plan.ts';
 import { addResultsCommand } from './results.ts';
 import { addRetryCommand } from './retry.ts';
 import { addStatusCommand, addWatchCommand } from './status.ts';
@@ -23,12 +24,14 @@ These commands call the API of trawl serve. TRAWL_URL is its address (default: h
 TRAWL_API_KEY the key.
 
 Examples:
+  $ trawl jobs plan maricopa-az --items parcels.csv
   $ trawl jobs create maricopa-az --items parcels.csv --job-id parcels-2026 --watch
   $ trawl jobs status parcels-2026
   $ trawl jobs retry parcels-2026 --error-type blocked
   $ trawl jobs export parcels-2026 --out parcels.csv`,
     );
   withOwnHint(jobs);
+  addPlanCommand(jobs);
   addCreateCommand(jobs);
   addListCommand(jobs);
   addStatusCommand(jobs);

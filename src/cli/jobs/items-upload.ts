@@ -8,13 +8,23 @@ import type { Client } from '../client/command.ts';
 import { Meter } from '../client/meter.ts';
 import { type ItemList, PIECE_BYTES } from './item-list.ts';
 
-/** Streams the items, or the first `limit` of them: a list of any length takes the memory of a few pieces. */
-export async function uploadItems(
-  { api, show }: Client,
+/** Adds the items to a job, or the first `limit` of them. */
+export function uploadItems(
+  client: Client,
   jobId: string,
   list: ItemList,
   query: ColumnQuery & { readonly limit?: number } = {},
 ): Promise<AddedAnswer> {
+  return sendList<AddedAnswer>(client, `${jobPath(jobId)}/items`, list, { ...query });
+}
+
+/** Streams a list to an operation that takes one: a list of any length takes the memory of a few pieces. */
+export async function sendList<Answer>(
+  { api, show }: Client,
+  path: string,
+  list: ItemList,
+  query: Readonly<Record<string, string | number>>,
+): Promise<Answer> {
   const meter = new Meter({ clock: api.clock, totalBytes: list.size, lineName: 'line' });
   const look = async () => meter.transfer();
   // A short list needs no progress bar.
@@ -28,10 +38,10 @@ export async function uploadItems(
     const source: AsyncIterator<Uint8Array> = stream[Symbol.asyncIterator]();
     const first = await source.next();
     const head = first.done === true ? new Uint8Array() : first.value;
-    return await api.json<AddedAnswer>({
+    return await api.json<Answer>({
       method: 'POST',
-      path: `${jobPath(jobId)}/items`,
-      query: { ...query },
+      path,
+      query,
       headers: { 'content-type': list.contentType ?? ITEM_CONTENT_TYPES[formatOfBytes(head)] },
       stream: meter.count(continued(head, source), () => display?.poke()),
       silenceMs: ANSWER_MS,

@@ -163,7 +163,10 @@ function stepLines(steps: readonly Step[]): string[] {
 const MAX_GROUPS = 10;
 
 function failureLines(job: JobAnswer): string[] {
-  const groups = groupsOf(job);
+  return groupLines(groupsOf(job));
+}
+
+export function groupLines(groups: readonly FailureGroupAnswer[]): string[] {
   if (groups.length === 0) return [];
   const rest = groups.slice(MAX_GROUPS).reduce((sum, { count }) => sum + count, 0);
   return [

@@ -5,6 +5,10 @@ export function jobPath(jobId: string): string {
   return `/jobs/${segment(jobId)}`;
 }
 
+export function planPath(planId: string): string {
+  return `/jobs/plan/${segment(planId)}`;
+}
+
 export function itemPath(jobId: string, itemId: string): string {
   return `${jobPath(jobId)}/items/${segment(itemId)}`;
 }
