@@ -18,6 +18,8 @@ export interface Progress {
 export interface Pace {
   /** Items that wait for another try, by why, most first; and how long until the first goes on. */
   readonly waiting: readonly { readonly type: string; readonly items: number; readonly ms: number }[];
+  /** `waiting for county.gov until …`; null unless a host keeps the whole job waiting. */
+  readonly host: string | null;
   /** How many items may be in flight now, and by the policy. */
   readonly limit: number;
   readonly maxLimit: number;
@@ -121,8 +123,9 @@ function details({ counts, failures, perSecond, note, pace }: Progress): Part[] 
 }
 
 /** `3 waiting: rate_limited, 40 s` and `5 → 2 at a time`. */
-function paceParts({ waiting, limit, maxLimit }: Pace): Part[] {
+function paceParts({ waiting, host, limit, maxLimit }: Pace): Part[] {
   const parts: Part[] = [];
+  if (host !== null) parts.push({ text: host, style: 'yellow' });
   const items = waiting.reduce((sum, each) => sum + each.items, 0);
   if (items > 0) {
     const soonest = Math.min(...waiting.map(({ ms }) => ms));

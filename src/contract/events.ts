@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { amountOrNull, count, flag, itemId, jobId, list } from './answer-fields.ts';
-import { jobSummarySchema, reasonSchema, summarySchema, waitingSchema } from './job-answers.ts';
+import { jobSummarySchema, reasonSchema, summarySchema, waitingForSchema, waitingSchema } from './job-answers.ts';
 import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
 
 /**
@@ -42,6 +42,7 @@ const progress = eventSchema(
     eta_seconds: amountOrNull('Time left at the current rate; null until there is enough data.'),
     summary: summarySchema,
     waiting: waitingSchema,
+    waiting_for: waitingForSchema,
     limit: count('How many items may be in flight right now.'),
     max_limit: count('How many the policy allows; more than `limit` after the site asked us to go slower.'),
   },

@@ -93,6 +93,19 @@ export const waitingSchema = list(
   'Items in progress that wait for another try, by the failure of the last one. Empty on AWS, where workers do not report it.',
 );
 
+export const waitingForSchema = z
+  .object({
+    host: text('The host.'),
+    until: time('When items are dispatched again.'),
+    reason: text('What the host answered.'),
+  })
+  .nullable()
+  .meta({
+    description:
+      'The host that keeps the whole job waiting, because it asked for more time than an item may take or because it is ' +
+      'down; null otherwise. Items that came back because of it are charged nothing.',
+  });
+
 export const jobSchema = jobSummarySchema
   .extend({
     round: z.int().min(1).meta({ description: 'Starts at 1; each retry of a completed job begins another round.' }),
@@ -125,6 +138,7 @@ export const jobSchema = jobSummarySchema
       })
       .meta({ description: 'Items dispatched to workers, and the current limit.' }),
     waiting: waitingSchema,
+    waiting_for: waitingForSchema,
     errors: z.array(failureGroupSchema).max(10).meta({ description: 'The most frequent failures.' }),
     policy: policySchema.meta({ id: 'Policy', description: 'The execution policy in force, with every setting.' }),
     batching: batchingSchema
@@ -174,6 +188,7 @@ export const jobStatusAnswerSchema = z.object({
   job_id: jobId,
   status: jobStatusSchema,
   summary: summarySchema,
+  waiting_for: waitingForSchema,
   removing,
 });
 

@@ -1,3 +1,4 @@
+import type { HostAnswer } from '../domain/host-outage.ts';
 import type { HostLimits } from '../domain/host-settings.ts';
 import {
   type HostTrouble,
@@ -9,7 +10,8 @@ import {
 } from '../domain/host-trouble.ts';
 import { type HostState, isForgettable, type Politeness, waitToEnter } from '../domain/politeness.ts';
 import type { Clock } from '../ports/clock.ts';
-import { HostHeld, type WorkerGate } from '../ports/host-gate.ts';
+import { type GatePause, HostHeld, type RetryAnswer, type WorkerGate } from '../ports/host-gate.ts';
+import { HostHealth } from './host-health.ts';
 
 export interface HostGateSettings extends Partial<Politeness> {
   readonly clock: Clock;
@@ -61,7 +63,7 @@ export class PoliteHostGate implements WorkerGate {
     const host = this.#host(name);
     const heldMs = host.heldUntil - this.#clock.elapsed();
     if (heldMs > patienceMs) return Promise.reject(new HostHeld(name, heldMs, host.heldWhy));
-    if (host.waiting.size === 0 && waitToEnter(host, host.politeness, this.#clock.elapsed()) === 0) {
+    if (host.waiting.size === 0 && this.#waitAt(host) === 0) {
       return Promise.resolve(this.#admit(host));
     }
     const { promise, resolve, reject } = Promise.withResolvers<() => void>();
@@ -95,7 +97,7 @@ export class PoliteHostGate implements WorkerGate {
   isOpen(name: string): boolean {
     const host = this.#hosts.get(name);
     if (host === undefined) return true;
-    return host.waiting.size === 0 && waitToEnter(host, host.politeness, this.#clock.elapsed()) === 0;
+    return host.waiting.size === 0 && this.#waitAt(host) === 0;
   }
 
   noteTrouble(name: string): TroubleRate {
@@ -104,10 +106,41 @@ export class PoliteHostGate implements WorkerGate {
     return troubleRate(host.trouble);
   }
 
+  noteAnswer(name: string, answer: HostAnswer, why: string): void {
+    const host = this.#host(name);
+    const { health } = host;
+    const now = this.#clock.elapsed();
+    if (answer === 'refused') {
+      health.refused(now);
+      return;
+    }
+    if (answer === 'good') {
+      const wasAway = health.isAway;
+      health.good(now);
+      if (wasAway) this.resume(name);
+      return;
+    }
+    // Requests that were on their way when the pause began say nothing new.
+    if (health.isAway && !host.isProbed) return;
+    host.isProbed = false;
+    const pauseMs = health.away(this.#clock.chance());
+    if (pauseMs !== null) this.hold(name, pauseMs, why);
+  }
+
+  pauseOf(name: string): GatePause | null {
+    const host = this.#hosts.get(name);
+    const ms = (host?.heldUntil ?? 0) - this.#clock.elapsed();
+    return host === undefined || ms <= 0 ? null : { ms, reason: host.heldWhy, isAway: host.health.isAway };
+  }
+
+  takeRetry(name: string): RetryAnswer {
+    return this.#host(name).health.takeRetry();
+  }
+
   hold(name: string, ms: number, why = 'the host asked us to wait'): void {
     // This is also false for NaN.
     if (!(ms > 0)) return;
-    this.keepAway(name, ms, why);
+    this.#pause(this.#host(name), ms, why);
     this.#onHold(name, ms, why);
   }
 
@@ -115,6 +148,11 @@ export class PoliteHostGate implements WorkerGate {
   keepAway(name: string, ms: number, why: string): void {
     if (!(ms > 0)) return;
     const host = this.#host(name);
+    host.health.hasWorked();
+    this.#pause(host, ms, why);
+  }
+
+  #pause(host: Host, ms: number, why: string): void {
     const until = this.#clock.elapsed() + ms;
     if (until > host.heldUntil) host.heldWhy = why;
     host.heldUntil = Math.max(host.heldUntil, until);
@@ -166,22 +204,38 @@ export class PoliteHostGate implements WorkerGate {
     return asked > own.minDelayMs ? { ...own, minDelayMs: asked } : own;
   }
 
+  /** When the next caller may enter, as `waitToEnter` says: at the pace the host bears, and one at a time while it is away. */
+  #waitAt(host: Host): number | 'until-one-leaves' {
+    const { health, politeness } = host;
+    const now = this.#clock.elapsed();
+    if (health.isUsual) return waitToEnter(host, politeness, now);
+    const minDelayMs = Math.max(politeness.minDelayMs, health.spacingMs(now));
+    return waitToEnter(host, { maxConcurrent: health.isAway ? 1 : politeness.maxConcurrent, minDelayMs }, now);
+  }
+
   #admit(host: Host): () => void {
+    const { health } = host;
     host.inside += 1;
     host.trouble = withRequest(host.trouble);
-    host.startedAt = this.#clock.elapsed();
+    const enteredAt = this.#clock.elapsed();
+    host.startedAt = enteredAt;
+    health.entered();
+    if (health.isAway) host.isProbed = true;
     let isInside = true;
     return () => {
       if (!isInside) return;
       isInside = false;
       host.inside -= 1;
+      health.left(this.#clock.elapsed() - enteredAt);
+      // What the probe's answer means is said in a moment, and until then no other may follow it.
+      if (health.isAway) host.heldUntil = Math.max(host.heldUntil, this.#clock.elapsed() + VERDICT_MS);
       if (host.waiting.size > 0) this.#letIn(host);
     };
   }
 
   #letIn(host: Host): void {
     for (const waiter of host.waiting) {
-      const wait = waitToEnter(host, host.politeness, this.#clock.elapsed());
+      const wait = this.#waitAt(host);
       if (wait === 'until-one-leaves') return;
       if (wait > 0) {
         this.#wakeAfter(wait, host);
@@ -209,8 +263,8 @@ export class PoliteHostGate implements WorkerGate {
     if (this.#hosts.size >= this.#sweepAt) this.#sweep();
     const politeness = this.#politenessTo(name);
     const host: Host = {
-      ...{ politeness, inside: 0, startedAt: null, heldUntil: 0, heldWhy: '', trouble: NO_TROUBLE },
-      ...{ waiting: new Set(), timer: null },
+      ...{ politeness, inside: 0, startedAt: null, heldUntil: 0, heldWhy: '', trouble: NO_TROUBLE, isProbed: false },
+      ...{ waiting: new Set(), timer: null, health: new HostHealth(this.#clock.elapsed()) },
     };
     this.#hosts.set(name, host);
     return host;
@@ -220,7 +274,8 @@ export class PoliteHostGate implements WorkerGate {
   #sweep(): void {
     const now = this.#clock.elapsed();
     for (const [name, host] of this.#hosts) {
-      if (host.waiting.size === 0 && isForgettable(host, host.politeness, now)) this.#hosts.delete(name);
+      const isForgotten = host.waiting.size === 0 && host.health.isUsual && isForgettable(host, host.politeness, now);
+      if (isForgotten) this.#hosts.delete(name);
     }
     this.#sweepAt = Math.max(SWEEP_FROM, this.#hosts.size * 2);
   }
@@ -233,6 +288,9 @@ const OTHER_DELAY = 'the delay is another one';
 
 const SWEEP_FROM = 1000;
 
+/** Longer than it takes to read a page. */
+const VERDICT_MS = 2000;
+
 interface Host extends HostState {
   politeness: Politeness;
   inside: number;
@@ -241,6 +299,9 @@ interface Host extends HostState {
   /** The reason of the pause in force, or of the last one. */
   heldWhy: string;
   trouble: HostTrouble;
+  readonly health: HostHealth;
+  /** Of a host that is away: whether a request went there since its pause. */
+  isProbed: boolean;
   /** In the order they came. */
   readonly waiting: Set<Waiter>;
   /** Set while callers wait for a time. */

@@ -40,6 +40,7 @@ export class SharedPauses {
   /** Versions of the settings that the gate has. */
   #set = new Map<string, string>();
   #isFailing = false;
+  #looking: Promise<void> | null = null;
 
   constructor(deps: SharedPausesDeps) {
     this.#deps = deps;
@@ -69,6 +70,20 @@ export class SharedPauses {
       }
       await clock.sleep(everyMs, stop);
     }
+  }
+
+  /**
+   * Looks now, and answers whether the host is still paused. All that ask while it looks get the same answer. If it cannot
+   * look, the gate's own knowledge counts.
+   */
+  async isPaused(gate: PoliteHostGate, host: string): Promise<boolean> {
+    this.#looking ??= this.runOnce(gate)
+      .catch(() => {})
+      .finally(() => {
+        this.#looking = null;
+      });
+    await this.#looking;
+    return gate.pauseOf(host) !== null;
   }
 
   async runOnce(gate: PoliteHostGate): Promise<void> {

@@ -66,6 +66,9 @@ const PAUSES_EVERY_MS = 4000;
 /** One write unit per worker, host and lease; changed limits and shares take effect within it. */
 const SHARE_LEASE_MS = 3000;
 
+/** A changed policy is in force within five seconds; each look is a read of the job. */
+const ORDER_GOOD_MS = 4000;
+
 /** How often a controller looks, and a worker tells, by the length of a lease. */
 export function awsPace(leaseMs: number) {
   return {
@@ -214,6 +217,7 @@ async function openWorker(
     hostShares: new DynamoHostShares({ ...clients, tableName: aws.tableName, clock }),
     shareLeaseMs: SHARE_LEASE_MS,
     pausesEveryMs: PAUSES_EVERY_MS,
+    orderGoodMs: ORDER_GOOD_MS,
     itemWaits: NO_ITEM_WAITS,
     source: receiveAndClaim({ id, queue, leases, clock, faults, onError: onTrouble }),
     settleEveryMs: awsPace(config.leaseMs).settleEveryMs,

@@ -116,6 +116,8 @@ export interface WorkerBackend {
   readonly itemWaits: WorkerItemWaits;
   /** How often a worker exchanges paused hosts with the others, and looks for changed settings of hosts. */
   readonly pausesEveryMs: number;
+  /** How long a worker may use what it knows of a job's policy. */
+  readonly orderGoodMs: number;
   readonly settleEveryMs: number;
   close(): Promise<void>;
 }

@@ -57,5 +57,6 @@ async function openWorker(config: Config, { id, clock, stop }: WorkerBackendDeps
     // A change takes effect within a second.
     pausesEveryMs: 500,
     shareLeaseMs: 1000,
+    orderGoodMs: 500,
   };
 }

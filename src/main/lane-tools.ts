@@ -25,6 +25,7 @@ interface ToolsDeps {
 
 interface OpenTools {
   readonly tools: WorkerDeps['tools'];
+  readonly isStillHeld: WorkerDeps['isStillHeld'];
   close(): Promise<void>;
 }
 
@@ -62,6 +63,7 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
   const ended = new AbortController();
   void pauses.run(gate, ended.signal);
   return {
+    isStillHeld: ({ host }) => pauses.isPaused(gate, host),
     tools: { web, gate, log, secrets: loadSecrets(config), states, robots },
     async close() {
       ended.abort();

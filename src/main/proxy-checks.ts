@@ -5,7 +5,7 @@ import { chooseProxy, type ProxyWay } from '../domain/proxy-way.ts';
 import { openWeb } from '../egress/open-web.ts';
 import { DEFAULT_LIMITS, type Visit, type Web } from '../egress/web.ts';
 import type { Clock } from '../ports/clock.ts';
-import { OPEN_GATE } from '../scraping/fixtures/run-case.ts';
+import { OPEN_GATE } from '../ports/host-gate.ts';
 import { type Check, ok, problem, warning } from './check.ts';
 import { digest } from './digest.ts';
 import { egressSettings } from './egress-settings.ts';

@@ -6,7 +6,7 @@ import { type Config, ConfigError, loadSecrets } from '../config.ts';
 import type { OpenWeb } from '../egress/open-web.ts';
 import type { Web } from '../egress/web.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { HostGate } from '../ports/host-gate.ts';
+import { type HostGate, OPEN_GATE } from '../ports/host-gate.ts';
 import { loadScrapers, type ScraperChange } from '../scraping/registry.ts';
 import { UNCHECKED } from '../scraping/robots/robots-check.ts';
 import { NoScraperFolder } from '../scraping/scraper-files.ts';
@@ -40,7 +40,7 @@ export async function findScraper(config: Config, id: string) {
 
 /** Scrapers to list, create and try out. Only a recording goes to the web, as a single visitor that need not queue. */
 export async function openScrapers(config: Config) {
-  const { NO_LOG, OPEN_GATE } = await import('../scraping/fixtures/run-case.ts');
+  const { NO_LOG } = await import('../scraping/fixtures/run-case.ts');
   const { SharedStates } = await import('../scraping/shared-states.ts');
   const { openAuthorTools } = await import('../scraping/author-tools.ts');
   const clock = systemClock();

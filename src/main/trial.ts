@@ -142,7 +142,7 @@ async function visit(
   const tools: ScrapeTools = { web, gate, log: tracedLog(tell), secrets, states, robots: UNCHECKED };
   const drafts: Draft[] = [];
   try {
-    const { result, tries } = await tryUntilDecided(
+    const { result: decided, tries } = await tryUntilDecided(
       {
         clock,
         tools,
@@ -155,7 +155,8 @@ async function visit(
       drafts,
       signal,
     );
-    if (result === 'aborted') return null;
+    if (decided === 'aborted') return null;
+    const result = decided.kind === 'held' ? decided.last : decided;
     const outcome = outcomeOf(seenOf(result), keptOf(result));
     return { input, caseName: null, outcome, tries, page: web.lastPage ?? pageOf(result) };
   } finally {

@@ -1,3 +1,4 @@
+import type { HostAnswer } from '../domain/host-outage.ts';
 import type { TroubleRate } from '../domain/host-trouble.ts';
 
 /**
@@ -19,7 +20,37 @@ export interface HostGate {
   hold(host: string, ms: number, why: string): void;
   /** The host refused a request or failed at it. Answers how common that is among the requests that went there lately. */
   noteTrouble(host: string): TroubleRate;
+  /**
+   * What an answer, or its absence, says about the host, and in words. A host that is away is left alone for growing pauses
+   * and asked with one request after each. After a refusal it is visited more slowly.
+   */
+  noteAnswer(host: string, answer: HostAnswer, why: string): void;
+  /** The pause of a host that is in force; null if there is none. */
+  pauseOf(host: string): GatePause | null;
+  /** Whether one more retry may go to the host (`retry-budget.ts`). If it may, it counts as sent. */
+  takeRetry(host: string): RetryAnswer;
 }
+
+/** `later`: there were too many, at a host that has worked. `never`: there were too many, at one that has not. */
+export type RetryAnswer = 'go' | 'later' | 'never';
+
+export interface GatePause {
+  /** How much longer it lasts. */
+  readonly ms: number;
+  readonly reason: string;
+  /** Whether it is because the host is away, and not because it asked for it. */
+  readonly isAway: boolean;
+}
+
+/** A gate that lets everything pass, for visits that reach no host. */
+export const OPEN_GATE: HostGate = {
+  enter: async () => () => {},
+  hold: () => {},
+  noteTrouble: () => 'rare',
+  noteAnswer: () => {},
+  pauseOf: () => null,
+  takeRetry: () => 'go',
+};
 
 /** The gate as seen by the worker, which lends it to its scrapers. */
 export interface WorkerGate extends HostGate {

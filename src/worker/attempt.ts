@@ -1,17 +1,21 @@
 import { afterAttempt } from '../domain/after-attempt.ts';
 import type { Digest, StoredArtifact } from '../domain/artifact.ts';
 import { listFailedTries, type SeenTry } from '../domain/failed-try.ts';
-import { type Failure, type FailureType, failure } from '../domain/failure.ts';
+import { FAILURES, type Failure, type FailureType, failure } from '../domain/failure.ts';
+import { type HostStanding, isHeldByHost, isOfTheHost } from '../domain/held-back.ts';
 import { MAX_VERSION_LENGTH, type SourcePage } from '../domain/item.ts';
+import type { HeldBack } from '../domain/job-wait.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
+import type { RetryAnswer } from '../ports/host-gate.ts';
 import type { LeasedItem, Settlement, WorkOrder } from '../ports/ledger.ts';
 import type { Draft, ResultStore } from '../ports/result-store.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { checkedResult } from '../scraping/checked-result.ts';
 import type { ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../scraping/scraper.ts';
 import { thrownFailure } from '../scraping/thrown-failure.ts';
+import { AttemptGate } from './attempt-gate.ts';
 import { extractStored } from './extract-stored.ts';
 import { FailedResults } from './failed-results.ts';
 import type { AttemptEvidence, FailureEvidence } from './failure-evidence.ts';
@@ -23,15 +27,15 @@ import { maskResult, maskTry } from './mask-result.ts';
 /**
  * One attempt at an item: try, and try again as the policy says, until there is an outcome or the item's time is over;
  * then store the bytes. The result is ready to be settled. `aborted` means that the attempt was taken from us (the worker
- * is stopping, or the lease is lost), which is not a failure. StorageTrouble passes through: it is not the
- * item's fault either.
+ * is stopping, or the lease is lost), which is not a failure. A host that must not be visited for so long that the item
+ * goes back is not its fault either, and neither is StorageTrouble, which passes through.
  */
 export async function runAttempt(
   deps: AttemptDeps,
   job: AttemptJob,
   item: LeasedItem,
   signal: AbortSignal,
-): Promise<Settlement | 'aborted'> {
+): Promise<Settlement | HeldBack | 'aborted'> {
   const { clock, faults } = deps;
   const startedAt = clock.now();
   const begunAt = clock.elapsed();
@@ -40,6 +44,7 @@ export async function runAttempt(
   try {
     const { result, tries, failed } = await carryOut(deps, job, item, { drafts, evidence }, signal);
     if (result === 'aborted') return 'aborted';
+    if (result.kind === 'held') return result.held;
     await faults.at('after-work-before-bytes');
     const { secrets } = deps.tools;
     const endedAt = clock.now();
@@ -118,8 +123,15 @@ export interface AttemptDeps {
   readonly evidence: FailureEvidence;
 }
 
+/** The item goes back because of its host; and what the last try came to. */
+interface HeldItem {
+  readonly kind: 'held';
+  readonly held: HeldBack;
+  readonly last: ScrapeResult;
+}
+
 interface Tried {
-  readonly result: ScrapeResult | 'aborted';
+  readonly result: ScrapeResult | HeldItem | 'aborted';
   readonly tries: number;
   readonly failed: readonly SeenTry[];
 }
@@ -195,6 +207,8 @@ export async function tryUntilDecided(
   const itemTimeMs = itemTimeOf(order);
   const begunAt = clock.elapsed();
   const failed = new FailedResults();
+  const gate = new AttemptGate(tools.gate);
+  const lent = { ...tools, gate };
   const climb = ladders.begin(job, tools.log);
   let identity = 0;
   let proxySession = 0;
@@ -210,7 +224,7 @@ export async function tryUntilDecided(
       identity,
       proxyType: climb.proxyType,
       proxySession,
-      tools,
+      tools: lent,
       signal: cut.signal,
       now: () => clock.now(),
       sleep: (ms) => sleepUntilCut(clock, ms, cut.signal),
@@ -236,8 +250,14 @@ export async function tryUntilDecided(
     }
 
     const so = { tries, remainingMs: itemTimeMs - elapsedSince(begunAt, clock) };
+    const isHeld = isHeldByHost(result.failure, standingOf(gate), so.remainingMs);
     const decision = afterAttempt(so, result.failure, policy.retries, clock.chance());
-    if (decision.kind === 'give-up') {
+    const retry = isHeld || decision.kind === 'give-up' ? 'go' : takeRetry(gate, result.failure);
+    if (isHeld || retry === 'later') {
+      climb.ended(result);
+      return { result: heldBack(gate, result, isHeld, clock), tries, failed: failed.tries };
+    }
+    if (retry === 'never' || decision.kind === 'give-up') {
       climb.ended(result);
       return { result: failed.conclude(result, clock.now()), tries, failed: failed.tries };
     }
@@ -252,6 +272,33 @@ export async function tryUntilDecided(
     if (signal.aborted) return { result: 'aborted', tries, failed: failed.tries };
   }
 }
+
+function standingOf(gate: AttemptGate): HostStanding | null {
+  const pause = gate.pause();
+  return pause === null ? null : { pauseMs: pause.ms, isAway: pause.isAway, wasAsked: gate.hadAnswer };
+}
+
+/** What is the item's own, or the proxy's, is not held against the host. */
+function takeRetry(gate: AttemptGate, failure: Failure): RetryAnswer {
+  if (gate.host === null || FAILURES[failure.type].blame === 'proxy') return 'go';
+  const answer = gate.takeRetry(gate.host);
+  return answer === 'later' && !isOfTheHost(failure) ? 'never' : answer;
+}
+
+function heldBack(
+  gate: AttemptGate,
+  last: ScrapeResult & { kind: 'failed' },
+  isPaused: boolean,
+  clock: Clock,
+): HeldItem {
+  const host = gate.host ?? '';
+  if (!isPaused) gate.hold(host, RETRY_LATER_MS, `too many requests failed: ${last.failure.message}`);
+  const { ms, reason } = gate.pause() ?? { ms: RETRY_LATER_MS, reason: last.failure.message };
+  return { kind: 'held', held: { host, until: Math.ceil(clock.now() + ms), reason }, last };
+}
+
+/** Until then other items of the job may have made room for retries. */
+const RETRY_LATER_MS = 5000;
 
 /** A chance that is as good as 1. */
 const LONGEST_WAIT = 1 - Number.EPSILON;

@@ -1,3 +1,4 @@
+import type { HeldBack } from '../domain/job-wait.ts';
 import { describeOwnError, ownErrorFailure } from '../domain/own-error.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
@@ -102,14 +103,16 @@ export async function giveBack(
   deps: BatchEndDeps,
   lease: Lease,
   done: Settlement[],
-  why: 'drained' | 'storage' | OwnTrouble,
+  why: 'drained' | 'storage' | HeldBack | OwnTrouble,
   signal: AbortSignal,
 ): Promise<BatchEnd> {
   const isSettled = done.length > 0;
   const answer = isSettled ? await settleDone(deps, lease, done, signal) : 'recorded';
   if (answer === 'fenced') return 'lost';
   const cause = answer === 'recorded' ? why : answer;
-  if (typeof cause === 'string') return (await release(deps, lease, cause, signal)) || isSettled ? 'over' : 'lost';
+  if (typeof cause === 'string' || 'host' in cause) {
+    return (await release(deps, lease, cause, signal)) || isSettled ? 'over' : 'lost';
+  }
   // With the lease in hand: given back at once, the work would be taken up at once, here or elsewhere, and fail again.
   await deps.clock.sleep(cause.delayMs, signal);
   const isReleased = await release(deps, lease, { error: describeOwnError(cause.error) }, signal);

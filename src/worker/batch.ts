@@ -1,5 +1,6 @@
 import { errorMessage } from '../domain/error-message.ts';
 import { FAILURES } from '../domain/failure.ts';
+import type { HeldBack } from '../domain/job-wait.ts';
 import { ownErrorFailure } from '../domain/own-error.ts';
 import type { Lease, LeasedItem, Settlement, WorkOrder } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
@@ -14,6 +15,8 @@ export interface BatchDeps extends AttemptDeps, BatchEndDeps {
   readonly settings: { readonly settleEveryMs: number; readonly leaseMs: number };
   /** What the job wants now, or did some seconds ago; null when it is gone. */
   readonly latestOrder: (lease: Lease) => Promise<WorkOrder | null>;
+  /** Whether a host is still not to be visited, as far as all processes together know. */
+  readonly isStillHeld: (held: HeldBack) => Promise<boolean>;
 }
 
 /**
@@ -31,7 +34,7 @@ export async function runBatch(deps: BatchDeps, lease: Lease, signal: AbortSigna
     if (result === 'gone') return 'over';
     if (result === 'not-ours') return settleLast(deps, lease, done, signal);
     if (result === 'drained' || result === 'storage') return giveBack(deps, lease, done, result, signal);
-    if ('error' in result) return giveBack(deps, lease, done, result, signal);
+    if ('error' in result || 'host' in result) return giveBack(deps, lease, done, result, signal);
 
     done.push(result);
     const isLast = index === lease.items.length - 1;
@@ -43,6 +46,10 @@ export async function runBatch(deps: BatchDeps, lease: Lease, signal: AbortSigna
     settledAt = deps.clock.elapsed();
   }
   return 'over';
+}
+
+function isHeld(result: Settlement | HeldBack | 'aborted'): result is HeldBack {
+  return typeof result === 'object' && 'host' in result;
 }
 
 /** Failures that count against the site are settled at once: the breaker must not learn of them hundreds of items later. */
@@ -85,7 +92,7 @@ async function runItem(
   wanted: Wanted,
   item: LeasedItem,
   signal: AbortSignal,
-): Promise<Settlement | OwnTrouble | 'lost' | 'not-ours' | 'gone' | 'drained' | 'storage'> {
+): Promise<Settlement | OwnTrouble | HeldBack | 'lost' | 'not-ours' | 'gone' | 'drained' | 'storage'> {
   const isCut = () => (deps.isLost(signal) ? 'lost' : 'drained');
   if (signal.aborted) return isCut();
   const startedAt = deps.clock.now();
@@ -98,7 +105,9 @@ async function runItem(
     const job = { jobId: lease.ref.jobId, order, scraper: await findScraper(deps.scrapers, order.scraperId) };
     if (lease.suspect && !(await deps.leases.begin(lease.token, item.seq))) return 'not-ours';
     await deps.faults.at('after-claim-before-work');
-    const result = await runAttempt(deps, job, item, signal);
+    let result = await runAttempt(deps, job, item, signal);
+    // Its pause may have been lifted, or be over: only what still holds is worth a way through the queue.
+    if (isHeld(result) && !(await deps.isStillHeld(result))) result = await runAttempt(deps, job, item, signal);
     return result === 'aborted' ? isCut() : result;
   } catch (error) {
     if (error instanceof StorageTrouble) return 'storage';

@@ -15,5 +15,8 @@ export function parkingGate(gate: WorkerGate, place: Pick<Place, 'park'>): HostG
     },
     hold: (host, ms, why) => gate.hold(host, ms, why),
     noteTrouble: (host) => gate.noteTrouble(host),
+    noteAnswer: (host, answer, why) => gate.noteAnswer(host, answer, why),
+    pauseOf: (host) => gate.pauseOf(host),
+    takeRetry: (host) => gate.takeRetry(host),
   };
 }

@@ -8,7 +8,7 @@ import type { Taken, WorkSource } from '../ports/work-source.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
 import type { ScrapeTools } from '../scraping/scraper.ts';
 import type { AttemptDeps } from './attempt.ts';
-import { runBatch } from './batch.ts';
+import { type BatchDeps, runBatch } from './batch.ts';
 import { FailureEvidence } from './failure-evidence.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import { JobLadders } from './job-ladders.ts';
@@ -211,10 +211,10 @@ export class Worker {
 
   /** Asked again when the lease knows of a newer one, or when the last answer is old. Null when the job is gone. */
   async #orderFor({ ref, jobCreatedAt, policyRevision }: Lease): Promise<WorkOrder | null> {
-    const { leases, clock } = this.#deps;
+    const { leases, clock, settings } = this.#deps;
     const known = this.#orders.get(ref.jobId);
     const isOfJob = known?.order.jobCreatedAt === jobCreatedAt && known.order.policyRevision >= policyRevision;
-    if (isOfJob && clock.elapsed() - known.askedAt < ORDER_IS_GOOD_MS) return known.order;
+    if (isOfJob && clock.elapsed() - known.askedAt < settings.orderGoodMs) return known.order;
     const order = await leases.workOrder(ref.jobId);
     if (this.#orders.size >= MAX_KNOWN_ORDERS) this.#orders.clear();
     if (order === null) this.#orders.delete(ref.jobId);
@@ -250,9 +250,6 @@ const STOPPED = Symbol('the worker stops');
 /** An abort without a reason makes an exception with a stack trace, which is not read here. */
 const ANSWERED = 'answered';
 
-/** A worker in the middle of a batch learns of a pause within this time. */
-const ORDER_IS_GOOD_MS = 5000;
-
 /** A worker meets few jobs at a time; beyond this it asks again rather than grow. */
 const MAX_KNOWN_ORDERS = 1000;
 
@@ -270,9 +267,11 @@ interface WorkerSettings {
   readonly drainGraceMs: number;
   /** Items of one batch are settled together when this has passed since the last time, and at its end. */
   readonly settleEveryMs: number;
+  /** In the middle of a batch, a changed policy or a pause of the job is noticed within this time. */
+  readonly orderGoodMs: number;
 }
 
-export interface WorkerDeps extends Omit<AttemptDeps, 'ladders' | 'evidence'> {
+export interface WorkerDeps extends Omit<AttemptDeps, 'ladders' | 'evidence'>, Pick<BatchDeps, 'isStillHeld'> {
   /** Names this process and this life of it: a restarted worker has another one. */
   readonly id: string;
   readonly tools: ScrapeTools & { readonly gate: WorkerGate };

@@ -37,14 +37,20 @@ test('failures are told by type, the commonest first', () => {
 test('what holds a job back is told: items that wait, why and how long, and a lower limit', () => {
   const limited = { type: 'rate_limited', items: 3, ms: 40_000 };
   const line = (waiting: NonNullable<Progress['pace']>['waiting'], limit = 5) =>
-    progressLine(progressOf({ pace: { waiting, limit, maxLimit: 5 } }));
+    progressLine(progressOf({ pace: { waiting, host: null, limit, maxLimit: 5 } }));
   assert.match(line([limited], 2), / 240\/s · 3 waiting: rate_limited, 40 s · 5 → 2 at a time · 3 failed /);
   const more = [limited, { type: 'timeout', items: 1, ms: 2000 }];
   assert.match(line(more), / 4 waiting: 3 rate_limited, 1 timeout, 2 s · 3 failed /);
   assert.equal(line([]), progressLine(progressOf()));
   const counts = { ...NO_COUNTS, total: 5, success: 5 };
-  const over = progressOf({ counts, pace: { waiting: [limited], limit: 2, maxLimit: 5 } });
+  const over = progressOf({ counts, pace: { waiting: [limited], host: null, limit: 2, maxLimit: 5 } });
   assert.equal(progressLine(over), '5/5 100 % · 240/s · 5 ok', 'nothing is left to be held back');
+});
+
+test('a host that keeps the whole job waiting is named, and until when', () => {
+  const host = 'waiting for county.gov until 2026-03-01 14:05:00 UTC';
+  const line = progressLine(progressOf({ pace: { waiting: [], host, limit: 5, maxLimit: 5 } }));
+  assert.ok(line.includes(` 240/s · ${host} · 3 failed `), line);
 });
 
 test('there is no ETA without a rate, at a standstill, at the end, or while items are read', () => {

@@ -7,6 +7,7 @@ import { AddressRules } from '../../src/egress/address-rules.ts';
 import { openWeb, type WebDeps } from '../../src/egress/open-web.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import { DEFAULT_LIMITS, type Web } from '../../src/egress/web.ts';
+import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 
 /** A server that counts its connections. A canary is one that should never have any. */
 export interface Counted extends AsyncDisposable {
@@ -90,7 +91,7 @@ async function visit(web: Web, url: string, method: 'GET' | 'POST'): Promise<str
       limits: DEFAULT_LIMITS,
       exit: { dialer: 'direct', session: '' },
       checkHost: () => undefined,
-      gate: { enter: async () => () => undefined, hold: () => undefined, noteTrouble: () => 'rare' },
+      gate: OPEN_GATE,
       patienceMs: 10_000,
       sink: null,
       signal: new AbortController().signal,

@@ -4,7 +4,7 @@ import { AddressRules } from '../../src/egress/address-rules.ts';
 import { type OpenWeb, openWeb, type WebDeps } from '../../src/egress/open-web.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import type { CookieBook, Visit, WebAnswer, WebFailed, WebRequest } from '../../src/egress/web.ts';
-import type { HostGate } from '../../src/ports/host-gate.ts';
+import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 
 /** A web that may go to this machine, where the tests' servers are. */
 export function loopbackWeb(parts: Partial<WebDeps> = {}): OpenWeb {
@@ -30,12 +30,6 @@ export function aVisit(parts: Partial<Visit> = {}): Visit {
     ...parts,
   };
 }
-
-export const OPEN_GATE: HostGate = {
-  enter: async () => () => undefined,
-  hold: () => undefined,
-  noteTrouble: () => 'rare',
-};
 
 export function aRequest(url: string, parts: Partial<WebRequest> = {}): WebRequest {
   return { method: 'GET', url, headers: {}, body: null, ...parts };

@@ -11,7 +11,7 @@ import { AddressRules } from '../../src/egress/address-rules.ts';
 import type { OpenWeb } from '../../src/egress/open-web.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import type { AnswerHead, BodySink } from '../../src/egress/web.ts';
-import { type HostGate, HostHeld } from '../../src/ports/host-gate.ts';
+import { type HostGate, HostHeld, OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { selfSigned } from '../support/self-signed.ts';
 import { good, listenSomewhere, openHostileServer } from './hostile-server.ts';
 import { aRequest, aVisit, FewCookies, loopbackWeb, textOf } from './visits.ts';
@@ -34,7 +34,7 @@ async function serve(t: TestContext, listener: RequestListener, open: () => Serv
 }
 
 function gateOf(enter: HostGate['enter']): HostGate {
-  return { enter, hold: () => undefined, noteTrouble: () => 'rare' };
+  return { ...OPEN_GATE, enter };
 }
 
 /** Answers with what it was sent, as JSON. */
@@ -328,12 +328,11 @@ test('what the gate rejects with is thrown as it is, with the patience and the s
   const visit = aVisit({
     patienceMs: 1234,
     gate: {
+      ...OPEN_GATE,
       enter: async (...given) => {
         assert.deepEqual(given, ['127.0.0.1', 1234, visit.signal]);
         throw paused;
       },
-      hold: () => undefined,
-      noteTrouble: () => 'rare',
     },
   });
   await assert.rejects(web.send(aRequest('http://127.0.0.1/'), visit), paused);

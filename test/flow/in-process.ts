@@ -73,8 +73,9 @@ export async function openEngineHere(dataDir: string, trouble: Trouble = {}) {
     scrapers,
     tools: NO_TOOLS,
     onWait() {},
+    isStillHeld: async () => true,
     heartbeat: inProcessHeartbeat({ leases: ledger, queue, clock, leaseMs: LEASE_MS, onTrouble }),
-    settings: { lane: 'http', slots: 8, leaseMs: LEASE_MS, drainGraceMs: 2000, settleEveryMs: 0 },
+    settings: { lane: 'http', slots: 8, leaseMs: LEASE_MS, drainGraceMs: 2000, settleEveryMs: 0, orderGoodMs: 500 },
   });
   const stop = new AbortController();
   controller.start();

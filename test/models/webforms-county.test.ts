@@ -5,11 +5,12 @@ import { systemClock } from '../../src/adapters/system/clock.ts';
 import type { FailureType } from '../../src/domain/failure.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
+import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import type { Settlement } from '../../src/ports/ledger.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
 import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
-import { loopbackWeb, OPEN_GATE } from '../egress/visits.ts';
+import { loopbackWeb } from '../egress/visits.ts';
 import { policyOf } from '../support/builders.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
@@ -90,7 +91,7 @@ function openVisits(t: TestContext, county: WebFormsCounty) {
     const { parid } = parcelOf(number);
     const item = { seq: number, itemId: parid, input: { parid, owner }, attempt: 1 };
     const settled = await runAttempt(deps, job, item, new AbortController().signal);
-    assert.ok(settled !== 'aborted');
+    assert.ok(settled !== 'aborted' && 'outcome' in settled);
     const { artifacts = [] } = settled.outcome;
     const read = async (kind: string) => {
       const kept = artifacts.find((each) => each.kind === kind);

@@ -8,6 +8,7 @@ import { AddressRules } from '../../src/egress/address-rules.ts';
 import { openWeb } from '../../src/egress/open-web.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import type { Web } from '../../src/egress/web.ts';
+import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import type { Draft } from '../../src/ports/result-store.ts';
 import type { ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
 import { NOW, policyOf } from '../support/builders.ts';
@@ -54,7 +55,7 @@ export async function visitCounty(
         tools: {
           web: way,
           gate: {
-            enter: async () => () => {},
+            ...OPEN_GATE,
             hold: (host, ms) => held.push({ host, ms }),
             noteTrouble: () => 'frequent',
           },

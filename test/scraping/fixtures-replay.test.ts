@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_SECRETS } from '../../src/domain/secrets.ts';
 import type { Visit, WebRequest } from '../../src/egress/web.ts';
+import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import type { Exchange } from '../../src/scraping/fixtures/fixture-folder.ts';
 import { ReplayWeb } from '../../src/scraping/fixtures/replay-web.ts';
-import { OPEN_GATE } from '../../src/scraping/fixtures/run-case.ts';
 import { VisitCookies } from '../../src/scraping/http/cookies.ts';
 
 const SITE = 'https://county.test';
@@ -100,7 +100,7 @@ test('redirects are followed as on the web, with the cookies that they set', asy
       isOver += 1;
     };
   };
-  const visit = visitor({ gate: { enter, hold: () => {}, noteTrouble: () => 'rare' } });
+  const visit = visitor({ gate: { ...OPEN_GATE, enter } });
   const answer = await web.send(post('/in', ''), visit);
   assert.equal(answer.kind, 'answer');
   assert.equal(answer.url, `${SITE}/home`);

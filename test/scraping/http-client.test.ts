@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HostGate } from '../../src/ports/host-gate.ts';
+import { type HostGate, OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { z } from '../../src/scraping/author.ts';
 import type { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 import { failsAs, openClient, openSite, webTools } from './http-support.ts';
 
 function gateOf(gate: Partial<HostGate>): HostGate {
-  return { enter: async () => () => {}, hold: () => {}, noteTrouble: () => 'rare', ...gate };
+  return { ...OPEN_GATE, ...gate };
 }
 
 test('an address may be relative to the page that came last, after its redirects', async (t) => {
@@ -101,6 +101,7 @@ test('every hop waits for its turn at its host, and gives it back', async (t) =>
   const turns: string[] = [];
   let inside = 0;
   const gate: HostGate = {
+    ...OPEN_GATE,
     async enter(host) {
       turns.push(host);
       inside += 1;
@@ -108,8 +109,6 @@ test('every hop waits for its turn at its host, and gives it back', async (t) =>
         inside -= 1;
       };
     },
-    hold: () => {},
-    noteTrouble: () => 'rare',
   };
   const other = await openSite(t, () => 'there');
   const site = await openSite(t, () => ({ status: 302, headers: { location: `${other.origin}/` } }));

@@ -149,6 +149,7 @@ export function openClient(
     allowsHost: compileHosts(hosts),
     signal,
     maxRetries,
+    isAdaptive: true,
     robots: null,
     cookies: new VisitCookies(),
     requests: new RequestLog(),

@@ -174,12 +174,14 @@ export function startWorker(process: SimProcess, sim: Sim, slots: number, script
     digest: sha256,
     tools: NO_TOOLS,
     onWait() {},
+    isStillHeld: async () => true,
     settings: {
       lane: 'http',
       slots,
       leaseMs: timing.leaseMs,
       drainGraceMs: timing.drainGraceMs,
       settleEveryMs: timing.settleEveryMs,
+      orderGoodMs: 5000,
     },
   });
   worker.run(stop.signal).then(

@@ -1,5 +1,5 @@
 import { NO_SECRETS } from '../../src/domain/secrets.ts';
-import type { HostGate, WorkerGate } from '../../src/ports/host-gate.ts';
+import { OPEN_GATE, type WorkerGate } from '../../src/ports/host-gate.ts';
 import { UNCHECKED } from '../../src/scraping/robots/robots-check.ts';
 import type { ScrapeTools } from '../../src/scraping/scraper.ts';
 import { SharedStates } from '../../src/scraping/shared-states.ts';
@@ -8,10 +8,9 @@ import { SharedStates } from '../../src/scraping/shared-states.ts';
 export const NO_TOOLS: ScrapeTools & { readonly gate: WorkerGate } = {
   web: { send: () => Promise.reject(new Error('this test has no web')) },
   gate: {
+    ...OPEN_GATE,
     enter: () => Promise.reject(new Error('this test has no web')),
     isOpen: () => true,
-    hold: () => {},
-    noteTrouble: () => 'rare',
   },
   log: { debug: () => {}, info: () => {}, warn: () => {} },
   secrets: NO_SECRETS,
@@ -21,6 +20,5 @@ export const NO_TOOLS: ScrapeTools & { readonly gate: WorkerGate } = {
 
 /** In a world where time stands still. */
 export function sharedStates(): SharedStates {
-  const gate: HostGate = { enter: async () => () => {}, hold: () => {}, noteTrouble: () => 'rare' };
-  return new SharedStates({ gate, elapsed: () => 0, sleep: async () => {} });
+  return new SharedStates({ gate: OPEN_GATE, elapsed: () => 0, sleep: async () => {} });
 }

@@ -6,12 +6,13 @@ import { policySchema } from '../../src/domain/policy.ts';
 import { SecretBook } from '../../src/domain/secrets.ts';
 import type { Dialer } from '../../src/egress/dialer.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
+import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { defineHttpScraper } from '../../src/scraping/http/define-http-scraper.ts';
 import type { ScrapeContext, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
 import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
-import { loopbackWeb, OPEN_GATE } from '../egress/visits.ts';
+import { loopbackWeb } from '../egress/visits.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
@@ -62,7 +63,9 @@ async function attempt(
     isOver = true;
   });
   for (let step = 0; step < 10_000 && !isOver; step += 1) await clock.advance(100);
-  return { result: await running, store, waits };
+  const result = await running;
+  assert.ok(typeof result === 'string' || 'outcome' in result, 'the item goes back because of its host');
+  return { result, store, waits };
 }
 
 async function failed(scrape: (context: ScrapeContext) => Promise<unknown>, policy?: unknown) {

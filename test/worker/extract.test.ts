@@ -83,7 +83,7 @@ async function stored(t: TestContext, { page = PAGE, metadata = METADATA }: { pa
     );
     if (options.isLate) await clock.advance(5000);
     const settlement = await running;
-    assert.ok(settlement !== 'aborted');
+    assert.ok(settlement !== 'aborted' && 'outcome' in settlement);
     return settlement;
   };
   const failureOf = async (scraper: Scraper, options: ExtractOptions = {}) => {

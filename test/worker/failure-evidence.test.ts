@@ -7,10 +7,10 @@ import { type PartialPolicy, policySchema } from '../../src/domain/policy.ts';
 import { SecretBook } from '../../src/domain/secrets.ts';
 import type { Web } from '../../src/egress/web.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
+import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { Exchange } from '../../src/scraping/fixtures/fixture-folder.ts';
 import { ReplayWeb } from '../../src/scraping/fixtures/replay-web.ts';
-import { OPEN_GATE } from '../../src/scraping/fixtures/run-case.ts';
 import { defineHttpScraper } from '../../src/scraping/http/define-http-scraper.ts';
 import { decodeVisit } from '../../src/scraping/visits/visit-record.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
@@ -82,7 +82,8 @@ function openWorker() {
       item,
       new AbortController().signal,
     );
-    assert.ok(settled !== 'aborted' && settled.outcome.kind === 'failed', JSON.stringify(settled));
+    assert.ok(settled !== 'aborted' && 'outcome' in settled, JSON.stringify(settled));
+    assert.ok(settled.outcome.kind === 'failed', JSON.stringify(settled));
     const { artifacts = [] } = settled.outcome;
     const read = async (kind: string) => {
       const kept = artifacts.find((each) => each.kind === kind);

@@ -50,6 +50,7 @@ async function setUp(
   const parts: BatchDeps = {
     ...{ clock, faults: NO_FAULTS, digest: (text: string) => text, tools: NO_TOOLS, leases },
     onWait() {},
+    isStillHeld: async () => true,
     ladders: new JobLadders(),
     evidence: new FailureEvidence(),
     store: { ...openMemoryResultStore(), putAll: async () => [], ...more.store } as ResultStore,

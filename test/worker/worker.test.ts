@@ -40,9 +40,10 @@ async function startWorker() {
   const worker = new Worker({
     ...{ id: 'worker-1', clock, source, queue, leases: ledger, store: openMemoryResultStore(), faults: NO_FAULTS },
     ...{ digest: (text: string) => text, tools: NO_TOOLS, onError: () => {}, onWait() {} },
+    isStillHeld: async () => true,
     scrapers: { find: async () => scraper } as unknown as ScraperRegistry,
     heartbeat: inProcessHeartbeat({ leases: ledger, queue, clock, leaseMs: LEASE_MS, onTrouble: () => {} }),
-    settings: { lane: 'http', slots: 4, leaseMs: LEASE_MS, drainGraceMs: 1000, settleEveryMs: 1000 },
+    settings: { lane: 'http', slots: 4, leaseMs: LEASE_MS, drainGraceMs: 1000, settleEveryMs: 1000, orderGoodMs: 5000 },
   });
   const running = worker.run(new AbortController().signal);
   running.catch(() => {});

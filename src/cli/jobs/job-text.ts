@@ -71,6 +71,11 @@ export function deletedText(jobId: string, isUnderWay: boolean): string {
   return `Job ${printable(jobId)} is being deleted. Its id can be reused once all results are gone.`;
 }
 
+/** `waiting for county.gov until 2026-03-01 14:05:00 UTC`. */
+export function waitingForText({ host, until }: NonNullable<JobAnswer['waiting_for']>): string {
+  return `waiting for ${printable(host, 80)} until ${printable(until.slice(0, 19).replace('T', ' '))} UTC`;
+}
+
 export function statusText({ status, held }: Pick<JobAnswer, 'status' | 'held'>): string {
   const text = status === 'pending' && held ? 'held' : status;
   const style = statusStyle(text);
@@ -95,6 +100,7 @@ function factsOf(job: JobAnswer): Record<string, string | null> {
     workers: `${formatCount(workers.in_flight)} in flight, limit ${formatCount(workers.limit)}`,
     breaker: `${printable(breaker.state)}, ${formatCount(breaker.failed)} of ${formatCount(breaker.finished)} failed, ${formatCount(breaker.consecutive_failures)} in a row${breaker.probe_at === null ? '' : `, probes at ${printable(breaker.probe_at)}`}`,
     reason: reason === null ? null : printable(reason.message),
+    waiting: job.waiting_for ? `${waitingForText(job.waiting_for)} (${printable(job.waiting_for.reason)})` : null,
     warning: warnings.length === 0 ? null : warnings.map(({ message }) => printable(message, 1000)).join('; '),
     created: timesText(job),
     labels: pairs.length === 0 ? null : pairs.join(' '),

@@ -8,7 +8,7 @@ import { CommandFailed, errorText } from '../client/command-failure.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
 import type { Pace, Progress } from '../progress.ts';
-import { command, countsOf } from './job-text.ts';
+import { command, countsOf, waitingForText } from './job-text.ts';
 
 /**
  * Shows the progress of a job until it is over, from the events of the API, and returns the job. A job that its breaker
@@ -98,25 +98,30 @@ function waitingText(state: 'held' | 'paused', { job_id: jobId, reason }: JobAns
 
 /** A user's pause may end at any moment, one for storage ends by itself, and so does a breaker that will probe. */
 export function isOver({ status, reason, breaker }: JobAnswer): boolean {
-  if (status === 'paused') return reason?.code === 'breaker' && breaker.probe_at === null;
+  if (status === 'paused') return reason?.code === 'host' || (reason?.code === 'breaker' && breaker.probe_at === null);
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
 /** The API ends the stream of a job that is over; for the API, a paused job never is. */
 function mayBeOver(event: WatchEvent): boolean {
-  return event.event === 'status' && event.data.status === 'paused' && event.data.reason?.code === 'breaker';
+  if (event.event !== 'status' || event.data.status !== 'paused') return false;
+  return event.data.reason?.code === 'breaker' || event.data.reason?.code === 'host';
 }
 
-type PaceAnswer = Pick<Extract<JobEvent, { event: 'progress' }>['data'], 'waiting' | 'limit' | 'max_limit'>;
+type ProgressAnswer = Extract<JobEvent, { event: 'progress' }>['data'];
+type PaceAnswer = Pick<ProgressAnswer, 'waiting' | 'limit' | 'max_limit'> &
+  Partial<Pick<ProgressAnswer, 'waiting_for'>>;
 
 /** What has gone on by now is no longer waiting, although nothing was heard since. */
 function paceAt(pace: PaceAnswer | null, now: number): Pace | null {
   if (pace === null) return null;
-  const { waiting, limit, max_limit: maxLimit } = pace;
+  const { waiting, limit, max_limit: maxLimit, waiting_for: waitingFor } = pace;
   const current = waiting.map(({ error_type, items, until }) => {
     return { type: printable(error_type, 40), items, ms: Date.parse(until) - now };
   });
-  return { waiting: current.filter(({ ms }) => ms > 0), limit, maxLimit };
+  const isWaiting = waitingFor && Date.parse(waitingFor.until) > now;
+  const host = isWaiting ? waitingForText(waitingFor) : null;
+  return { waiting: current.filter(({ ms }) => ms > 0), host, limit, maxLimit };
 }
 
 type State = Pick<JobAnswer, 'status' | 'summary'> & Partial<Pick<JobAnswer, 'reason' | 'held' | 'items_per_second'>>;

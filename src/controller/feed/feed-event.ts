@@ -47,11 +47,22 @@ export function progressEvent(
     perSecond,
     now,
   });
-  const { job_id, status, progress_pct, items_per_second, eta_seconds, summary, waiting, workers, policy } = shown;
+  const {
+    job_id,
+    status,
+    progress_pct,
+    items_per_second,
+    eta_seconds,
+    summary,
+    waiting,
+    waiting_for,
+    workers,
+    policy,
+  } = shown;
   return feedEvent({
     event: 'progress',
     data: {
-      ...{ job_id, status, progress_pct, items_per_second, eta_seconds, summary, waiting },
+      ...{ job_id, status, progress_pct, items_per_second, eta_seconds, summary, waiting, waiting_for },
       limit: workers.limit,
       max_limit: policy.throttling.max_concurrent_workers,
     },

@@ -11,6 +11,7 @@ import type { ReadGroup } from '../../domain/failure-group.ts';
 import type { JobWait } from '../../domain/item-wait.ts';
 import type { JobReason, JobRecord } from '../../domain/job.ts';
 import { isFinishing } from '../../domain/job-round.ts';
+import { currentWait } from '../../domain/job-wait.ts';
 import { consecutiveFailureLimit, type Policy } from '../../domain/policy.ts';
 import { presentFailureGroup } from './failure-groups.ts';
 
@@ -52,6 +53,7 @@ export function presentJob(
       limit: limitOf(job),
     },
     waiting: more.waits.map(presentWait),
+    waiting_for: presentWaitingFor(job, more.now),
     errors: more.failures.slice(0, 10).map((group) => presentFailureGroup(job.jobId, group)),
     policy: inForce(policy),
     batching: presentBatching(job),
@@ -77,6 +79,11 @@ export function presentJob(
 
 function presentWait({ type, items, until }: JobWait): JobAnswer['waiting'][number] {
   return { error_type: type, items, until: iso(until) };
+}
+
+export function presentWaitingFor(job: JobRecord, now: number): JobAnswer['waiting_for'] {
+  const wait = currentWait(job, now);
+  return wait === null ? null : { host: wait.host, until: iso(wait.until), reason: wait.reason };
 }
 
 function presentBatching({ batching }: JobRecord): JobAnswer['batching'] {
@@ -111,8 +118,14 @@ export function presentJobSummary(job: JobRecord): JobSummaryAnswer {
   };
 }
 
-export function presentStatus(job: JobRecord): JobStatusAnswer {
-  return { job_id: job.jobId, status: job.status, summary: presentSummary(job.counts), ...presentRemoving(job) };
+export function presentStatus(job: JobRecord, now: number): JobStatusAnswer {
+  return {
+    job_id: job.jobId,
+    status: job.status,
+    summary: presentSummary(job.counts),
+    waiting_for: presentWaitingFor(job, now),
+    ...presentRemoving(job),
+  };
 }
 
 function presentRemoving({ removing }: JobRecord): { removing?: true } {

@@ -121,6 +121,7 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
       timeouts: policy.timeouts,
       maxRetryAfterMs: policy.retries.max_retry_after_seconds * 1000,
       maxRetries: policy.retries.max_retries,
+      isAdaptive: policy.throttling.adaptive,
       robots: policy.robots === 'respect' ? who.tools.robots : null,
     });
   };

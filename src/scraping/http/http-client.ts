@@ -53,6 +53,7 @@ export interface HttpClientDeps {
   readonly maxRetryAfterMs: number;
   /** Of the job. */
   readonly maxRetries: number;
+  readonly isAdaptive: boolean;
   readonly limits: { readonly pageBytes: number; readonly documentBytes: number };
   readonly signs: CompiledSigns;
   readonly allowsHost: (host: string) => boolean;
@@ -200,7 +201,7 @@ export class HttpClient {
   async #download(request: PageRequest, options: AnswerOptions & DocumentOptions): Promise<WebDocument> {
     const { as = null } = options;
     const asked = this.#webRequest(request, options, 'page');
-    return this.#repeater.untilGood(asked.method, async () => {
+    return this.#repeater.untilGood(asked, async () => {
       let sink: DocumentSink | null = null;
       try {
         const end = await this.#send(asked, {
@@ -263,7 +264,7 @@ export class HttpClient {
   }
 
   async #fetch<T>(request: WebRequest, read: (answer: WebAnswer) => Good<T> | Bad): Promise<T> {
-    return this.#repeater.untilGood(request.method, async () => {
+    return this.#repeater.untilGood(request, async () => {
       const end = await this.#send(request, this.#pageVisit());
       return end.kind === 'failed' ? unanswered(end) : read(end);
     });

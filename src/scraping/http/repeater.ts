@@ -1,5 +1,6 @@
 import { afterBadAnswer, speaksAgainstHost } from '../../domain/after-bad-answer.ts';
-import type { WebAnswer, WebFailed } from '../../egress/web.ts';
+import { hostAnswer } from '../../domain/host-outage.ts';
+import type { WebAnswer, WebFailed, WebRequest } from '../../egress/web.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
 import type { ScrapeTools } from '../scraper.ts';
 
@@ -7,6 +8,8 @@ interface RepeaterDeps {
   readonly tools: Pick<ScrapeTools, 'gate' | 'log'>;
   /** Of the job. */
   readonly maxRetries: number;
+  /** Whether the job goes slower when the site refuses its requests. */
+  readonly isAdaptive: boolean;
   /** Rejects when the try is over. */
   sleep(ms: number): Promise<void>;
 }
@@ -45,29 +48,41 @@ export class Repeater {
     return this.#hasGoodAnswer;
   }
 
-  async untilGood<T>(method: string, ask: () => Promise<Good<T> | Bad>): Promise<T> {
+  async untilGood<T>(
+    { method, url: target }: Pick<WebRequest, 'method' | 'url'>,
+    ask: () => Promise<Good<T> | Bad>,
+  ): Promise<T> {
     const { tools, maxRetries } = this.#deps;
     for (let repeats = 0; ; repeats += 1) {
       const end = await ask();
       if (end.kind === 'good') {
         this.#hasGoodAnswer = true;
+        tools.gate.noteAnswer(hostOf(target), 'good', '');
         return end.value;
       }
       const { error, url, status, isLost } = end;
       this.#isUnauthorized = status === 401;
       const { failure } = error;
-      const host = URL.parse(url)?.host ?? '';
+      const host = hostOf(url);
       const trouble = speaksAgainstHost({ failure, status }) ? tools.gate.noteTrouble(host) : 'frequent';
+      const says = hostAnswer(failure, status);
+      if (says !== null && (says !== 'refused' || this.#deps.isAdaptive))
+        tools.gate.noteAnswer(host, says, failure.message);
       const next = afterBadAnswer({ failure, method, status, isLost, repeats, trouble }, maxRetries);
       if (next.kind === 'fail') {
         // All items of this process hold back, not only the one that got the answer.
         if (next.pauseMs !== null) tools.gate.hold(host, next.pauseMs, failure.message);
         throw error;
       }
+      if (tools.gate.takeRetry(host) !== 'go') throw error;
       tools.log.debug({ url, because: failure.message, wait_ms: next.delayMs }, 'request repeated');
       await this.#deps.sleep(next.delayMs);
     }
   }
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? '';
 }
 
 /** An answer that is not what was asked for. */

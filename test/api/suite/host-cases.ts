@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import type { ItemPageAnswer } from '../../../src/contract/item-answers.ts';
+import type { ItemAnswer } from '../../../src/contract/item-answers.ts';
+import type { JobAnswer, JobStatusAnswer } from '../../../src/contract/job-answers.ts';
 import type { HostAnswer, HostsAnswer, LiftedAnswer } from '../../../src/contract/service-answers.ts';
 import { untilTrue } from '../../support/until.ts';
 import { Client, type Start, uniqueId } from './client.ts';
@@ -31,9 +32,9 @@ async function startSite() {
 export async function hostCases(start: Start): Promise<void> {
   const client = await Client.of(await start({ workers: 2, allowAddresses: 'loopback' }));
 
-  /** A job of some pages of the site, one after another; answers how its items ended. */
-  async function visit(host: string, pages: number): Promise<readonly string[]> {
-    const { job_id } = await client.run({
+  /** A job of some pages of the site. */
+  async function visit(host: string, pages: number): Promise<string> {
+    const { job_id } = await client.create({
       job_id: uniqueId('visit'),
       scraper_id: 'example-http',
       items: Array.from({ length: pages }, (_, n) => ({ item_id: `i-${n}`, input: { url: `http://${host}/${n}` } })),
@@ -43,41 +44,62 @@ export async function hostCases(start: Start): Promise<void> {
         retries: { max_retries: 0, max_retry_after_seconds: 600 },
       },
     });
-    const { items } = await client.get<ItemPageAnswer>(`/jobs/${job_id}/items`);
-    return items.map(({ status, error }) => error?.type ?? status);
+    return job_id;
   }
 
-  test('a host that asks to be left alone for a year is listed, with the time that the policy allows, and can be released', async () => {
+  async function untilWaiting(jobId: string): Promise<NonNullable<JobAnswer['waiting_for']>> {
+    const job = () => client.get<JobAnswer>(`/jobs/${jobId}`);
+    await untilTrue(async () => (await job()).waiting_for !== null);
+    const { waiting_for, status, summary } = await job();
+    assert.ok(waiting_for);
+    assert.deepEqual([status, summary.failed], ['in_progress', 0]);
+    return waiting_for;
+  }
+
+  test('a host that asks to be left alone for a year fails no item: the job waits, and goes on when the pause is lifted', async () => {
     const site = await startSite();
     const path = `/hosts/${encodeURIComponent(site.host)}`;
     const before = Date.now();
     assert.deepEqual(await client.get<HostAnswer>(path), {
       ...{ host: site.host, paused_until: null, reason: null, paused_by: null, reported_by: 0, settings: null },
     });
-    assert.deepEqual(await visit(site.host, 1), ['rate_limited']);
+    const first = await visit(site.host, 1);
+    const wait = await untilWaiting(first);
+    assert.equal(wait.host, site.host);
+    assert.match(wait.reason, /ask too often \(429/);
+    assert.deepEqual((await client.get<JobStatusAnswer>(`/jobs/${first}/status`)).waiting_for, wait);
     await untilTrue(async () => (await client.get<HostAnswer>(path)).paused_until !== null);
     const { hosts } = await client.get<HostsAnswer>('/hosts');
     assert.deepEqual(hosts, [await client.get<HostAnswer>(path)]);
     const [paused] = hosts;
-    const ms = Date.parse(paused?.paused_until ?? '') - before;
-    assert.ok(ms > 600_000 - 1000 && ms < 600_000 + 60_000, `it is paused for ${ms} ms`);
+    for (const until of [paused?.paused_until ?? '', wait.until]) {
+      const ms = Date.parse(until) - before;
+      assert.ok(ms > 600_000 - 1000 && ms < 600_000 + 60_000, `the wait lasts ${ms} ms`);
+    }
     assert.match(paused?.reason ?? '', /ask too often \(429/);
     assert.deepEqual([paused?.paused_by, paused?.reported_by], ['host', 1]);
 
-    // Every process hears of it, and then nobody goes there.
+    // Every process hears of it, and then none goes there.
+    const others: string[] = [];
     await untilTrue(async () => {
       const seen = site.requests;
-      assert.deepEqual([...new Set(await visit(site.host, 16))], ['rate_limited']);
+      const jobId = await visit(site.host, 16);
+      others.push(jobId);
+      await untilWaiting(jobId);
       return site.requests === seen;
     });
-    site.isRefusing = false;
-    assert.deepEqual([...new Set(await visit(site.host, 16))], ['rate_limited']);
+    const item = await client.get<ItemAnswer>(`/jobs/${first}/items/i-0`);
+    assert.deepEqual([item.status, item.attempts, item.error], ['pending', 0, null]);
 
+    site.isRefusing = false;
     const lifted = (await client.ask('DELETE', `${path}/pause`)).json as LiftedAnswer;
     assert.deepEqual(lifted, { host: site.host, lifted: true });
-    assert.deepEqual((await client.ask('DELETE', `${path}/pause`)).json, { host: site.host, lifted: false });
     assert.deepEqual((await client.get<HostsAnswer>('/hosts')).hosts, []);
-    await untilTrue(async () => (await visit(site.host, 16)).every((end) => end === 'success'));
+    for (const jobId of [first, ...others]) {
+      const { summary } = await client.ended(jobId);
+      assert.equal(summary.success, summary.total);
+    }
+    assert.deepEqual((await client.ask('DELETE', `${path}/pause`)).json, { host: site.host, lifted: false });
   });
 
   test('settings of a host are kept, shown, replaced and cleared', async () => {
@@ -140,7 +162,7 @@ export async function hostCases(start: Start): Promise<void> {
     const site = await startSite();
     site.isRefusing = false;
     const path = `/hosts/${encodeURIComponent(site.host)}`;
-    assert.deepEqual(await visit(site.host, 1), ['success']);
+    assert.equal((await client.ended(await visit(site.host, 1))).summary.success, 1);
     const until = new Date(Date.now() + 3_600_000).toISOString();
     const json = { paused_until: until, note: 'the county asked by phone', max_concurrent_requests: 9 };
     const paused = (await client.ask('PUT', path, { json })).json as HostAnswer;
@@ -149,16 +171,23 @@ export async function hostCases(start: Start): Promise<void> {
       [until, 'the county asked by phone', 'operator', 0],
     );
     assert.equal(paused.settings?.paused_until, until);
+    // A job that came before every process had heard of it may have ended.
+    const waiting: string[] = [];
     await untilTrue(async () => {
       const seen = site.requests;
-      await visit(site.host, 4);
+      const jobId = await visit(site.host, 4);
+      await untilTrue(async () => {
+        const job = await client.get<JobAnswer>(`/jobs/${jobId}`);
+        return job.waiting_for !== null || job.status === 'completed';
+      });
+      waiting.push(jobId);
       return site.requests === seen;
     });
 
     assert.deepEqual((await client.ask('DELETE', `${path}/pause`)).json, { host: site.host, lifted: true });
     const lifted = await client.get<HostAnswer>(path);
     assert.deepEqual([lifted.paused_until, lifted.settings?.max_concurrent_requests], [null, 9]);
-    await untilTrue(async () => (await visit(site.host, 4)).every((end) => end === 'success'));
+    for (const jobId of waiting) assert.equal((await client.ended(jobId)).summary.success, 4);
     await client.ask('DELETE', path);
   });
 

@@ -78,9 +78,10 @@ export async function startFleet(options: FleetOptions) {
       scrapers,
       tools: NO_TOOLS,
       onWait() {},
+      isStillHeld: async () => true,
       heartbeat: isLame ? NO_HEARTBEAT : heartbeatOf(hands, leaseMs, onTrouble),
       settings: {
-        ...{ lane: 'http', leaseMs, drainGraceMs: 2000, settleEveryMs: pace.settleEveryMs },
+        ...{ lane: 'http', leaseMs, drainGraceMs: 2000, settleEveryMs: pace.settleEveryMs, orderGoodMs: 4000 },
         slots: isLame ? 1 : options.slots,
       },
     });

@@ -133,7 +133,7 @@ export function extractionOperations(deps: ApiDeps): Operation[] {
         if (answer.kind === 'missing') return noJob(jobId);
         if (answer.kind === 'refused') throw new Problem('state_conflict', sentence(answer.because));
         const settled = await awaitRecovery(deps, answer.source);
-        return { status: 200, json: presentStatus(settled) };
+        return { status: 200, json: presentStatus(settled, deps.clock.now()) };
       },
     }),
   ];

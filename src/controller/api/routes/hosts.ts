@@ -9,6 +9,7 @@ import {
 } from '../../../contract/service-answers.ts';
 import type { HostPause } from '../../../domain/host-pause.ts';
 import { type HostSettings, MAX_HOSTS_WITH_SETTINGS, withOperatorPauses } from '../../../domain/host-settings.ts';
+import { endWaits } from '../../jobs/end-waits.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { jsonAnswer, jsonBody, type Operation, operation } from '../operation.ts';
 
@@ -18,7 +19,7 @@ const LONGEST_PAUSE_MS = 366 * 86_400_000;
 const EXAMPLE = { requests_per_second: 2, max_concurrent_requests: 4, note: 'agreed with the county on 3 May' };
 
 /** Hosts that asked for a pause, and settings that operators made. */
-export function hostOperations({ hostPauses, hostSettings, clock }: ApiDeps): Operation[] {
+export function hostOperations({ hostPauses, hostSettings, ledger, clock }: ApiDeps): Operation[] {
   async function readHost(host: string): Promise<HostAnswer> {
     const now = clock.now();
     const [asked, settings] = await Promise.all([hostPauses.inForce(now), hostSettings.get(host)]);
@@ -101,8 +102,11 @@ export function hostOperations({ hostPauses, hostSettings, clock }: ApiDeps): Op
           changedAt: now,
           version: clock.id(),
         };
-        if ((await hostSettings.set(settings, body.version)) === 'set')
+        if ((await hostSettings.set(settings, body.version)) === 'set') {
+          // The pause may be shorter than before, or gone: jobs that wait for the host look again.
+          await endWaits({ ledger, clock }, host);
           return { status: 200, json: await readHost(host) };
+        }
         throw new Problem(
           'host_settings_changed',
           `The settings of ${host} no longer have the version ${body.version}. Read them again and repeat the change.`,
@@ -122,7 +126,9 @@ export function hostOperations({ hostPauses, hostSettings, clock }: ApiDeps): Op
       params: hostPath,
       answers: { 200: jsonAnswer('Whether the host had settings.', clearedSchema) },
       async handle({ params: { host } }) {
-        return { status: 200, json: { host, cleared: await hostSettings.clear(host) } };
+        const cleared = await hostSettings.clear(host);
+        await endWaits({ ledger, clock }, host);
+        return { status: 200, json: { host, cleared } };
       },
     }),
     operation({
@@ -132,14 +138,16 @@ export function hostOperations({ hostPauses, hostSettings, clock }: ApiDeps): Op
       tag: 'hosts',
       summary: 'Lift the pause of a host',
       description:
-        'It does not matter whether the host asked for the pause or an operator set it. It takes effect within a few ' +
-        'seconds. If the host asks for a pause again, it is paused again.',
+        'It does not matter whether the host asked for the pause or an operator set it. Jobs that wait for the host go on ' +
+        'within a second, on AWS within five. If the host asks for a pause again, it is paused again.',
       access: 'full',
       params: hostPath,
       answers: { 200: jsonAnswer('Whether the host was paused.', liftedSchema) },
       async handle({ params: { host } }) {
         const lifted = [await hostPauses.lift(host, clock.now()), await liftOperatorPause(host)];
-        return { status: 200, json: { host, lifted: lifted.includes(true) } };
+        // The pauses first: what goes out then must not be held back by them once more.
+        const jobs = await endWaits({ ledger, clock }, host);
+        return { status: 200, json: { host, lifted: lifted.includes(true) || jobs > 0 } };
       },
     }),
   ];

@@ -71,7 +71,7 @@ export function jobOperations(deps: ApiDeps): Operation[] {
       answers: { 200: jsonAnswer('Status and counts.', jobStatusAnswerSchema) },
       problems: ['job_not_found'],
       async handle({ params: { job_id: jobId } }) {
-        return { status: 200, json: presentStatus(await jobOf(deps, jobId)) };
+        return { status: 200, json: presentStatus(await jobOf(deps, jobId), deps.clock.now()) };
       },
     }),
     operation({
@@ -121,7 +121,7 @@ export function jobOperations(deps: ApiDeps): Operation[] {
         const answer = await removeJob(deps, jobId);
         if (answer.kind === 'missing') return noJob(jobId);
         if (answer.kind === 'refused') throw new Problem('state_conflict', sentence(answer.because));
-        if (answer.kind === 'removing') return { status: 202, json: presentStatus(answer.job) };
+        if (answer.kind === 'removing') return { status: 202, json: presentStatus(answer.job, deps.clock.now()) };
         return { status: 204, empty: true };
       },
     }),

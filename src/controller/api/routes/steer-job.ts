@@ -59,7 +59,7 @@ function step(
       const answer = await deps.ledger.changeJob(jobId, event, deps.clock.now());
       if (answer === 'missing') return noJob(jobId);
       if ('refused' in answer) throw new Problem('state_conflict', sentence(answer.refused));
-      return { status: 200, json: presentStatus(answer) };
+      return { status: 200, json: presentStatus(answer, deps.clock.now()) };
     },
   });
 }
