@@ -60,6 +60,11 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
     screenshot: 'Not available yet: any other value is refused.',
     item_manifests: '`true` on S3 if a program waits for single items; `false` for fewer files.',
   },
+  controls: {
+    items: 'For every large job: one or two records that you know to be there. `{"input": {"apn": "101-01-001"}}`',
+    every: 'Lower it if items are expensive: so many may be tried in vain before a broken search is noticed.',
+    ignore: 'If the data have fields such as the time of the visit.',
+  },
   robots: 'If you want to keep to what sites ask of crawlers. Some counties disallow the very pages that you need.',
 };
 
@@ -107,6 +112,8 @@ function allowed(field: Field): string {
       return '`true`, `false`';
     case 'array':
       return `up to ${field.maxItems} of ${field.items ? allowed(field.items) : ''}`;
+    case 'string':
+      return 'a text';
     case 'object':
       return `an object: ${Object.keys(field.properties ?? {})
         .map((name) => `\`${name}\``)

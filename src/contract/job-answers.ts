@@ -14,6 +14,7 @@ import {
   time,
   timeOrNull,
 } from './answer-fields.ts';
+import { controlsAnswerSchema } from './control-answers.ts';
 import { failureGroupSchema } from './failure-answers.ts';
 import { batchingSchema } from './job-fields.ts';
 import { warningSchema } from './problem-answer.ts';
@@ -44,8 +45,9 @@ export const summarySchema = z
 
 export const reasonSchema = z
   .object({
-    code: z.enum(['user', 'breaker', 'storage', 'host']).meta({
-      description: 'What stopped the job: a user, too many failures, the storage, or a host that is down for too long.',
+    code: z.enum(['user', 'breaker', 'storage', 'host', 'control']).meta({
+      description:
+        'What stopped the job: a user, too many failures, the storage, a host that is down for too long, or a control item.',
     }),
     message: text('The same for people.'),
     evidence: list(failureGroupSchema, 'The most frequent failures at that moment.'),
@@ -145,6 +147,9 @@ export const jobSchema = jobSummarySchema
       .nullable()
       .meta({ description: 'How items are put into batches; null if the server decides.' }),
     breaker: breakerSchema,
+    controls: controlsAnswerSchema
+      .nullable()
+      .meta({ description: 'What the control items of the policy returned; null without any.' }),
     fenced: count('Late writes rejected because the worker had lost its lease.'),
     results: z
       .object({

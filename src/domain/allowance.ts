@@ -40,7 +40,7 @@ export interface DispatchState {
 const BURST_SECONDS = 0.05;
 
 /** How many batches of the job may be in flight now. */
-function ceilingOf({ policy, throttle }: Pick<DispatchState, 'policy' | 'throttle'>): number {
+export function ceilingOf({ policy, throttle }: Pick<DispatchState, 'policy' | 'throttle'>): number {
   return Math.min(policy.throttling.max_concurrent_workers, Math.max(1, Math.floor(throttle.ceiling)));
 }
 
@@ -50,13 +50,19 @@ export function excessOf(state: Pick<DispatchState, 'policy' | 'throttle' | 'cou
   return inFlight === 0 ? 0 : Math.max(0, inFlight - ceilingOf(state)) / inFlight;
 }
 
-export function dispatchAllowance(state: DispatchState, itemsPerBatch: number, now: number): Allowance {
+/** `kept`: what the control items of the job leave: so many items, and one slot less while one is out. */
+export function dispatchAllowance(
+  state: DispatchState,
+  itemsPerBatch: number,
+  now: number,
+  kept: { readonly items: number; readonly slots: number } = NOTHING_KEPT,
+): Allowance {
   const { policy, counts } = state;
-  const ceiling = ceilingOf(state);
+  const ceiling = ceilingOf(state) - kept.slots;
   const slots = Math.max(0, ceiling - inFlightOf(counts));
   // Not `pendingOf`: that counts the items behind another in a batch, and those cannot go out a second time.
   const waiting = counts.total - finishedOf(counts) - state.itemsInFlight;
-  const items = Math.max(0, Math.min(waiting, itemsUnderBreaker(state)));
+  const items = Math.max(0, Math.min(waiting, itemsUnderBreaker(state), kept.items));
   const paced = pacing(policy, state.readyAt, now);
 
   const batches = Math.min(slots, items, paced.items);
@@ -71,6 +77,8 @@ export function dispatchAllowance(state: DispatchState, itemsPerBatch: number, n
   };
 }
 
+const NOTHING_KEPT = { items: Number.POSITIVE_INFINITY, slots: 0 };
+
 /** A job that says how large its batches are gets them so, also where that leaves slots without work. */
 function batchSize(
   { batching }: DispatchState,
@@ -79,7 +87,9 @@ function batchSize(
   ceiling: number,
   itemsPerBatch: number,
 ): number {
-  return batching === undefined ? fairShare(items, Math.max(1, batches), ceiling, itemsPerBatch) : batching.maxItems;
+  return batching === undefined
+    ? fairShare(items, Math.max(1, batches), Math.max(1, ceiling), itemsPerBatch)
+    : batching.maxItems;
 }
 
 /**

@@ -60,3 +60,11 @@ export function isRecoverable(
 export function isReopenable(status: ItemStatus): boolean {
   return nextStatus(status, 'retry') !== null;
 }
+
+/** Whether the attempt ended at that time or later; without a time, any did. */
+export function endedSince(
+  attempt: Pick<AttemptRecord, 'startedAt' | 'durationMs'> | undefined,
+  since: number | undefined,
+): boolean {
+  return since === undefined || (attempt !== undefined && attempt.startedAt + attempt.durationMs >= since);
+}

@@ -39,3 +39,12 @@ export function finishedOf(counts: Counts): number {
 export function endedOf(counts: Counts): number {
   return counts.success + counts.failed + counts.skipped;
 }
+
+/**
+ * Pending and queued items are cancelled with their job, those behind the one a worker is at included; that one ends by
+ * itself. So each batch in progress shrinks to its first unsettled item: the ledger does that in the same write.
+ */
+export function cancelWaiting(counts: Counts): { readonly counts: Counts; readonly itemsInFlight: number } {
+  const cancelled = counts.cancelled + pendingOf(counts) + counts.queued;
+  return { counts: { ...counts, queued: 0, cancelled }, itemsInFlight: counts.inProgress };
+}

@@ -1,7 +1,8 @@
-import { type Allowance, dispatchAllowance } from './allowance.ts';
+import { type Allowance, ceilingOf, dispatchAllowance } from './allowance.ts';
 import { judge, type Verdict } from './breaker.ts';
 import { finishedOf, inFlightOf } from './counts.ts';
 import { isDispatchable, isExhausted, type JobReason, type JobRecord } from './job.ts';
+import { awaitsControls, controlStep } from './job-controls.ts';
 import { isFinishing } from './job-round.ts';
 import { currentWait, hasWaitedTooLong, patienceEndsAt } from './job-wait.ts';
 import { adapt, type Throttle } from './throttle.ts';
@@ -14,7 +15,11 @@ export type DispatchPlan =
   | { readonly kind: 'verdict'; readonly verdict: Exclude<Verdict, { kind: 'stay' }> }
   | { readonly kind: 'finish' }
   /** A host has kept the job waiting for too long: it is paused for this reason. */
-  | { readonly kind: 'give-up-waiting'; readonly reason: JobReason };
+  | { readonly kind: 'give-up-waiting'; readonly reason: JobReason }
+  /** A control item is to be sent to a worker (`send-control`). */
+  | { readonly kind: 'control' }
+  /** Negatives that ended after `since` are to be reopened, all of them if it is null. */
+  | { readonly kind: 'reopen'; readonly since: number | null };
 
 const UNTIL_SOMETHING_HAPPENS: DispatchPlan = { kind: 'wait', until: null };
 
@@ -25,6 +30,7 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
   // A job with nothing left is finished, not tripped: there is nothing that a breaker could still save.
   if (isOver && (job.status === 'in_progress' || job.status === 'paused')) {
     if (isFinishing(job)) return UNTIL_SOMETHING_HAPPENS;
+    if (awaitsControls(job)) return job.status === 'paused' ? UNTIL_SOMETHING_HAPPENS : planControls(job, now);
     if (isExhausted(job, now)) return { kind: 'finish' };
     return { kind: 'wait', until: job.openUntil > now ? job.openUntil : null };
   }
@@ -33,21 +39,47 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
 
   const verdict = judge(job, now);
   if (verdict.kind !== 'stay') return { kind: 'verdict', verdict };
+  if (job.controls?.suspect) return planControls(job, now);
 
-  const wait = currentWait(job, now);
-  if (wait !== null) {
-    if (!hasWaitedTooLong(job, now)) return { kind: 'wait', until: Math.min(wait.until, patienceEndsAt(job, wait)) };
-    const message = `${wait.host} has kept the job waiting since ${new Date(wait.since).toISOString()}: ${wait.reason}`;
-    return { kind: 'give-up-waiting', reason: { code: 'host', message, evidence: [] } };
-  }
+  const wait = planWait(job, now);
+  if (wait !== null) return wait;
+  const control = job.circuit.state === 'closed' ? controlStep(job, ceilingOf(job), now) : null;
+  if (control?.kind === 'send') return { kind: 'control' };
 
   const throttle = adapt(
     job.throttle,
     { refusals: job.refusals, successes: job.counts.success, finished: finishedOf(job.counts) },
     job.policy.throttling,
   );
-  const allowance = dispatchAllowance({ ...job, throttle }, itemsPerBatch, now);
-  return allowance.batches > 0 ? { kind: 'go', allowance, throttle } : { kind: 'wait', until: allowance.wakeAt };
+  const allowance = dispatchAllowance({ ...job, throttle }, itemsPerBatch, now, control ?? undefined);
+  const wakeAt = earliest(allowance.wakeAt, control?.until ?? null);
+  return allowance.batches > 0
+    ? { kind: 'go', allowance: { ...allowance, wakeAt }, throttle }
+    : { kind: 'wait', until: wakeAt };
+}
+
+/** What a bad control made suspect is reopened when nothing is in flight: what is may still end as it did. */
+function planControls(job: JobRecord, now: number): DispatchPlan {
+  if (job.controls?.suspect) {
+    return inFlightOf(job.counts) > 0 ? UNTIL_SOMETHING_HAPPENS : { kind: 'reopen', since: job.controls.suspect.since };
+  }
+  const wait = planWait(job, now);
+  if (wait !== null) return wait;
+  const step = controlStep(job, ceilingOf(job), now);
+  return step.kind === 'send' ? { kind: 'control' } : { kind: 'wait', until: step.until };
+}
+
+/** What follows from a host that keeps the job waiting; null if none does. */
+function planWait(job: JobRecord, now: number): DispatchPlan | null {
+  const wait = currentWait(job, now);
+  if (wait === null) return null;
+  if (!hasWaitedTooLong(job, now)) return { kind: 'wait', until: Math.min(wait.until, patienceEndsAt(job, wait)) };
+  const message = `${wait.host} has kept the job waiting since ${new Date(wait.since).toISOString()}: ${wait.reason}`;
+  return { kind: 'give-up-waiting', reason: { code: 'host', message, evidence: [] } };
+}
+
+function earliest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
 
 /** Only the breaker's own pause ends by itself. */

@@ -1,9 +1,12 @@
+import { ceilingOf } from './allowance.ts';
 import type { Batching } from './batching.ts';
 import { type Circuit, CLOSED, EMPTY_TALLY, judge, type Tally, tripMessage } from './breaker.ts';
-import { type Counts, finishedOf, inFlightOf, NO_COUNTS, pendingOf } from './counts.ts';
+import type { ControlState } from './control-state.ts';
+import { type Counts, cancelWaiting, finishedOf, inFlightOf, NO_COUNTS } from './counts.ts';
 import { isDue } from './due.ts';
 import type { ReadGroup } from './failure-group.ts';
 import type { AttemptRecord } from './item.ts';
+import { applyControl, awaitsControls, type ControlEvent, controlsAgain } from './job-controls.ts';
 import { isToBeRemoved, type SampledList } from './job-plan.ts';
 import { applyRemoval, BEING_DELETED, isRemoval, OTHER_INCARNATION, type RemovalEvent } from './job-removal.ts';
 import { applyReplacement, type ReplacementEvent } from './job-replacement.ts';
@@ -21,7 +24,7 @@ export type { Refusal } from './refusal.ts';
 
 /** Why a job is paused or failed, in words for its user and with what was seen. */
 export interface JobReason {
-  readonly code: 'user' | 'breaker' | 'storage' | 'host';
+  readonly code: 'user' | 'breaker' | 'storage' | 'host' | 'control';
   readonly message: string;
   readonly evidence: readonly ReadGroup[];
 }
@@ -69,6 +72,8 @@ export interface JobRecord extends NewJob {
   readonly tally: Tally;
   readonly circuit: Circuit;
   readonly throttle: Throttle;
+  /** Present once a control item was sent. */
+  readonly controls?: ControlState;
   readonly refusals: number;
   /** Writes of workers that had lost their lease: refused, and counted. */
   readonly fenced: number;
@@ -152,6 +157,7 @@ export type JobEvent =
     }
   /** With `ifRevision`, only while the policy has that revision: another field may have been changed meanwhile. */
   | { readonly kind: 'policy'; readonly policy: Policy; readonly ifRevision?: number }
+  | ControlEvent
   | RemovalEvent
   | ReplacementEvent
   /** The index of a job that was over without one: cancelled, or completed and indexed again. Otherwise like `complete`. */
@@ -163,9 +169,13 @@ export type JobEvent =
       readonly manifest: ManifestSummary;
     };
 
-const CLOSED_AGAIN: Pick<JobRecord, 'circuit' | 'tally'> = { circuit: CLOSED, tally: EMPTY_TALLY };
+function closedAgain(job: JobRecord): Partial<JobRecord> {
+  return { circuit: CLOSED, tally: EMPTY_TALLY, ...controlsAgain(job) };
+}
 
-const TAKEN_UP_AGAIN: Partial<JobRecord> = { ...CLOSED_AGAIN, reason: null, finishedAt: null };
+function takenUpAgain(job: JobRecord): Partial<JobRecord> {
+  return { ...closedAgain(job), reason: null, finishedAt: null };
+}
 
 function isOpen(job: JobRecord): boolean {
   return job.circuit.state === 'open';
@@ -202,7 +212,7 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
         held: false,
         reason: null,
         finishedAt: isFinishing(job) ? job.finishedAt : null,
-        ...(isOpen(job) ? CLOSED_AGAIN : {}),
+        ...(isOpen(job) ? closedAgain(job) : controlsAgain(job)),
       });
     case 'trip':
       return applyTrip(job, event, now);
@@ -211,11 +221,11 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       // A user who paused the job meanwhile does not want it probed.
       if (job.reason?.code !== 'breaker') return { refused: 'it is not the breaker that holds the job' };
       if (judge(job, now).kind !== 'probe') return { refused: 'the cooldown is not over' };
-      return step(job, 'probe', { reason: null, circuit: { state: 'probing', since: now }, tally: EMPTY_TALLY });
+      return step(job, 'probe', { ...closedAgain(job), reason: null, circuit: { state: 'probing', since: now } });
     case 'close-circuit':
       if (job.circuit.state !== 'probing') return { refused: 'the circuit is not probing' };
       if (judge(job, now).kind !== 'close') return { refused: 'no probe has succeeded' };
-      return step(job, 'close', CLOSED_AGAIN);
+      return step(job, 'close', closedAgain(job));
     case 'stop-waiting':
       if (job.waitingFor?.host !== event.host) return { refused: `the job does not wait for ${event.host}` };
       return withoutWait(job);
@@ -229,6 +239,7 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       });
     case 'finish':
       if (!isExhausted(job, now)) return { refused: 'not every item is final' };
+      if (awaitsControls(job)) return { refused: 'a control item is to be tried first' };
       return isFinishing(job) ? job : step(job, 'finish', { finishedAt: now });
     case 'complete': {
       const completed = step(job, 'complete', { reason: null, manifest: event.manifest });
@@ -244,6 +255,10 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
     case 'withdraw-results':
     case 'recovered':
       return applyReplacement(job, event);
+    case 'send-control':
+    case 'control':
+    case 'negatives-reopened':
+      return applyControl(job, event, ceilingOf(job), now);
     case 'manifest':
       if (isFinishing(job)) return { refused: 'the job is not over' };
       return whenIndexed(job, event, { ...job, manifest: event.manifest });
@@ -281,15 +296,6 @@ function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, n
 }
 
 const NOT_TOO_LONG: Refusal = { refused: 'no host has kept the job waiting for too long' };
-
-/**
- * Pending and queued items are cancelled with their job, those behind the one a worker is at included; that one ends by
- * itself. So each batch in progress shrinks to its first unsettled item: the ledger does that in the same write.
- */
-function cancelWaiting(counts: Counts): Pick<JobRecord, 'counts' | 'itemsInFlight'> {
-  const cancelled = counts.cancelled + pendingOf(counts) + counts.queued;
-  return { counts: { ...counts, queued: 0, cancelled }, itemsInFlight: counts.inProgress };
-}
 
 function step(job: JobRecord, name: JobStep, changes: Partial<JobRecord>): JobRecord | Refusal {
   const next: Partial<Record<JobStep, JobStatus>> = NEXT_JOB_STATUS[job.status];
@@ -358,7 +364,7 @@ export function whenItemsAdded(
   if ((isCompleted || isFinishing(job)) && added + replaced === 0) return job;
   return {
     ...whenBegunAgain(job),
-    ...(isCompleted ? { ...TAKEN_UP_AGAIN, ...newRound(job) } : {}),
+    ...(isCompleted ? { ...takenUpAgain(job), ...newRound(job) } : {}),
     status: NEXT_JOB_STATUS[job.status].add,
     counts: { ...job.counts, total: job.counts.total + added, failed: job.counts.failed - replaced },
     openUntil,
@@ -371,7 +377,7 @@ export function whenReopened(job: JobRecord, items: number): JobRecord | Refusal
   const isOver = job.status === 'completed' || job.status === 'failed';
   return step(whenBegunAgain(job), 'retry', {
     counts: { ...job.counts, failed: job.counts.failed - items },
-    ...(isOver ? TAKEN_UP_AGAIN : {}),
+    ...(isOver ? takenUpAgain(job) : {}),
     ...(job.status === 'completed' ? newRound(job) : {}),
   });
 }
@@ -385,6 +391,6 @@ export function whenUndone(job: JobRecord, end: AttemptRecord['end']): JobRecord
   const isCancelled = statusWhenBack(end, job.status === 'cancelled') === 'cancelled';
   const cancelled = counts.cancelled + (isCancelled ? 1 : 0);
   const undone = { ...whenBegunAgain(job), counts: { ...counts, [end]: counts[end] - 1, cancelled } };
-  if (job.status === 'completed') return { ...undone, ...TAKEN_UP_AGAIN, ...newRound(job), status: 'in_progress' };
+  if (job.status === 'completed') return { ...undone, ...takenUpAgain(job), ...newRound(job), status: 'in_progress' };
   return isCancelled && job.manifest !== null ? { ...undone, ...newRound(job) } : undone;
 }

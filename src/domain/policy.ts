@@ -154,6 +154,35 @@ export const resultsSchema = z
   })
   .meta({ description: 'What to keep.' });
 
+const controlSchema = z
+  .strictObject({
+    input: z.record(z.string(), z.unknown()).meta({ description: 'Input for the scraper, like that of an item.' }),
+    expect: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'Fields of its data and their values. Without it, the data must stay as they were first.' }),
+  })
+  .meta({ description: 'An input that is known to exist.' });
+
+export const controlsSchema = z
+  .strictObject({
+    items: z
+      .array(controlSchema)
+      .max(20)
+      .meta({ description: 'Inputs that are known to exist, tried in turn while the job runs.' })
+      .default([]),
+    every: count
+      .max(1_000_000)
+      .meta({ description: 'No more than this many items are risked between two controls.' })
+      .default(500),
+    ignore: z
+      .array(z.string().min(1).max(200))
+      .max(100)
+      .meta({ description: 'Fields of the data that may change from one control to the next.' })
+      .default([]),
+  })
+  .meta({ description: 'How to notice a site that no longer finds what is there.' });
+
 export const policySchema = z.strictObject({
   throttling: throttlingSchema.prefault({}),
   proxy: proxySchema.prefault({}),
@@ -161,6 +190,7 @@ export const policySchema = z.strictObject({
   timeouts: timeoutsSchema.prefault({}),
   circuit_breaker: circuitBreakerSchema.prefault({}),
   results: resultsSchema.prefault({}),
+  controls: controlsSchema.prefault({}),
   robots: z
     .enum(['respect', 'ignore'])
     .meta({
@@ -182,6 +212,7 @@ export type Policy = z.infer<typeof policySchema>;
 export type ThrottlingPolicy = Policy['throttling'];
 export type RetryPolicy = Policy['retries'];
 export type BreakerPolicy = Policy['circuit_breaker'];
+export type ControlItem = Policy['controls']['items'][number];
 
 export const DEFAULT_POLICY: Policy = policySchema.parse({});
 
@@ -199,6 +230,7 @@ export function mergePolicy(policy: Policy, change: PartialPolicy): Policy {
     timeouts: { ...policy.timeouts, ...change.timeouts },
     circuit_breaker: { ...policy.circuit_breaker, ...change.circuit_breaker },
     results: { ...policy.results, ...change.results },
+    controls: { ...policy.controls, ...change.controls },
     robots: change.robots ?? policy.robots,
   };
 }

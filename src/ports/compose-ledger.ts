@@ -12,8 +12,8 @@ export interface LedgerParts {
 /** How work comes back: done, given back, called back, or lost. */
 export type Returns = Pick<LeaseBook, 'settle' | 'release' | 'recall' | 'expire'>;
 
-/** How work goes out and is held. */
-export type Leases = Omit<LeaseBook, keyof Returns>;
+/** How work goes out and is held. A control's report is an event of its job. */
+export type Leases = Omit<LeaseBook, keyof Returns | 'reportControl'>;
 
 /** Composes a ledger. Every adapter has the same parts, so the methods are listed here and nowhere else. */
 export function composeLedger({ changes, jobs, items, leases, returns }: LedgerParts): Ledger {
@@ -44,6 +44,9 @@ export function composeLedger({ changes, jobs, items, leases, returns }: LedgerP
     clampTimes: leases.clampTimes.bind(leases),
     abandon: leases.abandon.bind(leases),
 
+    reportControl: async (jobId, report, now) => {
+      await jobs.changeJob(jobId, { kind: 'control', report }, now);
+    },
     settle: returns.settle.bind(returns),
     release: returns.release.bind(returns),
     recall: returns.recall.bind(returns),

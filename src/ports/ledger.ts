@@ -1,4 +1,5 @@
 import { excessOf } from '../domain/allowance.ts';
+import type { ControlReport } from '../domain/control-state.ts';
 import type { DispatchPlan } from '../domain/dispatch-plan.ts';
 import type { FailedTry } from '../domain/failed-try.ts';
 import type { FailureType } from '../domain/failure.ts';
@@ -13,6 +14,7 @@ import type {
   SourcePage,
 } from '../domain/item.ts';
 import { isDispatchable, type JobEvent, type JobRecord, type NewJob, type Refusal } from '../domain/job.ts';
+import { controlBatchId } from '../domain/job-controls.ts';
 import type { JobStatus } from '../domain/job-steps.ts';
 import type { HeldBack } from '../domain/job-wait.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -188,6 +190,8 @@ export interface RetryFilter {
   readonly itemIds: readonly string[] | null;
   /** Items whose failure is counted in a group with one of these keys (`ReadGroup`). */
   readonly groupKeys: readonly string[] | null;
+  /** Only those whose last attempt ended at this time or later, by the clock of its worker. */
+  readonly endedSince?: number;
   readonly preview: boolean;
 }
 
@@ -233,7 +237,8 @@ export interface LeaseBook {
   /**
    * Gives queued batches to a worker until `until`, and counts the delivery, before any work is done. Answers one per
    * ref, in order. `gone`: the batch no longer exists, forget the message. `held`: another worker has it. A worker that
-   * claims a batch it already holds gets the same lease. A worker may get only the first items of a batch with large
+   * claims a batch it already holds gets the same lease. The name of a control item (`controlBatchId`) is answered by
+   * `claimControl`, and changes nothing. A worker may get only the first items of a batch with large
    * inputs; the others are pending again, and no delivery of them is counted.
    */
   claim(refs: readonly BatchRef[], worker: string, until: number, now: number): Promise<readonly ClaimAnswer[]>;
@@ -259,6 +264,8 @@ export interface LeaseBook {
    * lease is lost.
    */
   release(token: string, because: ReleaseCause, now: number): Promise<boolean>;
+  /** Records what a control item returned (`applyControl`). Does nothing if its report is not awaited, or was recorded before. */
+  reportControl(jobId: string, report: ControlReport, now: number): Promise<void>;
   /** Takes back batches whose message was not sent or not delivered: their items are pending again. */
   recall(refs: readonly BatchRef[], now: number): Promise<number>;
   /**
@@ -287,7 +294,10 @@ export interface LeaseBook {
 }
 
 /** The methods that a worker needs: everything that passes between a worker process and the owner of the ledger. */
-export type WorkerLeases = Pick<LeaseBook, 'claim' | 'workOrder' | 'begin' | 'renew' | 'settle' | 'release'>;
+export type WorkerLeases = Pick<
+  LeaseBook,
+  'claim' | 'workOrder' | 'begin' | 'renew' | 'settle' | 'release' | 'reportControl'
+>;
 
 /** The times that decide what is overdue. */
 export interface DueTimes {
@@ -320,6 +330,15 @@ export function isHeldBack(because: ReturnCause): because is HeldBack {
 
 export type ClaimAnswer = Lease | 'gone' | 'held';
 
+/** The answer to a claim of a control item; `gone` unless its report is still awaited. */
+export function claimControl(job: JobRecord | undefined, ref: BatchRef, until: number): Lease | 'gone' {
+  const control = job?.controls?.out?.number;
+  if (job === undefined || control === undefined || ref.batchId !== controlBatchId(job)) return 'gone';
+  const { createdAt: jobCreatedAt, policyRevision } = job;
+  const token = ref.batchId;
+  return { token, ref, until, suspect: false, alone: false, jobCreatedAt, policyRevision, items: [], control };
+}
+
 export interface Lease {
   readonly token: string;
   readonly ref: BatchRef;
@@ -333,6 +352,11 @@ export interface Lease {
   readonly policyRevision: number;
   /** In the order in which to process them. */
   readonly items: readonly LeasedItem[];
+  /**
+   * Present if a control item is to be tried, and no other: its number, by which it is found in the policy (`controlItem`).
+   * Nothing is held, and nothing can be lost: if two workers try it, the first report counts.
+   */
+  readonly control?: number;
 }
 
 export interface LeasedItem {

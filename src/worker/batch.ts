@@ -1,4 +1,3 @@
-import { errorMessage } from '../domain/error-message.ts';
 import { FAILURES } from '../domain/failure.ts';
 import type { HeldBack } from '../domain/job-wait.ts';
 import { ownErrorFailure } from '../domain/own-error.ts';
@@ -6,8 +5,9 @@ import type { Lease, LeasedItem, Settlement, WorkOrder } from '../ports/ledger.t
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { within } from '../ports/within.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
-import { type AttemptDeps, type AttemptJob, runAttempt } from './attempt.ts';
+import { type AttemptDeps, runAttempt } from './attempt.ts';
 import { type BatchEnd, type BatchEndDeps, giveBack, type OwnTrouble, settleDone } from './batch-end.ts';
+import { findScraper } from './find-scraper.ts';
 import { BEATS_PER_LEASE, NotAnswered } from './heartbeat.ts';
 
 export interface BatchDeps extends AttemptDeps, BatchEndDeps {
@@ -146,13 +146,4 @@ async function settleLast(deps: BatchDeps, lease: Lease, done: Settlement[], sig
   const answer = await settleDone(deps, lease, done, signal);
   if (answer === 'fenced') return 'lost';
   return answer === 'recorded' ? 'over' : giveBack(deps, lease, [], answer, signal);
-}
-
-/** A file that cannot be loaded, or two scrapers with one id, are not a reason to lose the lease. */
-async function findScraper(scrapers: Pick<ScraperRegistry, 'find'>, id: string): Promise<AttemptJob['scraper']> {
-  try {
-    return (await scrapers.find(id)) ?? { unusable: `this worker has no scraper ${id}` };
-  } catch (error) {
-    return { unusable: errorMessage(error) };
-  }
 }

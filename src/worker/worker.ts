@@ -16,6 +16,7 @@ import { OwnErrors } from './own-errors.ts';
 import { parkingGate } from './parking-gate.ts';
 import { Settler } from './settle.ts';
 import { type Place, Slots } from './slots.ts';
+import { tryControl } from './try-control.ts';
 
 /**
  * The loop of a worker: receive, claim, process, settle, acknowledge; as many batches at once as it has slots, which the
@@ -128,6 +129,7 @@ export class Worker {
     const useless: string[] = [];
     for (const { delivery, answer } of taken) {
       if (answer === 'gone') useless.push(delivery.receipt);
+      else if (typeof answer === 'object' && answer.control !== undefined) this.#beginControl(answer, delivery);
       else if (answer !== 'held' && !this.#knows(answer.token)) this.#begin(answer, delivery);
     }
     if (useless.length > 0) await this.#deps.queue.ack(useless);
@@ -153,6 +155,32 @@ export class Worker {
     const cut = new AbortController();
     const ended = this.#carryOut(lease, delivery, place, cut.signal);
     this.#running.set(lease.token, { place, cut, ended });
+  }
+
+  /** It has no lease that could be lost. A second message about one that is being tried is left to come again. */
+  #beginControl(lease: Lease, delivery: Delivery): void {
+    const { batchId, jobId } = lease.ref;
+    if (this.#running.has(batchId)) return;
+    const place = this.#slots.occupy(jobId);
+    const cut = new AbortController();
+    const ended = this.#tryControl(lease, delivery, place, cut.signal);
+    this.#running.set(batchId, { place, cut, ended });
+  }
+
+  /** Nothing is lost by an error: a control that is not reported is sent again. */
+  async #tryControl(lease: Lease, { receipt }: Delivery, place: Place, signal: AbortSignal): Promise<void> {
+    const { leases, queue, clock, onError } = this.#deps;
+    const { batchId, jobId } = lease.ref;
+    try {
+      const report = await tryControl(this.#batchDeps(place), lease, signal);
+      if (report !== null) await leases.reportControl(jobId, report, clock.now());
+      await queue.ack([receipt]);
+    } catch (error) {
+      onError(`control ${batchId} of job ${jobId}`, error);
+    } finally {
+      this.#running.delete(batchId);
+      place.leave();
+    }
   }
 
   async #runNextSecluded(stop: AbortSignal): Promise<void> {

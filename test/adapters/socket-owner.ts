@@ -54,6 +54,7 @@ export class TestOwner {
       renew: async () => [],
       settle: async (parts) => parts.map(() => 'recorded' as const),
       release: async () => true,
+      reportControl: async () => {},
       abandon: async () => 1,
       ...ledger,
     };

@@ -71,6 +71,7 @@ function ledgerOverSocket(owner: Owner): Ledger {
     renew: async (tokens, until) => (await anybody()).leases.renew(tokens, until),
     settle: async (parts, now) => (await anybody()).leases.settle(parts, now),
     release: async (token, because, now) => (await anybody()).leases.release(token, because, now),
+    reportControl: async (jobId, report, now) => (await anybody()).leases.reportControl(jobId, report, now),
   };
   return new Proxy(owner.ledger, {
     get(local, name) {

@@ -124,6 +124,7 @@ test('every change of status is one the table has, and a final one is left only 
     ...{ 'close-circuit': ['close'], cancel: ['cancel'], complete: ['complete'], policy: [], manifest: [] },
     ...{ finish: ['finish'], 'replace-results': [], 'withdraw-results': [], recovered: [] },
     ...{ remove: [], 'remove-for-good': [], keep: [], 'stop-waiting': [] },
+    ...{ 'send-control': ['dispatch'], control: ['pause', 'dispatch'], 'negatives-reopened': [] },
   };
   fc.assert(
     fc.property(anyJob, anyEvent, (job, event) => {

@@ -30,6 +30,7 @@ const DEFAULTS = {
     count_all_failures: false,
   },
   results: { keep_html: true, keep_failures: 3, screenshot: 'never', item_manifests: null },
+  controls: { items: [], every: 500, ignore: [] },
   robots: 'ignore',
 };
 
@@ -66,6 +67,13 @@ const LIMITS: readonly [field: string, taken: readonly unknown[], refused: reado
   ['results.keep_failures', [0, 3, 100], [-1, 1.5, 101, null]],
   ['results.screenshot', ['never', 'on_failure', 'always'], ['sometimes', null]],
   ['results.item_manifests', [true, false, null], ['yes', 1]],
+  [
+    'controls.items',
+    [[{ input: { apn: '1' } }, { input: {}, expect: { owner: 'x' } }], Array(20).fill({ input: {} })],
+    [[{}], [{ input: 'x' }], [{ input: {}, expected: {} }], Array(21).fill({ input: {} }), null],
+  ],
+  ['controls.every', [1, 1_000_000], [0, 1.5, 1_000_001, null]],
+  ['controls.ignore', [['printed_at']], [[''], [1], 'printed_at']],
   ['robots', ['respect', 'ignore'], ['obey', null]],
 ];
 

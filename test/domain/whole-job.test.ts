@@ -66,6 +66,9 @@ class Play {
         this.complete();
         assert.equal(this.job.status, 'completed');
         return null;
+      case 'control':
+      case 'reopen':
+        return assert.fail('a job without controls has none to try');
       case 'verdict':
         if (plan.verdict.kind === 'trip') this.change({ kind: 'trip', evidence: [] });
         else this.change({ kind: plan.verdict.kind === 'close' ? 'close-circuit' : 'probe' });

@@ -119,5 +119,6 @@ function tellingOfTrouble(ledger: Ledger, tell: (message: string) => void): Work
     renew: (...args) => telling(ledger.renew(...args)),
     settle: (...args) => telling(ledger.settle(...args)),
     release: (...args) => telling(ledger.release(...args)),
+    reportControl: (...args) => telling(ledger.reportControl(...args)),
   };
 }

@@ -209,6 +209,16 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
         (answers) => answers.join(' '),
         (answer) => ({ method: 'settle', parts, answer }),
       ),
+    reportControl: async (jobId, report, now) => {
+      const event = { kind: 'control', report } as const;
+      await write(
+        'reportControl',
+        `${jobId} ${report.number}`,
+        () => backend.ledger.changeJob(jobId, event, now),
+        showChange,
+        (answer) => ({ method: 'changeJob', jobId, event, now, answer }),
+      );
+    },
     release: (token, because, now) =>
       write(
         'release',

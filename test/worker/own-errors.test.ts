@@ -36,6 +36,7 @@ async function setUp(
     renew: (...args) => ledger.renew(...args),
     settle: (...args) => ledger.settle(...args),
     release: (...args) => ledger.release(...args),
+    reportControl: (...args) => ledger.reportControl(...args),
     ...more.leases,
   };
   const scraper = {

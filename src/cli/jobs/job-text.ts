@@ -89,6 +89,16 @@ function versionsText({ scraper_version, results }: JobAnswer): string {
   return (ran.length === 0 ? [scraper_version] : ran).map((version) => printable(version)).join(', ');
 }
 
+function controlsText({ controls }: JobAnswer): string | null {
+  if (controls === null) return null;
+  const { tried, good, last, next_after_items: next, reopens } = controls;
+  const result = last === null ? '' : `, last ${last.result} at ${printable(last.at)}`;
+  const rest = reopens
+    ? 'items not found since the last good one are reopened on resume'
+    : `next within ${formatItems(next)}`;
+  return `${formatCount(tried)} tried, ${formatCount(good)} good${result}; ${rest}`;
+}
+
 function factsOf(job: JobAnswer): Record<string, string | null> {
   const { reason, labels, input, breaker, workers, replaced_by, recovering, results, fenced, warnings } = job;
   const pairs = Object.entries(labels).map(([key, value]) => `${printable(key, 100)}=${printable(value, 100)}`);
@@ -99,6 +109,7 @@ function factsOf(job: JobAnswer): Record<string, string | null> {
     rate: rateText(job),
     workers: `${formatCount(workers.in_flight)} in flight, limit ${formatCount(workers.limit)}`,
     breaker: `${printable(breaker.state)}, ${formatCount(breaker.failed)} of ${formatCount(breaker.finished)} failed, ${formatCount(breaker.consecutive_failures)} in a row${breaker.probe_at === null ? '' : `, probes at ${printable(breaker.probe_at)}`}`,
+    controls: controlsText(job),
     reason: reason === null ? null : printable(reason.message),
     waiting: job.waiting_for ? `${waitingForText(job.waiting_for)} (${printable(job.waiting_for.reason)})` : null,
     warning: warnings.length === 0 ? null : warnings.map(({ message }) => printable(message, 1000)).join('; '),

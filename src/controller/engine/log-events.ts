@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { describeError, withoutSecrets } from '../../domain/describe-error.ts';
+import type { JobRecord } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { isHeldBack } from '../../ports/ledger.ts';
 import type { EngineEvent, EventStream } from './events.ts';
@@ -78,12 +79,25 @@ export function logEvents(events: EventStream, log: Logger): () => void {
 }
 
 /** These occur once per chunk of an upload or of a retry, or another line says the same. */
-const QUIET: readonly string[] = ['items', 'retry', 'recover', 'finish', 'manifest'];
+const QUIET: readonly string[] = ['items', 'retry', 'recover', 'finish', 'manifest', 'send-control'];
 
 function logJob({ job, because }: Extract<EngineEvent, { kind: 'job' }>, log: Logger): void {
   const level = QUIET.includes(because) ? 'debug' : because === 'trip' ? 'warn' : 'info';
+  if (because === 'control') {
+    logControl(job, log);
+    return;
+  }
   const { jobId, status, counts, reason } = job;
   log[level]({ job_id: jobId, status, because, counts, reason: reason && withoutSecrets(reason.message) }, 'job');
+}
+
+function logControl({ jobId, status, controls }: JobRecord, log: Logger): void {
+  const { tried = 0, good = 0, last = null } = controls ?? {};
+  const fields = { job_id: jobId, status, tried, good, result: last?.result, at: last?.at };
+  log[last?.result === 'good' ? 'info' : 'warn'](
+    { ...fields, message: withoutSecrets(last?.message ?? '') },
+    'control',
+  );
 }
 
 /**

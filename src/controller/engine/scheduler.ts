@@ -1,12 +1,15 @@
 import { pickEvidence } from '../../domain/breaker.ts';
 import type { DispatchPlan } from '../../domain/dispatch-plan.ts';
 import { MAX_GROUPS } from '../../domain/failure-group.ts';
+import { isRefusal } from '../../domain/job.ts';
+import { controlBatchId } from '../../domain/job-controls.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { BatchRef, WorkQueue } from '../../ports/work-queue.ts';
 import type { EventStream } from './events.ts';
+import { reopenNegatives } from './reopen-negatives.ts';
 
 /**
  * Sends work out. A job is looked at when something happened to it (`poke`), when its pace or cooldown says so, and now
@@ -94,10 +97,24 @@ export class Scheduler {
       case 'give-up-waiting':
         await ledger.changeJob(jobId, { kind: 'pause', reason: plan.reason }, clock.now());
         return false;
+      case 'control':
+        return await this.#sendControl(jobId);
+      case 'reopen':
+        await reopenNegatives(this.#deps, jobId, plan.since);
+        return true;
       case 'verdict':
         await this.#execute(jobId, plan.verdict);
         return true;
     }
+  }
+
+  /** Recorded before it is sent, like a batch; one that is lost is sent again later. */
+  async #sendControl(jobId: string): Promise<boolean> {
+    const { ledger, clock } = this.#deps;
+    const job = await ledger.changeJob(jobId, { kind: 'send-control' }, clock.now());
+    if (job === 'missing' || isRefusal(job)) return false;
+    await this.#send([{ jobId, batchId: controlBatchId(job), lane: job.lane }]);
+    return true;
   }
 
   async #execute(jobId: string, verdict: Extract<DispatchPlan, { kind: 'verdict' }>['verdict']): Promise<void> {

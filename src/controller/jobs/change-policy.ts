@@ -3,6 +3,8 @@ import type { JobRecord } from '../../domain/job.ts';
 import { mergePolicy, notYetAvailable, type PartialPolicy } from '../../domain/policy.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
+import type { ScraperCatalog } from '../intake/scraper-catalog.ts';
+import { controlProblems } from './control-problems.ts';
 
 type PolicyAnswer =
   | { readonly kind: 'changed'; readonly job: JobRecord }
@@ -12,12 +14,13 @@ type PolicyAnswer =
 
 interface ChangePolicyDeps {
   readonly ledger: Pick<JobBook, 'job' | 'changeJob'>;
+  readonly catalog: Pick<ScraperCatalog, 'find'>;
   readonly clock: Clock;
 }
 
 /** Merges the given fields into the job's policy, section by section. */
 export async function changePolicy(
-  { ledger, clock }: ChangePolicyDeps,
+  { ledger, clock, catalog }: ChangePolicyDeps,
   jobId: string,
   change: PartialPolicy,
 ): Promise<PolicyAnswer> {
@@ -29,6 +32,9 @@ export async function changePolicy(
       return { path: `execution_policy.${path}`, code: 'not_available', message } as const;
     });
     if (problems.length > 0) return { kind: 'bad', problems };
+    const scraper = change.controls?.items === undefined ? null : await catalog.find(job.scraperId);
+    const unusable = scraper === null ? [] : controlProblems(scraper, policy);
+    if (unusable.length > 0) return { kind: 'bad', problems: unusable };
     const answer = await ledger.changeJob(
       jobId,
       { kind: 'policy', policy, ifRevision: job.policyRevision },

@@ -14,6 +14,7 @@ import { isFinishing } from '../../domain/job-round.ts';
 import { currentWait } from '../../domain/job-wait.ts';
 import { consecutiveFailureLimit, type Policy } from '../../domain/policy.ts';
 import { presentFailureGroup } from './failure-groups.ts';
+import { presentControls } from './present-controls.ts';
 
 export function presentJob(
   job: JobRecord,
@@ -65,6 +66,7 @@ export function presentJob(
       failed: tally.failed,
       consecutive_failures: tally.streak,
     },
+    controls: presentControls(job),
     fenced: job.fenced,
     results: {
       ready: job.manifest !== null,

@@ -6,6 +6,7 @@ import { inPieces } from '../intake/in-pieces.ts';
 import { parseJsonBytes } from '../intake/parse-json-bytes.ts';
 import { type BrokenJson, type JsonPart, JsonSplitter } from '../intake/split-json.ts';
 import { untilAborted } from '../intake/until-aborted.ts';
+import { controlProblems } from './control-problems.ts';
 import { DraftedItems } from './drafted-items.ts';
 import { MAX_INLINE_ITEMS, parseNewJob } from './parse-new-job.ts';
 import {
@@ -169,7 +170,8 @@ class LargeRequest {
     const { scraper } = found;
     if (!this.#isChecked) await this.#items.checkAll(scraper);
     const { inputs } = this.#items;
-    if (inputs.count > 0) return reject(inputs.first, inputs.count);
+    const problems = [...controlProblems(scraper, wanted.execution_policy), ...inputs.first];
+    if (problems.length > 0) return reject(problems, problems.length - inputs.first.length + inputs.count);
     await faults.at('after-draft-before-commit');
     const answer = await this.#items.commit(newJobOf(wanted, jobId, scraper, submission), clock.now());
     if (answer.kind === 'exists') return answerExisting(answer.job, wanted, submission, this.#key);

@@ -9,6 +9,7 @@ import type { JobRecord, NewJob } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 import { type CatalogScraper, describeUnknownScraper, type ScraperCatalog } from '../intake/scraper-catalog.ts';
+import { controlProblems } from './control-problems.ts';
 import { inputPath, type ParsedSubmission, parseNewJob } from './parse-new-job.ts';
 
 export type SubmitAnswer =
@@ -63,7 +64,8 @@ async function createJob(
   const found = await scraperFor(deps, wanted);
   if ('problem' in found) return reject([found.problem]);
   const { scraper } = found;
-  const problems = items.flatMap(({ input }, index) => inputProblems(scraper, input, index));
+  const ofItems = items.flatMap(({ input }, index) => inputProblems(scraper, input, index));
+  const problems = [...controlProblems(scraper, wanted.execution_policy), ...ofItems];
   if (problems.length > 0) return reject(problems);
 
   const answer = await deps.ledger.createJob(newJobOf(wanted, jobId, scraper, submission), items, deps.clock.now());

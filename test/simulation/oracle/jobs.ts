@@ -324,6 +324,9 @@ const FROM: Readonly<Record<JobEvent['kind'], readonly JobStatus[]>> = {
   recovered: ['pending', 'in_progress', 'paused', 'completed', 'failed', 'cancelled'],
   manifest: ['completed', 'cancelled'],
   'stop-waiting': ['pending', 'in_progress', 'paused', 'completed', 'failed', 'cancelled'],
+  'send-control': ['pending', 'in_progress'],
+  control: ['pending', 'in_progress', 'paused', 'failed'],
+  'negatives-reopened': ['pending', 'in_progress', 'paused', 'failed', 'completed', 'cancelled'],
 };
 
 function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus {
@@ -339,6 +342,11 @@ function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus
     case 'recovered':
     case 'manifest':
     case 'stop-waiting':
+    case 'negatives-reopened':
+      return from;
+    case 'send-control':
+      return 'in_progress';
+    case 'control':
       return from;
     case 'pause':
       return 'paused';

@@ -1,4 +1,4 @@
-import { earlierAttempts, isRecoverable, isReopenable } from '../../../src/domain/attempts.ts';
+import { earlierAttempts, endedSince, isRecoverable, isReopenable } from '../../../src/domain/attempts.ts';
 import type { ReadGroup } from '../../../src/domain/failure-group.ts';
 import {
   type ItemRecord,
@@ -100,6 +100,7 @@ export class MemoryItemBook implements ItemBook {
       const wanted: ItemFilter = { status: null, errorType: filter.errorType };
       const found = pageOf(named, page, (item) => {
         if (item === undefined || !isReopenable(statusOf(item)) || !matches(item, wanted)) return null;
+        if (!endedSince(item.attempts.at(-1), filter.endedSince)) return null;
         return filter.groupKeys === null || filter.groupKeys.includes(entry.groups.keyOf(item.itemId) ?? '')
           ? item
           : null;

@@ -1,11 +1,13 @@
 import type { Allowance } from '../../../src/domain/allowance.ts';
 import { type PendingRun, planBatches, splitByGroup } from '../../../src/domain/batching.ts';
 import { planDispatch } from '../../../src/domain/dispatch-plan.ts';
+import { isControlBatch } from '../../../src/domain/job-controls.ts';
 import { whenClaimed, whenDispatched } from '../../../src/domain/job-progress.ts';
 import { mustRunAlone } from '../../../src/domain/strikes.ts';
 import type { Leases } from '../../../src/ports/compose-ledger.ts';
 import {
   type ClaimAnswer,
+  claimControl,
   type Dispatched,
   type LatestTimes,
   type Lease,
@@ -44,7 +46,12 @@ export class MemoryLeaseBook implements Leases {
   }
 
   claim(refs: readonly BatchRef[], worker: string, until: number, now: number): Promise<readonly ClaimAnswer[]> {
-    return this.core.step(() => refs.map((ref) => this.claimOne(ref, worker, until, now)));
+    return this.core.step(() =>
+      refs.map((ref) => {
+        if (isControlBatch(ref.batchId)) return claimControl(this.core.entries.get(ref.jobId)?.record, ref, until);
+        return this.claimOne(ref, worker, until, now);
+      }),
+    );
   }
 
   workOrder(jobId: string): Promise<WorkOrder | null> {

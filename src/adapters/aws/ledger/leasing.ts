@@ -1,6 +1,7 @@
+import { isControlBatch } from '../../../domain/job-controls.ts';
 import { whenClaimed } from '../../../domain/job-progress.ts';
 import { mustRunAlone } from '../../../domain/strikes.ts';
-import type { ClaimAnswer, Lease } from '../../../ports/ledger.ts';
+import { type ClaimAnswer, claimControl, type Lease } from '../../../ports/ledger.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { BatchRef } from '../../../ports/work-queue.ts';
 import { atOnce } from '../at-once.ts';
@@ -24,7 +25,11 @@ export async function claimBatches(
 ): Promise<readonly ClaimAnswer[]> {
   const answers = new Map<string, ClaimAnswer>();
   const troubles: StorageTrouble[] = [];
-  const byJob = Map.groupBy(refs, ({ jobId }) => jobId);
+  for (const ref of refs.filter(({ batchId }) => isControlBatch(batchId))) {
+    answers.set(ref.batchId, claimControl((await books.readJob(ref.jobId))?.record, ref, until));
+  }
+  const ofItems = refs.filter(({ batchId }) => !answers.has(batchId));
+  const byJob = Map.groupBy(ofItems, ({ jobId }) => jobId);
   await atOnce(JOBS_AT_ONCE, [...byJob], async ([jobId, ofJob]) => {
     const ids = [...new Set(ofJob.map(({ batchId }) => batchId))];
     for (let at = 0; at < ids.length; at += MOST_AT_ONCE) {

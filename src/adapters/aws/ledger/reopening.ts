@@ -1,4 +1,4 @@
-import { isReopenable } from '../../../domain/attempts.ts';
+import { endedSince, isReopenable } from '../../../domain/attempts.ts';
 import { isCountedIn } from '../../../domain/failure-group.ts';
 import { isRefusal, whenReopened } from '../../../domain/job.ts';
 import type { PageRequest, ReopenAnswer, RetryFilter } from '../../../ports/ledger.ts';
@@ -34,13 +34,14 @@ export class Reopening {
       if (job === null) return { kind: 'missing' };
       const found = await this.#find(job, filter, page);
       if (found === 'moved') return undefined;
-      const items = found.entries.length;
+      const entries = found.entries.filter(({ last }) => endedSince(last ?? undefined, filter.endedSince));
+      const items = entries.length;
       const next = whenReopened(job.record, items);
       if (isRefusal(next)) return next;
       if (filter.preview) return { kind: 'reopened', items, next: found.next };
 
       const record = { ...(items > 0 ? next : job.record), openUntil };
-      const actions = await reopenActions(this.#books, this.#groups, job, record, found.entries);
+      const actions = await reopenActions(this.#books, this.#groups, job, record, entries);
       if (actions === 'moved') return undefined;
       const answer = await this.#books.table.transact(actions);
       if (answer.kind === 'refused') return undefined;

@@ -1,4 +1,4 @@
-import { isRecoverable, isReopenable } from '../../../domain/attempts.ts';
+import { endedSince, isRecoverable, isReopenable } from '../../../domain/attempts.ts';
 import { isCountedIn, type ReadGroup } from '../../../domain/failure-group.ts';
 import type { ItemRecord, NewItem, RecoveredItem } from '../../../domain/item.ts';
 import { acceptsItems, isRefusal, whenItemsAdded, whenReopened } from '../../../domain/job.ts';
@@ -149,6 +149,13 @@ export class EmbeddedItemBook implements ItemBook {
   }
 
   #failedRows(entry: JobEntry, filter: RetryFilter, page: PageRequest): FailedRows {
+    const { rows, next } = this.#failedOf(entry, filter, page);
+    const isMeant = ({ started_at, duration_ms }: OutcomeRow) =>
+      endedSince({ startedAt: started_at, durationMs: duration_ms }, filter.endedSince);
+    return { rows: rows.filter(isMeant), next };
+  }
+
+  #failedOf(entry: JobEntry, filter: RetryFilter, page: PageRequest): FailedRows {
     const { itemIds, errorType } = filter;
     if (itemIds !== null) return this.#failedAmong(entry, itemIds, filter, page);
     const { after, limit } = page;

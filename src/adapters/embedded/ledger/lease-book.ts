@@ -1,9 +1,11 @@
 import type { Allowance } from '../../../domain/allowance.ts';
 import { planDispatch } from '../../../domain/dispatch-plan.ts';
+import { isControlBatch } from '../../../domain/job-controls.ts';
 import { whenClaimed, whenCut, whenDispatched } from '../../../domain/job-progress.ts';
 import type { Leases } from '../../../ports/compose-ledger.ts';
 import {
   type ClaimAnswer,
+  claimControl,
   type Dispatched,
   type LatestTimes,
   type WorkOrder,
@@ -48,15 +50,15 @@ export class EmbeddedLeaseBook implements Leases {
     return this.#books.applied(() => {
       const claimed = new Map<JobEntry, number>();
       const wanted: Claim = { worker, until, now, maxBytes: MAX_CLAIMED_BYTES / refs.length };
-      const found = refs.map((ref) => this.#claimOne(ref, wanted, claimed));
+      const found = refs.map((ref) => {
+        if (!isControlBatch(ref.batchId)) return this.#claimOne(ref, wanted, claimed);
+        return claimControl(this.#books.tables.jobs.get(ref.jobId)?.record, ref, until);
+      });
       for (const [{ record }, batches] of claimed) this.#books.tell({ kind: 'claimed', jobId: record.jobId, batches });
 
-      const items = new ItemsToLease(
-        this.#books.sql,
-        found.filter((answer) => typeof answer === 'object'),
-      );
+      const items = new ItemsToLease(this.#books.sql, found.filter(isBatch));
       return found.map((answer) => {
-        if (typeof answer !== 'object') return answer;
+        if (!isBatch(answer)) return answer;
         const entry = this.#books.jobOf(answer);
         return entry === null ? 'gone' : items.leaseOf(entry, answer);
       });
@@ -159,6 +161,11 @@ export class EmbeddedLeaseBook implements Leases {
     this.#books.tables.putBack(entry, rest);
     this.#books.write(entry, whenCut(entry.record, rest.length));
   }
+}
+
+/** And not the lease of a control, which is complete as it is. */
+function isBatch(answer: Batch | ClaimAnswer): answer is Batch {
+  return typeof answer === 'object' && !('token' in answer);
 }
 
 interface Claim {

@@ -1,4 +1,5 @@
 import { ARTIFACT_KINDS, isPageName } from '../../../domain/artifact.ts';
+import { type ControlReport, MAX_CONTROL_FIELDS, MAX_CONTROL_TEXT } from '../../../domain/control-state.ts';
 import { type FailedTry, MAX_FAILED_TRIES, MAX_TRY_MESSAGE_LENGTH } from '../../../domain/failed-try.ts';
 import { FAILURES } from '../../../domain/failure.ts';
 import { MAX_REASON_LENGTH, type PauseReport } from '../../../domain/host-pause.ts';
@@ -127,6 +128,48 @@ function isDemand(value: unknown): value is JobDemand {
     isWhole(value['places']) &&
     isNumber(value['perSecond']) &&
     value['perSecond'] >= 0
+  );
+}
+
+export function controlReport(value: unknown): ControlReport {
+  if (!isControlReport(value)) throw new BadCall('the report of a control item is not complete');
+  return value;
+}
+
+function isControlReport(value: unknown): value is ControlReport {
+  return (
+    isRecord(value, 5) &&
+    isWhole(value['number']) &&
+    isName(value['key']) &&
+    isText(value['input'], MAX_CONTROL_TEXT) &&
+    isNumber(value['startedAt']) &&
+    isControlSeen(value['seen'])
+  );
+}
+
+function isControlSeen(value: unknown): boolean {
+  if (!isRecord(value, 4) && !isRecord(value, 3) && !isRecord(value, 2)) return false;
+  switch (value['kind']) {
+    case 'data':
+      return isDigests(value['digests']) && (value['wrong'] === null || isName(value['wrong']));
+    case 'failed':
+      return FAILURE_NAMES.has(value['type']) && isText(value['message'], MAX_CONTROL_TEXT);
+    case 'skipped':
+      return isName(value['reason']);
+    case 'held': {
+      const { kind: _held, ...held } = value;
+      return isHeldBack(held);
+    }
+    default:
+      return false;
+  }
+}
+
+function isDigests(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const entries = Object.entries(value);
+  return (
+    entries.length <= MAX_CONTROL_FIELDS + 1 && entries.every(([field, digest]) => isName(field) && isName(digest))
   );
 }
 

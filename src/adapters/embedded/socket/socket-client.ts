@@ -88,6 +88,7 @@ function leasesOver(line: OwnerLine): OwnerConnection['leases'] {
     renew: (tokens, until) => line.call('renew', tokens, until),
     settle: (parts, now) => line.call('settle', parts, now),
     release: (token, because, now) => line.call('release', token, because, now),
+    reportControl: (jobId, report, now) => line.call('reportControl', jobId, report, now),
   };
 }
 

@@ -8,6 +8,7 @@ import type { WorkerLeases } from '../../../ports/ledger.ts';
 import type { WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken } from '../../../ports/work-source.ts';
 import {
+  controlReport,
   itemWaits,
   lane,
   lineAsks,
@@ -75,6 +76,7 @@ const CALLS = {
   renew: call([names, time], ({ ledger }, args) => ledger.renew(...args), BOTH),
   settle: call([settleParts, time], ({ ledger }, args) => ledger.settle(...args)),
   release: call([name, releaseCause, time], ({ ledger }, args) => ledger.release(...args)),
+  reportControl: call([name, controlReport, time], ({ ledger }, args) => ledger.reportControl(...args)),
   pauseHost: call([pauseReport, time], ({ hostPauses, worker }, [report, now]) =>
     hostPauses.pause(report, worker, now),
   ),

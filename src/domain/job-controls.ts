@@ -1,0 +1,199 @@
+import type { Tally } from './breaker.ts';
+import {
+  type ControlReport,
+  type ControlState,
+  FRESH_CONTROLS,
+  judgeControl,
+  LONGEST_SEND_AGAIN_MS,
+  LONGEST_UNCLEAR_WAIT_MS,
+  owing,
+  whenReported,
+  whenSent,
+} from './control-state.ts';
+import { type Counts, finishedOf, inFlightOf } from './counts.ts';
+import { isDue } from './due.ts';
+import type { FailureType } from './failure.ts';
+import { isFinishing } from './job-round.ts';
+import type { JobStatus } from './job-steps.ts';
+import { type WaitingFor, waitAfter } from './job-wait.ts';
+import type { ControlItem, Policy } from './policy.ts';
+import type { Refusal } from './refusal.ts';
+
+/** What becomes of a job by its control items. The rules about a single control are in `control-state.ts`. */
+export type ControlEvent =
+  /** The control that is due goes to a worker, or once more. */
+  | { readonly kind: 'send-control' }
+  | { readonly kind: 'control'; readonly report: ControlReport }
+  /** The negatives that a bad control made suspect are reopened. */
+  | { readonly kind: 'negatives-reopened' };
+
+/** What a site says about an input that it does not know: believable one by one, and wrong if a control is not found either. */
+export const NEGATIVES = ['no_results', 'not_found'] as const satisfies readonly FailureType[];
+
+/** The fields of a job that its controls depend on. */
+export interface Controlled {
+  readonly policy: Policy;
+  readonly counts: Counts;
+  readonly itemsInFlight: number;
+  readonly tally: Tally;
+  readonly controls?: ControlState;
+  readonly extracts?: string;
+}
+
+/** … and those that an event about a control changes. */
+interface ControlledJob extends Controlled {
+  readonly incarnation: string;
+  readonly status: JobStatus;
+  readonly held: boolean;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+  readonly waitingFor?: WaitingFor;
+}
+
+/** What is to be done for the controls of a job that may be dispatched. */
+export type ControlStep =
+  /** Send the control, or send it again. */
+  | { readonly kind: 'send' }
+  /**
+   * This many items may go out. One slot is kept for a control that is out, or due as soon as there is a free slot. Look
+   * again at `until`.
+   */
+  | { readonly kind: 'limit'; readonly items: number; readonly slots: 0 | 1; readonly until: number | null };
+
+const NO_LIMIT: ControlStep = { kind: 'limit', items: Number.POSITIVE_INFINITY, slots: 0, until: null };
+
+function stateOf({ controls }: Controlled): ControlState {
+  return controls ?? FRESH_CONTROLS;
+}
+
+/** A re-extraction does not ask the site. */
+function hasControls({ policy, extracts }: Controlled): boolean {
+  return policy.controls.items.length > 0 && extracts === undefined;
+}
+
+/** `slots`: how many batches may be in flight, all together. */
+export function controlStep(job: Controlled, slots: number, now: number): ControlStep {
+  if (!hasControls(job)) return NO_LIMIT;
+  const state = stateOf(job);
+  const { every } = job.policy.controls;
+  const since = job.tally.finished + job.itemsInFlight - state.mark.finished;
+  const items = state.isOwed ? 0 : Math.max(0, every - since);
+  if (state.out !== null) {
+    const { sendAgainAt } = state.out;
+    if (isDue(sendAgainAt, now, LONGEST_SEND_AGAIN_MS)) return { kind: 'send' };
+    return { kind: 'limit', items, slots: 1, until: sendAgainAt };
+  }
+  // Ahead of time by what is in flight, so that workers need not wait for each control.
+  const lead = Math.min(Math.floor(every / 2), job.itemsInFlight);
+  const isDueNow = hasWaiting(job) && (state.isOwed || since >= every - lead);
+  if (!isDueNow && !owesLastControl(job)) return { kind: 'limit', items, slots: 0, until: null };
+  if (!isDue(state.nextAt, now, LONGEST_UNCLEAR_WAIT_MS))
+    return { kind: 'limit', items, slots: 0, until: state.nextAt };
+  return inFlightOf(job.counts) < slots ? { kind: 'send' } : { kind: 'limit', items, slots: 1, until: null };
+}
+
+/** Without an item that could go out, there is nothing to be careful about. */
+function hasWaiting({ counts, itemsInFlight }: Controlled): boolean {
+  return counts.total > finishedOf(counts) + itemsInFlight;
+}
+
+/** How many items may finish before the next control must have been good, for people to see. */
+export function itemsUntilControl(job: Controlled): number {
+  const { isOwed, mark } = stateOf(job);
+  return isOwed ? 0 : Math.max(0, job.policy.controls.every - (job.tally.finished - mark.finished));
+}
+
+/** Whether nothing is left but a control: negatives were recorded since the last good one was sent. */
+function owesLastControl(job: Controlled): boolean {
+  const state = stateOf(job);
+  if (finishedOf(job.counts) < job.counts.total) return false;
+  return job.tally.missed > state.mark.missed || (state.isOwed && job.counts.failed > 0);
+}
+
+/** Whether a job in which every item is final must not be completed yet. */
+export function awaitsControls(job: Controlled): boolean {
+  return mustReopen(job) || (hasControls(job) && owesLastControl(job));
+}
+
+/** A control was bad, and what it made suspect is still to be reopened. */
+export function mustReopen(job: Controlled): boolean {
+  return job.controls !== undefined && job.controls.suspect !== null;
+}
+
+/** The tally of the job starts over, or its user goes on with it: the next control is to be good first. */
+export function controlsAgain({ controls }: Pick<Controlled, 'controls'>): Pick<Controlled, 'controls'> {
+  return controls === undefined ? {} : { controls: owing(controls) };
+}
+
+export function applyControl<Job extends ControlledJob>(
+  job: Job,
+  event: ControlEvent,
+  slots: number,
+  now: number,
+): Job | Refusal {
+  const state = stateOf(job);
+  switch (event.kind) {
+    case 'send-control': {
+      const isHeld = job.status === 'pending' && job.held;
+      if (isHeld || (job.status !== 'in_progress' && job.status !== 'pending')) {
+        return { refused: 'the job does not run' };
+      }
+      if (mustReopen(job) || controlStep(job, slots, now).kind !== 'send') return { refused: 'no control is due' };
+      const { finished, missed } = job.tally;
+      const started = { status: 'in_progress', startedAt: job.startedAt ?? now } as const;
+      return { ...job, ...started, controls: whenSent(state, { finished, missed }, now) };
+    }
+    case 'control':
+      return applyReport(job, state, event.report, now);
+    case 'negatives-reopened': {
+      if (!mustReopen(job)) return { refused: 'nothing is to be reopened' };
+      return { ...job, controls: { ...owing(state), suspect: null } };
+    }
+  }
+}
+
+/** A report counts once, and only while it is awaited: one that comes late, or twice, changes nothing. */
+function applyReport<Job extends ControlledJob>(
+  job: Job,
+  state: ControlState,
+  report: ControlReport,
+  now: number,
+): Job | Refusal {
+  const { out } = state;
+  if (out === null || out.number !== report.number) return { refused: 'the report of that control is not awaited' };
+  if (job.status === 'completed' || job.status === 'cancelled' || isFinishing(job)) {
+    return { refused: 'the job is over' };
+  }
+  const verdict = judgeControl(state, report);
+  const controls = whenReported(state, out, report, verdict, now);
+  // As for items that a host keeps waiting: nothing goes out before its time.
+  if (report.seen.kind === 'held') return { ...job, controls, waitingFor: waitAfter(job, report.seen, now) };
+  const isStopped = verdict.kind === 'bad' || verdict.kind === 'stop';
+  // One that a user or the breaker stopped meanwhile keeps that reason; what is suspect is remembered all the same.
+  if (!isStopped || job.status !== 'in_progress') return { ...job, controls };
+  const reason = { code: 'control', message: stoppedMessage(verdict.message, controls), evidence: [] } as const;
+  return { ...job, controls, reason, status: 'paused' };
+}
+
+function stoppedMessage(message: string, { suspect, goodAt }: ControlState): string {
+  if (suspect === null) return message;
+  const since = goodAt === null ? '' : ` since ${new Date(goodAt).toISOString()}`;
+  return `${message}. Items that were not found${since} are tried again when the job is resumed`;
+}
+
+/** The name under which the control that is out is sent to workers, and claimed. */
+export function controlBatchId({ incarnation, controls }: Pick<ControlledJob, 'incarnation' | 'controls'>): string {
+  return `${CONTROL}${incarnation}:${controls?.out?.number ?? 0}`;
+}
+
+/** Whether it names a control and not a batch of items. */
+export function isControlBatch(batchId: string): boolean {
+  return batchId.startsWith(CONTROL);
+}
+
+const CONTROL = 'control:';
+
+/** Controls are tried in turn; undefined if the policy has none any more. */
+export function controlItem({ controls }: Policy, number: number): ControlItem | undefined {
+  return controls.items[(number - 1) % controls.items.length];
+}

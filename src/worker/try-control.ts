@@ -1,0 +1,138 @@
+import { canonicalJson } from '../domain/canonical-json.ts';
+import {
+  type ControlReport,
+  type ControlSeen,
+  type FieldDigests,
+  MAX_CONTROL_FIELDS,
+  MAX_CONTROL_TEXT,
+} from '../domain/control-state.ts';
+import { errorMessage } from '../domain/error-message.ts';
+import { isRecord } from '../domain/is-record.ts';
+import { controlItem } from '../domain/job-controls.ts';
+import type { ControlItem, Policy } from '../domain/policy.ts';
+import type { Lease, WorkOrder } from '../ports/ledger.ts';
+import type { Draft } from '../ports/result-store.ts';
+import { StorageTrouble } from '../ports/storage-trouble.ts';
+import type { ScraperRegistry } from '../scraping/registry.ts';
+import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
+import { type AttemptDeps, tryUntilDecided } from './attempt.ts';
+import { findScraper } from './find-scraper.ts';
+import { maskResult } from './mask-result.ts';
+
+export interface ControlDeps extends AttemptDeps {
+  readonly scrapers: Pick<ScraperRegistry, 'find'>;
+  readonly latestOrder: (lease: Lease) => Promise<WorkOrder | null>;
+}
+
+/**
+ * Tries a control item like any other, with the same retries and through the same way out, and keeps nothing of it. Null
+ * if there is nothing to report: the job is stopped or gone, or the worker is to stop.
+ */
+export async function tryControl(deps: ControlDeps, lease: Lease, signal: AbortSignal): Promise<ControlReport | null> {
+  const { control: number = 0, ref } = lease;
+  const order = await deps.latestOrder(lease);
+  const item = order === null ? undefined : controlItem(order.policy, number);
+  if (order === null || order.isHalted || item === undefined) return null;
+  const startedAt = deps.clock.now();
+  const result = await scrape(deps, { jobId: ref.jobId, number }, order, item, signal);
+  if (result === 'aborted') return null;
+  const input = deps.tools.secrets.mask(JSON.stringify(item.input)).slice(0, MAX_CONTROL_TEXT);
+  const key = shortDigest(deps, canonicalJson(item.input));
+  return { number, key, input, startedAt, seen: describe(deps, order.policy, item, result) };
+}
+
+async function scrape(
+  deps: ControlDeps,
+  { jobId, number }: { readonly jobId: string; readonly number: number },
+  order: WorkOrder,
+  { input }: ControlItem,
+  signal: AbortSignal,
+): Promise<ScrapeResult | HeldControl | 'aborted'> {
+  const scraper = await findScraper(deps.scrapers, order.scraperId);
+  if ('unusable' in scraper) return failed(scraper.unusable);
+  const drafts: Draft[] = [];
+  const job = { jobId, order, scraper };
+  try {
+    const item = { itemId: `control-${number}`, input };
+    const { result } = await tryUntilDecided({ ...deps, onFailedTry: () => {} }, job, item, drafts, signal);
+    if (result === 'aborted') return result;
+    if (result.kind === 'held') return { kind: 'held', ...result.held };
+    return maskResult(result, deps.tools.secrets);
+  } catch (error) {
+    if (error instanceof StorageTrouble) throw error;
+    return failed(errorMessage(error));
+  } finally {
+    for (const draft of drafts) await draft.discard();
+  }
+}
+
+type HeldControl = Extract<ControlSeen, { kind: 'held' }>;
+
+function failed(message: string): ScrapeResult {
+  return { kind: 'failed', failure: { type: 'unexpected', message, cause: null, retryAfterMs: null } };
+}
+
+function describe(
+  deps: ControlDeps,
+  policy: Policy,
+  item: ControlItem,
+  result: ScrapeResult | HeldControl,
+): ControlSeen {
+  switch (result.kind) {
+    case 'held':
+      return result;
+    case 'skipped':
+      return { kind: 'skipped', reason: result.reason };
+    case 'failed': {
+      const { type, message } = result.failure;
+      return { kind: 'failed', type, message: message.slice(0, MAX_CONTROL_TEXT) };
+    }
+    case 'scraped': {
+      const data = readData(result.artifacts);
+      if (item.expect !== undefined) return { kind: 'data', digests: {}, wrong: describeWrong(item.expect, data) };
+      return { kind: 'data', digests: fieldDigests(deps, data, policy.controls.ignore), wrong: null };
+    }
+  }
+}
+
+/** The record of the item; a scraper without data is compared by its pages alone being there. */
+function readData(artifacts: readonly ProducedArtifact[]): Readonly<Record<string, unknown>> {
+  const bytes = artifacts.find(({ kind }) => kind === 'data')?.bytes;
+  if (!(bytes instanceof Uint8Array)) return {};
+  const data: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+  return isRecord(data) ? data : { data };
+}
+
+/** Which expected fields have another value, in words; empty if all are as expected. */
+function describeWrong(expected: Readonly<Record<string, unknown>>, data: Readonly<Record<string, unknown>>): string {
+  const wrong = Object.entries(expected).filter(([name, value]) => canonicalJson(data[name]) !== canonicalJson(value));
+  const texts = wrong.map(([name, value]) => `${name} ${shown(data[name])} instead of ${shown(value)}`);
+  return texts.join(', ').slice(0, MAX_CONTROL_TEXT);
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'nothing').slice(0, MAX_SHOWN);
+}
+
+const MAX_SHOWN = 80;
+
+function fieldDigests(
+  deps: ControlDeps,
+  data: Readonly<Record<string, unknown>>,
+  ignored: readonly string[],
+): FieldDigests {
+  const names = Object.keys(data)
+    .filter((name) => !ignored.includes(name))
+    .sort();
+  const single = names.slice(0, MAX_CONTROL_FIELDS).map((name) => [name, shortDigest(deps, canonicalJson(data[name]))]);
+  const rest = names.slice(MAX_CONTROL_FIELDS).map((name) => [name, data[name]]);
+  const others = rest.length === 0 ? [] : [[OTHER_FIELDS, shortDigest(deps, canonicalJson(rest))]];
+  return Object.fromEntries([...single, ...others]);
+}
+
+const OTHER_FIELDS = '(other fields)';
+
+/** Twelve characters tell two values apart well enough, and there may be hundreds of them in the row of a job. */
+function shortDigest({ digest }: ControlDeps, text: string): string {
+  return digest(text).slice(0, 12);
+}
