@@ -154,15 +154,34 @@ export function emptyGroup({ type, pattern, page, place }: GroupKind): FailureGr
 }
 
 export function addToGroup(group: FailureGroup, { at, ...example }: NewFailure): FailureGroup {
-  const added = newExamples(group.examples.length, [example]);
-  const examples = added.length === 0 ? group.examples : [...group.examples, ...added];
+  const added = newExamples(group.examples, [example]);
+  const examples = added.length === 0 ? group.examples : bestExamples([...group.examples, ...added]);
   const firstAt = group.firstAt === null && group.count > 0 ? null : Math.min(group.firstAt ?? at, at);
   return { ...group, count: group.count + 1, firstAt, lastAt: Math.max(group.lastAt ?? at, at), examples };
 }
 
-/** The first of these that a group with so many examples takes. */
-export function newExamples(present: number, examples: readonly FailureExample[]): readonly FailureExample[] {
-  return examples.slice(0, Math.max(0, MAX_EXAMPLES - present));
+/**
+ * Which of these a group takes that has `present`: the first, and later ones with a page in place of those without. Items
+ * are not recorded in the order in which they ended, so the pages of the first may come after others.
+ */
+export function newExamples(
+  present: readonly FailureExample[],
+  found: readonly FailureExample[],
+): readonly FailureExample[] {
+  const all = [...present];
+  return found.filter((example) => {
+    const rivals = example.page === undefined ? all : all.filter(({ page }) => page !== undefined);
+    if (rivals.length >= MAX_EXAMPLES) return false;
+    all.push(example);
+    return true;
+  });
+}
+
+/** As many as a group shows, those with a page first. */
+export function bestExamples(examples: readonly FailureExample[]): readonly FailureExample[] {
+  const withPage = examples.filter(({ page }) => page !== undefined);
+  const others = examples.filter(({ page }) => page === undefined);
+  return [...withPage, ...others].slice(0, MAX_EXAMPLES);
 }
 
 /** These items have failed no more. Null when the group is empty, and gone. */
@@ -207,10 +226,7 @@ function joined(first: FailureGroup, others: readonly FailureGroup[]): ReadGroup
     count: all.reduce((sum, { count }) => sum + count, 0),
     firstAt: all.some(({ firstAt }) => firstAt === null) ? null : Math.min(...times),
     lastAt: times.length === 0 ? null : Math.max(...times),
-    examples: newExamples(
-      0,
-      all.flatMap(({ examples }) => examples),
-    ),
+    examples: bestExamples(all.flatMap(({ examples }) => examples)),
   };
 }
 

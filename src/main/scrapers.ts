@@ -55,7 +55,8 @@ export async function openScrapers(config: Config) {
     };
     return { tools: { web, gate: OPEN_GATE, log: NO_LOG, secrets, states, robots: UNCHECKED }, close };
   };
-  return await openAuthorTools(scraperFolders(config), { clock, openTools }).catch(badFolder);
+  const parts = { clock, openTools, loadSecrets: () => loadSecrets(config) };
+  return await openAuthorTools(scraperFolders(config), parts).catch(badFolder);
 }
 
 /**

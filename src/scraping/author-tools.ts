@@ -1,6 +1,8 @@
 import type { ItemInput } from '../domain/item.ts';
+import type { Secrets } from '../domain/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import { describeScraper, type ScraperDescription } from './describe-scraper.ts';
+import { caseFromKept, type KeptItem } from './fixtures/case-from-kept.ts';
 import { hasFixture } from './fixtures/fixture-folder.ts';
 import { recordCase } from './fixtures/record-case.ts';
 import { showDifference } from './fixtures/show-difference.ts';
@@ -15,11 +17,14 @@ export interface OpenTools {
   close(): Promise<void>;
 }
 
+export interface AuthorDeps {
+  readonly clock: Clock;
+  readonly openTools: () => Promise<OpenTools>;
+  readonly loadSecrets: () => Secrets;
+}
+
 /** What an author does with scrapers, without an engine: list and show them, create one, test it offline, record its site. */
-export async function openAuthorTools(
-  folders: readonly string[],
-  { clock, openTools }: { readonly clock: Clock; readonly openTools: () => Promise<OpenTools> },
-) {
+export async function openAuthorTools(folders: readonly string[], { clock, openTools, loadSecrets }: AuthorDeps) {
   const registry = await loadScrapers(folders);
   return {
     folders,
@@ -50,6 +55,13 @@ export async function openAuthorTools(
       } finally {
         await close();
       }
+    },
+    /** A case made of what a job kept of an item. Null when there is no such scraper. */
+    async recordKept(id: string, kept: KeptItem, asked: { name: string | null; expectFailure: boolean }) {
+      const scraper = await registry.find(id);
+      const file = registry.fileOf(id);
+      if (scraper === null || file === null) return null;
+      return await caseFromKept(scraper, file, kept, asked, { clock, secrets: loadSecrets() });
     },
   };
 }

@@ -102,7 +102,10 @@ test('a job whose breaker trips ends with 3, and can be looked into, tried again
   const failed = await trawl(['jobs', ...create, '--job-id', 'f', '--watch'], { TRAWL_URL: url });
   assert.equal(failed.code, EXIT.failed);
   assert.match(failed.stdout, /^Job f failed .*5 of 5 failed[\s\S]*5 {2}server_error: [\s\S]*trawl jobs resume f\n/);
-  assert.match((await jobs('failures', 'f')).stdout, /^5 items failed\.\n\nCOUNT .*\n +5 {2}server_error {2}may help /);
+  assert.match(
+    (await jobs('failures', 'f')).stdout,
+    /^5 items failed\.\n\nCOUNT .*\n +5 {2}[0-9a-f]{12} {2}server_error {2}may help /,
+  );
   assert.match((await jobs('retry', 'f', '--preview')).stdout, /^5 items would be reopened/);
   assert.match((await jobs('retry', 'f', '--error-type', 'blocked')).stdout, /No items reopened/);
   const one = await jobs('retry', 'f', '--item', '200-1', '--json');

@@ -62,6 +62,8 @@ async function openStage(t: TestContext, parcels: number) {
     {
       throttling: { max_concurrent_workers: 16 },
       circuit_breaker: { min_requests: 1_000_000, consecutive_failures: 1_000_000 },
+      // What is kept of the first failures comes on top of that.
+      results: { keep_failures: 0 },
     },
   ]);
   return {

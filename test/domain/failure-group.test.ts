@@ -5,6 +5,7 @@ import type { ArtifactKind } from '../../src/domain/artifact.ts';
 import { failure } from '../../src/domain/failure.ts';
 import {
   addToGroup,
+  bestExamples,
   chooseGroup,
   commonestGroups,
   countedIn,
@@ -228,11 +229,23 @@ test('a failure goes into its own group while there is room for one, or once the
 });
 
 test('a group takes its first examples, and no more than there is room for', () => {
-  const examples = ['a', 'b', 'c', 'd'].map((itemId) => ({ itemId, message: '' }));
+  const examples = [...'abcdefghi'].map((itemId) => ({ itemId, message: '' }));
   assert.deepEqual(
-    [0, 2, 3, 9].map((present) => newExamples(present, examples).length),
+    [0, 2, 3, 9].map((present) => newExamples(examples.slice(0, present), examples).length),
     [3, 1, 0, 0],
   );
+});
+
+test('an example with a page takes the place of one without', () => {
+  const [a, b, c, d] = [...'abcd'].map((itemId) => ({ itemId, message: '' }));
+  assert.ok(a && b && c && d);
+  const paged = { ...d, page: 'html' };
+  assert.deepEqual(newExamples([a, b, c], [paged, { ...a, itemId: 'e' }]), [paged]);
+  assert.deepEqual(bestExamples([a, b, c, paged]), [paged, a, b]);
+  const full = [paged, paged, paged];
+  assert.deepEqual(newExamples(full, [paged, a]), []);
+  const group = { ...emptyGroup(groupOf(failure('timeout', 'late'))), count: 3, examples: [a, b, c] };
+  assert.deepEqual(addToGroup(group, { ...paged, at: 1 }).examples, [paged, a, b]);
 });
 
 test('what has failed no more leaves its group, example and all, and the last one ends it', () => {

@@ -12,12 +12,12 @@ const MAX_STEM_BYTES = 120;
  * take as it is gets other characters and a digest, so that no two ids have the same name.
  */
 export function artifactFileName(itemId: string, artifact: Artifact): string {
-  return `${stemOf(itemId)}.${endOf(artifact)}`;
+  return `${fileStem(itemId)}.${endOf(artifact)}`;
 }
 
 /** For a file whose usual name is taken by other bytes: named after its content, so that a second run finds it again. */
 export function fileNameApart(itemId: string, artifact: Artifact, { isLong = false } = {}): string {
-  return `${stemOf(itemId)}~${artifact.sha256.slice(0, isLong ? 64 : 8)}.${endOf(artifact)}`;
+  return `${fileStem(itemId)}~${artifact.sha256.slice(0, isLong ? 64 : 8)}.${endOf(artifact)}`;
 }
 
 /** Names that are the same on a disk that folds case or composes characters. */
@@ -42,7 +42,8 @@ function endOf({
   return name === undefined ? extension : `${name}.${extension}`;
 }
 
-function stemOf(itemId: string): string {
+/** An id as a file name without its extension. */
+export function fileStem(itemId: string): string {
   const safe = cutToBytes(
     itemId
       .toWellFormed()

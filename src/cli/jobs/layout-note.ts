@@ -1,11 +1,12 @@
 import type { FailureGroupAnswer } from '../../contract/failure-answers.ts';
 import { printable } from '../format.ts';
 
-/** What tells a group from another with the same type and message, which was seen on pages of another layout; else empty. */
+/** What tells a group from another with the same type and message: where it was seen, or on which pages; else empty. */
 export function layoutNote(group: FailureGroupAnswer, groups: readonly FailureGroupAnswer[]): string {
-  const isAlone = groups.every(
-    (other) => other === group || other.type !== group.type || other.pattern !== group.pattern,
-  );
-  if (isAlone) return '';
-  return group.page === null ? ' [no page]' : ` [page layout ${printable(group.page, 20)}]`;
+  const alike = groups.filter(({ type, pattern }) => type === group.type && pattern === group.pattern);
+  if (alike.length <= 1) return '';
+  const there = alike.filter(({ url_pattern }) => url_pattern === group.url_pattern);
+  const where = group.url_pattern === null ? ' [no request]' : ` [at ${printable(group.url_pattern, 120)}]`;
+  const layout = group.page === null ? ' [no page]' : ` [page layout ${printable(group.page, 20)}]`;
+  return `${there.length < alike.length ? where : ''}${there.length > 1 ? layout : ''}`;
 }

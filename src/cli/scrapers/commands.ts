@@ -73,10 +73,15 @@ Example:
     .command('test')
     .argument('[ids...]', 'scraper ids (default: all that have a fixture)')
     .description('run scrapers on their recorded pages, without network access')
+    .option(
+      '--from <job item...>',
+      'record what a job kept of an item as a case of the scraper, without asking the site',
+    )
     .option('--record', 'run one scraper against its site, and record the result as a case of its fixture')
     .option('--input <name=value>', 'with --record: a field of the input; may be repeated; := takes JSON', collected)
-    .option('--case <name>', 'with --record: name of the case; an existing case of that name is replaced')
-    .option('--expect-failure', 'with --record: record that the scraper fails, whatever the failure')
+    .option('--case <name>', 'with --record or --from: name of the case; an existing case of that name is replaced')
+    .option('--expect-failure', 'with --record or --from: record only that the scraper fails, whatever the failure')
+    .option('--url <address>', 'with --from: address of the API (default: TRAWL_URL or http://127.0.0.1:8080)')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -85,12 +90,17 @@ A fixture is next to its scraper: county.ts, county.fixture/cases.json and pages
 you keep it, because what the scraper got wrong is expected from then on. A scraper that fails as structure_changed,
 unexpected or invalid_output is not recorded without --expect-failure. Tokens, session cookies and keys are masked.
 
+--from takes the pages of a failure that a job kept (trawl jobs failures lists them), or of any other item whose pages
+were kept, and plays them. The case expects what the scraper makes of them now: the failure or, once the scraper is
+repaired and the command is run again, the data.
+
 Exit code: 0 all is as expected; 1 something is not; 2 there is no such scraper, or it has no fixture.
 
 Examples:
   $ trawl scrapers test
   $ trawl scrapers test my-county other-county
-  $ trawl scrapers test my-county --record --input apn=100-20-300 --case 'a parcel'`,
+  $ trawl scrapers test my-county --record --input apn=100-20-300 --case 'a parcel'
+  $ trawl scrapers test my-county --from parcels-2026 200-14-030`,
     )
     .action(testScrapers);
 }

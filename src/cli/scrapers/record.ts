@@ -35,31 +35,51 @@ export async function recordScraper(
     );
     return;
   }
-  const { folder, written, differences } = recording;
-  if (differences.length > 0) process.exitCode = EXIT.someItemsFailed;
-  if (isJson) {
-    const answer = { recorded: true, folder, case: written.name, expect: written.expect, differences };
-    process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
-    return;
+  if (recording.differences.length > 0) process.exitCode = EXIT.someItemsFailed;
+  if (isJson) process.stdout.write(`${JSON.stringify(recordedJson(recording), null, 2)}\n`);
+  else {
+    process.stdout.write(
+      `${recordedText(recording)}\n\nRead it before you keep it. Then:\n  $ trawl scrapers test ${id}\n`,
+    );
+    process.stderr.write(differencesText(recording, workshop));
   }
+}
+
+type Workshop = Awaited<ReturnType<typeof openScrapers>>;
+type Recorded = Extract<Awaited<ReturnType<Workshop['record']>>, { kind: 'recorded' }>;
+
+export function recordedJson({ folder, written, differences }: Recorded) {
+  return { recorded: true, folder, case: written.name, expect: written.expect, differences };
+}
+
+export function recordedText({ folder, written }: Recorded): string {
   const seen = printable(JSON.stringify(written.expect, null, 1).replaceAll(/\s+/g, ' '), 2000);
-  process.stdout.write(
-    `recorded ${printable(written.name)} with ${written.exchanges.length} exchanges in ${shownPath(folder)}\n` +
-      `it expects ${seen}\n\nRead it before you keep it. Then:\n  $ trawl scrapers test ${id}\n`,
-  );
-  if (differences.length === 0) return;
+  const what = `${printable(written.name)} with ${written.exchanges.length} exchanges`;
+  return `recorded ${what} in ${shownPath(folder)}\nit expects ${seen}`;
+}
+
+/** Empty for a good recording. */
+export function differencesText({ differences }: Recorded, workshop: Pick<Workshop, 'showDifference'>): string {
+  if (differences.length === 0) return '';
   const lines = differences.map((each) => `  ${workshop.showDifference(each)}`);
-  process.stderr.write(`trawl: played again, the recording gives another result:\n${lines.join('\n')}\n`);
+  return `trawl: played again, the recording gives another result:\n${lines.join('\n')}\n`;
 }
 
 function adviceOn(
   id: string,
   { input, expectFailure }: { readonly input: ItemInput; readonly expectFailure: boolean },
 ) {
-  if (expectFailure) return 'Leave --expect-failure out to record what it returned.';
-  const fields = Object.entries(input).map(([name, value]) =>
-    typeof value === 'string' ? `${name}=${value}` : `${name}:=${JSON.stringify(value)}`,
-  );
-  const words = ['trawl', 'try', id, ...fields.flatMap((field) => ['--input', field])];
+  if (expectFailure) return LEAVE_OUT_EXPECT_FAILURE;
+  const words = ['trawl', 'try', id, ...inputWords(input)];
   return `Correct the scraper first; this shows what it does:\n  $ ${formatCommand(words)}\nIf it must fail like this, record that with --expect-failure.`;
+}
+
+export const LEAVE_OUT_EXPECT_FAILURE = 'Leave --expect-failure out to record what it returned.';
+
+/** An input as options of a command. */
+export function inputWords(input: ItemInput): string[] {
+  return Object.entries(input).flatMap(([name, value]) => [
+    '--input',
+    typeof value === 'string' ? `${name}=${value}` : `${name}:=${JSON.stringify(value)}`,
+  ]);
 }

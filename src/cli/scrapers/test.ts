@@ -4,6 +4,7 @@ import { openScrapers } from '../../main/scrapers.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
 import { parseInput } from '../jobs/item-list.ts';
+import { recordFromJob } from './from-job.ts';
 import { recordScraper } from './record.ts';
 import { tellUnknown } from './unknown.ts';
 
@@ -12,6 +13,8 @@ interface TestOptions {
   readonly input?: readonly string[];
   readonly case?: string;
   readonly expectFailure?: true;
+  readonly from?: readonly string[];
+  readonly url?: string;
   readonly json?: true;
 }
 
@@ -24,6 +27,11 @@ export async function testScrapers(ids: readonly string[], options: TestOptions)
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
     process.stderr.write(`unhandled promise rejection in the scraper: ${what}\n`);
   });
+  if (options.from !== undefined) {
+    await testFrom(ids, options.from, options);
+    return;
+  }
+  if (options.url !== undefined) throw new ConfigError('--url goes with --from');
   if (options.record) {
     const [id, ...others] = ids;
     if (id === undefined || others.length > 0) throw new ConfigError('--record: name the one scraper to run');
@@ -36,7 +44,7 @@ export async function testScrapers(ids: readonly string[], options: TestOptions)
     return;
   }
   if (options.input !== undefined || options.case !== undefined || options.expectFailure !== undefined) {
-    throw new ConfigError('--input, --case and --expect-failure go with --record');
+    throw new ConfigError('--input, --case and --expect-failure go with --record, the last two also with --from');
   }
   const workshop = await openScrapers(loadConfig());
   const reports: Report[] = [];
@@ -50,6 +58,18 @@ export async function testScrapers(ids: readonly string[], options: TestOptions)
   const unknown = reports.filter(({ kind }) => kind === 'unknown');
   for (const { scraperId } of unknown) tellUnknown(scraperId, workshop.ids());
   process.exitCode = exitCodeOf(reports, ids.length > 0);
+}
+
+async function testFrom(ids: readonly string[], from: readonly string[], options: TestOptions): Promise<void> {
+  const [jobId, itemId, ...rest] = from;
+  const [id, ...others] = ids;
+  if (id === undefined || others.length > 0 || jobId === undefined || itemId === undefined || rest.length > 0) {
+    throw new ConfigError('--from: name the one scraper first, then the job and the item: my-county --from JOB ITEM');
+  }
+  if (options.record || options.input !== undefined)
+    throw new ConfigError('--record and --input do not go with --from');
+  const asked = { jobId, itemId, name: options.case ?? null, expectFailure: options.expectFailure ?? false };
+  await recordFromJob(id, asked, options);
 }
 
 function linesOf(report: Report, isAsked: boolean, showDifference: Workshop['showDifference']): string {

@@ -51,6 +51,18 @@ export function failureGroupCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
+  add('an example with a page is shown rather than an earlier one without', async ({ ledger }) => {
+    const place = 'county.test/parcel/#';
+    const plain = Array.from({ length: 4 }, () => failedAt(place));
+    const jobId = await finished(ledger, [...plain, failedAt(place, { kind: 'failed_page' }), failedAt(place)]);
+    const examples = async () => (await ledger.failureGroups(jobId, 1))[0]?.examples.map(({ itemId }) => itemId);
+    assert.equal((await examples())?.[0], 'p-4');
+    assert.equal((await examples())?.length, 3);
+    await reopenAll(ledger, jobId, { itemIds: ['p-4'] });
+    assert.ok(!(await examples())?.includes('p-4'));
+    await checkBooks(ledger, jobId);
+  });
+
   add('a retry of a group reopens its items and no others, page by page', async ({ ledger }) => {
     for (const limit of [1, 2, 100]) {
       const jobId = await finished(

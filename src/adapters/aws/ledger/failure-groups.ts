@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Failure } from '../../../domain/failure.ts';
 import {
+  bestExamples,
   chooseGroup,
   commonestGroups,
   countedIn,
@@ -65,7 +66,10 @@ export class FailureGroups {
     });
   }
 
-  /** Counts them. An example too many, of two who write at the same moment, is passed over when the group is read. */
+  /**
+   * Counts them. Examples are only added: one too many, of two who write at the same moment or because a later one has a
+   * page, is passed over when the group is read.
+   */
   async counting(inc: string, failures: readonly FailureToCount[]): Promise<readonly Action[]> {
     const byGroup = Map.groupBy(failures, groupKeyOf);
     const keys = [...byGroup.keys()];
@@ -74,7 +78,7 @@ export class FailureGroups {
       const counted = byGroup.get(key) ?? [];
       const row = rows[index] ?? null;
       const found = counted.map(({ counted: { at: _, ...example } }) => example);
-      const examples = newExamples(row === null ? 0 : examplesOf(row).length, found);
+      const examples = newExamples(row === null ? [] : examplesOf(row), found);
       const times = counted.map(({ counted: { at } }) => at);
       const added = { count: counted.length, firstAt: Math.min(...times), lastAt: Math.max(...times), examples };
       return addAction(rowKey(inc, key), kindOf(counted), row, added);
@@ -182,6 +186,6 @@ function groupOfRow(row: Row): FailureGroup {
     count: numOf(row, 'count'),
     firstAt,
     lastAt,
-    examples: newExamples(0, examplesOf(row)),
+    examples: bestExamples(examplesOf(row)),
   };
 }
