@@ -14,7 +14,6 @@ import type {
   SourcePage,
 } from '../domain/item.ts';
 import { isDispatchable, type JobEvent, type JobRecord, type NewJob, type Refusal } from '../domain/job.ts';
-import { controlBatchId } from '../domain/job-controls.ts';
 import type { JobStatus } from '../domain/job-steps.ts';
 import type { HeldBack } from '../domain/job-wait.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -329,15 +328,6 @@ export function isHeldBack(because: ReturnCause): because is HeldBack {
 }
 
 export type ClaimAnswer = Lease | 'gone' | 'held';
-
-/** The answer to a claim of a control item; `gone` unless its report is still awaited. */
-export function claimControl(job: JobRecord | undefined, ref: BatchRef, until: number): Lease | 'gone' {
-  const control = job?.controls?.out?.number;
-  if (job === undefined || control === undefined || ref.batchId !== controlBatchId(job)) return 'gone';
-  const { createdAt: jobCreatedAt, policyRevision } = job;
-  const token = ref.batchId;
-  return { token, ref, until, suspect: false, alone: false, jobCreatedAt, policyRevision, items: [], control };
-}
 
 export interface Lease {
   readonly token: string;

@@ -4,10 +4,10 @@ import { planDispatch } from '../../../src/domain/dispatch-plan.ts';
 import { isControlBatch } from '../../../src/domain/job-controls.ts';
 import { whenClaimed, whenDispatched } from '../../../src/domain/job-progress.ts';
 import { mustRunAlone } from '../../../src/domain/strikes.ts';
+import { claimControl } from '../../../src/ports/claim-control.ts';
 import type { Leases } from '../../../src/ports/compose-ledger.ts';
 import {
   type ClaimAnswer,
-  claimControl,
   type Dispatched,
   type LatestTimes,
   type Lease,

@@ -1,7 +1,8 @@
 import { isControlBatch } from '../../../domain/job-controls.ts';
 import { whenClaimed } from '../../../domain/job-progress.ts';
 import { mustRunAlone } from '../../../domain/strikes.ts';
-import { type ClaimAnswer, claimControl, type Lease } from '../../../ports/ledger.ts';
+import { claimControl } from '../../../ports/claim-control.ts';
+import type { ClaimAnswer, Lease } from '../../../ports/ledger.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { BatchRef } from '../../../ports/work-queue.ts';
 import { atOnce } from '../at-once.ts';

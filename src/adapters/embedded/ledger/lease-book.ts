@@ -2,10 +2,10 @@ import type { Allowance } from '../../../domain/allowance.ts';
 import { planDispatch } from '../../../domain/dispatch-plan.ts';
 import { isControlBatch } from '../../../domain/job-controls.ts';
 import { whenClaimed, whenCut, whenDispatched } from '../../../domain/job-progress.ts';
+import { claimControl } from '../../../ports/claim-control.ts';
 import type { Leases } from '../../../ports/compose-ledger.ts';
 import {
   type ClaimAnswer,
-  claimControl,
   type Dispatched,
   type LatestTimes,
   type WorkOrder,
