@@ -342,10 +342,7 @@ export interface Lease {
   readonly policyRevision: number;
   /** In the order in which to process them. */
   readonly items: readonly LeasedItem[];
-  /**
-   * Present if a control item is to be tried, and no other: its number, by which it is found in the policy (`controlItem`).
-   * Nothing is held, and nothing can be lost: if two workers try it, the first report counts.
-   */
+  /** Only of a control item (`claimControl`): its number. There are no items then, and nothing is held. */
   readonly control?: number;
 }
 

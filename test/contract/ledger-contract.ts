@@ -4,6 +4,7 @@ import { batchingCases } from './ledger/batching-cases.ts';
 import { cancelCases } from './ledger/cancel-cases.ts';
 import { changeCases } from './ledger/change-cases.ts';
 import { clampCases } from './ledger/clamp-cases.ts';
+import { controlCases } from './ledger/control-cases.ts';
 import { correctionCases } from './ledger/correction-cases.ts';
 import { dispatchCases } from './ledger/dispatch-cases.ts';
 import { draftCases } from './ledger/draft-cases.ts';
@@ -50,6 +51,7 @@ export function ledgerContract(
     recoverCases(add);
     removalCases(add);
     waitCases(add);
+    controlCases(add);
     if (runs > 0) modelCases(add, open, { runs, commands });
   });
 }
