@@ -29,7 +29,7 @@ export async function untilCompared<Answer extends Comparing & ({ compared: numb
     rate.add(api.clock.elapsed(), examined(answer));
     // `cancelled` is counted in the progress line but not mentioned by name.
     const counts = { ...NO_COUNTS, total: answer.total, cancelled: examined(answer) };
-    return { counts, failures: new Map(), perSecond: rate.perSecond(), note: 'comparing', pace: null };
+    return { counts, failures: new Map(), perSecond: rate.perSecond(), eta: null, note: 'comparing', pace: null };
   };
   const display = show(look);
   try {

@@ -23,6 +23,21 @@ export function formatDuration(ms: number): string {
   return two(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
+/** A range of durations in one unit: `12–15 s`, `3–4 min`, `2–5 h`. */
+export function formatSpan(lowMs: number, highMs: number): string {
+  const [unit, unitMs] = SPANS.find(([, , from]) => highMs >= from) ?? SECONDS;
+  const [low, high] = [lowMs, highMs].map((ms) => Math.max(0, Math.round(ms / unitMs)));
+  return low === high ? `${high} ${unit}` : `${low}–${high} ${unit}`;
+}
+
+const SECONDS = ['s', 1000, 0] as const;
+/** Each from twice its length on. */
+const SPANS = [
+  ['d', 86_400_000, 172_800_000] as const,
+  ['h', 3_600_000, 7_200_000] as const,
+  ['min', 60_000, 120_000] as const,
+];
+
 /** For what is mostly short: `12 ms`, then as `formatDuration`. */
 export function formatTook(ms: number): string {
   return ms < 999.5 ? `${Math.round(ms)} ms` : formatDuration(ms);

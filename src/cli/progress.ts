@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { type Counts, finishedOf } from '../domain/counts.ts';
-import { formatBytes, formatCount, formatDuration, formatPercent, formatRate } from './format.ts';
+import { formatBytes, formatCount, formatDuration, formatPercent, formatRate, formatSpan } from './format.ts';
 
 /** How a job stands, for a line that tells it. */
 export interface Progress {
@@ -9,6 +9,8 @@ export interface Progress {
   readonly failures: ReadonlyMap<string, number>;
   /** Null until there is enough data. */
   readonly perSecond: number | null;
+  /** The time left, if more is known than the rate says. */
+  readonly eta: { readonly lowMs: number; readonly highMs: number } | null;
   /** Instead of a rate: `reading items`, `paused: the disk is full`. */
   readonly note: string | null;
   /** What holds the job back; null where that is not known or does not matter. */
@@ -107,7 +109,7 @@ function position(counts: Counts): Part {
   };
 }
 
-function details({ counts, failures, perSecond, note, pace }: Progress): Part[] {
+function details({ counts, failures, perSecond, eta, note, pace }: Progress): Part[] {
   const parts: Part[] = [];
   const left = counts.total - finishedOf(counts);
   if (note !== null) parts.push({ text: note, style: 'yellow' });
@@ -115,7 +117,8 @@ function details({ counts, failures, perSecond, note, pace }: Progress): Part[] 
   if (pace !== null && left > 0) parts.push(...paceParts(pace));
   if (counts.failed > 0) parts.push({ text: `${formatCount(counts.failed)} failed${byType(failures)}`, style: 'red' });
   if (note === null && left > 0 && perSecond !== null && perSecond > 0) {
-    parts.push({ text: `ETA ${formatDuration((left / perSecond) * 1000)}` });
+    const range = eta === null ? formatDuration((left / perSecond) * 1000) : formatSpan(eta.lowMs, eta.highMs);
+    parts.push({ text: `ETA ${range}` });
   }
   if (counts.skipped > 0) parts.push({ text: `${formatCount(counts.skipped)} skipped` });
   if (counts.success > 0) parts.push({ text: `${formatCount(counts.success)} ok`, style: 'green' });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { amountOrNull, count, flag, itemId, jobId, list } from './answer-fields.ts';
+import { jobForecastSchema } from './forecast-answers.ts';
 import { jobSummarySchema, reasonSchema, summarySchema, waitingForSchema, waitingSchema } from './job-answers.ts';
 import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
 
@@ -40,6 +41,7 @@ const progress = eventSchema(
     progress_pct: jobSummarySchema.shape.progress_pct,
     items_per_second: amountOrNull('Items finished per second; null until there is enough data.'),
     eta_seconds: amountOrNull('Time left at the current rate; null until there is enough data.'),
+    forecast: jobForecastSchema,
     summary: summarySchema,
     waiting: waitingSchema,
     waiting_for: waitingForSchema,

@@ -16,6 +16,7 @@ import {
 } from './answer-fields.ts';
 import { controlsAnswerSchema } from './control-answers.ts';
 import { failureGroupSchema } from './failure-answers.ts';
+import { jobForecastSchema } from './forecast-answers.ts';
 import { batchingSchema } from './job-fields.ts';
 import { warningSchema } from './problem-answer.ts';
 import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
@@ -114,6 +115,7 @@ export const jobSchema = jobSummarySchema
     elapsed_seconds: amount('From the start until the end of the job, or until now.'),
     eta_seconds: amountOrNull('Time left at the current rate; null until there is enough data.'),
     items_per_second: amountOrNull('Items finished per second; null until there is enough data.'),
+    forecast: jobForecastSchema,
     input: z
       .object({
         scraper_id: scraperId,

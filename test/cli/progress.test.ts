@@ -7,6 +7,7 @@ import {
   formatDuration,
   formatPercent,
   formatRate,
+  formatSpan,
   printable,
 } from '../../src/cli/format.ts';
 import { liveLine, type Progress, progressLine, RateWindow } from '../../src/cli/progress.ts';
@@ -16,11 +17,21 @@ import { FakeClock } from '../support/fake-clock.ts';
 
 function progressOf(changes: Partial<Progress> & { counts?: Progress['counts'] } = {}): Progress {
   const counts = { ...NO_COUNTS, total: 2000, success: 1197, failed: 3 };
-  return { counts, failures: new Map(), perSecond: 240, note: null, pace: null, ...changes };
+  return { counts, failures: new Map(), perSecond: 240, eta: null, note: null, pace: null, ...changes };
 }
 
 test('in a pipe the line tells position, rate, failures and how long it will take', () => {
   assert.equal(progressLine(progressOf()), '1,200/2,000 60 % · 240/s · 3 failed · ETA 3.3 s · 1,197 ok');
+});
+
+test('a range of the time left is told in one unit', () => {
+  const line = (lowMs: number, highMs: number) => progressLine(progressOf({ eta: { lowMs, highMs } }));
+  assert.match(line(720_000, 900_000), / · ETA 12–15 min · /);
+  assert.match(line(3300, 3400), / · ETA 3 s · /);
+  assert.deepEqual(
+    [formatSpan(40_000, 119_000), formatSpan(100_000, 120_000), formatSpan(5.4e6, 1.1e7), formatSpan(1e8, 2e8)],
+    ['40–119 s', '2 min', '2–3 h', '1–2 d'],
+  );
 });
 
 test('failures are told by type, the commonest first', () => {

@@ -166,8 +166,13 @@ test('a new watcher gets the time to wait before it comes again, and how the job
     progress_pct: 0,
     items_per_second: null,
     eta_seconds: null,
+    forecast: {
+      ...{ items_per_second: null, eta_seconds: null, eta_low_seconds: null, eta_high_seconds: null },
+      failure_rate: null,
+    },
     summary,
     waiting: [],
+    waiting_for: null,
     limit: 1000,
     max_limit: 1000,
   });

@@ -204,6 +204,7 @@ class FolderDownload {
       },
       failures: new Map(),
       perSecond: this.#rate.perSecond(),
+      eta: null,
       note: null,
       pace: null,
     };

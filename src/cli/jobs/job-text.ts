@@ -11,6 +11,7 @@ import {
   formatItems,
   formatPercent,
   formatRate,
+  formatSpan,
   printable,
 } from '../format.ts';
 import { adviceLines, groupsOf, isForTheAuthor, isWorthRetrying } from './failure-advice.ts';
@@ -137,10 +138,12 @@ export function itemsText({ summary, progress }: Pick<JobAnswer, 'summary' | 'pr
   return `${done}: ${kinds.join(', ')}`;
 }
 
-function rateText({ items_per_second, eta_seconds, elapsed_seconds, finished_at }: JobAnswer): string {
+function rateText({ items_per_second, forecast, elapsed_seconds, finished_at }: JobAnswer): string {
+  // Not in the answers of an older server.
+  const { eta_low_seconds: low = null, eta_high_seconds: high = null } = forecast ?? {};
   return [
     ...(items_per_second === null ? [] : [formatRate(items_per_second)]),
-    ...(eta_seconds === null ? [] : [`ETA ${formatDuration(eta_seconds * 1000)}`]),
+    ...(low === null || high === null ? [] : [`ETA ${formatSpan(low * 1000, high * 1000)}`]),
     `${formatDuration(elapsed_seconds * 1000)} ${finished_at === null ? 'so far' : 'in total'}`,
   ].join(', ');
 }

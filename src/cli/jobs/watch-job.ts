@@ -124,7 +124,8 @@ function paceAt(pace: PaceAnswer | null, now: number): Pace | null {
   return { waiting: current.filter(({ ms }) => ms > 0), host, limit, maxLimit };
 }
 
-type State = Pick<JobAnswer, 'status' | 'summary'> & Partial<Pick<JobAnswer, 'reason' | 'held' | 'items_per_second'>>;
+type State = Pick<JobAnswer, 'status' | 'summary'> &
+  Partial<Pick<JobAnswer, 'reason' | 'held' | 'items_per_second' | 'forecast'>>;
 
 function progressOf(state: State, before: Progress | null = null): Progress {
   const { status, summary, reason, items_per_second: rate } = state;
@@ -137,9 +138,16 @@ function progressOf(state: State, before: Progress | null = null): Progress {
     counts: countsOf(summary),
     failures: before?.failures ?? new Map(),
     perSecond: rate === undefined ? (before?.perSecond ?? null) : rate,
+    eta: rate === undefined ? (before?.eta ?? null) : etaOf(state.forecast),
     note: isPaused ? (known ?? paused) : held,
     pace: null,
   };
+}
+
+/** Not in the answers of an older server. */
+function etaOf(forecast: JobAnswer['forecast'] | undefined): Progress['eta'] {
+  const { eta_low_seconds: low = null, eta_high_seconds: high = null } = forecast ?? {};
+  return low === null || high === null ? null : { lowMs: low * 1000, highMs: high * 1000 };
 }
 
 type Outcomes = Extract<JobEvent, { event: 'items' }>['data']['outcomes'];

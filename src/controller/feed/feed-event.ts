@@ -2,6 +2,7 @@ import type { JobEvent, ResetReason } from '../../contract/events.ts';
 import { inFlightOf } from '../../domain/counts.ts';
 import type { JobWait } from '../../domain/item-wait.ts';
 import type { JobRecord } from '../../domain/job.ts';
+import type { JobPace } from '../../domain/job-pace.ts';
 import type { SettledItem } from '../../ports/ledger.ts';
 import { presentJob, presentReason, presentSummary } from '../jobs/present-job.ts';
 
@@ -34,17 +35,12 @@ export function statusEvent({ jobId, status, reason, counts }: JobRecord): FeedE
 }
 
 /** The same figures as those of the job itself. */
-export function progressEvent(
-  job: JobRecord,
-  waits: readonly JobWait[],
-  perSecond: number | null,
-  now: number,
-): FeedEvent {
+export function progressEvent(job: JobRecord, waits: readonly JobWait[], pace: JobPace | null, now: number): FeedEvent {
   const shown = presentJob(job, {
     failures: [],
     warnings: [],
     waits,
-    perSecond,
+    pace,
     now,
   });
   const {
@@ -53,6 +49,7 @@ export function progressEvent(
     progress_pct,
     items_per_second,
     eta_seconds,
+    forecast,
     summary,
     waiting,
     waiting_for,
@@ -62,7 +59,7 @@ export function progressEvent(
   return feedEvent({
     event: 'progress',
     data: {
-      ...{ job_id, status, progress_pct, items_per_second, eta_seconds, summary, waiting, waiting_for },
+      ...{ job_id, status, progress_pct, items_per_second, eta_seconds, forecast, summary, waiting, waiting_for },
       limit: workers.limit,
       max_limit: policy.throttling.max_concurrent_workers,
     },

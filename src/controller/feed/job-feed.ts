@@ -2,6 +2,7 @@ import type { ResetReason } from '../../contract/events.ts';
 import { endedOf } from '../../domain/counts.ts';
 import type { JobWait } from '../../domain/item-wait.ts';
 import type { JobRecord } from '../../domain/job.ts';
+import type { JobPace } from '../../domain/job-pace.ts';
 import type { JobStatus } from '../../domain/job-steps.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ItemWaits } from '../../ports/item-waits.ts';
@@ -166,7 +167,7 @@ export class JobFeed {
       return;
     }
     const at = clock.now();
-    const now = tell(job, itemWaits.ofJob(this.jobId, at), rates.perSecond(this.jobId), at);
+    const now = tell(job, itemWaits.ofJob(this.jobId, at), rates.pace(this.jobId), at);
     const ended = endedOf(job.counts);
     // The first look is what the first watcher begins with.
     if (told === null) {
@@ -245,7 +246,7 @@ interface JobFeedDeps {
   /** Not that of any other feed, of this process or another. */
   readonly idPrefix: string;
   readonly ledger: Pick<JobBook, 'job'>;
-  readonly rates: Pick<RateBook, 'perSecond'>;
+  readonly rates: Pick<RateBook, 'pace'>;
   readonly itemWaits: Pick<ItemWaits, 'ofJob'>;
   readonly clock: Clock;
   readonly maxBytes: () => number;
@@ -280,14 +281,14 @@ interface Told {
   readonly end: FeedEvent | null;
 }
 
-function tell(job: JobRecord, waits: readonly JobWait[], perSecond: number | null, now: number): Told {
+function tell(job: JobRecord, waits: readonly JobWait[], pace: JobPace | null, now: number): Told {
   return {
     createdAt: job.createdAt,
     jobStatus: job.status,
     hasManifest: job.manifest !== null,
     key: `${job.status} ${job.reason?.code ?? ''} ${job.reason?.message ?? ''}`,
     status: statusEvent(job),
-    progress: progressEvent(job, waits, perSecond, now),
+    progress: progressEvent(job, waits, pace, now),
     end: isOver(job) ? endEvent(job) : null,
   };
 }

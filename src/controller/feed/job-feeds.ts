@@ -140,7 +140,7 @@ type WatchAnswer = AsyncGenerator<Uint8Array, void, undefined> | 'missing' | 'fu
 export interface JobFeedsDeps {
   readonly events: EventStream;
   readonly ledger: Pick<JobBook, 'job'>;
-  readonly rates: Pick<RateBook, 'perSecond'>;
+  readonly rates: Pick<RateBook, 'pace'>;
   readonly itemWaits: Pick<ItemWaits, 'ofJob'>;
   readonly clock: Clock;
   /** Where they are not to be the default. */

@@ -1,3 +1,4 @@
+import { type JobPace, measurePace } from '../../domain/job-pace.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EngineEvent, EventStream } from '../engine/events.ts';
 
@@ -18,9 +19,9 @@ export class RateBook {
   }
 
   /** Null until there is enough data: nothing was settled here, or too little time has passed since. */
-  perSecond(jobId: string): number | null {
+  pace(jobId: string): JobPace | null {
     const rate = this.#rates.get(jobId);
-    return rate === undefined ? null : rateAt(rate, this.#clock.elapsed());
+    return rate === undefined ? null : paceAt(rate, this.#clock.elapsed());
   }
 
   /** Jobs of which something is kept. */
@@ -85,11 +86,17 @@ function clearUntil(rate: Rate, slot: number): void {
   rate.latest = slot;
 }
 
-function rateAt(rate: Rate, at: number): number | null {
+function paceAt(rate: Rate, at: number): JobPace | null {
   clearUntil(rate, Math.floor(at / SLOT_MS));
   const windowStart = (rate.latest - SLOTS + 1) * SLOT_MS;
   const coveredMs = at - Math.max(rate.since, windowStart);
   if (coveredMs < LEAST_MS) return null;
   const items = rate.counts.reduce((sum, count) => sum + count, 0);
-  return Math.round((items / (coveredMs / 1000)) * 100) / 100;
+  return measurePace(items, coveredMs / 1000, fullSlots(rate));
+}
+
+/** The counts of slots that are over, and that the measurement did not begin in. */
+function fullSlots({ counts, latest, since }: Rate): number[] {
+  const first = Math.max(latest - SLOTS + 1, Math.floor(since / SLOT_MS) + 1);
+  return Array.from({ length: Math.max(0, latest - first) }, (_, at) => counts[(first + at) % SLOTS] ?? 0);
 }

@@ -10,11 +10,13 @@ import { type Counts, endedOf, finishedOf, inFlightOf, pendingOf } from '../../d
 import type { ReadGroup } from '../../domain/failure-group.ts';
 import type { JobWait } from '../../domain/item-wait.ts';
 import type { JobReason, JobRecord } from '../../domain/job.ts';
+import { type JobPace, measurePace } from '../../domain/job-pace.ts';
 import { isFinishing } from '../../domain/job-round.ts';
 import { currentWait } from '../../domain/job-wait.ts';
 import { consecutiveFailureLimit, type Policy } from '../../domain/policy.ts';
 import { presentFailureGroup } from './failure-groups.ts';
 import { presentControls } from './present-controls.ts';
+import { presentForecast } from './present-forecast.ts';
 
 export function presentJob(
   job: JobRecord,
@@ -22,18 +24,20 @@ export function presentJob(
     readonly failures: readonly ReadGroup[];
     readonly warnings: readonly WarningAnswer[];
     readonly waits: readonly JobWait[];
-    readonly perSecond: number | null;
+    readonly pace: JobPace | null;
     readonly now: number;
   },
 ): JobAnswer {
   const { counts, circuit, tally, policy } = job;
-  const perSecond = more.perSecond ?? averageRate(job, more.now);
+  const pace = more.pace ?? averagePace(job, more.now);
+  const forecast = presentForecast(job, pace);
   return {
     ...presentJobSummary(job),
     round: job.round,
     elapsed_seconds: elapsedSeconds(job, more.now),
-    eta_seconds: etaSeconds(job, perSecond),
-    items_per_second: perSecond,
+    eta_seconds: forecast.eta_seconds,
+    items_per_second: forecast.items_per_second,
+    forecast,
     input: {
       scraper_id: job.scraperId,
       scraper_version: job.scraperVersion,
@@ -183,14 +187,7 @@ function elapsedSeconds({ startedAt, finishedAt }: JobRecord, now: number): numb
   return startedAt === null ? 0 : Math.max(0, (finishedAt ?? now) - startedAt) / 1000;
 }
 
-function averageRate(job: JobRecord, now: number): number | null {
+function averagePace(job: JobRecord, now: number): JobPace | null {
   const seconds = elapsedSeconds(job, now);
-  return job.status !== 'in_progress' || seconds < 1 ? null : endedOf(job.counts) / seconds;
-}
-
-/** Unknown while the job is not running. */
-function etaSeconds({ status, counts }: JobRecord, perSecond: number | null): number | null {
-  const left = counts.total - finishedOf(counts);
-  if (status !== 'in_progress' || perSecond === null || perSecond <= 0) return null;
-  return Math.round((left / perSecond) * 10) / 10;
+  return job.status !== 'in_progress' || seconds < 1 ? null : measurePace(endedOf(job.counts), seconds);
 }

@@ -72,6 +72,7 @@ export function jobCases(client: Client): void {
     const job = await client.get<JobAnswer>(`/jobs/${jobId}`);
     const { started_at: started, finished_at: finished, elapsed_seconds: elapsed } = job;
     assert.deepEqual([job.status, job.progress_pct, job.eta_seconds], ['completed', 100, null]);
+    assert.deepEqual([job.forecast.eta_seconds, job.forecast.failure_rate], [null, 0.4286]);
     assert.deepEqual(job.progress, { completed: 7, success: 4, skipped: 0, failed: 3, cancelled: 0 });
     assert.deepEqual(job.input, {
       scraper_id: 'test-mixed',

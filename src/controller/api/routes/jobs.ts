@@ -23,7 +23,7 @@ export function jobOperations(deps: ApiDeps): Operation[] {
     const warnings = [...(await scraperWarnings(deps, job)), ...proxyWarningsOf(deps, job)];
     const now = clock.now();
     const waits = deps.itemWaits.ofJob(job.jobId, now);
-    return presentJob(job, { failures, warnings, waits, perSecond: deps.rates.perSecond(job.jobId), now });
+    return presentJob(job, { failures, warnings, waits, pace: deps.rates.pace(job.jobId), now });
   };
   return [
     operation({

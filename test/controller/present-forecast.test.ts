@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { presentForecast } from '../../src/controller/jobs/present-forecast.ts';
+import { type Counts, NO_COUNTS } from '../../src/domain/counts.ts';
+import { measurePace } from '../../src/domain/job-pace.ts';
+import type { JobStatus } from '../../src/domain/job-steps.ts';
+import { jobOf as recordOf } from '../domain/builders.ts';
+
+function jobOf(status: JobStatus, counts: Partial<Counts>) {
+  return recordOf({}, { status, counts: { ...NO_COUNTS, ...counts } });
+}
+
+const PACE = measurePace(3000, 30, Array(15).fill(200));
+
+test('a running job says how long the rest will take, with a range, and which share fails', () => {
+  const job = jobOf('in_progress', { total: 10_000, success: 3900, failed: 100 });
+  const { items_per_second, eta_seconds, eta_low_seconds, eta_high_seconds, failure_rate } = presentForecast(job, PACE);
+  assert.deepEqual([items_per_second, eta_seconds, failure_rate], [100, 60, 0.025]);
+  assert.ok(eta_low_seconds !== null && eta_low_seconds > 50 && eta_low_seconds < 60);
+  assert.ok(eta_high_seconds !== null && eta_high_seconds > 60 && eta_high_seconds < 70);
+});
+
+test('nothing is said of the time left while a job stands still or is not running', () => {
+  const standing = presentForecast(jobOf('in_progress', { total: 10, success: 1 }), measurePace(0, 30));
+  assert.deepEqual([standing.items_per_second, standing.eta_seconds, standing.eta_high_seconds], [0, null, null]);
+  const paused = presentForecast(jobOf('paused', { total: 10, success: 1 }), null);
+  assert.deepEqual([paused.items_per_second, paused.eta_seconds, paused.failure_rate], [null, null, 0]);
+  assert.equal(presentForecast(jobOf('pending', { total: 10 }), null).failure_rate, null);
+});
