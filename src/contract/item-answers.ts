@@ -16,6 +16,7 @@ import {
 } from './answer-fields.ts';
 import { errorSchema } from './failure-answers.ts';
 import { failureTypeSchema, itemStatusSchema } from './statuses.ts';
+import { ITEM_USAGE_FIELDS } from './usage-answers.ts';
 
 /** What the API says about items: those that were uploaded, and what became of each. */
 
@@ -98,6 +99,7 @@ const itemSchema = z
     first_attempt_at: timeOrNull('When the earliest known attempt began.'),
     last_attempt_at: timeOrNull('When the last attempt began.'),
     duration_ms: amountOrNull('Duration of the last attempt.'),
+    ...ITEM_USAGE_FIELDS,
     artifacts: list(artifactSchema, 'What was stored for the item.'),
   })
   .meta({ id: 'Item', description: 'An item as listed.' });
@@ -118,6 +120,7 @@ const attemptSchema = z.object({
   tries: count('Tries within the attempt.'),
   started_at: time('When it began.'),
   duration_ms: amount('How long it took.'),
+  ...ITEM_USAGE_FIELDS,
   status: z.enum(['success', 'failed', 'skipped']).meta({ description: 'How it ended.' }),
   error: errorSchema.nullable().meta({
     description:

@@ -20,6 +20,7 @@ import { jobForecastSchema } from './forecast-answers.ts';
 import { batchingSchema } from './job-fields.ts';
 import { warningSchema } from './problem-answer.ts';
 import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
+import { usageSchema } from './usage-answers.ts';
 
 /**
  * What the API says about jobs. These schemas type the presenters, describe the API in the OpenAPI document, and are what
@@ -152,6 +153,7 @@ export const jobSchema = jobSummarySchema
     controls: controlsAnswerSchema
       .nullable()
       .meta({ description: 'What the control items of the policy returned; null without any.' }),
+    usage: usageSchema,
     fenced: count('Late writes rejected because the worker had lost its lease.'),
     results: z
       .object({

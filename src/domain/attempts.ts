@@ -3,6 +3,7 @@ import type { Failure } from './failure.ts';
 import { type AttemptRecord, type ItemStatus, MAX_HISTORY, nextStatus, otherVersion } from './item.ts';
 import { finalStatusOf } from './job-progress.ts';
 import type { Outcome } from './outcome.ts';
+import { attemptUsage, type Usage } from './usage.ts';
 
 /** How a worker, or the ledger itself, says that an attempt ended. */
 interface EndedAttempt {
@@ -13,6 +14,7 @@ interface EndedAttempt {
   readonly startedAt: number;
   readonly durationMs: number;
   readonly scraperVersion?: string;
+  readonly usage?: Usage;
 }
 
 /** The attempt in the item's history. */
@@ -24,6 +26,7 @@ export function attemptRecord(ended: EndedAttempt, job: { readonly scraperVersio
     ...(outcome.kind === 'skipped' ? { skipReason: outcome.reason } : {}),
     ...(failedTries === undefined ? {} : { failedTries }),
     ...otherVersion(ended, job),
+    ...attemptUsage(ended.usage),
   };
 }
 

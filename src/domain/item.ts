@@ -3,6 +3,7 @@ import { canonicalJson } from './canonical-json.ts';
 import type { FailedTry } from './failed-try.ts';
 import type { Failure } from './failure.ts';
 import type { SkipReason } from './outcome.ts';
+import type { AttemptUsage } from './usage.ts';
 
 /**
  * The life of an item. It is `pending` until its batch is dispatched, `queued` while it is the first of a batch that
@@ -136,6 +137,8 @@ export interface AttemptRecord {
   readonly scraperVersion?: string;
   /** Present if another scraper than the job's parsed the page again, and its data replace those of this attempt. */
   readonly scraperId?: string;
+  /** What it sent and received, all its tries together; absent for nothing, and in attempts of older versions. */
+  readonly usage?: AttemptUsage;
 }
 
 /** A failed item whose stored page a re-extraction could read. */

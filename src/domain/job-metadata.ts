@@ -2,6 +2,7 @@ import { finishedOf } from './counts.ts';
 import type { JobRecord } from './job.ts';
 import { isFinishing } from './job-round.ts';
 import { type ManifestFold, type ManifestList, versionCounts } from './manifest.ts';
+import { presentUsage } from './present-usage.ts';
 
 export interface PartHash {
   readonly list: ManifestList;
@@ -44,6 +45,7 @@ export function jobMetadata(job: JobRecord, fold: ManifestFold, hashes: readonly
     started_at: job.startedAt === null ? null : new Date(job.startedAt).toISOString(),
     finished_at: new Date(endedAt).toISOString(),
     duration_seconds: job.startedAt === null ? 0 : Math.max(0, endedAt - job.startedAt) / 1000,
+    usage: presentUsage(job.usage),
     execution_policy: job.policy,
     parts: fold.parts,
     part_hashes: hashes,

@@ -8,9 +8,10 @@ import { type HeldBack, isWaitPast, waitAfter, withoutWait } from './job-wait.ts
 import { statusWhenBack } from './open-status.ts';
 import type { Outcome } from './outcome.ts';
 import type { Throttle } from './throttle.ts';
+import { addUsage, type Usage } from './usage.ts';
 
 /** The fields of a job that change with its items. */
-export type Progress = Pick<JobRecord, 'status' | 'counts' | 'itemsInFlight' | 'tally' | 'refusals'>;
+export type Progress = Pick<JobRecord, 'status' | 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'usage'>;
 
 /** What becomes of a job when its work goes out, is taken, ends and comes back: counters, and what hangs on them. */
 
@@ -56,12 +57,20 @@ export function whenSettled<Job extends Progress>(job: Job, ended: Ended, endsBa
     itemsInFlight: job.itemsInFlight - 1,
     tally: tallyOutcome(job.tally, outcome),
     refusals: job.refusals + (refused ? 1 : 0),
+    usage: addUsage(job.usage, ended.usage),
   };
 }
 
 interface Ended {
   readonly outcome: Outcome;
   readonly failedTries?: readonly FailedTry[];
+  readonly usage?: Usage;
+}
+
+/** An attempt did not come to an end, and used something all the same. */
+export function whenUsed<Job extends Progress>(job: Job, usage: Usage | undefined): Job {
+  const sum = addUsage(job.usage, usage);
+  return sum === job.usage ? job : { ...job, usage: sum };
 }
 
 /**

@@ -19,6 +19,7 @@ import { statusWhenBack } from './open-status.ts';
 import type { Policy } from './policy.ts';
 import type { Refusal } from './refusal.ts';
 import { FRESH_THROTTLE, type Throttle } from './throttle.ts';
+import { NO_USAGE, type Usage } from './usage.ts';
 
 export type { Refusal } from './refusal.ts';
 
@@ -75,6 +76,8 @@ export interface JobRecord extends NewJob {
   /** Present once a control item was sent. */
   readonly controls?: ControlState;
   readonly refusals: number;
+  /** What all its attempts sent and received, retries included. */
+  readonly usage: Usage;
   /** Writes of workers that had lost their lease: refused, and counted. */
   readonly fenced: number;
   /** The pace: no item goes out before. */
@@ -118,6 +121,7 @@ export function newJobRecord(job: NewJob, total: number, now: number, incarnatio
     circuit: CLOSED,
     throttle: FRESH_THROTTLE,
     refusals: 0,
+    usage: NO_USAGE,
     fenced: 0,
     readyAt: 0,
     openUntil: 0,

@@ -1,5 +1,6 @@
 import { presentFailure } from './failure.ts';
 import { countAttempts, type FinalStatus, type ItemRecord, skipReasonOf } from './item.ts';
+import { presentAttemptUsage } from './present-usage.ts';
 import { sliceFields } from './result-address.ts';
 
 /**
@@ -134,6 +135,7 @@ export function manifestEntry(item: ItemRecord): string {
     first_attempt_at: first ? new Date(first.startedAt).toISOString() : null,
     last_attempt_at: last ? new Date(last.startedAt).toISOString() : null,
     duration_ms: last?.durationMs ?? null,
+    ...(item.attempts.some(({ usage }) => usage !== undefined) && presentAttemptUsage(item.attempts)),
     // Left out by JSON where they are undefined.
     skip_reason: skipReasonOf(item) ?? undefined,
     scraper_id: last?.scraperId,

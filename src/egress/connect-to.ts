@@ -4,6 +4,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { TlsTarget } from './dialer.ts';
 import { formatIp, parseIp, sameIp } from './ip-address.ts';
 import type { ResolvedAddress } from './resolver.ts';
+import { noteCarrier } from './wire.ts';
 
 /** More would only make each attempt shorter. */
 const MAX_ATTEMPTS = 6;
@@ -97,6 +98,7 @@ export async function secure(
         ...(context === undefined ? {} : { secureContext: context }),
         ...(ca === undefined || context !== undefined ? {} : { ca }),
       });
+      noteCarrier(wrapped, socket);
       return { socket: wrapped, event: 'secureConnect', check: () => null };
     });
   } catch (error) {

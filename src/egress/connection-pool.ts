@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import type { ViaProxy } from './dialer.ts';
 import { ConnectionGone } from './translate-error.ts';
+import { WireCount } from './wire.ts';
 
 /**
  * Connections that wait for their next request. A connection has a single user at a time, from before its request until the
@@ -98,12 +99,15 @@ export class Connection {
   readonly socket: Socket;
   /** Null for a connection on which only the target is heard. */
   readonly via: ViaProxy | null;
+  /** What its users have sent and received. */
+  readonly bytes: WireCount;
   isReused = false;
 
   constructor(key: string, origin: string, socket: Socket, via: ViaProxy | null) {
     this.key = key;
     this.socket = socket;
     this.via = via;
+    this.bytes = new WireCount(socket);
     // A user learns of errors through undici. Between two users they do not matter, but must not end the process.
     socket.on('error', () => undefined);
     let isTaken = false;

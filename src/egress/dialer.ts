@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import type { Failure } from '../domain/failure.ts';
 import type { GeoTarget } from '../domain/proxy-policy.ts';
+import type { Counting } from '../domain/usage.ts';
 import type { ResolvedAddress } from './resolver.ts';
 import type { Exit } from './web.ts';
 
@@ -37,6 +38,8 @@ export interface DialTarget {
   /** Where the exit should be; null for anywhere. */
   readonly geo: GeoTarget | null;
   readonly deadline: DialDeadline;
+  /** Where a dialer counts what it sent and received for a connection that came to nothing. */
+  readonly usage: Counting | null;
 }
 
 export interface TlsTarget {

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { type Failure, failure } from '../domain/failure.ts';
+import type { Counting } from '../domain/usage.ts';
 import type { ActiveSend } from './active-send.ts';
 import { BodyBuffer } from './body-buffer.ts';
 import type { Connection, ConnectionPool } from './connection-pool.ts';
@@ -23,6 +24,8 @@ export interface ExchangeDeps {
   readonly body: Uint8Array | null;
   readonly visit: Visit;
   readonly active: ActiveSend;
+  /** Null if it is not counted. */
+  readonly usage: Counting | null;
 }
 
 export type ExchangeEnd =
@@ -95,6 +98,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const tell = this.#tell;
     this.#tell = null;
     this.#deps.active.onStop(null);
+    if (!this.#isReceived) this.#countBytes(end.kind !== 'stale');
     this.#streamed?.stop();
     this.#gathered.discard();
     if (!this.#isReceived) this.#deps.connection.destroy();
@@ -119,7 +123,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#skipInformational(status);
       return;
     }
-    const { connection, visit, active, method, url } = this.#deps;
+    const { connection, visit, active, method, url, usage } = this.#deps;
     const read = readHeaders(parsed, (controller.rawHeaders as readonly unknown[]).length / 2);
     if (read.kind === 'failed') {
       this.end(read);
@@ -130,6 +134,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.end({ kind: 'failed', failure: said });
       return;
     }
+    if (usage !== null && status === 429) usage.refused += 1;
+    if (usage !== null && status === 403) usage.blocked += 1;
     this.#status = status;
     this.#headers = read.headers;
     this.#setCookie = read.setCookie;
@@ -168,6 +174,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#isReceived = true;
+    // Before the connection has its next user.
+    this.#countBytes(true);
     active.rest();
     pool.giveBack(connection);
     const raw = this.#gathered.take();
@@ -192,6 +200,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     const mayRepeat = !wasSent || method === 'GET' || method === 'HEAD';
     if (connection.isReused && !this.#hasBegun && mayRepeat && isLoss(error)) this.end({ kind: 'stale' });
     else this.#fail(error);
+  }
+
+  /** A request that is sent again because its connection had gone is one request, and bytes on two connections. */
+  #countBytes(isRequest: boolean): void {
+    const { usage, connection } = this.#deps;
+    if (usage === null) return;
+    if (isRequest && this.#controller !== null) usage.requests += 1;
+    connection.bytes.addTo(usage);
   }
 
   #skipInformational(status: number): void {

@@ -1,4 +1,5 @@
 import { type Failure, failure } from '../domain/failure.ts';
+import type { Counting } from '../domain/usage.ts';
 import type { Clock } from '../ports/clock.ts';
 import { ActiveSend } from './active-send.ts';
 import type { AddressRules } from './address-rules.ts';
@@ -136,6 +137,7 @@ export function openWeb({
     if (dialer === undefined) return { kind: 'failed', failure: noDialer(name) };
     const release = await active.enter(() => enterHost(visit, host, target.url));
     if (release === null) return { kind: 'stopped' };
+    const usage = visit.usage?.of(host) ?? null;
     try {
       const endpoint = routes.to(target);
       const route = `${target.origin} ${endpoint.protocol}${endpoint.hostname}:${endpoint.port}`;
@@ -144,9 +146,20 @@ export function openWeb({
       const path = target.url.slice(target.origin.length);
       const { method, body } = request;
       for (let known = await rested(key); ; known = null) {
-        const opened = known ?? (await open({ target, endpoint, dialer, key }, visit, active));
+        const opened = known ?? (await open({ target, endpoint, dialer, key, usage }, visit, active));
         if ('kind' in opened) return opened;
-        const hopDeps = { connection: opened, pool, method, url: target.url, path, headers, body, visit, active };
+        const hopDeps = {
+          connection: opened,
+          pool,
+          method,
+          url: target.url,
+          path,
+          headers,
+          body,
+          visit,
+          active,
+          usage,
+        };
         const forward = opened.via === null ? null : opened.via.forwardHeaders;
         const end = await exchange(forward === null ? hopDeps : forwarded(hopDeps, forward, endpoint));
         if (end.kind !== 'stale') return end;
@@ -170,7 +183,7 @@ export function openWeb({
 
   /** A new connection, to an address that was looked up and judged for it, whichever dialer makes it. */
   async function open(
-    { target, endpoint, dialer, key }: Opening,
+    { target, endpoint, dialer, key, usage }: Opening,
     { deadlines, exit }: Visit,
     active: ActiveSend,
   ): Promise<Connection | Extract<ExchangeEnd, { kind: 'failed' | 'stopped' }>> {
@@ -188,7 +201,7 @@ export function openWeb({
       const tls = protocol === 'https:' ? { hostname: target.hostname, ...(ca === undefined ? {} : { ca }) } : null;
       const deadline = { at: startedAt + deadlines.connectMs, ms: deadlines.connectMs };
       const dialled = await dialer.dial(
-        { hostname, port, addresses, tls, session: exit.session, geo: exit.geo ?? null, deadline },
+        { hostname, port, addresses, tls, session: exit.session, geo: exit.geo ?? null, deadline, usage },
         stopping.signal,
       );
       if (dialled.kind === 'failed') return active.stopped === null ? dialled : { kind: 'stopped' };
@@ -210,6 +223,7 @@ interface Opening {
   readonly endpoint: Endpoint;
   readonly dialer: Dialer;
   readonly key: string;
+  readonly usage: Counting | null;
 }
 
 /** Through a proxy, a lookup only serves the address rules. A machine that has no DNS must still get to its proxy. */

@@ -15,6 +15,7 @@ import { openTunnel } from './http-tunnel.ts';
 import { type Lookup, openResolver, type Resolver } from './resolver.ts';
 import { openSocksTunnel } from './socks-tunnel.ts';
 import { translateError } from './translate-error.ts';
+import { WireCount } from './wire.ts';
 
 export interface Proxies {
   /** By the name of the dialer. */
@@ -96,14 +97,20 @@ class ProxyDialer implements Dialer {
     const reached = await this.#reach(server, (target.deadline.at - clock.elapsed()) * PROXY_SHARE, signal);
     if (reached.kind === 'failed') return reached;
     const { socket } = reached;
+    const bytes = new WireCount(socket);
+    let isMade = false;
     try {
-      return await (isSocks(server)
+      const dialled = await (isSocks(server)
         ? this.#throughSocks(server, socket, target, signal)
         : this.#throughHttp(server, socket, target, signal));
+      isMade = dialled.kind === 'connected';
+      return dialled;
     } catch (error) {
       socket.destroy();
       signal.throwIfAborted();
       return { kind: 'failed', failure: translateError(error, target.deadline.ms) };
+    } finally {
+      if (!isMade && target.usage !== null) bytes.addTo(target.usage);
     }
   }
 

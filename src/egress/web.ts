@@ -1,5 +1,6 @@
 import type { Failure } from '../domain/failure.ts';
 import type { GeoTarget } from '../domain/proxy-policy.ts';
+import type { Counting } from '../domain/usage.ts';
 import type { HostGate } from '../ports/host-gate.ts';
 
 /**
@@ -31,6 +32,8 @@ export interface Visit {
   readonly deadlines: Deadlines;
   readonly limits: Limits;
   readonly exit: Exit;
+  /** Where its requests and bytes are counted; absent if that matters to no one. */
+  readonly usage?: HostUsage;
   /** Called before each hop, with `host` or `host:port` as in the URL. What it throws ends the send. */
   readonly checkHost: (host: string) => void;
   /** Called before each hop, after `checkHost`. What it rejects with ends the send. It is waited for as at the gate. */
@@ -58,6 +61,11 @@ export interface Exit {
   readonly session: string;
   /** Where the visitor should seem to be; absent for anywhere. */
   readonly geo?: GeoTarget;
+}
+
+/** Counters by host (`host` or `host:port` as in the URL), which egress counts up as bytes are sent and received. */
+export interface HostUsage {
+  of(host: string): Counting;
 }
 
 /** Cookies of one visitor. They are asked for at each hop, so that none is sent where it does not belong. */

@@ -17,6 +17,7 @@ import { SCRAPER_MODULES } from '../scraping/scraper-modules.ts';
 import { SelectorGroups } from '../scraping/trial/selector-groups.ts';
 import { TracedWeb } from '../scraping/trial/traced-web.ts';
 import type { KeptBytes, TrialEvent, TrialOutcome, TrialReport } from '../scraping/trial/trial.ts';
+import { UsageMeter } from '../scraping/usage-meter.ts';
 import { tryUntilDecided } from '../worker/attempt.ts';
 import { JobLadders } from '../worker/job-ladders.ts';
 import { findScrapers, openVisitorTools } from './scrapers.ts';
@@ -147,6 +148,7 @@ async function visit(
         clock,
         tools,
         ladders: new JobLadders(),
+        meter: new UsageMeter(),
         store: { draft: () => new SpillingDraft(DRAFTS) },
         onFailedTry: ({ failure: { type, message }, ...rest }) => tell({ kind: 'retry', ...rest, type, message }),
       },

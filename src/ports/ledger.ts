@@ -18,6 +18,7 @@ import type { JobStatus } from '../domain/job-steps.ts';
 import type { HeldBack } from '../domain/job-wait.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Policy } from '../domain/policy.ts';
+import type { Usage } from '../domain/usage.ts';
 import type { BatchRef } from './work-queue.ts';
 
 /**
@@ -253,18 +254,19 @@ export interface LeaseBook {
   /**
    * Records how items ended, possibly of several batches or only some items of one. Answers one per entry, in order. A
    * batch ends with its last item. What an attempt kept is listed with the item, whether it succeeded or failed.
-   * `recorded` is also the answer when the same outcome was recorded before. `fenced`: the lease was lost, and nothing
-   * changed.
+   * `recorded` is also the answer when the same outcome was recorded before; its usage is not added again. `fenced`: the
+   * lease was lost, and nothing changed, so what that attempt used is not known to the job.
    */
   settle(parts: readonly SettlePart[], now: number): Promise<readonly SettleAnswer[]>;
   /**
    * Returns what a worker has not done, without charging an attempt. In a cancelled job the items are cancelled. The
-   * cause is part of the change that listeners get. If it is a host, the job waits for it (`whenHeldBack`). False if the
-   * lease is lost.
+   * cause is part of the change that listeners get. If it is a host, the job waits for it (`whenHeldBack`). `usage` is what
+   * attempts used that did not come to an end; it is added to the job's. False if the lease is lost, and then nothing is
+   * added.
    */
-  release(token: string, because: ReleaseCause, now: number): Promise<boolean>;
   /** Records what a control item returned (`applyControl`). Does nothing if its report is not awaited, or was recorded before. */
   reportControl(jobId: string, report: ControlReport, now: number): Promise<void>;
+  release(token: string, because: ReleaseCause, now: number, usage?: Usage): Promise<boolean>;
   /** Takes back batches whose message was not sent or not delivered: their items are pending again. */
   recall(refs: readonly BatchRef[], now: number): Promise<number>;
   /**
@@ -393,6 +395,8 @@ export interface Settlement {
   readonly durationMs: number;
   /** Version of the scraper that ran, at most MAX_VERSION_LENGTH; absent if it could not run or its version is unknown. */
   readonly scraperVersion?: string;
+  /** What the attempt sent and received, all its tries together; absent for nothing. Added to the job's with the counters. */
+  readonly usage?: Usage;
 }
 
 export type SettleAnswer = 'recorded' | 'fenced';

@@ -12,6 +12,7 @@ import type { HostGate } from '../ports/host-gate.ts';
 import type { Draft } from '../ports/result-store.ts';
 import type { RobotsCheck } from './robots/robots-check.ts';
 import type { SharedStates } from './shared-states.ts';
+import type { UsageMeter } from './usage-meter.ts';
 
 /** Code, or a recording, that turns the input of an item into what was seen of it. Made by one of the `define…`. */
 export interface Scraper {
@@ -53,6 +54,8 @@ export interface ScrapeContext {
   readonly proxyType: ProxyType;
   /** Which proxy session to go out through: 0 at first, and the next number with each identity or after the proxy failed. */
   readonly proxySession: number;
+  /** Counts what the attempt sends and receives. */
+  readonly usage: UsageMeter;
   readonly tools: ScrapeTools;
   /** Aborts when the item's time is over, its lease is lost, or the worker must stop. What ignores it is left behind. */
   readonly signal: AbortSignal;

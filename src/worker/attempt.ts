@@ -15,6 +15,7 @@ import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { checkedResult } from '../scraping/checked-result.ts';
 import type { ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../scraping/scraper.ts';
 import { thrownFailure } from '../scraping/thrown-failure.ts';
+import { UsageMeter } from '../scraping/usage-meter.ts';
 import { AttemptGate } from './attempt-gate.ts';
 import { extractStored } from './extract-stored.ts';
 import { FailedResults } from './failed-results.ts';
@@ -28,13 +29,15 @@ import { maskResult, maskTry } from './mask-result.ts';
  * One attempt at an item: try, and try again as the policy says, until there is an outcome or the item's time is over;
  * then store the bytes. The result is ready to be settled. `aborted` means that the attempt was taken from us (the worker
  * is stopping, or the lease is lost), which is not a failure. A host that must not be visited for so long that the item
- * goes back is not its fault either, and neither is StorageTrouble, which passes through.
+ * goes back is not its fault either, and neither is StorageTrouble, which passes through. What was sent and received is in
+ * `meter`, whatever the end.
  */
 export async function runAttempt(
   deps: AttemptDeps,
   job: AttemptJob,
   item: LeasedItem,
   signal: AbortSignal,
+  meter = new UsageMeter(),
 ): Promise<Settlement | HeldBack | 'aborted'> {
   const { clock, faults } = deps;
   const startedAt = clock.now();
@@ -42,7 +45,7 @@ export async function runAttempt(
   const drafts: Draft[] = [];
   const evidence = evidenceFor(deps, job, item);
   try {
-    const { result, tries, failed } = await carryOut(deps, job, item, { drafts, evidence }, signal);
+    const { result, tries, failed } = await carryOut({ ...deps, meter }, job, item, { drafts, evidence }, signal);
     if (result === 'aborted') return 'aborted';
     if (result.kind === 'held') return result.held;
     await faults.at('after-work-before-bytes');
@@ -60,6 +63,7 @@ export async function runAttempt(
       ...{ seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs },
       ...listFailedTries(masked, tries),
       ...versionOf(job),
+      ...usageOf(meter),
     };
   } finally {
     evidence?.close();
@@ -94,6 +98,11 @@ export interface AttemptJob {
 /** Cut, because a settlement that is refused for a version of any length would be refused every time. */
 function versionOf({ scraper }: AttemptJob): Pick<Settlement, 'scraperVersion'> {
   return 'unusable' in scraper ? {} : { scraperVersion: scraper.version.slice(0, MAX_VERSION_LENGTH) };
+}
+
+export function usageOf(meter: UsageMeter): Pick<Settlement, 'usage'> {
+  const usage = meter.read();
+  return usage.length === 0 ? {} : { usage };
 }
 
 /** A re-extraction adds data to an item whose metadata its own job has. */
@@ -139,7 +148,7 @@ interface Tried {
 const NONE: readonly SeenTry[] = [];
 
 async function carryOut(
-  deps: AttemptDeps,
+  deps: AttemptDeps & Pick<TryDeps, 'meter'>,
   { jobId, order, scraper }: AttemptJob,
   item: LeasedItem,
   { drafts, evidence }: { readonly drafts: Draft[]; readonly evidence: AttemptEvidence | null },
@@ -187,6 +196,7 @@ export interface RepeatedTry {
 interface TryDeps extends Pick<AttemptDeps, 'clock' | 'tools' | 'ladders'> {
   readonly store: Pick<ResultStore, 'draft'>;
   readonly onFailedTry: (failed: RepeatedTry) => void;
+  readonly meter: UsageMeter;
 }
 
 /**
@@ -194,7 +204,7 @@ interface TryDeps extends Pick<AttemptDeps, 'clock' | 'tools' | 'ladders'> {
  * are in `drafts`.
  */
 export async function tryUntilDecided(
-  { clock, store, tools, ladders, onFailedTry }: TryDeps,
+  { clock, store, tools, ladders, onFailedTry, meter }: TryDeps,
   job: Pick<ReadyJob, 'jobId' | 'scraper'> & {
     readonly order: Pick<WorkOrder, 'policy' | 'policyRevision' | 'jobCreatedAt'>;
   },
@@ -224,6 +234,7 @@ export async function tryUntilDecided(
       identity,
       proxyType: climb.proxyType,
       proxySession,
+      usage: meter,
       tools: lent,
       signal: cut.signal,
       now: () => clock.now(),

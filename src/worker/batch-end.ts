@@ -1,5 +1,6 @@
 import type { HeldBack } from '../domain/job-wait.ts';
 import { describeOwnError, ownErrorFailure } from '../domain/own-error.ts';
+import { NO_USAGE, type Usage } from '../domain/usage.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { Lease, ReleaseCause, Settlement, WorkerLeases } from '../ports/ledger.ts';
@@ -98,33 +99,43 @@ function isHopeless(error: unknown, signal: AbortSignal): boolean {
   return error instanceof StorageTrouble && error.kind === 'broken' && signal.aborted;
 }
 
-/** Settles what was done, and gives the rest back: after a pause, if it is for an error of our own. */
+/**
+ * Settles what was done, and gives the rest back: after a pause, if it is for an error of our own. `usage` is that of the
+ * attempt which did not come to an end.
+ */
 export async function giveBack(
   deps: BatchEndDeps,
   lease: Lease,
   done: Settlement[],
   why: 'drained' | 'storage' | HeldBack | OwnTrouble,
   signal: AbortSignal,
+  usage: Usage = NO_USAGE,
 ): Promise<BatchEnd> {
   const isSettled = done.length > 0;
   const answer = isSettled ? await settleDone(deps, lease, done, signal) : 'recorded';
   if (answer === 'fenced') return 'lost';
   const cause = answer === 'recorded' ? why : answer;
   if (typeof cause === 'string' || 'host' in cause) {
-    return (await release(deps, lease, cause, signal)) || isSettled ? 'over' : 'lost';
+    return (await release(deps, lease, cause, usage, signal)) || isSettled ? 'over' : 'lost';
   }
   // With the lease in hand: given back at once, the work would be taken up at once, here or elsewhere, and fail again.
   await deps.clock.sleep(cause.delayMs, signal);
-  const isReleased = await release(deps, lease, { error: describeOwnError(cause.error) }, signal);
+  const isReleased = await release(deps, lease, { error: describeOwnError(cause.error) }, usage, signal);
   // What was settled may have been all that was left, because the others were cancelled with their job.
   return isReleased || isSettled ? 'over' : 'lost';
 }
 
 /** Asked again for as long as the lease is ours: a lease left to run out would count against its items. */
-async function release(deps: BatchEndDeps, lease: Lease, because: ReleaseCause, signal: AbortSignal): Promise<boolean> {
+async function release(
+  deps: BatchEndDeps,
+  lease: Lease,
+  because: ReleaseCause,
+  usage: Usage,
+  signal: AbortSignal,
+): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await deps.leases.release(lease.token, because, deps.clock.now());
+      return await deps.leases.release(lease.token, because, deps.clock.now(), usage);
     } catch (error) {
       if (deps.isLost(signal) || isHopeless(error, signal)) return false;
       if (!(error instanceof StorageTrouble)) {

@@ -5,7 +5,8 @@ import type { Lease, LeasedItem, Settlement, WorkOrder } from '../ports/ledger.t
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { within } from '../ports/within.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
-import { type AttemptDeps, runAttempt } from './attempt.ts';
+import { UsageMeter } from '../scraping/usage-meter.ts';
+import { type AttemptDeps, runAttempt, usageOf } from './attempt.ts';
 import { type BatchEnd, type BatchEndDeps, giveBack, type OwnTrouble, settleDone } from './batch-end.ts';
 import { findScraper } from './find-scraper.ts';
 import { BEATS_PER_LEASE, NotAnswered } from './heartbeat.ts';
@@ -29,12 +30,13 @@ export async function runBatch(deps: BatchDeps, lease: Lease, signal: AbortSigna
   const wanted = new Wanted(deps, lease);
   let settledAt = deps.clock.elapsed();
   for (const [index, item] of lease.items.entries()) {
-    const result = await runItem(deps, lease, wanted, item, signal);
+    const meter = new UsageMeter();
+    const result = await runItem(deps, lease, wanted, item, meter, signal);
     if (result === 'lost') return 'lost';
     if (result === 'gone') return 'over';
     if (result === 'not-ours') return settleLast(deps, lease, done, signal);
-    if (result === 'drained' || result === 'storage') return giveBack(deps, lease, done, result, signal);
-    if ('error' in result || 'host' in result) return giveBack(deps, lease, done, result, signal);
+    if (result === 'drained' || result === 'storage') return giveBack(deps, lease, done, result, signal, meter.read());
+    if ('error' in result || 'host' in result) return giveBack(deps, lease, done, result, signal, meter.read());
 
     done.push(result);
     const isLast = index === lease.items.length - 1;
@@ -91,6 +93,7 @@ async function runItem(
   lease: Lease,
   wanted: Wanted,
   item: LeasedItem,
+  meter: UsageMeter,
   signal: AbortSignal,
 ): Promise<Settlement | OwnTrouble | HeldBack | 'lost' | 'not-ours' | 'gone' | 'drained' | 'storage'> {
   const isCut = () => (deps.isLost(signal) ? 'lost' : 'drained');
@@ -105,9 +108,9 @@ async function runItem(
     const job = { jobId: lease.ref.jobId, order, scraper: await findScraper(deps.scrapers, order.scraperId) };
     if (lease.suspect && !(await deps.leases.begin(lease.token, item.seq))) return 'not-ours';
     await deps.faults.at('after-claim-before-work');
-    let result = await runAttempt(deps, job, item, signal);
+    let result = await runAttempt(deps, job, item, signal, meter);
     // Its pause may have been lifted, or be over: only what still holds is worth a way through the queue.
-    if (isHeld(result) && !(await deps.isStillHeld(result))) result = await runAttempt(deps, job, item, signal);
+    if (isHeld(result) && !(await deps.isStillHeld(result))) result = await runAttempt(deps, job, item, signal, meter);
     return result === 'aborted' ? isCut() : result;
   } catch (error) {
     if (error instanceof StorageTrouble) return 'storage';
@@ -117,7 +120,7 @@ async function runItem(
     if (next.kind === 'give-back') return { error, delayMs: next.delayMs };
     const outcome = { kind: 'failed', failure: ownErrorFailure(error) } as const;
     const durationMs = Math.max(0, Math.round(deps.clock.elapsed() - begunAt));
-    return { seq: item.seq, attempt: item.attempt, outcome, tries: 1, startedAt, durationMs };
+    return { seq: item.seq, attempt: item.attempt, outcome, tries: 1, startedAt, durationMs, ...usageOf(meter) };
   }
 }
 

@@ -15,6 +15,7 @@ import type { Draft } from '../ports/result-store.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
 import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
+import { UsageMeter } from '../scraping/usage-meter.ts';
 import { type AttemptDeps, tryUntilDecided } from './attempt.ts';
 import { findScraper } from './find-scraper.ts';
 import { maskResult } from './mask-result.ts';
@@ -54,7 +55,8 @@ async function scrape(
   const job = { jobId, order, scraper };
   try {
     const item = { itemId: `control-${number}`, input };
-    const { result } = await tryUntilDecided({ ...deps, onFailedTry: () => {} }, job, item, drafts, signal);
+    const tryDeps = { ...deps, meter: new UsageMeter(), onFailedTry: () => {} };
+    const { result } = await tryUntilDecided(tryDeps, job, item, drafts, signal);
     if (result === 'aborted') return result;
     if (result.kind === 'held') return { kind: 'held', ...result.held };
     return maskResult(result, deps.tools.secrets);

@@ -70,8 +70,8 @@ function ledgerOverSocket(owner: Owner): Ledger {
     begin: async (token, seq) => (await anybody()).leases.begin(token, seq),
     renew: async (tokens, until) => (await anybody()).leases.renew(tokens, until),
     settle: async (parts, now) => (await anybody()).leases.settle(parts, now),
-    release: async (token, because, now) => (await anybody()).leases.release(token, because, now),
     reportControl: async (jobId, report, now) => (await anybody()).leases.reportControl(jobId, report, now),
+    release: async (...args) => (await anybody()).leases.release(...args),
   };
   return new Proxy(owner.ledger, {
     get(local, name) {

@@ -191,7 +191,7 @@ test('a request that never left is given back, even a POST; a connection does no
   const watch = new DeadlineWatch(clock);
   const active = new ActiveSend(visit, watch, clock);
   const request = { method: 'POST', url: server.url, path: '/', body: Buffer.from('form') } as const;
-  const end = await exchange({ ...request, headers: [], connection, pool, visit, active });
+  const end = await exchange({ ...request, headers: [], connection, pool, visit, active, usage: null });
   assert.deepEqual(end, { kind: 'stale' });
   assert.equal(server.connections(), 1);
   active.end();

@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { parseProxyServer } from '../../src/domain/proxy-server.ts';
 import type { ProxyWay } from '../../src/domain/proxy-way.ts';
@@ -19,6 +19,8 @@ export interface ModelTarget {
   readonly http: string;
   readonly https: string;
   readonly asked: readonly IncomingMessage[];
+  /** What has passed between its clients and itself, on the wire. */
+  bytes(): { readonly up: number; readonly down: number };
 }
 
 /** A site, plain and with TLS, that says who it is. */
@@ -30,7 +32,9 @@ export async function startTarget(t: Pick<TestContext, 'after'>, answer?: Reques
     else answer(request, response);
   };
   const ports: number[] = [];
+  const clients: Socket[] = [];
   for (const server of [createHttpServer(listener), createHttpsServer(CERTIFICATE, listener)]) {
+    server.on('connection', (socket: Socket) => clients.push(socket));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     t.after(() => {
       server.closeAllConnections();
@@ -38,7 +42,11 @@ export async function startTarget(t: Pick<TestContext, 'after'>, answer?: Reques
     });
     ports.push((server.address() as AddressInfo).port);
   }
-  return { http: `http://${HOST}:${ports[0]}/`, https: `https://${HOST}:${ports[1]}/`, asked };
+  const bytes = () => ({
+    up: clients.reduce((sum, { bytesRead }) => sum + bytesRead, 0),
+    down: clients.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0),
+  });
+  return { http: `http://${HOST}:${ports[0]}/`, https: `https://${HOST}:${ports[1]}/`, asked, bytes };
 }
 
 /** For those who look names up themselves, and know nothing of ours. */

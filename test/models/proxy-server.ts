@@ -25,6 +25,8 @@ export interface ProxyReply {
 export interface ModelProxy {
   readonly port: number;
   readonly asked: readonly ProxyAsk[];
+  /** What has passed between its clients and itself, on the wire. */
+  bytes(): { readonly up: number; readonly down: number };
   /** What it answers itself, from now on; null passes requests on. */
   answer: ((ask: ProxyAsk) => ProxyReply | null) | null;
   close(): Promise<void>;
@@ -45,6 +47,7 @@ export async function startProxy(
 ): Promise<ModelProxy> {
   const asked: ProxyAsk[] = [];
   const sockets = new Set<Duplex>();
+  const clients: Socket[] = [];
   const keep = (socket: Duplex) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
@@ -57,7 +60,10 @@ export async function startProxy(
     return { ask, reply: proxy.answer?.(ask) ?? null };
   };
   const server = tls === null ? createHttpServer() : createHttpsServer({ ...tls });
-  server.on('connection', keep);
+  server.on('connection', (socket: Socket) => {
+    keep(socket);
+    clients.push(socket);
+  });
   server.on('request', (request, response) => {
     const { reply } = judge(request);
     if (reply !== null) {
@@ -98,6 +104,10 @@ export async function startProxy(
   const proxy: ModelProxy = {
     port: (server.address() as AddressInfo).port,
     asked,
+    bytes: () => ({
+      up: clients.reduce((sum, { bytesRead }) => sum + bytesRead, 0),
+      down: clients.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0),
+    }),
     answer: null,
     async close() {
       for (const socket of sockets) socket.destroy();

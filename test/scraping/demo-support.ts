@@ -11,6 +11,7 @@ import type { Web } from '../../src/egress/web.ts';
 import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import type { Draft } from '../../src/ports/result-store.ts';
 import type { ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
+import { UsageMeter } from '../../src/scraping/usage-meter.ts';
 import { NOW, policyOf } from '../support/builders.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
@@ -51,6 +52,7 @@ export async function visitCounty(
       scraper.scrape({
         ...{ jobId: 'job-1', itemId: 'item-1', input, tryNumber: 1, identity: 0, proxySession: 0 },
         proxyType: 'none',
+        usage: new UsageMeter(),
         policy: policyOf({ timeouts: { request_timeout_seconds: timeoutSeconds } }),
         tools: {
           web: way,

@@ -21,6 +21,7 @@ import { compileSigns, type Signs } from '../../src/scraping/page/signs.ts';
 import { UNCHECKED } from '../../src/scraping/robots/robots-check.ts';
 import { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 import type { ScrapeContext, ScrapeTools } from '../../src/scraping/scraper.ts';
+import { UsageMeter } from '../../src/scraping/usage-meter.ts';
 import { NOW, policyOf } from '../support/builders.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { sharedStates } from '../support/no-tools.ts';
@@ -142,6 +143,7 @@ export function openClient(
     tools,
     identity: chooseIdentity({ jobId: 'job-1', itemId: 'item-1', identity: 0 }),
     exits: () => ({ dialer: 'direct', session: '' }),
+    usage: new UsageMeter().through('none'),
     timeouts: policyOf({ timeouts }).timeouts,
     maxRetryAfterMs,
     limits,
@@ -171,6 +173,7 @@ export function contextOf(tools: ScrapeTools, context: Partial<ScrapeContext> = 
     identity: 0,
     proxyType: 'none',
     proxySession: 0,
+    usage: new UsageMeter(),
     tools,
     signal: new AbortController().signal,
     now: () => NOW,

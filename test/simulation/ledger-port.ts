@@ -219,11 +219,11 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
         (answer) => ({ method: 'changeJob', jobId, event, now, answer }),
       );
     },
-    release: (token, because, now) =>
+    release: (token, because, now, usage) =>
       write(
         'release',
         `${token} ${showCause(because)}`,
-        () => backend.ledger.release(token, because, now),
+        () => backend.ledger.release(token, because, now, usage),
         String,
         (answer) => ({
           method: 'release',

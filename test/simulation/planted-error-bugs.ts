@@ -32,8 +32,8 @@ export function letsLeasesRunOut({ leases }: WorkerPorts): Partial<WorkerPorts> 
   return {
     leases: {
       ...leases,
-      release: async (token, because, now) =>
-        typeof because === 'string' ? leases.release(token, because, now) : false,
+      release: async (token, because, ...more) =>
+        typeof because === 'string' ? leases.release(token, because, ...more) : false,
     },
   };
 }

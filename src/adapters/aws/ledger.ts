@@ -8,6 +8,7 @@ import { num, text } from './dynamo/attributes.ts';
 import { Table } from './dynamo/table.ts';
 import { IdIndex } from './ids/id-index.ts';
 import { DynamoLeadership } from './leadership.ts';
+import type { Batch } from './ledger/batch-row.ts';
 import { Books } from './ledger/books.ts';
 import { dispatchJob } from './ledger/dispatching.ts';
 import { FailureGroups } from './ledger/failure-groups.ts';
@@ -87,10 +88,9 @@ function ledgerOn(books: Books, news: News, purge: Purge): Ledger {
     },
     returns: {
       settle: (parts) => settling.settle(parts),
-      async release(token, because, now) {
+      async release(token, because, now, usage) {
         const name = parseBatchId(batchIdOfToken(token));
-        if (name === null) return false;
-        return await returning.takeBack(name, because, ({ hold }) => hold?.token === token, undefined, now);
+        return name !== null && (await returning.takeBack(name, because, isHeld(token), undefined, { now, usage }));
       },
       async recall(refs) {
         const ids = [...new Set(refs.map(({ batchId }) => batchId))];
@@ -104,5 +104,10 @@ function ledgerOn(books: Books, news: News, purge: Purge): Ledger {
     },
   });
 }
+
+const isHeld =
+  (token: string) =>
+  ({ hold }: Batch): boolean =>
+    hold?.token === token;
 
 const RENEWALS_AT_ONCE = 8;

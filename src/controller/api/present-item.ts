@@ -4,6 +4,7 @@ import type { FailedTry } from '../../domain/failed-try.ts';
 import { presentFailure } from '../../domain/failure.ts';
 import { countAttempts, type ItemRecord, skipReasonOf, unlistedAttempts } from '../../domain/item.ts';
 import type { JobRecord } from '../../domain/job.ts';
+import { presentAttemptUsage } from '../../domain/present-usage.ts';
 import { sliceFields } from '../../domain/result-address.ts';
 import { iso } from '../jobs/present-job.ts';
 
@@ -23,6 +24,7 @@ export function presentItem(item: ItemRecord): ItemAnswer {
     first_attempt_at: first ? iso(first.startedAt) : null,
     last_attempt_at: last ? iso(last.startedAt) : null,
     duration_ms: last?.durationMs ?? null,
+    ...presentAttemptUsage(item.attempts),
     artifacts: item.artifacts.map((artifact) => presentArtifact(item, artifact)),
   };
 }
@@ -43,6 +45,7 @@ export function presentItemDetail(item: ItemRecord, job: JobRecord): ItemDetailA
       tries: attempt.tries,
       started_at: iso(attempt.startedAt),
       duration_ms: attempt.durationMs,
+      ...presentAttemptUsage([attempt]),
       status: attempt.end,
       error: attempt.failure ? presentFailure(attempt.failure) : null,
       skip_reason: attempt.skipReason ?? null,

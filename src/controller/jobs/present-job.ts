@@ -14,6 +14,7 @@ import { type JobPace, measurePace } from '../../domain/job-pace.ts';
 import { isFinishing } from '../../domain/job-round.ts';
 import { currentWait } from '../../domain/job-wait.ts';
 import { consecutiveFailureLimit, type Policy } from '../../domain/policy.ts';
+import { presentUsage } from '../../domain/present-usage.ts';
 import { presentFailureGroup } from './failure-groups.ts';
 import { presentControls } from './present-controls.ts';
 import { presentForecast } from './present-forecast.ts';
@@ -71,6 +72,7 @@ export function presentJob(
       consecutive_failures: tally.streak,
     },
     controls: presentControls(job),
+    usage: presentUsage(job.usage),
     fenced: job.fenced,
     results: {
       ready: job.manifest !== null,

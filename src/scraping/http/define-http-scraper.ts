@@ -119,6 +119,7 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
       now: () => context.now(),
       draft: () => context.draft(),
       timeouts: policy.timeouts,
+      usage: context.usage.through(context.proxyType),
       maxRetryAfterMs: policy.retries.max_retry_after_seconds * 1000,
       maxRetries: policy.retries.max_retries,
       isAdaptive: policy.throttling.adaptive,

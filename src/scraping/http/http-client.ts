@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type Failure, failure } from '../../domain/failure.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { Deadlines, Exit, Limits, Visit, WebAnswer, WebFailed, WebRequest } from '../../egress/web.ts';
+import type { Deadlines, Exit, HostUsage, Limits, Visit, WebAnswer, WebFailed, WebRequest } from '../../egress/web.ts';
 import { HostHeld } from '../../ports/host-gate.ts';
 import type { Draft } from '../../ports/result-store.ts';
 import { problemsOf } from '../define-scraper.ts';
@@ -49,6 +49,7 @@ export interface HttpClientDeps {
   readonly identity: Identity;
   /** The way out of the next request. */
   readonly exits: () => Exit;
+  readonly usage: HostUsage;
   readonly timeouts: Policy['timeouts'];
   readonly maxRetryAfterMs: number;
   /** Of the job. */
@@ -333,7 +334,7 @@ export class HttpClient {
   }
 
   #visit({ totalMs }: Pick<Deadlines, 'totalMs'>, bytes: number): Visit {
-    const { timeouts, signal, tools, exits, robots } = this.#deps;
+    const { timeouts, signal, tools, exits, usage, robots } = this.#deps;
     const answerMs = timeouts.request_timeout_seconds * 1000;
     const limits: Limits = { rawBytes: bytes, bytes, redirects: MAX_REDIRECTS };
     const connectMs = timeouts.connect_timeout_seconds * 1000;
@@ -343,6 +344,7 @@ export class HttpClient {
       deadlines,
       limits,
       exit: exits(),
+      usage,
       checkHost: (host) => this.#checkHost(host),
       ...(robots !== null && { checkUrl: (url: string) => robots.check(url, this.#robotsVisitor(deadlines), signal) }),
       gate: tools.gate,
@@ -355,10 +357,11 @@ export class HttpClient {
 
   /** The file is small, whatever is asked for afterwards. */
   #robotsVisitor(deadlines: Deadlines): RobotsVisitor {
-    const { identity, exits } = this.#deps;
+    const { identity, exits, usage } = this.#deps;
     const wanted = { method: 'GET', purpose: 'page', from: null, contentType: null, extra: {} } as const;
     return {
       exit: exits(),
+      usage,
       deadlines: { ...deadlines, totalMs: deadlines.firstByteMs },
       headersFor: (url) => headersFor(identity, { url, ...wanted }),
     };

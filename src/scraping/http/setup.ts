@@ -36,7 +36,7 @@ export type OpenClient = (
     HttpClientDeps,
     'identity' | 'exits' | 'signal' | 'tools' | 'sleep' | 'cookies' | 'requests' | 'startsOver'
   >,
-  context: Pick<ScrapeContext, 'policy' | 'now' | 'draft'>,
+  context: Pick<ScrapeContext, 'policy' | 'now' | 'draft' | 'usage' | 'proxyType'>,
 ) => HttpClient;
 
 /**

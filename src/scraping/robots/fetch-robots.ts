@@ -1,11 +1,13 @@
 import { MAX_ROBOTS_BYTES, MAX_ROBOTS_REDIRECTS, type RobotsAnswer } from '../../domain/robots.ts';
-import type { AnswerHead, BodySink, CookieBook, Deadlines, Exit, Web } from '../../egress/web.ts';
+import type { AnswerHead, BodySink, CookieBook, Deadlines, Exit, HostUsage, Web } from '../../egress/web.ts';
 import type { HostGate } from '../../ports/host-gate.ts';
 import { retryAfterMs } from '../page/retry-after.ts';
 
 /** As whom a robots.txt is fetched: as the visitor who wants a page there. */
 export interface RobotsVisitor {
   readonly exit: Exit;
+  /** The one who asks first has it counted. */
+  readonly usage: HostUsage;
   headersFor(url: URL): Readonly<Record<string, string>>;
   readonly deadlines: Deadlines;
 }
@@ -31,13 +33,13 @@ const NO_COOKIES: CookieBook = { header: () => null, keep: () => {} };
 /** Rejects as `web.send` does: when `signal` aborts, and with HostHeld. */
 export async function fetchRobots(origin: string, visitor: RobotsVisitor, deps: FetchDeps): Promise<Fetched> {
   const { web, gate, now, signal } = deps;
-  const { exit, deadlines } = visitor;
+  const { exit, deadlines, usage } = visitor;
   const start = new FileStart();
   const url = new URL('/robots.txt', origin);
   const request = { method: 'GET', url: url.href, headers: visitor.headersFor(url), body: null } as const;
   const end = await web
     .send(request, {
-      ...{ exit, deadlines, gate, signal },
+      ...{ exit, deadlines, usage, gate, signal },
       cookies: NO_COOKIES,
       limits: { rawBytes: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, redirects: MAX_ROBOTS_REDIRECTS },
       // RFC 9309: a redirect is followed to any host. Which addresses may be dialled is egress's to say, here as elsewhere.

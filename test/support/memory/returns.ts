@@ -1,10 +1,11 @@
 import { attemptRecord, earlierAttempts, isRecorded } from '../../../src/domain/attempts.ts';
 import { newFailure } from '../../../src/domain/failure-group.ts';
-import { whenHeldBack, whenReturned, whenSettled } from '../../../src/domain/job-progress.ts';
+import { whenHeldBack, whenReturned, whenSettled, whenUsed } from '../../../src/domain/job-progress.ts';
 import { statusWhenBack } from '../../../src/domain/open-status.ts';
 import { keptOf } from '../../../src/domain/outcome.ts';
 import { poisonEnd } from '../../../src/domain/poison.ts';
 import { isPoison, strikesAfterLoss } from '../../../src/domain/strikes.ts';
+import type { Usage } from '../../../src/domain/usage.ts';
 import type { Returns } from '../../../src/ports/compose-ledger.ts';
 import {
   type DueTimes,
@@ -32,11 +33,12 @@ export class MemoryReturns implements Returns {
     return this.core.step(() => parts.map((part) => this.settlePart(part)));
   }
 
-  release(token: string, because: ReleaseCause, now: number): Promise<boolean> {
+  release(token: string, because: ReleaseCause, now: number, usage?: Usage): Promise<boolean> {
     return this.core.step(() => {
       const batch = this.core.held(token);
       if (batch === undefined) return false;
       if (isHeldBack(because)) this.core.write(batch.job, whenHeldBack(batch.job.record, because, now));
+      this.core.write(batch.job, whenUsed(batch.job.record, usage));
       this.takeBack(batch, because);
       return true;
     });

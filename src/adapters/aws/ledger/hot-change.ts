@@ -3,11 +3,13 @@ import { NO_COUNTS } from '../../../domain/counts.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import type { Progress } from '../../../domain/job-progress.ts';
 import type { WaitingFor } from '../../../domain/job-wait.ts';
+import { NO_USAGE, type Usage } from '../../../domain/usage.ts';
 import { json, num, type Row, text } from '../dynamo/attributes.ts';
 import type { Condition } from '../dynamo/expressions.ts';
 import type { Action } from '../dynamo/table.ts';
 import type { HotCount, JobRows } from './job-rows.ts';
 import { hotKey } from './keys.ts';
+import { usageChange } from './usage-rows.ts';
 
 /**
  * What a change of items does to the hot row, as something that can be added to its content at that time: so batches of
@@ -36,6 +38,7 @@ export function hotDelta(effect: (job: Progress) => Progress): HotDelta {
     // Order matters only here: a write that saw the site work ends the streak, whatever its length.
     streaks: { streak: streakChange(tally.streak), dry: streakChange(tally.dry) },
     stopper: tally.stopper,
+    usage: after.usage,
   };
 }
 
@@ -43,6 +46,8 @@ interface HotDelta {
   readonly add: Partial<Record<HotCount, number>>;
   readonly streaks: Readonly<Record<'streak' | 'dry', StreakChange>>;
   readonly stopper: string | null;
+  /** Under names that the row has, or has room for (`UsagePlaces`). */
+  readonly usage: Usage;
 }
 
 type StreakChange = { readonly add: number } | { readonly set: number };
@@ -60,6 +65,7 @@ const BLANK: Progress = {
   itemsInFlight: 0,
   tally: { ...EMPTY_TALLY, streak: UNBROKEN, dry: UNBROKEN },
   refusals: 0,
+  usage: NO_USAGE,
 };
 
 /** New values for the row; only for fields that no other writer changes at the same time. */
@@ -69,6 +75,8 @@ export interface HotSet {
   readonly stopper?: string | null;
   readonly waiting?: WaitingFor | null;
   readonly shut?: true;
+  /** Added to, not set. */
+  readonly usage?: Usage;
 }
 
 interface HotGuard {
@@ -111,6 +119,11 @@ export function hotAction(
   for (const [name, value] of Object.entries(set.numbers ?? {})) put(name, num(value));
   if (set.throttle !== undefined) put('throttle', json(set.throttle));
   if (set.shut) put('shut', { BOOL: true });
+  if (set.usage !== undefined) {
+    const used = usageChange(set.usage);
+    for (const [name, value] of Object.entries(used.set)) put(name, value);
+    for (const [name, by] of Object.entries(used.add)) count(name, by);
+  }
   if (typeof set.stopper === 'string') put('stopper', text(set.stopper));
   if (set.stopper === null) removes.push('#stopper');
   if (set.waiting) put('waiting', json(set.waiting));
@@ -126,7 +139,7 @@ export function hotAction(
 /** As a delta says, and nothing else. */
 export function deltaAction(jobId: string, delta: HotDelta, guard: HotGuard, more: HotSet = {}): Action {
   const stopper = delta.stopper === null ? {} : { stopper: delta.stopper };
-  return hotAction(jobId, delta.add, { ...more, ...stopper }, guard, delta.streaks);
+  return hotAction(jobId, delta.add, { ...more, ...stopper, usage: delta.usage }, guard, delta.streaks);
 }
 
 function guardOf({ inc, epoch, dispatches, changes, shut, waiting }: HotGuard): Condition {

@@ -6,6 +6,7 @@ import type { Throttle } from '../../../domain/throttle.ts';
 import { countOf, json, jsonOf, maybeText, num, numOf, type Row, text, textOf } from '../dynamo/attributes.ts';
 import { decodeRuns, encodeRuns, type RunRef } from '../ids/id-run.ts';
 import { HOT, hotKey, META, metaKey } from './keys.ts';
+import { usageOfRow } from './usage-rows.ts';
 
 /**
  * A job as stored in the table. What changes with every batch is in a small separate row, because a write costs what the
@@ -33,7 +34,16 @@ export interface JobRows {
 export type HotCount = keyof Counts | 'itemsInFlight' | TallyCount | 'refusals' | 'fenced' | 'pooled';
 type TallyCount = 'tallied' | 'talliedBad' | 'missed';
 
-type HotField = 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'fenced' | 'readyAt' | 'throttle' | 'waitingFor';
+type HotField =
+  | 'counts'
+  | 'itemsInFlight'
+  | 'tally'
+  | 'refusals'
+  | 'fenced'
+  | 'readyAt'
+  | 'throttle'
+  | 'waitingFor'
+  | 'usage';
 type ColdRecord = Omit<JobRecord, HotField | 'incarnation'>;
 
 export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
@@ -47,6 +57,7 @@ export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
     readyAt: _a,
     throttle: _h,
     waitingFor: _w,
+    usage: _u,
     ...cold
   } = record;
   const { pk, sk } = metaKey(record.jobId);
@@ -60,6 +71,7 @@ export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
   };
 }
 
+/** Of a job that is new: nothing was used yet. */
 export function hotRow({ record, inc, epoch, dispatches, changes, cursor, pooled, isShut }: JobRows): Row {
   const { counts, tally } = record;
   const { pk, sk } = hotKey(record.jobId);
@@ -155,5 +167,6 @@ function hotFields(hot: Row): Pick<JobRecord, HotField> {
     readyAt: countOf(hot, 'readyAt'),
     throttle: jsonOf<Throttle>(hot, 'throttle'),
     ...(hot['waiting'] === undefined ? {} : { waitingFor: jsonOf<WaitingFor>(hot, 'waiting') }),
+    usage: usageOfRow(hot),
   };
 }

@@ -5,6 +5,7 @@ import type { FailedTry } from '../../../domain/failed-try.ts';
 import type { Failure } from '../../../domain/failure.ts';
 import type { AttemptRecord } from '../../../domain/item.ts';
 import { keptOf, type SkipReason } from '../../../domain/outcome.ts';
+import type { AttemptUsage } from '../../../domain/usage.ts';
 import type { Settlement } from '../../../ports/ledger.ts';
 import { bytes, bytesOf, countOf, json, jsonOf, type Key, num, type Row, text, textOf } from '../dynamo/attributes.ts';
 import { IS_NEW, sameVersion } from '../dynamo/expressions.ts';
@@ -31,6 +32,7 @@ export interface OutcomeEntry {
   readonly scraperVersion?: string;
   /** Only of a recovery by another scraper than the job's. */
   readonly scraperId?: string;
+  readonly usage?: AttemptUsage;
   /** The failure was counted in the group for what has no group of its own. */
   readonly isOther?: true;
 }
@@ -55,12 +57,13 @@ export function outcomeEntry(
 
 export function attemptOf(entry: OutcomeEntry): AttemptRecord {
   const { attempt, tries, startedAt, durationMs, end, failure = null, skipReason } = entry;
-  const { failedTries, scraperVersion, scraperId } = entry;
+  const { failedTries, scraperVersion, scraperId, usage } = entry;
   const skip = skipReason === undefined ? {} : { skipReason };
   const retried = failedTries === undefined ? {} : { failedTries };
   const version = scraperVersion === undefined ? {} : { scraperVersion };
   const reader = scraperId === undefined ? {} : { scraperId };
-  return { attempt, tries, startedAt, durationMs, end, failure, ...skip, ...retried, ...version, ...reader };
+  const used = usage === undefined ? {} : { usage };
+  return { attempt, tries, startedAt, durationMs, end, failure, ...skip, ...retried, ...version, ...reader, ...used };
 }
 
 /** Up to here a transaction, which costs twice, costs less than another row. */

@@ -1,8 +1,9 @@
-import { whenHeldBack, whenReturned } from '../../../domain/job-progress.ts';
+import { whenHeldBack, whenReturned, whenUsed } from '../../../domain/job-progress.ts';
 import { leftByCancel } from '../../../domain/open-status.ts';
 import { kindWhenBack } from '../../../domain/pending-order.ts';
 import { poisonEnd } from '../../../domain/poison.ts';
 import { isPoison, strikesAfterLoss } from '../../../domain/strikes.ts';
+import { fitUsage, type Usage } from '../../../domain/usage.ts';
 import {
   type DueTimes,
   isHeldBack,
@@ -43,7 +44,7 @@ export class Returning {
     because: ReturnCause,
     isWanted: (batch: Batch) => boolean,
     diedAt: () => number | null = () => null,
-    now = 0,
+    { now = 0, usage }: { readonly now?: number; readonly usage?: Usage | undefined } = {},
   ): Promise<boolean> {
     const { table } = this.#books;
     return await this.#books.untilDone(async () => {
@@ -61,14 +62,14 @@ export class Returning {
       const back = returned(batch, job.isShut, diedAt());
       const { actions, changes } = await this.#actions(back, job.isShut);
       const delta = hotDelta((record) => {
-        const settled = progressOf(record, back.ends);
+        const settled = progressOf(whenUsed(record, usage), back.ends);
         if (back.left.length === 0) return settled;
         const state = job.isShut ? { ...settled, status: 'cancelled' as const } : settled;
         return whenReturned(state, batch.hold === null ? 'queued' : 'in_progress', back.left.length);
       });
       const pooled = job.isShut ? 0 : back.left.length;
-      const counted = { ...delta, add: { ...delta.add, pooled } };
       const { record } = job;
+      const counted = { ...delta, add: { ...delta.add, pooled }, usage: fitUsage(record.usage, delta.usage) };
       const wait = isHeldBack(because) ? waitSet(record, whenHeldBack(record, because, now)) : {};
       const guard = { inc: name.inc, shut: job.isShut, ...sameWait(wait, record) };
       const hot = deltaAction(batch.jobId, counted, guard, wait);

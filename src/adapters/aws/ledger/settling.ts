@@ -15,6 +15,7 @@ import { deltaAction, hotAction, hotDelta } from './hot-change.ts';
 import { batchIdOfToken, batchKey, parseBatchId } from './keys.ts';
 import { writeMarks } from './marks.ts';
 import { type OutcomeEntry, outcomeEntry, outcomeRows } from './outcome-log.ts';
+import { UsagePlaces } from './usage-places.ts';
 
 /**
  * How items end: one transaction removes them from their batch, keeps how they ended, and counts them. The batch's row
@@ -23,12 +24,14 @@ import { type OutcomeEntry, outcomeEntry, outcomeRows } from './outcome-log.ts';
 export class Settling {
   readonly #books: Books;
   readonly #groups: FailureGroups;
+  readonly #places: UsagePlaces;
   /** By job, while there is something to record. */
   readonly #lines = new Map<string, Waiting[]>();
 
   constructor(books: Books, groups: FailureGroups) {
     this.#books = books;
     this.#groups = groups;
+    this.#places = new UsagePlaces(books);
   }
 
   async settle(parts: readonly SettlePart[]): Promise<readonly SettleAnswer[]> {
@@ -112,7 +115,8 @@ export class Settling {
     const { actions, changes } = await outcomeActions(this.#books, this.#groups, ends);
     const batches = ends.map(({ batch, left }) => batchAction(batch, left));
     const delta = hotDelta((record) => ends.reduce(progressOf, record));
-    const hot = deltaAction(jobId, delta, { inc: name.inc, shut: isShut });
+    const usage = await this.#places.fit(jobId, name.inc, delta.usage);
+    const hot = deltaAction(jobId, { ...delta, usage }, { inc: name.inc, shut: isShut });
     const answer = await this.#books.table.transact([hot, ...batches, ...actions]);
     if (answer.kind === 'refused') return answer.at.includes(0) ? 'shut' : 'again';
     this.#books.tell([{ kind: 'settled', jobId, items: changes }]);

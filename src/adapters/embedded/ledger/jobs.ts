@@ -21,6 +21,7 @@ interface Saved {
   isActive: boolean;
   tally: string;
   throttle: string;
+  usage: string;
 }
 
 /**
@@ -117,6 +118,7 @@ export class Jobs {
     const { counts } = record;
     if (record.tally !== saved.record.tally) saved.tally = JSON.stringify(record.tally);
     if (record.throttle !== saved.record.throttle) saved.throttle = JSON.stringify(record.throttle);
+    if (record.usage !== saved.record.usage) saved.usage = JSON.stringify(record.usage);
     this.#sql.updateJob.run(
       counts.total,
       counts.queued,
@@ -132,6 +134,7 @@ export class Jobs {
       record.openUntil,
       saved.tally,
       saved.throttle,
+      saved.usage,
       entry.cursor,
       entry.nextBatch,
       entry.num,
@@ -188,6 +191,7 @@ interface JobRow {
   readonly open_until: number;
   readonly tally: string;
   readonly throttle: string;
+  readonly usage: string;
   readonly cursor: number;
   readonly next_batch: number;
 }
@@ -204,12 +208,13 @@ const COUNTERS = [
   'openUntil',
   'tally',
   'throttle',
+  'usage',
 ] as const satisfies readonly (keyof JobRecord)[];
 const IS_COUNTER: ReadonlySet<string> = new Set(COUNTERS);
 
 function documentOf(record: JobRecord): string {
   const { jobId, incarnation, status, ...rest } = record;
-  const { counts, itemsInFlight, refusals, fenced, readyAt, openUntil, tally, throttle, ...document } = rest;
+  const { counts, itemsInFlight, refusals, fenced, readyAt, openUntil, tally, throttle, usage, ...document } = rest;
   return JSON.stringify(document satisfies Document);
 }
 
@@ -229,6 +234,7 @@ function savedOf(record: JobRecord): Saved {
     isActive: isActive(record),
     tally: JSON.stringify(record.tally),
     throttle: JSON.stringify(record.throttle),
+    usage: JSON.stringify(record.usage),
   };
 }
 
@@ -256,6 +262,7 @@ function decode(row: JobRow): JobEntry {
     openUntil: row.open_until,
     tally: completeTally(JSON.parse(row.tally)),
     throttle: JSON.parse(row.throttle),
+    usage: JSON.parse(row.usage),
   };
   return { num: row.num, record, cursor: row.cursor, nextBatch: row.next_batch, saved: savedOf(record) };
 }

@@ -6,6 +6,7 @@ import { type AttemptRecord, otherVersion } from '../../../domain/item.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { finalStatusOf } from '../../../domain/job-progress.ts';
 import { keptOf, type SkipReason } from '../../../domain/outcome.ts';
+import { type AttemptUsage, attemptUsage } from '../../../domain/usage.ts';
 import type { Settlement } from '../../../ports/ledger.ts';
 import type { BatchItem } from './batches.ts';
 import type { Statements } from './statements.ts';
@@ -35,6 +36,7 @@ export interface OutcomeDetail {
   readonly scraperVersion?: string;
   /** Only of a recovery by another scraper than the job's. */
   readonly scraperId?: string;
+  readonly usage?: AttemptUsage;
   /** The failure was counted in the group for what has no group of its own. */
   readonly isOther?: true;
 }
@@ -76,12 +78,13 @@ export function attemptsOf(
   };
   // Most items have no detail, and an object or list made of nothing costs as much as one made of something.
   if (detail === NO_DETAIL) return [last];
-  const { skipReason, failedTries, scraperVersion, scraperId, earlier = [] } = detail;
+  const { skipReason, failedTries, scraperVersion, scraperId, usage, earlier = [] } = detail;
   const more = {
     ...(skipReason === undefined ? {} : { skipReason }),
     ...(failedTries === undefined ? {} : { failedTries }),
     ...(scraperVersion === undefined ? {} : { scraperVersion }),
     ...(scraperId === undefined ? {} : { scraperId }),
+    ...(usage === undefined ? {} : { usage }),
   };
   return [...earlier, { ...last, ...more }];
 }
@@ -118,7 +121,13 @@ function encodeDetail(
   const { scraperVersion } = otherVersion(settlement, job);
   const kept = keptOf(outcome);
   const artifacts = kept.length > 0 ? kept : null;
-  const isPlain = history === null && strikes === 0 && scraperVersion === undefined && failedTries === undefined;
+  const used = attemptUsage(settlement.usage);
+  const isPlain =
+    history === null &&
+    strikes === 0 &&
+    scraperVersion === undefined &&
+    failedTries === undefined &&
+    used.usage === undefined;
   if (outcome.kind === 'scraped' && artifacts === null && isPlain) return null;
   const detail: OutcomeDetail = {
     ...(outcome.kind === 'failed' ? { failure: outcome.failure } : {}),
@@ -129,6 +138,7 @@ function encodeDetail(
     ...(strikes === 0 ? {} : { strikes }),
     ...(scraperVersion === undefined ? {} : { scraperVersion }),
     ...(isOther ? { isOther } : {}),
+    ...used,
   };
   return JSON.stringify(detail);
 }

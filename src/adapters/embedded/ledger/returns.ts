@@ -1,4 +1,5 @@
-import { whenHeldBack } from '../../../domain/job-progress.ts';
+import { whenHeldBack, whenUsed } from '../../../domain/job-progress.ts';
+import type { Usage } from '../../../domain/usage.ts';
 import type { Returns } from '../../../ports/compose-ledger.ts';
 import {
   type DueTimes,
@@ -32,13 +33,15 @@ export class EmbeddedReturns implements Returns {
     });
   }
 
-  release(token: string, because: ReleaseCause, now: number): Promise<boolean> {
+  release(token: string, because: ReleaseCause, now: number, usage?: Usage): Promise<boolean> {
     return this.#books.durable(() => {
       const batch = this.#books.held(token);
       if (batch === null) return false;
       const entry = this.#books.jobOf(batch);
-      if (entry !== null && isHeldBack(because)) {
-        this.#books.write(entry, whenHeldBack(entry.record, because, now));
+      if (entry !== null) {
+        const used = whenUsed(entry.record, usage);
+        const record = isHeldBack(because) ? whenHeldBack(used, because, now) : used;
+        if (record !== entry.record) this.#books.write(entry, record);
       }
       this.#takeBack(batch, because);
       return true;

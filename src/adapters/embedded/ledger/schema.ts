@@ -122,6 +122,10 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE shares (line TEXT PRIMARY KEY, book TEXT NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID;
   `,
+  // What jobs sent and received: changed with every settle, and apart from the document for that reason.
+  `
+  ALTER TABLE jobs ADD COLUMN usage TEXT NOT NULL DEFAULT '[]';
+  `,
 ];
 
 /** Written to the header of the file, so that the database of another program is not taken for ours: "Trwl". */

@@ -31,7 +31,7 @@ export const SQL = {
   activeJobsAfter: 'SELECT * FROM jobs WHERE active = 1 AND num > ? ORDER BY num LIMIT ?',
   updateJob: `UPDATE jobs SET total = ?, queued = ?, in_progress = ?, success = ?, failed = ?, skipped = ?,
     cancelled = ?, items_in_flight = ?, refusals = ?, fenced = ?, ready_at = ?, open_until = ?, tally = ?, throttle = ?,
-    cursor = ?, next_batch = ? WHERE num = ?`,
+    usage = ?, cursor = ?, next_batch = ? WHERE num = ?`,
   updateJobDocument: 'UPDATE jobs SET status = ?, active = ?, document = ? WHERE num = ?',
   deleteJob: 'DELETE FROM jobs WHERE num = ?',
   skipBatchNumbers: 'UPDATE jobs SET next_batch = next_batch + ?',

@@ -11,7 +11,15 @@ import { type JobDemand, MAX_DEMANDS } from '../../../domain/line-book.ts';
 import type { LineLimits } from '../../../domain/line-limits.ts';
 import { isSkipReason } from '../../../domain/outcome.ts';
 import { MAX_OWN_ERROR_LENGTH } from '../../../domain/own-error.ts';
+import { PROXY_TYPES } from '../../../domain/proxy-policy.ts';
 import type { JobHolding, Room } from '../../../domain/slot-share.ts';
+import {
+  MAX_ATTEMPT_USAGE_ROWS,
+  MAX_USAGE_HOST_LENGTH,
+  NO_USAGE,
+  type Usage,
+  type UsageRow,
+} from '../../../domain/usage.ts';
 import type { NamedAsk } from '../../../ports/host-shares.ts';
 import type { ReleaseCause, SettlePart } from '../../../ports/ledger.ts';
 
@@ -67,6 +75,13 @@ export function releaseCause(value: unknown): ReleaseCause {
   const error = isRecord(value, 1) ? value['error'] : undefined;
   if (typeof error !== 'string' || error.length > MAX_OWN_ERROR_LENGTH) throw new BadCall('a cause is missing');
   return { error };
+}
+
+/** Absent where nothing was used. */
+export function usage(value: unknown): Usage {
+  if (value === undefined || value === null) return NO_USAGE;
+  if (!isUsage(value)) throw new BadCall('this is not what an attempt used');
+  return value;
 }
 
 export function settleParts(value: unknown): readonly SettlePart[] {
@@ -217,8 +232,9 @@ function isSettlement(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const hasVersion = 'scraperVersion' in value;
   const hasTries = 'failedTries' in value;
+  const hasUsage = 'usage' in value;
   return (
-    isRecord(value, 6 + Number(hasVersion) + Number(hasTries)) &&
+    isRecord(value, 6 + Number(hasVersion) + Number(hasTries) + Number(hasUsage)) &&
     isWhole(value['seq']) &&
     isWhole(value['attempt']) &&
     isWhole(value['tries']) &&
@@ -226,7 +242,25 @@ function isSettlement(value: unknown): boolean {
     isNumber(value['durationMs']) &&
     isOutcome(value['outcome']) &&
     (!hasVersion || isText(value['scraperVersion'], MAX_VERSION_LENGTH)) &&
-    (!hasTries || isFailedTries(value['failedTries']))
+    (!hasTries || isFailedTries(value['failedTries'])) &&
+    (!hasUsage || isUsage(value['usage']))
+  );
+}
+
+function isUsage(value: unknown): value is Usage {
+  return isListOf(value, isUsageRow) && value.length <= MAX_ATTEMPT_USAGE_ROWS;
+}
+
+function isUsageRow(value: unknown): value is UsageRow {
+  return (
+    isRecord(value, 7) &&
+    isText(value['host'], MAX_USAGE_HOST_LENGTH) &&
+    PROXY_NAMES.has(value['proxy']) &&
+    isWhole(value['requests']) &&
+    isWhole(value['bytesUp']) &&
+    isWhole(value['bytesDown']) &&
+    isWhole(value['refused']) &&
+    isWhole(value['blocked'])
   );
 }
 
@@ -262,6 +296,7 @@ function isOutcome(value: unknown): boolean {
 }
 
 const KINDS: ReadonlySet<unknown> = new Set(ARTIFACT_KINDS);
+const PROXY_NAMES: ReadonlySet<unknown> = new Set(PROXY_TYPES);
 const LANE_NAMES: ReadonlySet<unknown> = new Set(LANES);
 const FAILURE_NAMES: ReadonlySet<unknown> = new Set(Object.keys(FAILURES));
 const SHA256 = /^[0-9a-f]{64}$/;

@@ -1,6 +1,7 @@
 import { createConnection, type Socket } from 'node:net';
 import type { Lane } from '../../../domain/lane.ts';
 import { type Room, turnsSomeAway } from '../../../domain/slot-share.ts';
+import { NO_USAGE } from '../../../domain/usage.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
@@ -87,8 +88,8 @@ function leasesOver(line: OwnerLine): OwnerConnection['leases'] {
     begin: (token, seq) => line.call('begin', token, seq),
     renew: (tokens, until) => line.call('renew', tokens, until),
     settle: (parts, now) => line.call('settle', parts, now),
-    release: (token, because, now) => line.call('release', token, because, now),
     reportControl: (jobId, report, now) => line.call('reportControl', jobId, report, now),
+    release: (token, because, now, usage = NO_USAGE) => line.call('release', token, because, now, usage),
   };
 }
 

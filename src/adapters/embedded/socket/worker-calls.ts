@@ -19,6 +19,7 @@ import {
   room,
   settleParts,
   time,
+  usage,
   whole,
 } from './call-arguments.ts';
 
@@ -75,8 +76,8 @@ const CALLS = {
   begin: call([name, whole], ({ ledger }, args) => ledger.begin(...args)),
   renew: call([names, time], ({ ledger }, args) => ledger.renew(...args), BOTH),
   settle: call([settleParts, time], ({ ledger }, args) => ledger.settle(...args)),
-  release: call([name, releaseCause, time], ({ ledger }, args) => ledger.release(...args)),
   reportControl: call([name, controlReport, time], ({ ledger }, args) => ledger.reportControl(...args)),
+  release: call([name, releaseCause, time, usage], ({ ledger }, args) => ledger.release(...args)),
   pauseHost: call([pauseReport, time], ({ hostPauses, worker }, [report, now]) =>
     hostPauses.pause(report, worker, now),
   ),
