@@ -19,9 +19,11 @@ import {
 export class HostWatch {
   readonly #hosts = new Map<string, HostSeen>();
 
-  /** A request starts. */
-  started(host: string, job: string, now: number): void {
+  /** A request starts. False if so many hosts are watched that this one is not; then its end is not to be told. */
+  started(host: string, job: string, now: number): boolean {
+    if (this.#hosts.size >= MAX_WATCHED && !this.#hosts.has(host)) return false;
     this.#job(host, job).started(now);
+    return true;
   }
 
   /** A request that started has ended. */
@@ -31,6 +33,7 @@ export class HostWatch {
 
   /** The host wants no request until then. */
   paused(host: string, now: number, until: number): void {
+    if (this.#hosts.size >= MAX_WATCHED && !this.#hosts.has(host)) return;
     const seen = this.#host(host);
     seen.pauses = mergePauses([...seen.pauses, [now, until]]);
   }
@@ -73,6 +76,9 @@ export class HostWatch {
     return job;
   }
 }
+
+/** Hosts that are visited within seconds of each other. Those of a wide crawl are not worth a report each. */
+export const MAX_WATCHED = 200;
 
 interface HostSeen {
   pauses: readonly SeenPause[];

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { type AwsClients, openAwsClients } from '../adapters/aws/clients.ts';
 import { DynamoHostPauses } from '../adapters/aws/host-pauses.ts';
+import { DynamoHostRecords } from '../adapters/aws/host-records.ts';
 import { DynamoHostSettings } from '../adapters/aws/host-settings.ts';
 import { DynamoHostShares } from '../adapters/aws/host-shares.ts';
 import { CHUNK_ITEMS } from '../adapters/aws/ledger/keys.ts';
@@ -68,6 +69,8 @@ const SHARE_LEASE_MS = 3000;
 
 /** A changed policy is in force within five seconds; each look is a read of the job. */
 const ORDER_GOOD_MS = 4000;
+/** A report is a read and a write per host and job, whatever the number of requests. Less than the window of the records. */
+const SEEN_EVERY_MS = 10_000;
 
 /** How often a controller looks, and a worker tells, by the length of a lease. */
 export function awsPace(leaseMs: number) {
@@ -98,6 +101,7 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
   const { store, links } = results;
   const hostPauses = new DynamoHostPauses({ ...clients, tableName, clock });
   const hostSettings = new DynamoHostSettings({ ...clients, tableName, clock });
+  const hostRecords = new DynamoHostRecords({ ...clients, tableName, clock });
   const probe = async () => {
     await dynamo.probe();
     await results.probe();
@@ -115,7 +119,7 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
     throw error;
   });
   return {
-    ...{ clock, ledger, leadership, queue, hostPauses, hostSettings, store, links, probe, close },
+    ...{ clock, ledger, leadership, queue, hostPauses, hostSettings, hostRecords, store, links, probe, close },
     deadLetters: queue,
     itemWaits: NO_ITEM_WAITS,
     pathOf: (artifact) => results.pathOf(artifact),
@@ -216,6 +220,8 @@ async function openWorker(
     hostSettings: new DynamoHostSettings({ ...clients, tableName: aws.tableName, clock }),
     hostShares: new DynamoHostShares({ ...clients, tableName: aws.tableName, clock }),
     shareLeaseMs: SHARE_LEASE_MS,
+    hostRecords: new DynamoHostRecords({ ...clients, tableName: aws.tableName, clock }),
+    seenEveryMs: SEEN_EVERY_MS,
     pausesEveryMs: PAUSES_EVERY_MS,
     orderGoodMs: ORDER_GOOD_MS,
     itemWaits: NO_ITEM_WAITS,

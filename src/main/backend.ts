@@ -7,6 +7,7 @@ import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { HostPauses, WorkerHostPauses } from '../ports/host-pauses.ts';
+import type { HostRecords, WorkerHostRecords } from '../ports/host-records.ts';
 import type { HostSettingsBook, WorkerHostSettings } from '../ports/host-settings.ts';
 import type { HostShares } from '../ports/host-shares.ts';
 import type { ItemWaits, WorkerItemWaits } from '../ports/item-waits.ts';
@@ -71,6 +72,7 @@ export interface Backend {
   readonly queue: WorkQueue;
   readonly hostPauses: HostPauses;
   readonly hostSettings: HostSettingsBook;
+  readonly hostRecords: HostRecords;
   readonly itemWaits: ItemWaits;
   /** Where the queue sets aside messages that no worker could process. */
   readonly deadLetters?: DeadLetters;
@@ -118,6 +120,9 @@ export interface WorkerBackend {
   readonly pausesEveryMs: number;
   /** How long a worker may use what it knows of a job's policy. */
   readonly orderGoodMs: number;
+  readonly hostRecords: WorkerHostRecords;
+  /** How often a worker reports what it did at hosts. */
+  readonly seenEveryMs: number;
   readonly settleEveryMs: number;
   close(): Promise<void>;
 }

@@ -58,5 +58,6 @@ async function openWorker(config: Config, { id, clock, stop }: WorkerBackendDeps
     pausesEveryMs: 500,
     shareLeaseMs: 1000,
     orderGoodMs: 500,
+    seenEveryMs: 1000,
   };
 }

@@ -20,7 +20,7 @@ export async function openStorage(config: Config) {
   const results = await (await loadResults(config)).open(config, clock, 'owner');
   const { store, links } = results;
   const reserve = new DiskReserve(config.dataDir);
-  const { ledger, leadership, hostSettings, hostShares, ...embedded } = openEmbeddedLedger({
+  const { ledger, leadership, hostSettings, hostShares, hostRecords, ...embedded } = openEmbeddedLedger({
     dataDir: config.dataDir,
     clock,
     leaseGraceMs: config.leaseMs,
@@ -43,6 +43,7 @@ export async function openStorage(config: Config) {
     leadership,
     hostSettings,
     hostShares,
+    hostRecords,
     hasItemManifests: results.hasItemManifests,
     check: (artifact: StoredArtifact) => results.check(artifact),
     async makeRoom() {
@@ -66,7 +67,7 @@ export async function openStorage(config: Config) {
 /** The controller's side: ledger, results and a queue in this process, and a socket for its workers. */
 export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<Backend> {
   const storage = await openStorage(config);
-  const { clock, ledger, hostSettings, hostShares } = storage;
+  const { clock, ledger, hostSettings, hostShares, hostRecords } = storage;
   const closing = new AbortController();
   const sweeping = storage.sweepEvery(SWEEP_EVERY_MS, closing.signal, (error) => onTrouble('sweep', error));
   const queue = new EmbeddedWorkQueue(clock);
@@ -96,7 +97,7 @@ export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<B
     feedSettings: { idleMs: 1000 },
     async acceptWorkers(onWorker) {
       const socketPath = workerSocketPath(config.dataDir);
-      const served = { ledger, queue, hostPauses, hostSettings, hostShares, itemWaits };
+      const served = { ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits };
       const server = await serveWorkers({ ...served, socketPath, clock, onWorker });
       // Children greet like all others, and a connection that ends says sooner than anybody that one died.
       return { heardOfChild: () => {}, lanes: () => server.lanes(), close: () => server.close() };

@@ -50,7 +50,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   const events = new EventStream();
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const backend = await (await loadBackend(config)).open(config, onError);
-  const { clock, ledger, queue, hostPauses, hostSettings, itemWaits, store, links, pathOf } = backend;
+  const { clock, ledger, queue, hostPauses, hostSettings, hostRecords, itemWaits, store, links, pathOf } = backend;
   const faults = killFaults(config.faults, clock);
   const logs = [logEvents(events, log), logProgress(events, log, clock)];
   const controller = new Controller({ ...backend, faults, events, digest });
@@ -99,7 +99,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       const { startApi } = await import('../controller/api/start-api.ts');
       const parts = {
         ...{ ledger, store, links, pathOf, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },
-        ...{ hostSettings, itemWaits, servedLanes, version: VERSION, standing },
+        ...{ hostSettings, hostRecords, itemWaits, servedLanes, version: VERSION, standing },
         // Workers that were started elsewhere have settings of their own.
         proxyProblem: (type: ProxyType) => (pool === null ? null : proxyProblem(config, type)),
         feedSettings: backend.feedSettings,

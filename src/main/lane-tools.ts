@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
 import { garbageCollector } from '../adapters/system/collect-garbage.ts';
 import { type Config, loadSecrets } from '../config.ts';
+import { HostWatch } from '../domain/host-watch.ts';
 import type { Lane } from '../domain/lane.ts';
 import { openWeb } from '../egress/open-web.ts';
 import { PoliteHostGate } from '../egress/polite-host-gate.ts';
+import { SeenReports } from '../egress/seen-reports.ts';
 import { SharedPauses } from '../egress/shared-pauses.ts';
 import { withTidyMemory } from '../egress/tidy-memory.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -17,7 +19,10 @@ interface ToolsDeps {
   readonly config: Config;
   readonly log: Logger;
   readonly clock: Clock;
-  readonly backend: Pick<WorkerBackend, 'hostPauses' | 'hostSettings' | 'pausesEveryMs'>;
+  readonly backend: Pick<
+    WorkerBackend,
+    'hostPauses' | 'hostSettings' | 'hostRecords' | 'pausesEveryMs' | 'seenEveryMs'
+  >;
   /** The name of the worker. */
   readonly id: string;
   readonly onTrouble: (where: string, error: unknown) => void;
@@ -60,16 +65,22 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
     sleep: (ms, signal) => clock.sleep(ms, signal),
   });
   const robots = new RobotsBook({ web, gate, clock, log });
+  const watch = new HostWatch();
+  const seen = new SeenReports({
+    ...{ watch, records: backend.hostRecords, clock, everyMs: backend.seenEveryMs, onError: onTrouble },
+  });
   const ended = new AbortController();
   void pauses.run(gate, ended.signal);
+  const reporting = seen.run(ended.signal);
   return {
     isStillHeld: ({ host }) => pauses.isPaused(gate, host),
-    tools: { web, gate, log, secrets: loadSecrets(config), states, robots },
+    tools: { web, gate, watch, log, secrets: loadSecrets(config), states, robots },
     async close() {
       ended.abort();
       states.close();
       robots.close();
       await web.close();
+      await reporting;
     },
   };
 }

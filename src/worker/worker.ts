@@ -17,6 +17,7 @@ import { parkingGate } from './parking-gate.ts';
 import { Settler } from './settle.ts';
 import { type Place, Slots } from './slots.ts';
 import { tryControl } from './try-control.ts';
+import { type RequestWatch, watchedGate } from './watched-gate.ts';
 
 /**
  * The loop of a worker: receive, claim, process, settle, acknowledge; as many batches at once as it has slots, which the
@@ -172,7 +173,7 @@ export class Worker {
     const { leases, queue, clock, onError } = this.#deps;
     const { batchId, jobId } = lease.ref;
     try {
-      const report = await tryControl(this.#batchDeps(place), lease, signal);
+      const report = await tryControl(this.#batchDeps(jobId, place), lease, signal);
       if (report !== null) await leases.reportControl(jobId, report, clock.now());
       await queue.ack([receipt]);
     } catch (error) {
@@ -194,7 +195,7 @@ export class Worker {
   async #carryOut(lease: Lease, { receipt }: Delivery, place: Place, signal: AbortSignal): Promise<void> {
     const { queue, faults, heartbeat, onError } = this.#deps;
     try {
-      const end = await runBatch(this.#batchDeps(place), lease, signal);
+      const end = await runBatch(this.#batchDeps(lease.ref.jobId, place), lease, signal);
       // A lost lease belongs to another worker by now, and so does its message.
       if (end !== 'lost') {
         await faults.at('after-settle-before-ack');
@@ -223,13 +224,14 @@ export class Worker {
     this.#change = Promise.withResolvers<void>();
   }
 
-  #batchDeps(place: Place) {
-    const { tools } = this.#deps;
+  #batchDeps(jobId: string, place: Place) {
+    const { tools, clock } = this.#deps;
+    const gate = watchedGate(parkingGate(tools.gate, place), jobId, tools.watch, clock);
     return {
       ...this.#deps,
       ladders: this.#ladders,
       evidence: this.#evidence,
-      tools: { ...tools, gate: parkingGate(tools.gate, place) },
+      tools: { ...tools, gate },
       settler: this.#settler,
       ownErrors: this.#ownErrors,
       isLost: (signal: AbortSignal) => signal.reason === LOST,
@@ -302,7 +304,7 @@ interface WorkerSettings {
 export interface WorkerDeps extends Omit<AttemptDeps, 'ladders' | 'evidence'>, Pick<BatchDeps, 'isStillHeld'> {
   /** Names this process and this life of it: a restarted worker has another one. */
   readonly id: string;
-  readonly tools: ScrapeTools & { readonly gate: WorkerGate };
+  readonly tools: ScrapeTools & { readonly gate: WorkerGate; readonly watch: RequestWatch };
   readonly source: WorkSource;
   readonly queue: Pick<WorkerQueue, 'ack'>;
   readonly leases: Omit<WorkerLeases, 'claim'>;

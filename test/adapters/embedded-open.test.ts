@@ -64,7 +64,7 @@ test('a ledger of the first version is read as it was, and takes what is new', a
   file.exec(`ALTER TABLE items DROP COLUMN source; ALTER TABLE failure_groups DROP COLUMN page;
     ALTER TABLE failure_groups DROP COLUMN place; ALTER TABLE failure_groups DROP COLUMN first_at;
     ALTER TABLE failure_groups DROP COLUMN last_at; DROP TABLE item_groups; DROP TABLE host_settings; DROP TABLE shares;
-    PRAGMA user_version = 1`);
+    DROP TABLE host_seen; PRAGMA user_version = 1`);
   file.close();
 
   const { ledger } = openIn(t, dataDir);

@@ -76,6 +76,7 @@ export class TestOwner {
       hostPauses: new EmbeddedHostPauses(),
       hostSettings: openMemoryHostSettings(),
       hostShares: openLocalShares(),
+      hostRecords: { report: async (reports) => note('report', [reports]) },
       itemWaits: this.itemWaits,
       ledger: noted,
       queue,

@@ -17,6 +17,7 @@ import { loadScrapers } from '../../src/scraping/registry.ts';
 import { nextEvent, tempDataDir } from '../flow/engine.ts';
 import { openEngineHere } from '../flow/in-process.ts';
 import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
+import { openMemoryHostRecords } from '../support/memory/host-records.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { untilTrue } from '../support/until.ts';
 import { ask, startService } from './service.ts';
@@ -43,6 +44,7 @@ async function startFragile() {
       queue,
       hostPauses: openMemoryHostPauses(),
       hostSettings: openMemoryHostSettings(),
+      hostRecords: openMemoryHostRecords(ledger),
       itemWaits: NO_ITEM_WAITS,
       clock,
       events,

@@ -1,6 +1,7 @@
 import { after } from 'node:test';
 import { startDynamoLedgers } from './dynamo-ledgers.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
+import { hostRecordsContract } from './host-records-contract.ts';
 import { hostSettingsContract } from './host-settings-contract.ts';
 import { hostSharesContract } from './host-shares-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
@@ -15,3 +16,4 @@ leadershipContract('DynamoDB', ledgers.open);
 hostPausesContract('DynamoDB', ledgers.open);
 hostSettingsContract('DynamoDB', ledgers.open);
 hostSharesContract('DynamoDB', ledgers.open);
+hostRecordsContract('DynamoDB', ledgers.open);

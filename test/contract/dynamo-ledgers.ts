@@ -1,5 +1,6 @@
 import { openAwsClients } from '../../src/adapters/aws/clients.ts';
 import { DynamoHostPauses } from '../../src/adapters/aws/host-pauses.ts';
+import { DynamoHostRecords } from '../../src/adapters/aws/host-records.ts';
 import { DynamoHostSettings } from '../../src/adapters/aws/host-settings.ts';
 import { DynamoHostShares } from '../../src/adapters/aws/host-shares.ts';
 import { openDynamoLedger } from '../../src/adapters/aws/ledger.ts';
@@ -35,7 +36,9 @@ export async function startDynamoLedgers() {
           return own.reserve(process, asks, now);
         },
       };
-      return { ...openDynamoLedger({ dynamo, tableName, clock, listen: false }), hostPauses, hostSettings, hostShares };
+      const hostRecords = new DynamoHostRecords({ dynamo, tableName, clock });
+      const records = { hostPauses, hostSettings, hostShares, hostRecords };
+      return { ...openDynamoLedger({ dynamo, tableName, clock, listen: false }), ...records };
     },
     async stop() {
       clients.close();

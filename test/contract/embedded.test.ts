@@ -6,6 +6,7 @@ import { openEmbeddedLedger } from '../../src/adapters/embedded/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
+import { hostRecordsContract } from './host-records-contract.ts';
 import { hostSettingsContract } from './host-settings-contract.ts';
 import { hostSharesContract } from './host-shares-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
@@ -28,4 +29,5 @@ ledgerContract('embedded', openTemporary, { runs: sized({ quick: 15, slow: 50 })
 leadershipContract('embedded', openTemporary);
 hostSettingsContract('embedded', openTemporary);
 hostSharesContract('embedded', openTemporary);
+hostRecordsContract('embedded', openTemporary);
 hostPausesContract('embedded', async () => ({ hostPauses: new EmbeddedHostPauses(), close() {} }));

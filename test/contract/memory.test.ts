@@ -2,6 +2,7 @@ import { openLocalShares } from '../../src/egress/local-shares.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FoldingStore } from '../support/folding-store.ts';
 import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
+import { openMemoryHostRecords } from '../support/memory/host-records.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
@@ -9,6 +10,7 @@ import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { openMemoryQueue } from '../support/memory/work-queue.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
+import { hostRecordsContract } from './host-records-contract.ts';
 import { hostSettingsContract } from './host-settings-contract.ts';
 import { hostSharesContract } from './host-shares-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
@@ -29,6 +31,10 @@ leadershipContract('memory', async () => ({ leadership: openMemoryLeadership(), 
 hostPausesContract('memory', async () => ({ hostPauses: openMemoryHostPauses(), close }));
 hostSettingsContract('memory', async () => ({ hostSettings: openMemoryHostSettings(), close }));
 hostSharesContract('memory', async () => ({ hostShares: openLocalShares(), close }));
+hostRecordsContract('memory', async () => {
+  const ledger = openMemoryLedger();
+  return { ledger, hostRecords: openMemoryHostRecords(ledger), close };
+});
 workQueueContract('memory', async () => {
   const clock = new FakeClock();
   return { queue: openMemoryQueue(clock), advance: (ms) => clock.advance(ms), close };

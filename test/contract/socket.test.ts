@@ -10,10 +10,12 @@ import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { WorkQueue } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openMemoryHostRecords } from '../support/memory/host-records.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
+import { hostRecordsContract } from './host-records-contract.ts';
 import { hostSettingsContract } from './host-settings-contract.ts';
 import { hostSharesContract } from './host-shares-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
@@ -27,6 +29,7 @@ async function openOwner() {
   const queue = new EmbeddedWorkQueue(clock);
   const hostPauses = new EmbeddedHostPauses();
   const hostSettings = openMemoryHostSettings();
+  const hostRecords = openMemoryHostRecords(ledger);
   const socketPath = join(folder, 'trawl.sock');
   const server = await serveWorkers({
     ledger,
@@ -34,6 +37,7 @@ async function openOwner() {
     hostPauses,
     hostSettings,
     hostShares: openLocalShares(),
+    hostRecords,
     itemWaits: NO_ITEM_WAITS,
     socketPath,
     clock,
@@ -46,6 +50,7 @@ async function openOwner() {
     queue,
     hostPauses,
     hostSettings,
+    hostRecords,
     worker(workerId: string): Promise<OwnerConnection> {
       const { signal } = new AbortController();
       const known = workers.get(workerId) ?? connectToOwner({ socketPath, workerId, role: 'main', clock, signal });
@@ -148,4 +153,12 @@ hostSharesContract('a socket', async () => {
     },
     close: owner.close,
   };
+});
+
+hostRecordsContract('memory, reported over a socket', async () => {
+  const owner = await openOwner();
+  const { ledger, hostRecords, close } = owner;
+  const report = async (...args: Parameters<typeof hostRecords.report>) =>
+    (await owner.worker('anybody')).hostRecords.report(...args);
+  return { ledger, hostRecords: { ...hostRecords, report }, close };
 });

@@ -1,17 +1,19 @@
+import { HostWatch } from '../../src/domain/host-watch.ts';
 import { NO_SECRETS } from '../../src/domain/secrets.ts';
-import { OPEN_GATE, type WorkerGate } from '../../src/ports/host-gate.ts';
+import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { UNCHECKED } from '../../src/scraping/robots/robots-check.ts';
-import type { ScrapeTools } from '../../src/scraping/scraper.ts';
 import { SharedStates } from '../../src/scraping/shared-states.ts';
+import type { WorkerDeps } from '../../src/worker/worker.ts';
 
 /** For scrapers that go nowhere: one that tries to is a bug of the test. */
-export const NO_TOOLS: ScrapeTools & { readonly gate: WorkerGate } = {
+export const NO_TOOLS: WorkerDeps['tools'] = {
   web: { send: () => Promise.reject(new Error('this test has no web')) },
   gate: {
     ...OPEN_GATE,
     enter: () => Promise.reject(new Error('this test has no web')),
     isOpen: () => true,
   },
+  watch: new HostWatch(),
   log: { debug: () => {}, info: () => {}, warn: () => {} },
   secrets: NO_SECRETS,
   states: sharedStates(),

@@ -2,11 +2,13 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
 import { composeLedger } from '../../ports/compose-ledger.ts';
+import type { HostRecords } from '../../ports/host-records.ts';
 import type { HostSettingsBook } from '../../ports/host-settings.ts';
 import type { HostShares } from '../../ports/host-shares.ts';
 import type { Leadership } from '../../ports/leadership.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { LEDGER_FILE, PRIVATE_FOLDER } from './data-directory.ts';
+import { EmbeddedHostRecords } from './host-records.ts';
 import { EmbeddedHostSettings } from './host-settings.ts';
 import { EmbeddedHostShares } from './host-shares.ts';
 import { EmbeddedLeadership } from './leadership.ts';
@@ -44,6 +46,7 @@ export interface EmbeddedLedgerHandle {
   readonly leadership: Leadership;
   readonly hostSettings: HostSettingsBook;
   readonly hostShares: HostShares;
+  readonly hostRecords: HostRecords;
   /** A small durable write. Throws StorageTrouble while there is no room. */
   probe(): Promise<void>;
   /** Whether the files of the ledger are still the ones that were opened: then the directory is this process's to use. */
@@ -116,6 +119,7 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
     leadership: new EmbeddedLeadership(sql, committer),
     hostSettings: new EmbeddedHostSettings(sql, committer),
     hostShares: new EmbeddedHostShares(sql, committer),
+    hostRecords: new EmbeddedHostRecords(tables, committer),
     async probe() {
       await committer.durable(() => sql.insertProbe.run());
       await committer.applied(() => sql.deleteProbe.run());

@@ -6,6 +6,7 @@ import { type ProxyType, proxyLadder, proxyWarnings } from '../../domain/proxy-p
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { HostPauses } from '../../ports/host-pauses.ts';
+import type { HostRecords } from '../../ports/host-records.ts';
 import type { HostSettingsBook } from '../../ports/host-settings.ts';
 import type { ItemWaits } from '../../ports/item-waits.ts';
 import type { Ledger } from '../../ports/ledger.ts';
@@ -29,6 +30,7 @@ export interface ApiDeps {
   readonly queue: Pick<WorkQueue, 'depth'>;
   readonly hostPauses: HostPauses;
   readonly hostSettings: HostSettingsBook;
+  readonly hostRecords: Pick<HostRecords, 'ofJob'>;
   readonly itemWaits: Pick<ItemWaits, 'ofJob'>;
   readonly clock: Clock;
   readonly faults: Faults;

@@ -19,6 +19,7 @@ import { openCatalog } from '../../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../../src/scraping/registry.ts';
 import { newJob, policyOf } from '../builders.ts';
 import { openMemoryHostPauses } from '../memory/host-pauses.ts';
+import { openMemoryHostRecords } from '../memory/host-records.ts';
 import { openMemoryHostSettings } from '../memory/host-settings.ts';
 import { startEmulators } from './emulators.ts';
 import { startFleet } from './fleet.ts';
@@ -118,6 +119,7 @@ export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }:
           queue,
           hostPauses: openMemoryHostPauses(),
           hostSettings: openMemoryHostSettings(),
+          hostRecords: openMemoryHostRecords(reader.ledger),
           itemWaits: NO_ITEM_WAITS,
           clock,
           faults: NO_FAULTS,

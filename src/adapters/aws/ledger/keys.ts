@@ -18,6 +18,7 @@ import type { Key } from '../dynamo/attributes.ts';
  *                        R#                  items that were reopened
  *   P#<inc>              S#<id>, R#<id>      items that are to go out again; S with a strike
  *   G#<inc>              <hash>              a group of failures
+ *   W#<inc>              <host>              what the job did at a host
  *   E#<inc>              <mark>#<chunk>      chunks that have, or had, an item that failed with a type, or was skipped
  *   I#<inc>#<shard>      <run>#<part>        item ids (ids/id-index.ts)
  *   NEWS#<shard>         <time>#<id>         news for other processes, for an hour
@@ -94,6 +95,11 @@ export function poolPk(inc: string): string {
 
 export function groupPk(inc: string): string {
   return `G#${inc}`;
+}
+
+/** What the job did at hosts. */
+export function seenPk(inc: string): string {
+  return `W#${inc}`;
 }
 
 export function markPk(inc: string): string {

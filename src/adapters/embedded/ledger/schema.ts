@@ -17,6 +17,7 @@ import type { DatabaseSync } from 'node:sqlite';
  *   fresh      outcomes of the last minutes whose artifacts may not be on disk yet
  *   host_settings   what operators have set for hosts, as a JSON document each
  *   shares     what processes have reserved of the limits of hosts and jobs
+ *   host_seen   what jobs did at hosts: see `compliance.ts` of the domain
  *   removals   jobs that are gone and whose rows are being deleted; with a `done` below zero, drafts of jobs, whose rows
  *              are deleted should the job never be made
  */
@@ -125,6 +126,9 @@ export const MIGRATIONS: readonly string[] = [
   // What jobs sent and received: changed with every settle, and apart from the document for that reason.
   `
   ALTER TABLE jobs ADD COLUMN usage TEXT NOT NULL DEFAULT '[]';
+  `,
+  `
+  CREATE TABLE host_seen (job INTEGER NOT NULL, host TEXT NOT NULL, seen TEXT NOT NULL, PRIMARY KEY (job, host)) WITHOUT ROWID;
   `,
 ];
 

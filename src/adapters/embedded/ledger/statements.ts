@@ -131,6 +131,12 @@ export const SQL = {
   setShareBook: 'INSERT OR REPLACE INTO shares (line, book, ends_at) VALUES (?, ?, ?)',
   deleteShareBooks: 'DELETE FROM shares WHERE ends_at < ?',
 
+  hostSeen: 'SELECT seen FROM host_seen WHERE job = ? AND host = ?',
+  hostSeenOfJob: 'SELECT host, seen FROM host_seen WHERE job = ? ORDER BY host LIMIT ?',
+  countHostSeen: 'SELECT count(*) AS hosts FROM host_seen WHERE job = ?',
+  setHostSeen: 'INSERT OR REPLACE INTO host_seen (job, host, seen) VALUES (?, ?, ?)',
+  deleteHostSeen: 'DELETE FROM host_seen WHERE job = ?',
+
   insertProbe: 'INSERT OR REPLACE INTO probe (id, filler) VALUES (1, zeroblob(65536))',
   deleteProbe: 'DELETE FROM probe WHERE id = 1',
 } as const;

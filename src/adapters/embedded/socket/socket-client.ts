@@ -4,6 +4,7 @@ import { type Room, turnsSomeAway } from '../../../domain/slot-share.ts';
 import { NO_USAGE } from '../../../domain/usage.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerHostRecords } from '../../../ports/host-records.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
@@ -13,6 +14,7 @@ import type { Taken, WorkSource } from '../../../ports/work-source.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
 import { Outbox } from './outbox.ts';
 import { entriesOf, HELLO_MS, PROTOCOL_VERSION, receivedError, welcomeSchema } from './protocol.ts';
+import { sentReports } from './sent-reports.ts';
 import type { CallAnswer, CallArguments, Method, Role } from './worker-calls.ts';
 
 /** The owner cannot be reached, or no longer. Whether a call that was under way took effect is not known. */
@@ -35,6 +37,7 @@ export interface OwnerConnection {
   readonly hostPauses: WorkerHostPauses;
   readonly hostSettings: WorkerHostSettings;
   readonly hostShares: HostShares;
+  readonly hostRecords: WorkerHostRecords;
   readonly itemWaits: WorkerItemWaits;
   /** Resolves with the reason when the connection has ended, on either side. */
   readonly closed: Promise<string>;
@@ -76,6 +79,7 @@ export async function connectToOwner(deps: ConnectDeps): Promise<OwnerConnection
     hostPauses: pausesOver(line, deps.workerId),
     hostSettings: { list: () => line.call('hostSettings') },
     hostShares: sharesOver(line, deps.workerId),
+    hostRecords: { report: (reports) => line.call('reportSeen', sentReports(reports)) },
     itemWaits: { add: (waits, _worker, now) => line.call('addWaits', waits, now) },
     closed: line.closed,
     close: () => line.close(),

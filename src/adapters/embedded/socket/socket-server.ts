@@ -3,6 +3,7 @@ import { errorMessage } from '../../../domain/error-message.ts';
 import type { Lane } from '../../../domain/lane.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerHostRecords } from '../../../ports/host-records.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { ItemWaits } from '../../../ports/item-waits.ts';
@@ -18,6 +19,7 @@ export interface ServeDeps {
   readonly hostPauses: WorkerHostPauses;
   readonly hostSettings: WorkerHostSettings;
   readonly hostShares: HostShares;
+  readonly hostRecords: WorkerHostRecords;
   readonly itemWaits: ItemWaits;
   readonly socketPath: string;
   readonly clock: Clock;

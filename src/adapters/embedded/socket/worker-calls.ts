@@ -1,6 +1,7 @@
 import type { Lane } from '../../../domain/lane.ts';
 import type { Room } from '../../../domain/slot-share.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerHostRecords } from '../../../ports/host-records.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
@@ -22,6 +23,7 @@ import {
   usage,
   whole,
 } from './call-arguments.ts';
+import { receivedReports, reportList } from './sent-reports.ts';
 
 /**
  * A worker has one `main` connection, and the worker lives as long as that one. The other is that of its heartbeat,
@@ -38,6 +40,7 @@ export interface CallContext {
   readonly hostPauses: WorkerHostPauses;
   readonly hostSettings: WorkerHostSettings;
   readonly hostShares: HostShares;
+  readonly hostRecords: WorkerHostRecords;
   readonly itemWaits: WorkerItemWaits;
   /** Waits, and is known by the id of its call while it does. */
   take(id: number, lane: Lane, room: Room, leaseMs: number): Promise<readonly Taken[]>;
@@ -85,6 +88,7 @@ const CALLS = {
   hostPauses: call([time], ({ hostPauses }, args) => hostPauses.inForce(...args)),
   hostSettings: call([], ({ hostSettings }) => hostSettings.list()),
   reserve: call([lineAsks, time], ({ hostShares, worker }, [asks, now]) => hostShares.reserve(worker, asks, now)),
+  reportSeen: call([reportList], async ({ hostRecords }, [reports]) => hostRecords.report(receivedReports(reports))),
 } as const;
 
 export type Method = keyof typeof CALLS;

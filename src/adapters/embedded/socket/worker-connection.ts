@@ -4,6 +4,7 @@ import type { Lane } from '../../../domain/lane.ts';
 import type { Room } from '../../../domain/slot-share.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { WorkerHostPauses } from '../../../ports/host-pauses.ts';
+import type { WorkerHostRecords } from '../../../ports/host-records.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
@@ -29,6 +30,7 @@ interface ConnectionDeps {
   readonly hostPauses: WorkerHostPauses;
   readonly hostSettings: WorkerHostSettings;
   readonly hostShares: HostShares;
+  readonly hostRecords: WorkerHostRecords;
   readonly itemWaits: WorkerItemWaits;
   readonly clock: Clock;
   readonly onGreeted: (connection: WorkerConnection) => void;
@@ -191,9 +193,9 @@ export class WorkerConnection {
   }
 
   #contextOf(worker: string): CallContext {
-    const { ledger, queue, hostPauses, hostSettings, hostShares, itemWaits } = this.#deps;
+    const { ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits } = this.#deps;
     return {
-      ...{ worker, ledger, queue, hostPauses, hostSettings, hostShares, itemWaits },
+      ...{ worker, ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits },
       take: (...args) => this.#take(worker, ...args),
       finish: (receipts) => this.#finish(receipts),
     };
