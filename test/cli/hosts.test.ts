@@ -4,6 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { EXIT } from '../../src/cli/exit-codes.ts';
+import { complianceLines } from '../../src/cli/jobs/compliance-text.ts';
+import type { HostComplianceAnswer } from '../../src/contract/compliance-answer.ts';
 import { startService } from '../api/service.ts';
 import { untilTrue } from '../support/until.ts';
 import { command, trawl } from './trawl.ts';
@@ -103,4 +105,37 @@ test('what is not a host is refused by the API, with its reason', async () => {
   const refused = await command(['hosts', 'resume', 'http://county.gov/'], { TRAWL_URL: url });
   assert.match(refused.stderr, /host.*must be a host such as county\.gov/s);
   assert.equal(refused.code, EXIT.badUsage);
+});
+
+const COUNTY: HostComplianceAnswer = {
+  host: 'county.gov',
+  requests: 1234,
+  exceeded: [],
+  concurrency: { highest: 4, at_most: 6, limit: 4 },
+  requests_per_second: { highest: 6, highest_over_ten_seconds: 4.9, limit: 5 },
+  gap_seconds: { smallest: 0.2, limit: 0.2 },
+  retry_after: { honoured: true, requests_during_pause: 0, soonest_after_seconds: null },
+};
+
+test('the status of a job has a line per host, and what exceeded a limit comes first and is marked', () => {
+  const rude: HostComplianceAnswer = {
+    ...COUNTY,
+    host: 'state.gov',
+    requests: 1,
+    exceeded: ['rate', 'pause'],
+    concurrency: { highest: 1, at_most: 1, limit: null },
+    requests_per_second: { highest: 1, highest_over_ten_seconds: 0.1, limit: null },
+    gap_seconds: { smallest: null, limit: null },
+    retry_after: { honoured: false, requests_during_pause: 3, soonest_after_seconds: 2 },
+  };
+  assert.deepEqual(complianceLines({ job_id: 'j', hosts: [COUNTY, rude], omitted_hosts: 2 }), [
+    '',
+    'Hosts:',
+    '  state.gov: 1 request, up to 1 at once, 0.1/s over ten seconds, 3 requests while it asked us to wait; ' +
+      'EXCEEDED: requests per second, Retry-After',
+    '  county.gov: 1,234 requests, up to 4 at once (limit 4), 4.9/s over ten seconds (limit 5/s), ' +
+      '0.2 s apart or more (limit 0.2 s)',
+    '  and 2 other hosts',
+  ]);
+  assert.deepEqual(complianceLines({ job_id: 'j', hosts: [], omitted_hosts: 0 }), []);
 });

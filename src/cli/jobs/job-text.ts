@@ -30,14 +30,15 @@ export function countsOf({ in_progress, pending: _, ...counts }: SummaryAnswer):
   return { ...counts, inProgress: in_progress };
 }
 
-/** Everything about one job, for people. */
-export function jobText(job: JobAnswer): string {
+/** Everything about one job, for people; `hosts` are lines about what it did there. */
+export function jobText(job: JobAnswer, hosts: readonly string[] = []): string {
   const name = job.job_name === null ? '' : ` (${printable(job.job_name, 100)})`;
   const facts = Object.entries(factsOf(job)).filter(([, text]) => text !== null);
   return [
     `Job ${printable(job.job_id)}${name}: ${statusText(job)}${job.removing ? ', being deleted' : ''}`,
     ...facts.map(([label, text]) => `  ${label.padEnd(9)} ${text}`),
     ...failureLines(job),
+    ...hosts,
     ...(job.removing ? [] : [...adviceLines(job), ...stepLines(nextSteps(job))]),
   ].join('\n');
 }

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { jobPath } from '../../contract/client/api-paths.ts';
+import type { ComplianceAnswer } from '../../contract/compliance-answer.ts';
 import type { JobAnswer } from '../../contract/job-answers.ts';
 import { type ClientOptions, showAnswer, withClientOptions } from '../client/command.ts';
+import { complianceLines } from './compliance-text.ts';
 import { exitCodeOfJob, jobEndText, jobText } from './job-text.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -9,7 +11,7 @@ export function addStatusCommand(jobs: Command): void {
   withClientOptions(
     jobs
       .command('status')
-      .description('show the status of a job: items, rate, failures, and what to do next')
+      .description('show the status of a job: items, rate, failures, what it did at each host, and what to do next')
       .argument('<job>', 'job id'),
   )
     .addHelpText('after', '\nExamples:\n  $ trawl jobs status parcels-2026\n  $ trawl jobs status parcels-2026 --json')
@@ -37,7 +39,16 @@ Examples:
 }
 
 async function status(jobId: string, options: ClientOptions): Promise<void> {
-  await showAnswer(options, ({ api }) => api.get<JobAnswer>(jobPath(jobId)), jobText);
+  let hosts: readonly string[] = [];
+  await showAnswer(
+    options,
+    async ({ api }) => {
+      const job = await api.get<JobAnswer>(jobPath(jobId));
+      if (!options.json) hosts = complianceLines(await api.get<ComplianceAnswer>(`${jobPath(jobId)}/compliance`));
+      return job;
+    },
+    (job) => jobText(job, hosts),
+  );
 }
 
 async function watch(jobId: string, options: ClientOptions): Promise<void> {

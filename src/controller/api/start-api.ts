@@ -11,6 +11,7 @@ import { allowedHosts, parseKeys } from './access.ts';
 import type { ApiDeps, ReadyCheck } from './api-deps.ts';
 import { checkListening, RefusedToListen } from './listening.ts';
 import type { Operation } from './operation.ts';
+import { complianceOperation } from './routes/compliance.ts';
 import { createJobOperation } from './routes/create-job.ts';
 import { documentOperations } from './routes/documents.ts';
 import { eventOperations } from './routes/events.ts';
@@ -50,6 +51,7 @@ function allOperations(deps: ApiDeps, metrics: Metrics | null): readonly Operati
     ...itemOperations(deps),
     ...resultOperations(deps),
     ...extractionOperations(deps),
+    complianceOperation(deps),
     ...hostOperations(deps),
     ...serviceOperations(deps),
   ];

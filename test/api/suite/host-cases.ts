@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import type { ComplianceAnswer } from '../../../src/contract/compliance-answer.ts';
 import type { ItemAnswer } from '../../../src/contract/item-answers.ts';
 import type { JobAnswer, JobStatusAnswer } from '../../../src/contract/job-answers.ts';
 import type { HostAnswer, HostsAnswer, LiftedAnswer } from '../../../src/contract/service-answers.ts';
@@ -14,9 +16,10 @@ const YEAR_SECONDS = 365 * 86_400;
 
 /** A site that refuses its visitors for as long as it is told to. */
 async function startSite() {
-  const site = { requests: 0, isRefusing: true };
-  const server = createServer((_, response) => {
+  const site = { requests: 0, isRefusing: true, answerMs: 0 };
+  const server = createServer(async (_, response) => {
     site.requests += 1;
+    await setTimeout(site.answerMs);
     if (site.isRefusing) response.writeHead(429, { 'retry-after': String(YEAR_SECONDS) }).end();
     else response.writeHead(200, { 'content-type': 'text/html' }).end('<title>a page</title>');
   });
@@ -189,6 +192,39 @@ export async function hostCases(start: Start): Promise<void> {
     assert.deepEqual([lifted.paused_until, lifted.settings?.max_concurrent_requests], [null, 9]);
     for (const jobId of waiting) assert.equal((await client.ended(jobId)).summary.success, 4);
     await client.ask('DELETE', path);
+  });
+
+  test('a job shows what it did at each host, and which limits it exceeded', async () => {
+    const site = await startSite();
+    Object.assign(site, { isRefusing: false, answerMs: 300 });
+    const jobId = await visit(site.host, 24);
+    const read = () => client.get<ComplianceAnswer>(`/jobs/${jobId}/compliance`);
+    await client.ended(jobId);
+    await untilTrue(async () => (await read()).hosts[0]?.requests === 24);
+    const { job_id, hosts, omitted_hosts } = await read();
+    const [conduct] = hosts;
+    assert.ok(conduct);
+    assert.deepEqual([job_id, hosts.length, omitted_hosts], [jobId, 1, 0]);
+    assert.deepEqual([conduct.host, conduct.exceeded, conduct.retry_after.honoured], [site.host, [], true]);
+    const { highest, at_most, limit } = conduct.concurrency;
+    assert.equal(limit, 16);
+    assert.ok(highest >= 2 && highest <= 16 && at_most >= highest, JSON.stringify(conduct.concurrency));
+    assert.equal(conduct.requests_per_second.highest_over_ten_seconds, 2.4);
+    assert.ok((conduct.gap_seconds.smallest ?? 1) < 0.3);
+
+    // A limit that is stricter than what the job did.
+    const path = `/hosts/${encodeURIComponent(site.host)}`;
+    const json = { max_concurrent_requests: 1, requests_per_second: 1, min_delay_seconds: 0.5 };
+    await client.ask('PUT', path, { json });
+    const [marked] = (await read()).hosts;
+    assert.deepEqual(marked?.exceeded, ['concurrency', 'rate', 'gap']);
+    assert.deepEqual(
+      [marked?.concurrency.limit, marked?.requests_per_second.limit, marked?.gap_seconds.limit],
+      [1, 1, 0.5],
+    );
+    await client.ask('DELETE', path);
+
+    await client.refused(404, 'job_not_found', 'GET', '/jobs/never-made/compliance');
   });
 
   test('a host is known by what an address calls it, and what is none is refused', async () => {
