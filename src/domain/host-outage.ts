@@ -9,19 +9,27 @@ import { FAILURES, type Failure } from './failure.ts';
 export interface HostOutage {
   /** Whether any good answer has come from it. */
   readonly hasWorked: boolean;
-  /** Failures since the last good answer. */
+  /** Failures since the last good answer, and when the first of them came, by a clock that never goes back. */
   readonly failures: number;
+  readonly failingSince: number;
   /** Pauses since then. The host is away while there are any. */
   readonly pauses: number;
 }
 
-export const NO_OUTAGE: HostOutage = { hasWorked: false, failures: 0, pauses: 0 };
+export const NO_OUTAGE: HostOutage = { hasWorked: false, failures: 0, failingSince: 0, pauses: 0 };
 
-/** What an answer says about its host; null if it says nothing. */
-export type HostAnswer = 'good' | 'refused' | 'away';
+/**
+ * What an answer says about its host. `there`: no more than that it exists. `refused`: it wants fewer requests. `away`: it
+ * answers nobody.
+ */
+export type HostAnswer = 'good' | 'there' | 'refused' | 'away';
 
 /** So many in a row do not happen by accident at a site that works: with 20 % of errors, once in 3,000 requests. */
 const FAILURES_OF_AN_OUTAGE = 5;
+
+/** Fewer are enough if they last, so that the item whose tries they are is not failed for them. */
+const FAILURES_THAT_LAST = 3;
+const LASTING_MS = 2000;
 
 const FIRST_PAUSE_MS = 5000;
 const LONGEST_PAUSE_MS = 300_000;
@@ -29,7 +37,7 @@ const LONGEST_PAUSE_MS = 300_000;
 /** What a proxy in front of a site says while the site behind it is gone. */
 const GONE = [502, 503, 504];
 
-/** `status`: null if there was no answer. */
+/** Null if it says nothing. `status`: null if there was no answer. */
 export function hostAnswer({ type }: Pick<Failure, 'type'>, status: number | null): HostAnswer | null {
   if (type === 'rate_limited') return 'refused';
   if (type === 'maintenance' || type === 'network_error' || type === 'timeout') return 'away';
@@ -43,17 +51,20 @@ export function isAway({ pauses }: HostOutage): boolean {
 }
 
 export function afterGood(outage: HostOutage): HostOutage {
-  return outage.hasWorked && outage.failures === 0 ? outage : { hasWorked: true, failures: 0, pauses: 0 };
+  return outage.hasWorked && outage.failures === 0 ? outage : { ...NO_OUTAGE, hasWorked: true };
 }
 
 /** `chance` in [0, 1) spreads the ends of pauses, so that many processes do not ask at the same moment. */
 export function afterAway(
-  { hasWorked, failures, pauses }: HostOutage,
-  chance: number,
+  before: HostOutage,
+  { now, chance }: { readonly now: number; readonly chance: number },
 ): { readonly outage: HostOutage; readonly pauseMs: number | null } {
-  const counted = { hasWorked, failures: failures + 1, pauses };
-  if (!hasWorked || (pauses === 0 && counted.failures < FAILURES_OF_AN_OUTAGE))
-    return { outage: counted, pauseMs: null };
+  const { hasWorked, failures, pauses } = before;
+  const failingSince = failures === 0 ? now : before.failingSince;
+  const counted = { hasWorked, failures: failures + 1, failingSince, pauses };
+  const isLasting = counted.failures >= FAILURES_THAT_LAST && now - failingSince >= LASTING_MS;
+  const isOutage = pauses > 0 || isLasting || counted.failures >= FAILURES_OF_AN_OUTAGE;
+  if (!hasWorked || !isOutage) return { outage: counted, pauseMs: null };
   const pauseMs = Math.round(spreadMs(backoffMs(pauses, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), chance));
   return { outage: { ...counted, pauses: pauses + 1 }, pauseMs };
 }

@@ -1,5 +1,5 @@
 import { afterAway, afterGood, type HostOutage, isAway, NO_OUTAGE } from '../domain/host-outage.ts';
-import { afterRefusal, type HostRate, pacePerSecond } from '../domain/host-rate.ts';
+import { afterAccepted, afterRefusal, type HostRate, pacePerSecond } from '../domain/host-rate.ts';
 import { FRESH_BUDGET, type RetryBudget, withFirstRequest, withRetry } from '../domain/retry-budget.ts';
 import type { RetryAnswer } from '../ports/host-gate.ts';
 
@@ -8,9 +8,11 @@ export class HostHealth {
   #outage: HostOutage = NO_OUTAGE;
   #rate: HostRate | null = null;
   #budget: RetryBudget = FRESH_BUDGET;
-  /** Good answers of the current window, and of the one before. */
+  /** Of the current window, and of the one before. */
   #good = 0;
   #goodBefore = 0;
+  #sent = 0;
+  #sentBefore = 0;
   #windowAt: number;
   #latencyMs = 0;
 
@@ -28,13 +30,15 @@ export class HostHealth {
   }
 
   /** The time between two requests that the host bears; 0 for none. */
-  spacingMs(now: number): number {
-    const pace = this.#rate === null ? null : pacePerSecond(this.#rate, now);
+  spacingMs(): number {
+    const pace = this.#rate === null ? null : pacePerSecond(this.#rate);
     return pace === null ? 0 : 1000 / pace;
   }
 
-  entered(): void {
+  entered(now: number): void {
     this.#budget = withFirstRequest(this.#budget);
+    this.#turn(now);
+    this.#sent += 1;
   }
 
   left(latencyMs: number): void {
@@ -48,18 +52,20 @@ export class HostHealth {
     return 'go';
   }
 
-  /** Another process has paused the host, which it does only with one that answered. */
-  hasWorked(): void {
+  /** It answered, if only that it wants to be left alone; or another process has paused it, which it does only then. */
+  isThere(): void {
     if (!this.isAway) this.#outage = { ...this.#outage, hasWorked: true };
   }
 
   good(now: number): void {
     this.#outage = afterGood(this.#outage);
+    if (this.#rate !== null) this.#rate = afterAccepted(this.#rate);
     this.#turn(now);
     this.#good += 1;
   }
 
   refused(now: number): void {
+    this.isThere();
     this.#turn(now);
     this.#rate = afterRefusal(this.#rate, {
       now,
@@ -69,8 +75,8 @@ export class HostHealth {
   }
 
   /** Answers how long the host is to be left alone; null if it is not away. */
-  away(chance: number): number | null {
-    const { outage, pauseMs } = afterAway(this.#outage, chance);
+  away(now: number, chance: number): number | null {
+    const { outage, pauseMs } = afterAway(this.#outage, { now, chance });
     this.#outage = outage;
     return pauseMs;
   }
@@ -78,16 +84,23 @@ export class HostHealth {
   #turn(now: number): void {
     const passed = now - this.#windowAt;
     if (passed < WINDOW_MS) return;
-    this.#goodBefore = passed < 2 * WINDOW_MS ? this.#good : 0;
+    const isNext = passed < 2 * WINDOW_MS;
+    this.#goodBefore = isNext ? this.#good : 0;
+    this.#sentBefore = isNext ? this.#sent : 0;
     this.#good = 0;
+    this.#sent = 0;
     this.#windowAt = now;
   }
 
-  /** Over the last window and what has passed of this one. */
+  /**
+   * Over the last window and what has passed of this one. Refusals come faster than pages, so before the first pages half of
+   * what was sent is taken for it.
+   */
   #acceptedPerSecond(now: number): number {
-    const isFirst = this.#goodBefore === 0;
+    const isFirst = this.#sentBefore === 0;
     const ms = isFirst ? Math.max(LEAST_WINDOW_MS, now - this.#windowAt) : WINDOW_MS + (now - this.#windowAt);
-    return ((this.#good + this.#goodBefore) * 1000) / ms;
+    const good = this.#good + this.#goodBefore;
+    return ((good > 0 ? good : (this.#sent + this.#sentBefore) / 2) * 1000) / ms;
   }
 }
 

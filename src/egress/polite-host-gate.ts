@@ -110,8 +110,9 @@ export class PoliteHostGate implements WorkerGate {
     const host = this.#host(name);
     const { health } = host;
     const now = this.#clock.elapsed();
-    if (answer === 'refused') {
-      health.refused(now);
+    if (answer === 'there' || answer === 'refused') {
+      if (answer === 'there') health.isThere();
+      else health.refused(now);
       return;
     }
     if (answer === 'good') {
@@ -123,7 +124,7 @@ export class PoliteHostGate implements WorkerGate {
     // Requests that were on their way when the pause began say nothing new.
     if (health.isAway && !host.isProbed) return;
     host.isProbed = false;
-    const pauseMs = health.away(this.#clock.chance());
+    const pauseMs = health.away(now, this.#clock.chance());
     if (pauseMs !== null) this.hold(name, pauseMs, why);
   }
 
@@ -148,7 +149,7 @@ export class PoliteHostGate implements WorkerGate {
   keepAway(name: string, ms: number, why: string): void {
     if (!(ms > 0)) return;
     const host = this.#host(name);
-    host.health.hasWorked();
+    host.health.isThere();
     this.#pause(host, ms, why);
   }
 
@@ -209,7 +210,7 @@ export class PoliteHostGate implements WorkerGate {
     const { health, politeness } = host;
     const now = this.#clock.elapsed();
     if (health.isUsual) return waitToEnter(host, politeness, now);
-    const minDelayMs = Math.max(politeness.minDelayMs, health.spacingMs(now));
+    const minDelayMs = Math.max(politeness.minDelayMs, health.spacingMs());
     return waitToEnter(host, { maxConcurrent: health.isAway ? 1 : politeness.maxConcurrent, minDelayMs }, now);
   }
 
@@ -219,7 +220,7 @@ export class PoliteHostGate implements WorkerGate {
     host.trouble = withRequest(host.trouble);
     const enteredAt = this.#clock.elapsed();
     host.startedAt = enteredAt;
-    health.entered();
+    health.entered(enteredAt);
     if (health.isAway) host.isProbed = true;
     let isInside = true;
     return () => {

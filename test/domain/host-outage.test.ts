@@ -12,7 +12,7 @@ function fail(outage: HostOutage, times: number, chance = 0.999) {
   const pauses: number[] = [];
   let now = outage;
   for (let n = 0; n < times; n += 1) {
-    const { outage: next, pauseMs } = afterAway(now, chance);
+    const { outage: next, pauseMs } = afterAway(now, { now: 0, chance });
     if (pauseMs !== null) pauses.push(Math.round(pauseMs / 1000));
     now = next;
   }
@@ -22,6 +22,18 @@ function fail(outage: HostOutage, times: number, chance = 0.999) {
 test('a host that worked is away after five failures in a row, and its pauses grow up to five minutes', () => {
   assert.deepEqual(fail(WORKED, 4).pauses, []);
   assert.deepEqual(fail(WORKED, 13).pauses, [5, 10, 20, 40, 80, 160, 300, 300, 300]);
+});
+
+test('three failures are enough if they last, and two never are', () => {
+  let outage = WORKED;
+  const at = (now: number) => {
+    const next = afterAway(outage, { now, chance: 0.999 });
+    outage = next.outage;
+    return next.pauseMs !== null;
+  };
+  assert.deepEqual([at(1000), at(60_000), at(60_001)], [false, false, true]);
+  outage = WORKED;
+  assert.deepEqual([at(1000), at(2000), at(2999), at(3000)], [false, false, false, true]);
 });
 
 test('a host that never worked is never away: that is for the circuit breaker', () => {
@@ -55,7 +67,7 @@ test('an hour of outage takes fewer than 35 requests, whatever the chances', () 
         let ms = 0;
         let requests = 4;
         for (const chance of chances) {
-          const next = afterAway(outage, chance);
+          const next = afterAway(outage, { now: ms, chance });
           outage = next.outage;
           requests += 1;
           ms += next.pauseMs ?? 0;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { afterRefusal, type HostRate, pacePerSecond } from '../../src/domain/host-rate.ts';
+import { afterAccepted, afterRefusal, type HostRate, pacePerSecond } from '../../src/domain/host-rate.ts';
 
 const SEEN = { acceptedPerSecond: 5, latencyMs: 300 };
 
@@ -11,10 +11,13 @@ function visit(limit: number, seconds: number) {
   let requests = 0;
   let refusals = 0;
   for (let now = 0; now < seconds * 1000; ) {
-    const pace = pacePerSecond(rate, now) ?? 1000;
+    const pace = pacePerSecond(rate) ?? 1000;
     now += 1000 / pace;
     requests += 1;
-    if (pace <= limit) continue;
+    if (pace <= limit) {
+      rate = afterAccepted(rate);
+      continue;
+    }
     refusals += 1;
     rate = afterRefusal(rate, { ...SEEN, now, acceptedPerSecond: limit });
   }
@@ -23,14 +26,14 @@ function visit(limit: number, seconds: number) {
 
 test('the first refusal sets the pace a fifth below what the host accepted', () => {
   const rate = afterRefusal(null, { ...SEEN, now: 1000 });
-  assert.equal(pacePerSecond(rate, 1000), 4);
+  assert.equal(pacePerSecond(rate), 4);
 });
 
-test('the pace comes back to the one that was refused within a minute, lingers, and then goes beyond it', () => {
+test('the pace comes back to the one that was refused with a minute of good answers, lingers, and then goes beyond it', () => {
   const rate = afterRefusal(null, { ...SEEN, now: 0 });
-  const at = (seconds: number) => Math.round((pacePerSecond(rate, seconds * 1000) ?? 0) * 100) / 100;
-  assert.deepEqual([at(0), at(30), at(60), at(90), at(120)], [4, 4.88, 5, 5.13, 6]);
-  assert.equal(pacePerSecond(rate, 3_600_000), null);
+  const after = (good: number) => Math.round((pacePerSecond({ ...rate, good }) ?? 0) * 100) / 100;
+  assert.deepEqual([after(0), after(150), after(300), after(450), after(600)], [4, 4.88, 5, 5.13, 6]);
+  assert.equal(pacePerSecond({ ...rate, good: 3000 }), null);
 });
 
 test('refusals of requests that were on their way do not cut the pace a second time', () => {
@@ -42,11 +45,17 @@ test('refusals of requests that were on their way do not cut the pace a second t
 
 test('a limit that stays where it is is touched more and more rarely, and a new one is found again', () => {
   const first = afterRefusal(null, { ...SEEN, now: 0 });
-  const second = afterRefusal(first, { ...SEEN, now: 61_000 });
-  const third = afterRefusal(second, { ...SEEN, now: 181_000 });
+  const second = afterRefusal({ ...first, good: 300 }, { ...SEEN, now: 61_000 });
+  const third = afterRefusal({ ...second, good: 600 }, { ...SEEN, now: 181_000 });
   assert.deepEqual([first.returnMs, second.returnMs, third.returnMs], [60_000, 120_000, 240_000]);
-  const moved = afterRefusal(third, { ...SEEN, now: 191_000 });
-  assert.equal(moved.returnMs, 60_000);
+  const risen = afterRefusal({ ...third, good: 4000 }, { ...SEEN, now: 1_000_000 });
+  assert.equal(risen.returnMs, 60_000);
+});
+
+test('a pace that is refused again at once is halved', () => {
+  const first = afterRefusal(null, { ...SEEN, now: 0, acceptedPerSecond: 50 });
+  const second = afterRefusal(first, { ...SEEN, now: 3000 });
+  assert.deepEqual([pacePerSecond(first), Math.round(pacePerSecond(second) ?? 0)], [40, 19]);
 });
 
 test('whatever the limit, an hour at the pace uses nine tenths of it, and few requests are refused', () => {
@@ -60,17 +69,23 @@ test('whatever the limit, an hour at the pace uses nine tenths of it, and few re
   );
 });
 
+test('a host that was not visited for a while is visited as fast as before, and not faster', () => {
+  const rate = { ...afterRefusal(null, { ...SEEN, now: 0 }), good: 150 };
+  assert.equal(pacePerSecond(rate), pacePerSecond({ ...rate, cutAt: -7_200_000 }));
+});
+
 test('the pace is never nothing, and a refusal never raises it', () => {
-  const gaps = fc.array(fc.integer({ min: 0, max: 600_000 }), { maxLength: 50 });
+  const gaps = fc.array(fc.tuple(fc.integer({ min: 0, max: 600_000 }), fc.nat(2000)), { maxLength: 50 });
   fc.assert(
     fc.property(gaps, fc.double({ min: 0, max: 100, noNaN: true }), (gapsMs, acceptedPerSecond) => {
       let rate = afterRefusal(null, { now: 0, acceptedPerSecond, latencyMs: 0 });
       let now = 0;
-      for (const gap of gapsMs) {
+      for (const [gap, good] of gapsMs) {
         now += gap;
-        const before = pacePerSecond(rate, now) ?? Number.POSITIVE_INFINITY;
+        rate = { ...rate, good: rate.good + good };
+        const before = pacePerSecond(rate) ?? Number.POSITIVE_INFINITY;
         rate = afterRefusal(rate, { now, acceptedPerSecond: Math.min(before, acceptedPerSecond), latencyMs: 0 });
-        const after = pacePerSecond(rate, now) ?? Number.POSITIVE_INFINITY;
+        const after = pacePerSecond(rate) ?? Number.POSITIVE_INFINITY;
         assert.ok(after > 0 && after <= before);
       }
     }),

@@ -66,8 +66,8 @@ export class Repeater {
       const host = hostOf(url);
       const trouble = speaksAgainstHost({ failure, status }) ? tools.gate.noteTrouble(host) : 'frequent';
       const says = hostAnswer(failure, status);
-      if (says !== null && (says !== 'refused' || this.#deps.isAdaptive))
-        tools.gate.noteAnswer(host, says, failure.message);
+      const told = says === 'refused' && !this.#deps.isAdaptive ? 'there' : says;
+      if (told !== null) tools.gate.noteAnswer(host, told, failure.message);
       const next = afterBadAnswer({ failure, method, status, isLost, repeats, trouble }, maxRetries);
       if (next.kind === 'fail') {
         // All items of this process hold back, not only the one that got the answer.
