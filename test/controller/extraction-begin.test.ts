@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endedItems } from '../../src/controller/extraction/ended-items.ts';
+import { failure } from '../../src/domain/failure.ts';
 import type { ItemBook } from '../../src/ports/ledger.ts';
 import { allItems, change, jobOf, reopenAll } from '../contract/ledger/hands.ts';
 import { failedOn, failedWith, SCRAPED, SKIPPED, scrapedWith } from '../support/builders.ts';
@@ -94,6 +95,15 @@ test('without an id of its own a job gets one, and a page without metadata is re
   assert.ok(answer.kind === 'begun');
   assert.deepEqual(await jobs(), [answer.job.jobId, 'old']);
   assert.equal((await allItems(ledger, answer.job.jobId))[0]?.source?.metadata, null);
+});
+
+test('the page on which an item failed is no page to read: it may be a login form, or a block', async (t) => {
+  const { givenJob, begin } = await openDesk(t);
+  const seen = { failed_page: '<form id="login">', visit: {}, failure: failure('blocked', 'no') };
+  await givenJob(2, (item) => (item.itemId === 'p-0' ? seen : pageOf(item)));
+  const answer = await begin();
+  assert.ok(answer.kind === 'begun', JSON.stringify(answer));
+  assert.deepEqual([answer.job.counts.total, answer.withoutPage], [1, 1]);
 });
 
 test('what cannot be read is said, and no job is left behind', async (t) => {

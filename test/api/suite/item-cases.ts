@@ -4,7 +4,7 @@ import type { FailuresAnswer } from '../../../src/contract/failure-answers.ts';
 import type { AddedAnswer, ItemAnswer, ItemDetailAnswer, ItemPageAnswer } from '../../../src/contract/item-answers.ts';
 import type { JobAnswer } from '../../../src/contract/job-answers.ts';
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
-import { completedWithFailures } from './made-jobs.ts';
+import { completedWithFailures, PATIENT } from './made-jobs.ts';
 
 const NDJSON = 'application/x-ndjson';
 
@@ -333,6 +333,34 @@ export function itemCases(client: Client): void {
       assert.equal((await client.get<ItemDetailAnswer>(path)).item_id, id);
       assert.equal((await client.ask('GET', `${path}/download?artifact=html`)).text.includes(id), true);
     }
+  });
+
+  test('the page of a failure is linked by its group, listed with its item, and downloaded by either name', async () => {
+    const page = `<h1>blocked</h1>${'<p>go away</p>'.repeat(200)}`;
+    const items = [
+      { item_id: 'seen/1', input: { type: 'blocked', page } },
+      { item_id: 'unseen', input: { type: 'no_results' } },
+    ];
+    const job_id = uniqueId('pages?of failures');
+    await client.run({ job_id, scraper_id: 'test-mixed', items, execution_policy: PATIENT });
+    const path = `/jobs/${encodeURIComponent(job_id)}`;
+    const { groups } = await client.get<FailuresAnswer>(`${path}/failures`);
+    const pages = new Map(groups.flatMap(({ examples }) => examples.map((each) => [each.item_id, each.page] as const)));
+    assert.equal(pages.get('unseen'), null);
+    const { text, headers } = await client.ask('GET', pages.get('seen/1') ?? '');
+    assert.equal(text, page);
+    assert.match(headers.get('content-disposition') ?? '', /failed_page\.html/);
+    const item = `${path}/items/seen%2F1`;
+    assert.equal((await client.ask('GET', `${item}/download?artifact=html`)).text, page);
+    const { artifacts } = await client.get<ItemDetailAnswer>(item);
+    assert.deepEqual(
+      artifacts.map(({ kind, encoding }) => [kind, encoding]),
+      [
+        ['metadata', 'identity'],
+        ['failed_page', 'gzip'],
+      ],
+    );
+    await client.refused(404, 'artifact_not_found', 'GET', `${path}/items/unseen/download?artifact=html`);
   });
 
   test('failures are grouped, the commonest first, with examples', async () => {
