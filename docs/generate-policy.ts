@@ -17,7 +17,8 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
       'The default is careful. Raise it for a large site, lower it if you see `rate_limited`, `blocked` or timeouts.',
     min_delay_between_items_seconds: 'If the site asks for a pause between visits, such as a crawl delay.',
     max_requests_per_second:
-      'If the site or its API has a rate limit. It counts items, not requests: divide the limit by the requests that an item makes.',
+      'If the site or its API has a rate limit for this job. For a limit of all jobs together, set that of the host.',
+    weight: 'If one of several jobs on the same host is more urgent: with 2 it gets twice the share of the others.',
     adaptive: 'Rarely. Without it, refusals never lower the concurrency.',
   },
   proxy: {

@@ -173,7 +173,7 @@ function wishesOf({ process, ask, others }: Crowd, amountOf: (demand: JobDemand)
 interface Division {
   /** Of each process with a wish. */
   readonly byProcess: ReadonlyMap<string, number>;
-  /** What nobody asked for. */
+  /** The process's part of what nobody asked for. Another part of the same size is left for a process that comes. */
   readonly spare: number;
   readonly parts: LineShare['parts'];
   readonly isCut: boolean;
@@ -194,7 +194,12 @@ function divide(capacity: number, crowd: Crowd, amountOf: (demand: JobDemand) =>
     process === crowd.process && own > 0 ? [[job, (shares[at] ?? 0) / own]] : [],
   );
   const wanted = crowd.ask.demands.reduce((all, demand) => all + amountOf(demand), 0);
-  return { byProcess, spare: Math.max(0, capacity - sum), parts, isCut: wanted > own + TINY };
+  return {
+    byProcess,
+    spare: Math.max(0, capacity - sum) / (crowd.others.length + 2),
+    parts,
+    isCut: wanted > own + TINY,
+  };
 }
 
 /** Sums of fractions differ from whole numbers by less than that. */
@@ -211,7 +216,7 @@ function reservePlaces(crowd: Crowd): PlacesAnswer {
   const division = divide(limit ?? Number.MAX_SAFE_INTEGER, crowd, ({ places }) => places);
   if (limit === null) return { granted: null, parts: division.parts, isCut: false };
   const free = crowd.others.reduce((left, { places }) => left - places, limit);
-  const wanted = (wholePlaces(division, crowd).get(crowd.process) ?? 0) + Math.floor(division.spare / 2);
+  const wanted = (wholePlaces(division, crowd).get(crowd.process) ?? 0) + Math.floor(division.spare);
   const granted = Math.max(0, Math.min(wanted, free));
   return { granted, parts: division.parts, isCut: division.isCut };
 }
@@ -279,7 +284,7 @@ function reserveSlots(crowd: Crowd, known: SlotGrid | null, pace: LinePace | nul
   const division = divide((each * 1000) / spacingMs, crowd, ({ perSecond }) => perSecond);
   const to = now + reachMs;
   const from = Math.min(Math.max(now, crowd.known?.slotsUntil ?? now), to);
-  const rate = (division.byProcess.get(crowd.process) ?? 0) + division.spare / 2;
+  const rate = (division.byProcess.get(crowd.process) ?? 0) + division.spare;
   const due = ask.demands.length === 0 ? 0 : (rate * (to - from)) / 1000 / each + (crowd.known?.owed ?? 0);
   const free = freeSlots(grid, to);
   const count = Math.max(Math.floor(due + TINY), ask.demands.length > 0 && isNext(crowd) ? 1 : 0);

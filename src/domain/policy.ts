@@ -14,7 +14,7 @@ export const throttlingSchema = z
   .strictObject({
     max_concurrent_workers: count.max(10_000).meta({ description: 'Maximum number of items in flight.' }).default(3),
     min_delay_between_items_seconds: seconds
-      .meta({ description: 'Minimum time between dispatching one item and the next.' })
+      .meta({ description: 'Minimum time between beginning one item and the next, over all workers.' })
       .default(0),
     max_requests_per_second: z
       .number()
@@ -22,8 +22,16 @@ export const throttlingSchema = z
       .gt(0)
       .max(100_000)
       .nullable()
-      .meta({ description: 'Maximum number of items dispatched per second; null for no limit.' })
+      .meta({ description: 'Maximum number of requests per second, over all hosts and workers; null for no limit.' })
       .default(null),
+    weight: z
+      .number()
+      .min(0.01)
+      .max(100)
+      .meta({
+        description: 'Share of a host that several jobs visit at the same time, in proportion to their weights.',
+      })
+      .default(1),
     adaptive: z
       .boolean()
       .meta({

@@ -225,13 +225,13 @@ export const PLAIN = {
     variable: 'TRAWL_HOST_CONCURRENCY',
     schema: count.max(4096),
     fallback: 16,
-    about: 'concurrent requests from one worker process to one host, across all jobs',
+    about: 'concurrent requests to one host, across all jobs and worker processes',
   }),
   hostDelayMs: row({
     variable: 'TRAWL_HOST_DELAY_MS',
     schema: countOrNone.max(3_600_000),
     fallback: 0,
-    about: 'minimum time between the starts of two requests from one worker process to one host',
+    about: 'minimum time between the starts of two requests to one host, across all jobs and worker processes',
   }),
   maxBodyBytes: row({
     variable: 'TRAWL_MAX_BODY_BYTES',

@@ -1,56 +1,51 @@
 import type { HostAnswer } from '../domain/host-outage.ts';
 import type { HostLimits } from '../domain/host-settings.ts';
-import {
-  type HostTrouble,
-  NO_TROUBLE,
-  type TroubleRate,
-  troubleRate,
-  withRequest,
-  withTrouble,
-} from '../domain/host-trouble.ts';
-import { type HostState, isForgettable, type Politeness, waitToEnter } from '../domain/politeness.ts';
+import { type TroubleRate, troubleRate, withRequest, withTrouble } from '../domain/host-trouble.ts';
+import type { JobLimits } from '../domain/job-limits.ts';
+import { type LineLimits, NO_LIMITS } from '../domain/line-limits.ts';
+import { hostLine, jobItemsLine, jobRequestsLine } from '../domain/line-name.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type GatePause, HostHeld, type RetryAnswer, type WorkerGate } from '../ports/host-gate.ts';
-import { HostHealth } from './host-health.ts';
+import { addWaiter, dropWaiter, type Host, newHost, readyIn, type Waiter } from './host-queue.ts';
+import { LimitsByHost } from './limits-by-host.ts';
+import type { Line, Readiness } from './line.ts';
+import { lineMaker, type SharedLimits } from './line-maker.ts';
 
-export interface HostGateSettings extends Partial<Politeness> {
+export interface HostGateSettings extends Partial<LineLimits> {
   readonly clock: Clock;
   /** For hosts with settings of their own, by `host` or `host:port`. */
-  readonly hosts?: Readonly<Record<string, Partial<Politeness>>>;
+  readonly hosts?: Readonly<Record<string, Partial<LineLimits>>>;
   /** Called for every pause that begins here, so that other processes can learn of it. */
   readonly onHold?: (host: string, ms: number, why: string) => void;
+  /** Absent for a process that shares its hosts with no other. */
+  readonly shared?: SharedLimits;
 }
 
-/** Browsers open six connections to a host, and a county's site can serve a few browsers at once. */
-const DEFAULTS: Politeness = { maxConcurrent: 16, minDelayMs: 0 };
-
 /**
- * Politeness of one process. A host is
+ * Politeness of one process, within the limits that it keeps together with all others. A host is
  *
  *   unknown   no caller is inside or waits, and nothing that happened there matters any more
  *   open      a caller enters at once
- *   busy      callers wait, first come first served: until another leaves, or until a time for which one timer is set
+ *   busy      callers wait, those of a job first come first served: until another leaves, until a time for which one timer
+ *             is set, or until more was reserved
  *
- * Nothing is polled: a caller that leaves lets the next one in, and so does the timer. Entry times only ever become later,
- * so a timer that is set never fires too late; a pause that is lifted ends its timer, and so does another delay.
+ * Nothing is polled: a caller that leaves lets the next one in, and so do the timer and an answer to a reservation. A caller
+ * enters when the host and its job's own limit both let it, and uses both at the same moment.
  */
 export class PoliteHostGate implements WorkerGate {
   readonly #clock: Clock;
   readonly #onHold: (host: string, ms: number, why: string) => void;
-  readonly #usual: Politeness;
-  readonly #special = new Map<string, Politeness>();
-  /** Delays that robots.txt files ask for. */
-  readonly #asked = new Map<string, number>();
-  /** What operators have set. */
-  readonly #limits = new Map<string, HostLimits>();
+  readonly #limits: LimitsByHost;
   readonly #hosts = new Map<string, Host>();
+  readonly #jobs = new Map<string, Job>();
+  readonly #newLine: (name: string, limits: LineLimits) => Line;
   #sweepAt = SWEEP_FROM;
 
-  constructor({ clock, hosts = {}, onHold = () => {}, ...usual }: HostGateSettings) {
+  constructor({ clock, hosts = {}, onHold = () => {}, shared, ...usual }: HostGateSettings) {
     this.#clock = clock;
     this.#onHold = onHold;
-    this.#usual = { ...DEFAULTS, ...usual };
-    for (const [host, wish] of Object.entries(hosts)) this.#special.set(host, { ...this.#usual, ...wish });
+    this.#limits = new LimitsByHost(usual, hosts);
+    this.#newLine = lineMaker(shared, clock, (job) => this.#jobs.get(job)?.weight ?? 1);
   }
 
   /** How many hosts it keeps a state for. */
@@ -58,46 +53,22 @@ export class PoliteHostGate implements WorkerGate {
     return this.#hosts.size;
   }
 
-  enter(name: string, patienceMs: number, signal: AbortSignal): Promise<() => void> {
+  enter(name: string, patienceMs: number, signal: AbortSignal, job = NO_JOB): Promise<() => void> {
     if (signal.aborted) return Promise.reject(signal.reason);
-    const host = this.#host(name);
-    const heldMs = host.heldUntil - this.#clock.elapsed();
-    if (heldMs > patienceMs) return Promise.reject(new HostHeld(name, heldMs, host.heldWhy));
-    if (host.waiting.size === 0 && this.#waitAt(host) === 0) {
-      return Promise.resolve(this.#admit(host));
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
-    const waiter: Waiter = {
-      patienceMs,
-      admit: () => {
-        signal.removeEventListener('abort', give);
-        resolve(this.#admit(host));
-      },
-      turnAway: (ms) => {
-        signal.removeEventListener('abort', give);
-        leave();
-        reject(new HostHeld(name, ms, host.heldWhy));
-      },
-    };
-    const leave = () => {
-      host.waiting.delete(waiter);
-      // No waiter is left to wake, and a timer would keep the process alive.
-      if (host.waiting.size === 0) host.timer?.abort(NO_WAITERS);
-    };
-    const give = () => {
-      leave();
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', give, { once: true });
-    host.waiting.add(waiter);
-    this.#letIn(host);
-    return promise;
+    return this.#enter(this.#host(name), this.#jobs.get(job)?.requests ?? null, { job, patienceMs }, signal);
   }
 
-  isOpen(name: string): boolean {
+  isOpen(name: string, job = NO_JOB): boolean {
     const host = this.#hosts.get(name);
-    if (host === undefined) return true;
-    return host.waiting.size === 0 && this.#waitAt(host) === 0;
+    return host === undefined || this.#isOpen(host, this.#jobs.get(job)?.requests ?? null, this.#clock.elapsed());
+  }
+
+  paceItem(job: string, signal: AbortSignal): Promise<unknown> | null {
+    const items = this.#jobs.get(job)?.items ?? null;
+    if (items === null) return null;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    const entering = this.#enter(items, null, { job, patienceMs: Number.POSITIVE_INFINITY }, signal);
+    return entering.then((leave) => leave());
   }
 
   noteTrouble(name: string): TroubleRate {
@@ -157,7 +128,9 @@ export class PoliteHostGate implements WorkerGate {
     const until = this.#clock.elapsed() + ms;
     if (until > host.heldUntil) host.heldWhy = why;
     host.heldUntil = Math.max(host.heldUntil, until);
-    for (const waiter of [...host.waiting]) if (waiter.patienceMs < ms) waiter.turnAway(ms);
+    for (const waiters of [...host.waiting.values()]) {
+      for (const waiter of [...waiters]) if (waiter.patienceMs < ms) waiter.turnAway(ms);
+    }
   }
 
   /** The host's pause was lifted: it ends now. */
@@ -174,87 +147,197 @@ export class PoliteHostGate implements WorkerGate {
    * The caller takes back what it no longer needs: a delay is kept as long as that, however rarely the host is visited.
    */
   setMinDelay(name: string, ms: number): void {
-    if ((this.#asked.get(name) ?? 0) === ms) return;
-    if (ms > 0) this.#asked.set(name, ms);
-    else this.#asked.delete(name);
-    this.#applyTo(name);
+    this.#limits.setMinDelay(name, ms);
+    this.#applyLimits(name);
   }
 
   /** What an operator has set for the host takes the place of our own settings; null takes it back. */
   setLimits(name: string, limits: HostLimits | null): void {
-    if (limits === null) this.#limits.delete(name);
-    else this.#limits.set(name, limits);
-    this.#applyTo(name);
+    this.#limits.set(name, limits);
+    this.#applyLimits(name);
   }
 
-  #applyTo(name: string): void {
+  setJobLimits(job: string, { weight, requestsPerSecond, itemDelayMs }: JobLimits): void {
+    const known = this.#jobs.get(job);
+    if (known === undefined && this.#jobs.size >= MAX_JOBS) this.#forgetIdleJobs();
+    const requests = { ...NO_LIMITS, requestsPerSecond };
+    const items = { ...NO_LIMITS, minDelayMs: itemDelayMs };
+    this.#jobs.set(job, {
+      weight,
+      requests: this.#paceLine(jobRequestsLine(job), known?.requests ?? null, requests),
+      items: this.#paceHost(jobItemsLine(job), known?.items ?? null, items),
+    });
+  }
+
+  /** Ends timers, so that they do not keep the process alive. */
+  close(): void {
+    for (const { line, timer } of this.#hosts.values()) {
+      line.close();
+      timer?.abort(CLOSED);
+    }
+    for (const { requests, items } of this.#jobs.values()) {
+      requests?.close();
+      items?.line.close();
+      items?.timer?.abort(CLOSED);
+    }
+  }
+
+  /** A limit that was taken back stays for those who wait for it, and lets them in. */
+  #paceLine(name: string, known: Line | null, limits: LineLimits): Line | null {
+    if (known === null) return isPaced(limits) ? this.#newLine(name, limits) : null;
+    known.setLimits(limits);
+    return known;
+  }
+
+  #paceHost(name: string, known: Host | null, limits: LineLimits): Host | null {
+    if (known === null)
+      return isPaced(limits) ? newHost(name, this.#newLine(name, limits), this.#clock.elapsed()) : null;
+    if (known.line.setLimits(limits)) known.timer?.abort(OTHER_LIMITS);
+    return known;
+  }
+
+  #forgetIdleJobs(): void {
+    const isIdle = (line: Line) => line.inside === 0 && line.waitingByJob.size === 0;
+    for (const [id, { requests, items }] of this.#jobs) {
+      if ((requests === null || isIdle(requests)) && (items === null || isIdle(items.line))) this.#jobs.delete(id);
+    }
+  }
+
+  #applyLimits(name: string): void {
     const host = this.#hosts.get(name);
-    if (host === undefined) return;
-    host.politeness = this.#politenessTo(name);
+    if (host === undefined || !host.line.setLimits(this.#limits.of(name))) return;
     // It may be set for a later time than is right now. Waiting callers get another one when it ends.
-    host.timer?.abort(OTHER_DELAY);
+    host.timer?.abort(OTHER_LIMITS);
     // More may be allowed inside than before.
     this.#letIn(host);
   }
 
-  #politenessTo(name: string): Politeness {
-    const usual = this.#special.get(name) ?? this.#usual;
-    const set = this.#limits.get(name);
-    const own = set === undefined ? usual : limited(usual, set);
-    const asked = this.#asked.get(name) ?? 0;
-    return asked > own.minDelayMs ? { ...own, minDelayMs: asked } : own;
+  #isOpen(host: Host, own: Line | null, now: number): boolean {
+    return (
+      host.waiting.size === 0 && host.heldUntil <= now && readyIn(host, now) === 0 && (own?.readyIn(now) ?? 0) === 0
+    );
   }
 
-  /** When the next caller may enter, as `waitToEnter` says: at the pace the host bears, and one at a time while it is away. */
-  #waitAt(host: Host): number | 'until-one-leaves' {
-    const { health, politeness } = host;
+  #enter(
+    host: Host,
+    own: Line | null,
+    { job, patienceMs }: { readonly job: string; readonly patienceMs: number },
+    signal: AbortSignal,
+  ): Promise<() => void> {
     const now = this.#clock.elapsed();
-    if (health.isUsual) return waitToEnter(host, politeness, now);
-    const minDelayMs = Math.max(politeness.minDelayMs, health.spacingMs());
-    return waitToEnter(host, { maxConcurrent: health.isAway ? 1 : politeness.maxConcurrent, minDelayMs }, now);
+    const heldMs = host.heldUntil - now;
+    if (heldMs > patienceMs) return Promise.reject(new HostHeld(host.name, heldMs, host.heldWhy));
+    if (this.#isOpen(host, own, now)) return Promise.resolve(this.#admit(host, own, job, now));
+
+    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+    const waiter: Waiter = {
+      own,
+      patienceMs,
+      admit: (at) => {
+        signal.removeEventListener('abort', give);
+        dropWaiter(host, job, waiter);
+        resolve(this.#admit(host, own, job, at));
+      },
+      turnAway: (ms) => {
+        signal.removeEventListener('abort', give);
+        dropWaiter(host, job, waiter);
+        reject(new HostHeld(host.name, ms, host.heldWhy));
+      },
+    };
+    const give = () => {
+      dropWaiter(host, job, waiter);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', give, { once: true });
+    addWaiter(host, job, waiter);
+    this.#letIn(host);
+    return promise;
   }
 
-  #admit(host: Host): () => void {
+  #admit(host: Host, own: Line | null, job: string, now: number): () => void {
     const { health } = host;
-    host.inside += 1;
+    host.line.start(job, now);
+    own?.start(job, now);
     host.trouble = withRequest(host.trouble);
-    const enteredAt = this.#clock.elapsed();
-    host.startedAt = enteredAt;
-    health.entered(enteredAt);
+    host.startedAt = now;
+    health.entered(now);
     if (health.isAway) host.isProbed = true;
     let isInside = true;
     return () => {
       if (!isInside) return;
       isInside = false;
-      host.inside -= 1;
-      health.left(this.#clock.elapsed() - enteredAt);
+      host.line.end(job);
+      own?.end(job);
+      const leftAt = this.#clock.elapsed();
+      health.left(leftAt - now);
       // What the probe's answer means is said in a moment, and until then no other may follow it.
-      if (health.isAway) host.heldUntil = Math.max(host.heldUntil, this.#clock.elapsed() + VERDICT_MS);
+      if (health.isAway) host.heldUntil = Math.max(host.heldUntil, leftAt + VERDICT_MS);
       if (host.waiting.size > 0) this.#letIn(host);
     };
   }
 
   #letIn(host: Host): void {
-    for (const waiter of host.waiting) {
-      const wait = this.#waitAt(host);
-      if (wait === 'until-one-leaves') return;
-      if (wait > 0) {
-        this.#wakeAfter(wait, host);
+    while (host.waiting.size > 0) {
+      const now = this.#clock.elapsed();
+      if (host.heldUntil > now) {
+        this.#wakeAfter(host.heldUntil - now, host);
         return;
       }
-      host.waiting.delete(waiter);
-      waiter.admit();
+      const ready = readyIn(host, now);
+      if (ready !== 0) {
+        this.#await(host.line, ready, host, now);
+        return;
+      }
+      const next = this.#nextWaiter(host, now);
+      if (next === null) return;
+      next.admit(now);
     }
   }
 
+  /** Of the job that is next among those whose own limit lets one start; null if there is none now. */
+  #nextWaiter(host: Host, now: number): Waiter | null {
+    let next: Waiter | null = null;
+    let highest = Number.NEGATIVE_INFINITY;
+    for (const [job, waiters] of host.waiting) {
+      const [first] = waiters;
+      if (first === undefined) continue;
+      const ready = first.own?.readyIn(now) ?? 0;
+      if (first.own !== null && ready !== 0) {
+        this.#await(first.own, ready, host, now);
+        continue;
+      }
+      const priority = host.line.priority(job);
+      if (next !== null && priority <= highest) continue;
+      next = first;
+      highest = priority;
+    }
+    return next;
+  }
+
+  #await(line: Line, ready: Readiness, host: Host, now: number): void {
+    line.awaitReservation(host.wake ?? this.#wakeOf(host), ready, now);
+    if (typeof ready === 'number') this.#wakeAfter(ready, host);
+  }
+
+  #wakeOf(host: Host): () => void {
+    host.wake = () => this.#letIn(host);
+    return host.wake;
+  }
+
   #wakeAfter(ms: number, host: Host): void {
-    if (host.timer !== null) return;
+    const at = this.#clock.elapsed() + ms;
+    if (host.timer !== null) {
+      // When it ends, the right one is set.
+      if (at < host.timerAt - 1) host.timer.abort(SOONER);
+      return;
+    }
     const timer = new AbortController();
     host.timer = timer;
+    host.timerAt = at;
     void this.#clock.sleep(ms, timer.signal).then(() => {
       host.timer = null;
       // A caller may have come since the timer was cancelled.
-      this.#letIn(host);
+      if (timer.signal.reason !== CLOSED) this.#letIn(host);
     });
   }
 
@@ -262,11 +345,7 @@ export class PoliteHostGate implements WorkerGate {
     const known = this.#hosts.get(name);
     if (known !== undefined) return known;
     if (this.#hosts.size >= this.#sweepAt) this.#sweep();
-    const politeness = this.#politenessTo(name);
-    const host: Host = {
-      ...{ politeness, inside: 0, startedAt: null, heldUntil: 0, heldWhy: '', trouble: NO_TROUBLE, isProbed: false },
-      ...{ waiting: new Set(), timer: null, health: new HostHealth(this.#clock.elapsed()) },
-    };
+    const host = newHost(name, this.#newLine(hostLine(name), this.#limits.of(name)), this.#clock.elapsed());
     this.#hosts.set(name, host);
     return host;
   }
@@ -274,51 +353,38 @@ export class PoliteHostGate implements WorkerGate {
   /** Rarely enough to cost little per host, often enough to keep memory in proportion to the hosts in use. */
   #sweep(): void {
     const now = this.#clock.elapsed();
-    for (const [name, host] of this.#hosts) {
-      const isForgotten = host.waiting.size === 0 && host.health.isUsual && isForgettable(host, host.politeness, now);
-      if (isForgotten) this.#hosts.delete(name);
+    for (const [name, { waiting, heldUntil, line, health }] of this.#hosts) {
+      const isQuiet = waiting.size === 0 && heldUntil <= now && health.isUsual;
+      if (isQuiet && line.isForgettable(now)) this.#hosts.delete(name);
     }
     this.#sweepAt = Math.max(SWEEP_FROM, this.#hosts.size * 2);
   }
 }
 
+/** Requests that belong to no item, for instance for a robots.txt. */
+const NO_JOB = '';
+
 /** Aborting without a reason would create an exception with a stack trace. */
-const NO_WAITERS = 'no caller waits';
 const LIFTED = 'the pause was lifted';
-const OTHER_DELAY = 'the delay is another one';
+const OTHER_LIMITS = 'the limits are others';
+const SOONER = 'sooner';
+const CLOSED = 'closed';
 
 const SWEEP_FROM = 1000;
 
 /** Longer than it takes to read a page. */
 const VERDICT_MS = 2000;
 
-interface Host extends HostState {
-  politeness: Politeness;
-  inside: number;
-  startedAt: number | null;
-  heldUntil: number;
-  /** The reason of the pause in force, or of the last one. */
-  heldWhy: string;
-  trouble: HostTrouble;
-  readonly health: HostHealth;
-  /** Of a host that is away: whether a request went there since its pause. */
-  isProbed: boolean;
-  /** In the order they came. */
-  readonly waiting: Set<Waiter>;
-  /** Set while callers wait for a time. */
-  timer: AbortController | null;
+/** A worker meets few jobs at a time. */
+const MAX_JOBS = 1000;
+
+interface Job {
+  readonly weight: number;
+  /** Null if any number may start. */
+  readonly requests: Line | null;
+  readonly items: Host | null;
 }
 
-function limited(usual: Politeness, { maxConcurrent, minDelayMs, requestsPerSecond }: HostLimits): Politeness {
-  const delayMs = minDelayMs ?? usual.minDelayMs;
-  return {
-    maxConcurrent: maxConcurrent ?? usual.maxConcurrent,
-    minDelayMs: requestsPerSecond === null ? delayMs : Math.max(delayMs, 1000 / requestsPerSecond),
-  };
-}
-
-interface Waiter {
-  readonly patienceMs: number;
-  admit(): void;
-  turnAway(heldMs: number): void;
+function isPaced({ requestsPerSecond, minDelayMs }: LineLimits): boolean {
+  return requestsPerSecond !== null || minDelayMs > 0;
 }

@@ -21,7 +21,7 @@ interface ToolsDeps {
   readonly clock: Clock;
   readonly backend: Pick<
     WorkerBackend,
-    'hostPauses' | 'hostSettings' | 'hostRecords' | 'pausesEveryMs' | 'seenEveryMs'
+    'hostPauses' | 'hostSettings' | 'hostRecords' | 'hostShares' | 'pausesEveryMs' | 'seenEveryMs' | 'shareLeaseMs'
   >;
   /** The name of the worker. */
   readonly id: string;
@@ -58,6 +58,7 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
     maxConcurrent: config.hostConcurrency,
     minDelayMs: config.hostDelayMs,
     onHold: (...hold) => pauses.note(...hold),
+    shared: { shares: backend.hostShares, leaseMs: backend.shareLeaseMs, process: id, onError: onTrouble },
   });
   const states = new SharedStates({
     gate,
@@ -77,6 +78,7 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
     tools: { web, gate, watch, log, secrets: loadSecrets(config), states, robots },
     async close() {
       ended.abort();
+      gate.close();
       states.close();
       robots.close();
       await web.close();

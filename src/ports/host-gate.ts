@@ -1,5 +1,6 @@
 import type { HostAnswer } from '../domain/host-outage.ts';
 import type { TroubleRate } from '../domain/host-trouble.ts';
+import type { JobLimits } from '../domain/job-limits.ts';
 
 /**
  * Politeness: who may talk to a host now. One gate is shared by all items of a process, whatever their job, so that a site
@@ -54,8 +55,16 @@ export const OPEN_GATE: HostGate = {
 
 /** The gate as seen by the worker, which lends it to its scrapers. */
 export interface WorkerGate extends HostGate {
-  /** Whether a caller that enters now does not have to wait. */
-  isOpen(host: string): boolean;
+  /** The same on behalf of a job, whose own limits it keeps, too. Callers of one job enter in the order they came. */
+  enter(host: string, patienceMs: number, signal: AbortSignal, job?: string): Promise<() => void>;
+  /** Whether a caller of the job that enters now does not have to wait. */
+  isOpen(host: string, job?: string): boolean;
+  /** What a job's policy says about its pace, as far as is known here; later calls replace earlier ones. */
+  setJobLimits(job: string, pace: JobLimits): void;
+  /**
+   * Waits until the job may begin another item; null if it may now. Rejects with the signal's reason when it aborts first.
+   */
+  paceItem(job: string, signal: AbortSignal): Promise<unknown> | null;
 }
 
 /** The host is paused for longer than the caller was willing to wait. */

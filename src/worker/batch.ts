@@ -14,6 +14,8 @@ import { BEATS_PER_LEASE, NotAnswered } from './heartbeat.ts';
 export interface BatchDeps extends AttemptDeps, BatchEndDeps {
   readonly scrapers: Pick<ScraperRegistry, 'find'>;
   readonly settings: { readonly settleEveryMs: number; readonly leaseMs: number };
+  /** Waits until the next item of the job may begin; null if it may now. */
+  readonly paceItem: (signal: AbortSignal) => Promise<unknown> | null;
   /** What the job wants now, or did some seconds ago; null when it is gone. */
   readonly latestOrder: (lease: Lease) => Promise<WorkOrder | null>;
   /** Whether a host is still not to be visited, as far as all processes together know. */
@@ -63,7 +65,8 @@ function isUrgent({ outcome }: Settlement): boolean {
 
 /**
  * A hundred items may take a quarter of an hour, and a user may have paused the job meanwhile, or lowered its limit. The
- * first item is processed all the same: it has counted as in progress since the claim.
+ * first item is processed all the same: it has counted as in progress since the claim. Only the pace of the job can hold it
+ * up for so long that this is asked again.
  */
 class Wanted {
   readonly #deps: BatchDeps;
@@ -76,12 +79,12 @@ class Wanted {
   }
 
   /** What is wanted of this item now. */
-  async orderFor(item: LeasedItem): Promise<WorkOrder | 'gone' | 'not-now'> {
+  async orderFor(item: LeasedItem, hasWaited = false): Promise<WorkOrder | 'gone' | 'not-now'> {
     const order = await this.#deps.latestOrder(this.#lease);
     if (order === null) return 'gone';
     const isNews = order !== this.#last;
     this.#last = order;
-    if (item === this.#lease.items[0]) return order;
+    if (item === this.#lease.items[0] && !hasWaited) return order;
     // Drawn once per answer: drawing again for every item would return the batch in the end, however small the excess.
     const isTooMuch = isNews && order.excess > 0 && this.#deps.clock.chance() < order.excess;
     return order.isHalted || isTooMuch ? 'not-now' : order;
@@ -102,7 +105,13 @@ async function runItem(
   const begunAt = deps.clock.elapsed();
   try {
     if (item === lease.items[0] && !isFresh(deps, lease) && !(await isStillOurs(deps, lease))) return 'lost';
-    const order = await wanted.orderFor(item);
+    let order = await wanted.orderFor(item);
+    const pacing = typeof order === 'string' ? null : deps.paceItem(signal);
+    if (pacing !== null) {
+      await pacing.catch(() => {});
+      if (signal.aborted) return isCut();
+      order = await wanted.orderFor(item, true);
+    }
     if (order === 'gone') return 'gone';
     if (order === 'not-now') return 'drained';
     const job = { jobId: lease.ref.jobId, order, scraper: await findScraper(deps.scrapers, order.scraperId) };

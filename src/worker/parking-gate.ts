@@ -1,14 +1,14 @@
 import type { HostGate, WorkerGate } from '../ports/host-gate.ts';
 import type { Place } from './slots.ts';
 
-/** The gate as lent to one batch: while the batch waits to enter a host, its slot is free for others. */
-export function parkingGate(gate: WorkerGate, place: Pick<Place, 'park'>): HostGate {
+/** The gate as lent to one batch of a job: while the batch waits to enter a host, its slot is free for others. */
+export function parkingGate(gate: WorkerGate, job: string, place: Pick<Place, 'park'>): HostGate {
   return {
     async enter(host, patienceMs, signal) {
-      if (gate.isOpen(host)) return gate.enter(host, patienceMs, signal);
+      if (gate.isOpen(host, job)) return gate.enter(host, patienceMs, signal, job);
       const goOn = place.park();
       try {
-        return await gate.enter(host, patienceMs, signal);
+        return await gate.enter(host, patienceMs, signal, job);
       } finally {
         goOn();
       }
@@ -19,4 +19,15 @@ export function parkingGate(gate: WorkerGate, place: Pick<Place, 'park'>): HostG
     pauseOf: (host) => gate.pauseOf(host),
     takeRetry: (host) => gate.takeRetry(host),
   };
+}
+
+/** The next item of the job may begin; null if it may now. While it waits, its slot is free for others. */
+export function paceParked(
+  gate: WorkerGate,
+  job: string,
+  place: Pick<Place, 'park'>,
+  signal: AbortSignal,
+): Promise<unknown> | null {
+  const pacing = gate.paceItem(job, signal);
+  return pacing === null ? null : pacing.finally(place.park());
 }

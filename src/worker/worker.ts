@@ -1,3 +1,4 @@
+import { jobLimits } from '../domain/job-limits.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { WorkerGate } from '../ports/host-gate.ts';
@@ -13,7 +14,7 @@ import { FailureEvidence } from './failure-evidence.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import { JobLadders } from './job-ladders.ts';
 import { OwnErrors } from './own-errors.ts';
-import { parkingGate } from './parking-gate.ts';
+import { paceParked, parkingGate } from './parking-gate.ts';
 import { Settler } from './settle.ts';
 import { type Place, Slots } from './slots.ts';
 import { tryControl } from './try-control.ts';
@@ -226,12 +227,13 @@ export class Worker {
 
   #batchDeps(jobId: string, place: Place) {
     const { tools, clock } = this.#deps;
-    const gate = watchedGate(parkingGate(tools.gate, place), jobId, tools.watch, clock);
+    const gate = watchedGate(parkingGate(tools.gate, jobId, place), jobId, tools.watch, clock);
     return {
       ...this.#deps,
       ladders: this.#ladders,
       evidence: this.#evidence,
       tools: { ...tools, gate },
+      paceItem: (signal: AbortSignal) => paceParked(tools.gate, jobId, place, signal),
       settler: this.#settler,
       ownErrors: this.#ownErrors,
       isLost: (signal: AbortSignal) => signal.reason === LOST,
@@ -241,14 +243,17 @@ export class Worker {
 
   /** Asked again when the lease knows of a newer one, or when the last answer is old. Null when the job is gone. */
   async #orderFor({ ref, jobCreatedAt, policyRevision }: Lease): Promise<WorkOrder | null> {
-    const { leases, clock, settings } = this.#deps;
+    const { leases, clock, settings, tools } = this.#deps;
     const known = this.#orders.get(ref.jobId);
     const isOfJob = known?.order.jobCreatedAt === jobCreatedAt && known.order.policyRevision >= policyRevision;
     if (isOfJob && clock.elapsed() - known.askedAt < settings.orderGoodMs) return known.order;
     const order = await leases.workOrder(ref.jobId);
     if (this.#orders.size >= MAX_KNOWN_ORDERS) this.#orders.clear();
     if (order === null) this.#orders.delete(ref.jobId);
-    else this.#orders.set(ref.jobId, { order, askedAt: clock.elapsed() });
+    else {
+      this.#orders.set(ref.jobId, { order, askedAt: clock.elapsed() });
+      tools.gate.setJobPace(ref.jobId, jobLimits(order.policy));
+    }
     return order;
   }
 

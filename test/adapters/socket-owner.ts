@@ -15,10 +15,10 @@ import {
   type WorkerServer,
 } from '../../src/adapters/embedded/socket/socket-server.ts';
 import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
-import { openLocalShares } from '../../src/egress/local-shares.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
+import { openMemoryHostShares } from '../support/memory/host-shares.ts';
 
 /** An owner with a real socket, a real queue and a ledger that says yes to everything and remembers it. */
 export class TestOwner {
@@ -75,7 +75,7 @@ export class TestOwner {
     this.server = await serveWorkers({
       hostPauses: new EmbeddedHostPauses(),
       hostSettings: openMemoryHostSettings(),
-      hostShares: openLocalShares(),
+      hostShares: openMemoryHostShares(),
       hostRecords: { report: async (reports) => note('report', [reports]) },
       itemWaits: this.itemWaits,
       ledger: noted,

@@ -1,9 +1,9 @@
-import { openLocalShares } from '../../src/egress/local-shares.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FoldingStore } from '../support/folding-store.ts';
 import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
 import { openMemoryHostRecords } from '../support/memory/host-records.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
+import { openMemoryHostShares } from '../support/memory/host-shares.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
@@ -30,7 +30,7 @@ resultStoreContract('a disk that folds case', async () => {
 leadershipContract('memory', async () => ({ leadership: openMemoryLeadership(), close }));
 hostPausesContract('memory', async () => ({ hostPauses: openMemoryHostPauses(), close }));
 hostSettingsContract('memory', async () => ({ hostSettings: openMemoryHostSettings(), close }));
-hostSharesContract('memory', async () => ({ hostShares: openLocalShares(), close }));
+hostSharesContract('memory', async () => ({ hostShares: openMemoryHostShares(), close }));
 hostRecordsContract('memory', async () => {
   const ledger = openMemoryLedger();
   return { ledger, hostRecords: openMemoryHostRecords(ledger), close };

@@ -5,13 +5,13 @@ import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
 import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket/socket-client.ts';
 import { serveWorkers } from '../../src/adapters/embedded/socket/socket-server.ts';
 import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
-import { openLocalShares } from '../../src/egress/local-shares.ts';
 import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { WorkQueue } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryHostRecords } from '../support/memory/host-records.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
+import { openMemoryHostShares } from '../support/memory/host-shares.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
@@ -36,7 +36,7 @@ async function openOwner() {
     queue,
     hostPauses,
     hostSettings,
-    hostShares: openLocalShares(),
+    hostShares: openMemoryHostShares(),
     hostRecords,
     itemWaits: NO_ITEM_WAITS,
     socketPath,

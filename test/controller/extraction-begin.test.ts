@@ -31,6 +31,7 @@ test('a re-extraction is a job of the pages that an older one kept, and starts w
     max_concurrent_workers: 7,
     min_delay_between_items_seconds: 0,
     max_requests_per_second: null,
+    weight: 1,
     adaptive: false,
   });
   assert.deepEqual(job.policy.circuit_breaker, (await jobOf(ledger, 'old')).policy.circuit_breaker);

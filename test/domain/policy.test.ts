@@ -9,6 +9,7 @@ const DEFAULTS = {
     max_concurrent_workers: 3,
     min_delay_between_items_seconds: 0,
     max_requests_per_second: null,
+    weight: 1,
     adaptive: true,
   },
   proxy: { type: 'none', geo_target: null, session: 'sticky', escalate: [] },
@@ -39,6 +40,7 @@ const LIMITS: readonly [field: string, taken: readonly unknown[], refused: reado
   ['throttling.max_concurrent_workers', [1, 10_000], [0, -1, 1.5, 10_001, '3', null]],
   ['throttling.min_delay_between_items_seconds', [0, 0.25, 86_400], [-0.1, 86_401, Number.NaN, '1', null]],
   ['throttling.max_requests_per_second', [0.01, 100_000, null], [0, -1, 100_001, Number.POSITIVE_INFINITY]],
+  ['throttling.weight', [0.01, 1, 100], [0, -1, 101]],
   ['throttling.adaptive', [true, false], ['yes', 1, null]],
   ['proxy.type', ['none', 'datacenter', 'residential', 'web_unlocker', 'custom'], ['mobile', '', null]],
   [

@@ -12,6 +12,8 @@ export const NO_TOOLS: WorkerDeps['tools'] = {
     ...OPEN_GATE,
     enter: () => Promise.reject(new Error('this test has no web')),
     isOpen: () => true,
+    setJobPace: () => {},
+    paceItem: () => null,
   },
   watch: new HostWatch(),
   log: { debug: () => {}, info: () => {}, warn: () => {} },

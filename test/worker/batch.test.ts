@@ -39,6 +39,7 @@ async function run(
       ...{ clock, store: openMemoryResultStore(), faults: NO_FAULTS, digest: (text: string) => text, tools: NO_TOOLS },
       onWait() {},
       isStillHeld: async () => true,
+      paceItem: () => null,
       ladders: new JobLadders(),
       evidence: new FailureEvidence(),
       leases: ledger,

@@ -52,6 +52,7 @@ async function setUp(
     ...{ clock, faults: NO_FAULTS, digest: (text: string) => text, tools: NO_TOOLS, leases },
     onWait() {},
     isStillHeld: async () => true,
+    paceItem: () => null,
     ladders: new JobLadders(),
     evidence: new FailureEvidence(),
     store: { ...openMemoryResultStore(), putAll: async () => [], ...more.store } as ResultStore,

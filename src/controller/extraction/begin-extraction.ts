@@ -153,6 +153,7 @@ function extractionOf(
         max_concurrent_workers: workers,
         min_delay_between_items_seconds: 0,
         max_requests_per_second: null,
+        weight: 1,
         adaptive: false,
       },
     },

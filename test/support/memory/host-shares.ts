@@ -1,8 +1,8 @@
-import { EMPTY_BOOK, type LineBook, reserve } from '../domain/line-book.ts';
-import type { HostShares } from '../ports/host-shares.ts';
+import { EMPTY_BOOK, type LineBook, reserve } from '../../../src/domain/line-book.ts';
+import type { HostShares } from '../../../src/ports/host-shares.ts';
 
-/** For a process that shares its hosts with no other: `trawl try` and what else works without a ledger. */
-export function openLocalShares(): HostShares {
+/** Kept in this process. */
+export function openMemoryHostShares(): HostShares {
   const books = new Map<string, LineBook>();
   return {
     async reserve(process, asks, now) {

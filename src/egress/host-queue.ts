@@ -1,0 +1,70 @@
+import { type HostTrouble, NO_TROUBLE } from '../domain/host-trouble.ts';
+import { HostHealth } from './host-health.ts';
+import type { Line, Readiness } from './line.ts';
+
+/** A host, or anything else that callers queue for, as this process sees it. */
+export interface Host {
+  readonly name: string;
+  readonly line: Line;
+  heldUntil: number;
+  /** The reason of the pause in force, or of the last one. */
+  heldWhy: string;
+  trouble: HostTrouble;
+  readonly health: HostHealth;
+  /** Of a host that is away: whether a request went there since its pause. */
+  isProbed: boolean;
+  /** When this process last entered. */
+  startedAt: number;
+  /** By job; of each, in the order they came. */
+  readonly waiting: Map<string, Set<Waiter>>;
+  /** Set while callers wait for a time. */
+  timer: AbortController | null;
+  timerAt: number;
+  wake: (() => void) | null;
+}
+
+export interface Waiter {
+  /** The line of its job's requests. */
+  readonly own: Line | null;
+  readonly patienceMs: number;
+  admit(now: number): void;
+  turnAway(heldMs: number): void;
+}
+
+export function newHost(name: string, line: Line, now: number): Host {
+  return {
+    ...{ name, line, heldUntil: 0, heldWhy: '', trouble: NO_TROUBLE, health: new HostHealth(now), isProbed: false },
+    ...{ startedAt: Number.NEGATIVE_INFINITY, waiting: new Map(), timer: null, timerAt: 0, wake: null },
+  };
+}
+
+/** When the next caller may enter a host that is not paused: at the pace it bears, and one at a time while it is away. */
+export function readyIn({ line, health, startedAt }: Host, now: number): Readiness {
+  if (!health.isUsual) {
+    if (health.isAway && line.inside > 0) return 'until-one-leaves';
+    const waitMs = startedAt + health.spacingMs() - now;
+    if (waitMs > 0) return waitMs;
+  }
+  return line.readyIn(now);
+}
+
+export function addWaiter(host: Host, job: string, waiter: Waiter): void {
+  const waiters = host.waiting.get(job);
+  if (waiters === undefined) host.waiting.set(job, new Set([waiter]));
+  else waiters.add(waiter);
+  host.line.addWaiter(job);
+  waiter.own?.addWaiter(job);
+}
+
+export function dropWaiter(host: Host, job: string, waiter: Waiter): void {
+  const waiters = host.waiting.get(job);
+  if (waiters?.delete(waiter) !== true) return;
+  if (waiters.size === 0) host.waiting.delete(job);
+  host.line.dropWaiter(job);
+  waiter.own?.dropWaiter(job);
+  // No waiter is left to wake, and a timer would keep the process alive.
+  if (host.waiting.size === 0) host.timer?.abort(NO_WAITERS);
+}
+
+/** Aborting without a reason would create an exception with a stack trace. */
+const NO_WAITERS = 'no caller waits';

@@ -1,0 +1,28 @@
+import type { LineLimits } from '../domain/line-limits.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { HostShares } from '../ports/host-shares.ts';
+import type { Line } from './line.ts';
+import { Reserver } from './reserver.ts';
+import { SharedLine } from './shared-line.ts';
+import { SoleLine } from './sole-line.ts';
+
+/** How a process keeps limits together with others. */
+export interface SharedLimits {
+  readonly shares: HostShares;
+  /** The name of this process, in this life. */
+  readonly process: string;
+  readonly leaseMs: number;
+  readonly onError: (where: string, error: unknown) => void;
+}
+
+/** Makes the lines of a process, which have them to itself if there is nothing to share them by. */
+export function lineMaker(
+  shared: SharedLimits | undefined,
+  clock: Clock,
+  weightOf: (job: string) => number,
+): (name: string, limits: LineLimits) => Line {
+  if (shared === undefined) return (_, limits) => new SoleLine(limits);
+  const { shares, process, leaseMs, onError } = shared;
+  const reserver = new Reserver({ shares, process, clock, onError });
+  return (name, limits) => new SharedLine({ name, limits, reserver, clock, leaseMs, weightOf });
+}

@@ -1,0 +1,67 @@
+import type { LineLimits } from '../domain/line-limits.ts';
+
+/** When the next request may start: in so many milliseconds, when another has ended, or when more was reserved. */
+export type Readiness = number | 'until-one-leaves' | 'until-reserved';
+
+/** What this process does on a line, by job: requests under way, and callers that wait. */
+export abstract class Line {
+  limits: LineLimits;
+  /** Under way, in all. */
+  inside = 0;
+  readonly insideByJob = new Map<string, number>();
+  readonly waitingByJob = new Map<string, number>();
+
+  constructor(limits: LineLimits) {
+    this.limits = limits;
+  }
+
+  abstract readyIn(now: number): Readiness;
+
+  /** Of the jobs whose callers wait, the one with the highest priority is next. */
+  abstract priority(job: string): number;
+
+  /** Callers wait, and it is ready only then: `wake` is called when what was reserved has changed. */
+  abstract awaitReservation(wake: () => void, ready: Readiness, now: number): void;
+
+  /** Whether a new line would be treated the same. Nobody is inside or waits. */
+  abstract isForgettable(now: number): boolean;
+
+  /** Answers whether that changed anything. */
+  setLimits(limits: LineLimits): boolean {
+    const { maxConcurrent, requestsPerSecond, minDelayMs } = this.limits;
+    const isSame =
+      maxConcurrent === limits.maxConcurrent &&
+      requestsPerSecond === limits.requestsPerSecond &&
+      minDelayMs === limits.minDelayMs;
+    if (isSame) return false;
+    this.limits = limits;
+    return true;
+  }
+
+  start(job: string, _now: number): void {
+    this.inside += 1;
+    this.insideByJob.set(job, (this.insideByJob.get(job) ?? 0) + 1);
+  }
+
+  end(job: string): void {
+    this.inside -= 1;
+    subtractOne(this.insideByJob, job);
+  }
+
+  addWaiter(job: string): void {
+    this.waitingByJob.set(job, (this.waitingByJob.get(job) ?? 0) + 1);
+  }
+
+  dropWaiter(job: string): void {
+    subtractOne(this.waitingByJob, job);
+  }
+
+  /** Ends timers. */
+  close(): void {}
+}
+
+function subtractOne(counts: Map<string, number>, job: string): void {
+  const count = counts.get(job) ?? 0;
+  if (count > 1) counts.set(job, count - 1);
+  else counts.delete(job);
+}
