@@ -1,11 +1,10 @@
 import type { Batching } from './batching.ts';
 import type { Circuit, Tally } from './breaker.ts';
 import { type Counts, finishedOf, inFlightOf } from './counts.ts';
-import { latest } from './due.ts';
 import type { Policy } from './policy.ts';
 import type { Throttle } from './throttle.ts';
 
-/** How much of a job may go out now, given its limits, what is in flight, the breaker and the pace. */
+/** How much of a job may go out now, given its limits, what is in flight and the breaker. */
 export interface Allowance {
   /** In flight after the dispatch there may be no more than this: the ledger holds to it in the same transaction. */
   readonly ceiling: number;
@@ -13,15 +12,6 @@ export interface Allowance {
   readonly itemsPerBatch: number;
   /** In all of these batches together. */
   readonly items: number;
-  /** The next item may go out at `from` + items dispatched × `spacingMs`. */
-  readonly pace: Pace;
-  /** When it is only the pace that forbids more: when to look again. */
-  readonly wakeAt: number | null;
-}
-
-interface Pace {
-  readonly from: number;
-  readonly spacingMs: number;
 }
 
 export interface DispatchState {
@@ -32,12 +22,8 @@ export interface DispatchState {
   readonly tally: Tally;
   readonly circuit: Circuit;
   readonly throttle: Throttle;
-  readonly readyAt: number;
   readonly batching?: Batching;
 }
-
-/** A rate of many per second is kept in small bursts, because timers cannot fire every tenth of a millisecond. */
-const BURST_SECONDS = 0.05;
 
 /** How many batches of the job may be in flight now. */
 export function ceilingOf({ policy, throttle }: Pick<DispatchState, 'policy' | 'throttle'>): number {
@@ -54,7 +40,6 @@ export function excessOf(state: Pick<DispatchState, 'policy' | 'throttle' | 'cou
 export function dispatchAllowance(
   state: DispatchState,
   itemsPerBatch: number,
-  now: number,
   kept: { readonly items: number; readonly slots: number } = NOTHING_KEPT,
 ): Allowance {
   const { policy, counts } = state;
@@ -63,17 +48,14 @@ export function dispatchAllowance(
   // Not `pendingOf`: that counts the items behind another in a batch, and those cannot go out a second time.
   const waiting = counts.total - finishedOf(counts) - state.itemsInFlight;
   const items = Math.max(0, Math.min(waiting, itemsUnderBreaker(state), kept.items));
-  const paced = pacing(policy, state.readyAt, now);
-
-  const batches = Math.min(slots, items, paced.items);
-  const perBatch = Math.max(1, paced.spacingMs > 0 ? 1 : batchSize(state, items, batches, ceiling, itemsPerBatch));
+  const batches = Math.min(slots, items);
+  const most = Math.min(itemsPerBatch, itemsAtPace(policy));
+  const perBatch = Math.max(1, batchSize(state, items, batches, ceiling, most));
   return {
     ceiling,
     batches,
     itemsPerBatch: perBatch,
     items: Math.min(items, batches * perBatch),
-    pace: { from: paced.from, spacingMs: paced.spacingMs },
-    wakeAt: paced.items < Math.min(slots, items) ? paced.nextAt : null,
   };
 }
 
@@ -117,17 +99,11 @@ function itemsUnderBreaker({ circuit, tally, policy, itemsInFlight }: DispatchSt
   return tally.finished >= min ? Number.POSITIVE_INFINITY : min - risked;
 }
 
-function pacing(policy: Policy, readyAt: number, now: number) {
-  const { min_delay_between_items_seconds: delay, max_requests_per_second: rate } = policy.throttling;
-  const spacingMs = Math.max(delay * 1000, rate === null ? 0 : 1000 / rate);
-  if (spacingMs === 0) return { items: Number.POSITIVE_INFINITY, spacingMs, from: now, nextAt: now };
+/** A worker keeps the pace of its batch by itself. At that pace a batch should not take longer than this. */
+const PACED_BATCH_MS = 60_000;
 
-  // A delay between items allows no burst; a rate allows a short one.
-  const burst = delay > 0 || rate === null ? 1 : Math.max(1, Math.ceil(rate * BURST_SECONDS));
-  // A clock that was set back must not stop the job for as long. An item sets `readyAt` at most one spacing ahead, so a
-  // time more than two spacings ahead is from another clock; a smaller step back is waited out, because hurrying is worse.
-  const ready = readyAt > latest(now, spacingMs) ? now : readyAt;
-  const from = Math.max(ready, now - (burst - 1) * spacingMs);
-  const items = now < ready ? 0 : 1 + Math.floor((now - from) / spacingMs);
-  return { items, spacingMs, from, nextAt: from + items * spacingMs };
+function itemsAtPace({ throttling }: Policy): number {
+  const { min_delay_between_items_seconds: delay, max_requests_per_second: rate } = throttling;
+  const itemMs = Math.max(delay * 1000, rate === null ? 0 : 1000 / rate);
+  return itemMs === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(PACED_BATCH_MS / itemMs));
 }

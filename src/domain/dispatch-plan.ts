@@ -9,7 +9,13 @@ import { adapt, type Throttle } from './throttle.ts';
 
 /** What is to be done for a job now. The ledger carries out `go`; the scheduler does the rest. */
 export type DispatchPlan =
-  | { readonly kind: 'go'; readonly allowance: Allowance; readonly throttle: Throttle }
+  /** `wakeAt`: when to look again although nothing has happened; null for never. */
+  | {
+      readonly kind: 'go';
+      readonly allowance: Allowance;
+      readonly throttle: Throttle;
+      readonly wakeAt: number | null;
+    }
   /** Nothing may go out before `until`, or, if that is null, before something happens. */
   | { readonly kind: 'wait'; readonly until: number | null }
   | { readonly kind: 'verdict'; readonly verdict: Exclude<Verdict, { kind: 'stay' }> }
@@ -51,11 +57,9 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
     { refusals: job.refusals, successes: job.counts.success, finished: finishedOf(job.counts) },
     job.policy.throttling,
   );
-  const allowance = dispatchAllowance({ ...job, throttle }, itemsPerBatch, now, control ?? undefined);
-  const wakeAt = earliest(allowance.wakeAt, control?.until ?? null);
-  return allowance.batches > 0
-    ? { kind: 'go', allowance: { ...allowance, wakeAt }, throttle }
-    : { kind: 'wait', until: wakeAt };
+  const allowance = dispatchAllowance({ ...job, throttle }, itemsPerBatch, control ?? undefined);
+  const wakeAt = control?.until ?? null;
+  return allowance.batches > 0 ? { kind: 'go', allowance, throttle, wakeAt } : { kind: 'wait', until: wakeAt };
 }
 
 /** What a bad control made suspect is reopened when nothing is in flight: what is may still end as it did. */
@@ -76,10 +80,6 @@ function planWait(job: JobRecord, now: number): DispatchPlan | null {
   if (!hasWaitedTooLong(job, now)) return { kind: 'wait', until: Math.min(wait.until, patienceEndsAt(job, wait)) };
   const message = `${wait.host} has kept the job waiting since ${new Date(wait.since).toISOString()}: ${wait.reason}`;
   return { kind: 'give-up-waiting', reason: { code: 'host', message, evidence: [] } };
-}
-
-function earliest(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
 
 /** Only the breaker's own pause ends by itself. */

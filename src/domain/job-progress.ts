@@ -17,7 +17,7 @@ export type Progress = Pick<JobRecord, 'status' | 'counts' | 'itemsInFlight' | '
 
 export function whenDispatched(
   job: JobRecord,
-  went: { batches: number; items: number; readyAt: number; throttle: Throttle },
+  went: { batches: number; items: number; throttle: Throttle },
   now: number,
 ): JobRecord {
   return {
@@ -26,7 +26,6 @@ export function whenDispatched(
     startedAt: job.startedAt ?? now,
     counts: { ...job.counts, queued: job.counts.queued + went.batches },
     itemsInFlight: job.itemsInFlight + went.items,
-    readyAt: went.readyAt,
     throttle: went.throttle,
   };
 }

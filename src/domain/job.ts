@@ -80,8 +80,6 @@ export interface JobRecord extends NewJob {
   readonly usage: Usage;
   /** Writes of workers that had lost their lease: refused, and counted. */
   readonly fenced: number;
-  /** The pace: no item goes out before. */
-  readonly readyAt: number;
   /** More items may be on their way until then: the job is not completed before. */
   readonly openUntil: number;
   /** Absent unless a host keeps the job waiting, or did and no item has succeeded since. */
@@ -123,7 +121,6 @@ export function newJobRecord(job: NewJob, total: number, now: number, incarnatio
     refusals: 0,
     usage: NO_USAGE,
     fenced: 0,
-    readyAt: 0,
     openUntil: 0,
     round: 1,
     manifest: null,

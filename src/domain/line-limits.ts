@@ -34,8 +34,10 @@ function slackMs(minDelayMs: number): number {
 
 /** Null if requests may follow one another at any speed. */
 export function linePace({ requestsPerSecond, minDelayMs }: LineLimits): LinePace | null {
-  const byRate = requestsPerSecond === null ? 0 : 1000 / requestsPerSecond;
-  if (minDelayMs > 0) {
+  // Nobody can tell two starts that are closer from two at the same time: such a delay is kept on average.
+  const isTiny = minDelayMs < MIN_SPACING_MS;
+  const byRate = Math.max(requestsPerSecond === null ? 0 : 1000 / requestsPerSecond, isTiny ? minDelayMs : 0);
+  if (!isTiny) {
     const spacingMs = Math.max(byRate, minDelayMs + slackMs(minDelayMs));
     return { spacingMs, each: 1, lateMs: Math.min(LATE_MS, spacingMs - minDelayMs) };
   }

@@ -65,7 +65,7 @@ const HANDOVER_MS = 60_000;
 const PAUSES_EVERY_MS = 4000;
 
 /** One write unit per worker, host and lease; changed limits and shares take effect within it. */
-const SHARE_LEASE_MS = 3000;
+export const SHARE_LEASE_MS = 3000;
 
 /** A changed policy is in force within five seconds; each look is a read of the job. */
 const ORDER_GOOD_MS = 4000;

@@ -252,7 +252,7 @@ export class Worker {
     if (order === null) this.#orders.delete(ref.jobId);
     else {
       this.#orders.set(ref.jobId, { order, askedAt: clock.elapsed() });
-      tools.gate.setJobPace(ref.jobId, jobLimits(order.policy));
+      tools.gate.setJobLimits(ref.jobId, jobLimits(order.policy));
     }
     return order;
   }

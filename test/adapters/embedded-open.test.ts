@@ -64,7 +64,8 @@ test('a ledger of the first version is read as it was, and takes what is new', a
   file.exec(`ALTER TABLE items DROP COLUMN source; ALTER TABLE failure_groups DROP COLUMN page;
     ALTER TABLE failure_groups DROP COLUMN place; ALTER TABLE failure_groups DROP COLUMN first_at;
     ALTER TABLE failure_groups DROP COLUMN last_at; DROP TABLE item_groups; DROP TABLE host_settings; DROP TABLE shares;
-    DROP TABLE host_seen; PRAGMA user_version = 1`);
+    DROP TABLE host_seen; ALTER TABLE jobs DROP COLUMN usage; ALTER TABLE jobs ADD COLUMN ready_at REAL NOT NULL DEFAULT 0;
+    PRAGMA user_version = 1`);
   file.close();
 
   const { ledger } = openIn(t, dataDir);

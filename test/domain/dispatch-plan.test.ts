@@ -23,9 +23,9 @@ function runToStandstill(job: JobRecord, outcomeOf: (index: number) => Outcome):
     const plan = planDispatch(job, 1, NOW);
     switch (plan.kind) {
       case 'go': {
-        const { batches, pace } = plan.allowance;
+        const { batches } = plan.allowance;
         const { throttle } = plan;
-        job = whenDispatched(job, { batches, items: batches, readyAt: pace.from, throttle }, NOW);
+        job = whenDispatched(job, { batches, items: batches, throttle }, NOW);
         assert.ok(job.counts.queued + job.counts.inProgress <= job.policy.throttling.max_concurrent_workers);
         break;
       }
@@ -188,12 +188,4 @@ test("the breaker's own pause ends when its cooldown is over, and the user's doe
 test('a probe that went well closes the circuit', () => {
   const job = running({ circuit: { state: 'probing', since: NOW }, tally: { ...EMPTY_TALLY, finished: 1 } });
   assert.deepEqual(planDispatch(job, 1, NOW), { kind: 'verdict', verdict: { kind: 'close' } });
-});
-
-test('a job that only its pace holds back says when to look again', () => {
-  const job = jobOf(
-    { throttling: { min_delay_between_items_seconds: 5 } },
-    { status: 'in_progress', readyAt: NOW + 3000 },
-  );
-  assert.deepEqual(planDispatch(job, 1, NOW), { kind: 'wait', until: NOW + 3000 });
 });

@@ -102,7 +102,7 @@ test('a new job is pending, with all its items, and has dispatched nothing', () 
   assert.equal(job.status, 'pending');
   assert.deepEqual([job.round, job.policyRevision, job.startedAt, job.finishedAt], [1, 1, null, null]);
   assert.deepEqual([job.circuit, job.tally, job.throttle], [CLOSED, EMPTY_TALLY, FRESH_THROTTLE]);
-  assert.deepEqual([job.createdAt, job.readyAt, job.openUntil, job.refusals, job.fenced], [NOW, 0, 0, 0, 0]);
+  assert.deepEqual([job.createdAt, job.openUntil, job.refusals, job.fenced], [NOW, 0, 0, 0]);
 });
 
 test('a held job waits for start, and start counts once', () => {
@@ -389,10 +389,10 @@ test('a manifest is recorded once, and only for the round it was written of', ()
 });
 
 test('the first dispatch starts the job, and later ones do not start it again', () => {
-  const went = { batches: 2, items: 5, readyAt: NOW + 10, throttle: { ...FRESH_THROTTLE, ceiling: 3 } };
+  const went = { batches: 2, items: 5, throttle: { ...FRESH_THROTTLE, ceiling: 3 } };
   const job = whenDispatched(jobOf(), went, NOW);
   assert.deepEqual([job.status, job.startedAt, job.counts.queued, job.itemsInFlight], ['in_progress', NOW, 2, 5]);
-  assert.deepEqual([job.readyAt, job.throttle.ceiling], [NOW + 10, 3]);
+  assert.equal(job.throttle.ceiling, 3);
   assert.equal(whenDispatched(job, went, NOW + 99).startedAt, NOW);
 });
 

@@ -74,7 +74,7 @@ class Play {
         else this.change({ kind: plan.verdict.kind === 'close' ? 'close-circuit' : 'probe' });
         return null;
       case 'go': {
-        const { batches, itemsPerBatch, pace, wakeAt } = plan.allowance;
+        const { batches, itemsPerBatch } = plan.allowance;
         let items = 0;
         for (let made = 0; made < batches; made += 1) {
           const taken = this.#find('waiting').slice(0, itemsPerBatch);
@@ -83,9 +83,8 @@ class Play {
           this.#batches.push({ state: 'queued', items: taken });
           items += taken.length;
         }
-        const readyAt = pace.from + items * pace.spacingMs;
-        this.job = whenDispatched(this.job, { batches, items, readyAt, throttle: plan.throttle }, this.now);
-        return wakeAt;
+        this.job = whenDispatched(this.job, { batches, items, throttle: plan.throttle }, this.now);
+        return null;
       }
     }
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BUDGET, runCounted } from '../support/aws/cost-run.ts';
+import { sized } from '../support/sized.ts';
 
 /** What a job costs, however few its items: its own rows, first batches that are small, a manifest. */
 const OF_THE_JOB = { writeUnits: 100, sqsRequests: 40, s3Puts: 20 };
@@ -45,4 +46,14 @@ test('an item that keeps three files costs three puts, and is within the budgets
   const { write } = whole.units;
   assert.ok(write <= BUDGET.writeUnits * items + OF_THE_JOB.writeUnits, `${write} write units`);
   assert.ok(sqs <= BUDGET.sqsRequests * items + OF_THE_JOB.sqsRequests, `${sqs} requests to SQS`);
+});
+
+test('a job with a delay between its items costs hardly more than others, because its workers keep the delay', async () => {
+  const items = sized({ quick: 2000, slow: 20_000 });
+  const throttling = { min_delay_between_items_seconds: 0.002 };
+  const { job, seconds, whole } = await runCounted({ items, keeps: 'nothing', workers: 2, concurrency: 2, throttling });
+  assert.equal(job.counts.success, items);
+  assert.ok(seconds >= (items * 2) / 1000 - 0.1, `${items} items in ${seconds} s`);
+  const most = 0.6 * items + OF_THE_JOB.writeUnits;
+  assert.ok(whole.units.write <= most, `${whole.units.write} write units for ${items} items`);
 });

@@ -12,7 +12,7 @@ import type { EventStream } from './events.ts';
 import { reopenNegatives } from './reopen-negatives.ts';
 
 /**
- * Sends work out. A job is looked at when something happened to it (`poke`), when its pace or cooldown says so, and now
+ * Sends work out. A job is looked at when something happened to it (`poke`), when its cooldown says so, and now
  * and then in case a hint was lost (`runOnce`). Looking at a job is asking the ledger to dispatch what may go out and
  * doing what its plan says; two looks at one job never overlap, and a poke during a look means one more look after it.
  */
@@ -86,7 +86,7 @@ export class Scheduler {
     const { ledger, clock } = this.#deps;
     switch (plan.kind) {
       case 'go':
-        this.#setAlarm(jobId, plan.allowance.wakeAt);
+        this.#setAlarm(jobId, plan.wakeAt);
         return false;
       case 'wait':
         this.#setAlarm(jobId, plan.until);

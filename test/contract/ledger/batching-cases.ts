@@ -191,7 +191,7 @@ export function batchingCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(idsIn(await takeOut(ledger, jobId)), [['a-0', 'a-1'], ['a-2'], ['b-0', 'b-1'], ['b-2'], ['a-3']]);
   });
 
-  add('no more is risked than the breaker allows, and a pace lets items go one by one', async ({ ledger }) => {
+  add('no more is risked than the breaker allows', async ({ ledger }) => {
     const jobId = await givenBatched(ledger, itemsOf(['a', 4], ['b', 4]), 4, {
       policy: { circuit_breaker: { min_requests: 6 } },
     });
@@ -205,13 +205,6 @@ export function batchingCases(add: AddCase<LedgerParts>): void {
       NOW,
     );
     assert.deepEqual(idsIn(await takeOut(ledger, jobId)), [['b-2', 'b-3']]);
-
-    const paced = await givenBatched(ledger, itemsOf(['a', 4]), 4, {
-      jobId: 'paced',
-      policy: { throttling: { min_delay_between_items_seconds: 2 } },
-    });
-    assert.deepEqual(idsIn(await takeOut(ledger, paced)), [['a-0']]);
-    assert.equal((await jobOf(ledger, paced)).readyAt, NOW + 2000);
   });
 
   add('every item of a large job goes out once, in order and with its group alone', async ({ ledger }) => {

@@ -12,6 +12,7 @@ import { EventStream } from '../../../src/controller/engine/events.ts';
 import { importItems } from '../../../src/controller/intake/intake.ts';
 import type { NewItem } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
+import type { ThrottlingPolicy } from '../../../src/domain/policy.ts';
 import { openLog } from '../../../src/main/log.ts';
 import { NO_FAULTS } from '../../../src/ports/faults.ts';
 import { NO_ITEM_WAITS } from '../../../src/ports/item-waits.ts';
@@ -37,6 +38,7 @@ export interface CostRun {
   readonly concurrency: number;
   /** How long each item takes, beyond what it needs. */
   readonly ms?: number;
+  readonly throttling?: Partial<ThrottlingPolicy>;
 }
 
 const SCRAPER_OF = { nothing: 'test-keeps-nothing', 'three files': 'test-three-files' } as const;
@@ -54,7 +56,14 @@ export interface CostReport {
 const JOB = 'priced';
 
 /** A whole job on the emulators at production's pace, with every request counted on the wire. */
-export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }: CostRun): Promise<CostReport> {
+export async function runCounted({
+  items,
+  keeps,
+  workers,
+  concurrency,
+  ms = 0,
+  throttling = {},
+}: CostRun): Promise<CostReport> {
   const emulators = await startEmulators();
   const names = awsNames(emulators, `cost-${process.pid}-${items}`);
   const clock = systemClock();
@@ -86,7 +95,7 @@ export async function runCounted({ items, keeps, workers, concurrency, ms = 0 }:
     const { ledger } = controller;
     dynamo.reset();
     const begunAt = performance.now();
-    const policy = policyOf({ throttling: { max_concurrent_workers: concurrency } });
+    const policy = policyOf({ throttling: { max_concurrent_workers: concurrency, ...throttling } });
     await ledger.createJob({ ...newJob({ jobId: JOB, scraperId: SCRAPER_OF[keeps] }), policy }, [], clock.now());
     const finished = untilManifest(ledger);
     await importItems({ ledger, clock, faults: NO_FAULTS }, JOB, parcels(items, ms));

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { type AwsSettings, type ClientOverrides, openAwsClients } from '../../../src/adapters/aws/clients.ts';
+import { DynamoHostShares } from '../../../src/adapters/aws/host-shares.ts';
 import { openDynamoLedger } from '../../../src/adapters/aws/ledger.ts';
 import { openS3ResultStore } from '../../../src/adapters/aws/result-store.ts';
 import { openSqsQueue } from '../../../src/adapters/aws/work-queue.ts';
@@ -8,7 +9,8 @@ import { systemClock } from '../../../src/adapters/system/clock.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { Controller, type ControllerSettings } from '../../../src/controller/engine/controller.ts';
 import { EventStream } from '../../../src/controller/engine/events.ts';
-import { awsPace } from '../../../src/main/aws-backend.ts';
+import { PoliteHostGate } from '../../../src/egress/polite-host-gate.ts';
+import { awsPace, SHARE_LEASE_MS } from '../../../src/main/aws-backend.ts';
 import { NO_FAULTS } from '../../../src/ports/faults.ts';
 import { loadScrapers } from '../../../src/scraping/registry.ts';
 import type { Heartbeat } from '../../../src/worker/heartbeat.ts';
@@ -76,7 +78,7 @@ export async function startFleet(options: FleetOptions) {
       leases: hands.ledger,
       source: receiveAndClaim({ ...hands, leases: hands.ledger }),
       scrapers,
-      tools: NO_TOOLS,
+      tools: { ...NO_TOOLS, gate: hands.gateOf(hands.id) },
       onWait() {},
       isStillHeld: async () => true,
       heartbeat: isLame ? NO_HEARTBEAT : heartbeatOf(hands, leaseMs, onTrouble),
@@ -134,8 +136,11 @@ function openHands(
   const { ledger, leadership, ...dynamo } = openDynamoLedger({ ...clients, ...settings, clock, listen, onTrouble });
   const store = openS3ResultStore({ ...clients, ...settings, clock });
   const queue = openSqsQueue({ ...clients, ...settings, clock, onTrouble });
+  const shares = new DynamoHostShares({ ...clients, ...settings, clock });
   return {
     ...{ clock, ledger, leadership, store, queue, digest, faults: NO_FAULTS },
+    gateOf: (process: string) =>
+      new PoliteHostGate({ clock, shared: { shares, process, leaseMs: SHARE_LEASE_MS, onError: onTrouble } }),
     async probe() {
       await dynamo.probe();
       await store.probe();

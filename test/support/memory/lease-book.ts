@@ -37,8 +37,7 @@ export class MemoryLeaseBook implements Leases {
       if (plan.kind !== 'go' || batches.length === 0) return { refs: [], plan };
 
       const items = batches.reduce((sum, batch) => sum + batch.unsettled.size, 0);
-      const { from, spacingMs } = plan.allowance.pace;
-      const went = { batches: batches.length, items, readyAt: from + items * spacingMs, throttle: plan.throttle };
+      const went = { batches: batches.length, items, throttle: plan.throttle };
       this.core.write(entry, whenDispatched(entry.record, went, now));
       this.core.tell({ kind: 'dispatched', jobId, batches: batches.length, items });
       return { refs: batches.map((batch) => batch.ref), plan };

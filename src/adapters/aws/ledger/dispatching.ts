@@ -63,8 +63,7 @@ async function dispatchStep(
   if (made.batches.length === 0) return { refs: [], plan };
 
   const items = made.batches.reduce((sum, batch) => sum + batch.unsettled.length, 0);
-  const { from, spacingMs } = plan.allowance.pace;
-  const went = { batches: made.batches.length, items, readyAt: from + items * spacingMs, throttle: plan.throttle };
+  const went = { batches: made.batches.length, items, throttle: plan.throttle };
   const next = whenDispatched(job.record, went, now);
   const answer = await books.table.transact([
     ...made.batches.map((batch): Action => ({ put: batchRow(batch) })),
@@ -82,7 +81,7 @@ function jobActions(before: JobRows, after: JobRows, batches: number, items: num
   // The first dispatch changes the job's state, every other only what is hot.
   const isNewState = record.status !== before.record.status || record.startedAt !== before.record.startedAt;
   const nextEpoch = isNewState ? epoch + 1 : epoch;
-  const numbers = { cursor: after.cursor, readyAt: record.readyAt, dispatches: dispatches + 1, epoch: nextEpoch };
+  const numbers = { cursor: after.cursor, dispatches: dispatches + 1, epoch: nextEpoch };
   const wait = waitSet(before.record, record);
   const hot = hotAction(
     record.jobId,

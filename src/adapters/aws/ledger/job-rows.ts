@@ -34,16 +34,7 @@ export interface JobRows {
 export type HotCount = keyof Counts | 'itemsInFlight' | TallyCount | 'refusals' | 'fenced' | 'pooled';
 type TallyCount = 'tallied' | 'talliedBad' | 'missed';
 
-type HotField =
-  | 'counts'
-  | 'itemsInFlight'
-  | 'tally'
-  | 'refusals'
-  | 'fenced'
-  | 'readyAt'
-  | 'throttle'
-  | 'waitingFor'
-  | 'usage';
+type HotField = 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'fenced' | 'throttle' | 'waitingFor' | 'usage';
 type ColdRecord = Omit<JobRecord, HotField | 'incarnation'>;
 
 export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
@@ -54,7 +45,6 @@ export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
     tally: _t,
     refusals: _r,
     fenced: _f,
-    readyAt: _a,
     throttle: _h,
     waitingFor: _w,
     usage: _u,
@@ -101,7 +91,6 @@ export function hotRow({ record, inc, epoch, dispatches, changes, cursor, pooled
     ...(tally.stopper === null ? {} : { stopper: text(tally.stopper) }),
     refusals: num(record.refusals),
     fenced: num(record.fenced),
-    readyAt: num(record.readyAt),
     throttle: json(record.throttle),
     ...(record.waitingFor === undefined ? {} : { waiting: json(record.waitingFor) }),
   };
@@ -164,7 +153,6 @@ function hotFields(hot: Row): Pick<JobRecord, HotField> {
     },
     refusals: countOf(hot, 'refusals'),
     fenced: countOf(hot, 'fenced'),
-    readyAt: countOf(hot, 'readyAt'),
     throttle: jsonOf<Throttle>(hot, 'throttle'),
     ...(hot['waiting'] === undefined ? {} : { waitingFor: jsonOf<WaitingFor>(hot, 'waiting') }),
     usage: usageOfRow(hot),

@@ -130,7 +130,6 @@ export class Jobs {
       record.itemsInFlight,
       record.refusals,
       record.fenced,
-      record.readyAt,
       record.openUntil,
       saved.tally,
       saved.throttle,
@@ -187,7 +186,6 @@ interface JobRow {
   readonly items_in_flight: number;
   readonly refusals: number;
   readonly fenced: number;
-  readonly ready_at: number;
   readonly open_until: number;
   readonly tally: string;
   readonly throttle: string;
@@ -204,7 +202,6 @@ const COUNTERS = [
   'itemsInFlight',
   'refusals',
   'fenced',
-  'readyAt',
   'openUntil',
   'tally',
   'throttle',
@@ -214,7 +211,7 @@ const IS_COUNTER: ReadonlySet<string> = new Set(COUNTERS);
 
 function documentOf(record: JobRecord): string {
   const { jobId, incarnation, status, ...rest } = record;
-  const { counts, itemsInFlight, refusals, fenced, readyAt, openUntil, tally, throttle, usage, ...document } = rest;
+  const { counts, itemsInFlight, refusals, fenced, openUntil, tally, throttle, usage, ...document } = rest;
   return JSON.stringify(document satisfies Document);
 }
 
@@ -258,7 +255,6 @@ function decode(row: JobRow): JobEntry {
     itemsInFlight: row.items_in_flight,
     refusals: row.refusals,
     fenced: row.fenced,
-    readyAt: row.ready_at,
     openUntil: row.open_until,
     tally: completeTally(JSON.parse(row.tally)),
     throttle: JSON.parse(row.throttle),

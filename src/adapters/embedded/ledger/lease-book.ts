@@ -38,8 +38,7 @@ export class EmbeddedLeaseBook implements Leases {
       if (plan.kind !== 'go' || batches.length === 0) return { refs: [], plan };
 
       const items = batches.reduce((sum, batch) => sum + batch.items.length, 0);
-      const { from, spacingMs } = plan.allowance.pace;
-      const went = { batches: batches.length, items, readyAt: from + items * spacingMs, throttle: plan.throttle };
+      const went = { batches: batches.length, items, throttle: plan.throttle };
       this.#books.write(entry, whenDispatched(entry.record, went, now));
       this.#books.tell({ kind: 'dispatched', jobId, batches: batches.length, items });
       return { refs: batches.map((batch) => refOf(entry, batch)), plan };

@@ -130,6 +130,10 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE host_seen (job INTEGER NOT NULL, host TEXT NOT NULL, seen TEXT NOT NULL, PRIMARY KEY (job, host)) WITHOUT ROWID;
   `,
+  // The pace of a job is kept by its workers.
+  `
+  ALTER TABLE jobs DROP COLUMN ready_at;
+  `,
 ];
 
 /** Written to the header of the file, so that the database of another program is not taken for ours: "Trwl". */

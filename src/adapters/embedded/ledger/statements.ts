@@ -22,15 +22,15 @@ export const SQL = {
   firstJobNum: "INSERT INTO sqlite_sequence (name, seq) VALUES ('jobs', 1)",
   insertJob: `INSERT INTO jobs
     (num, id, status, active, document, total, queued, in_progress, success, failed, skipped, cancelled, items_in_flight,
-     refusals, fenced, ready_at, open_until, tally, throttle, cursor, next_batch)
-    VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, 0, 0)`,
+     refusals, fenced, open_until, tally, throttle, cursor, next_batch)
+    VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, ?, ?, ?, 0, 0)`,
   jobById: 'SELECT * FROM jobs WHERE id = ?',
   jobByNum: 'SELECT * FROM jobs WHERE num = ?',
   jobsBefore: 'SELECT * FROM jobs WHERE num < ? ORDER BY num DESC LIMIT ?',
   jobsOfStatusBefore: 'SELECT * FROM jobs WHERE status = ? AND num < ? ORDER BY num DESC LIMIT ?',
   activeJobsAfter: 'SELECT * FROM jobs WHERE active = 1 AND num > ? ORDER BY num LIMIT ?',
   updateJob: `UPDATE jobs SET total = ?, queued = ?, in_progress = ?, success = ?, failed = ?, skipped = ?,
-    cancelled = ?, items_in_flight = ?, refusals = ?, fenced = ?, ready_at = ?, open_until = ?, tally = ?, throttle = ?,
+    cancelled = ?, items_in_flight = ?, refusals = ?, fenced = ?, open_until = ?, tally = ?, throttle = ?,
     usage = ?, cursor = ?, next_batch = ? WHERE num = ?`,
   updateJobDocument: 'UPDATE jobs SET status = ?, active = ?, document = ? WHERE num = ?',
   deleteJob: 'DELETE FROM jobs WHERE num = ?',
