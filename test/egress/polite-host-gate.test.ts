@@ -338,3 +338,66 @@ test('the delay of a host is not forgotten with the host', async () => {
   await (await gate.enter('a', 0, FOREVER))();
   assert.equal(gate.isOpen('a'), false);
 });
+
+test('a host that worked and fails again and again is left alone, and then asked with one request at a time', async () => {
+  const held: unknown[] = [];
+  const { clock, gate } = openGate({ onHold: (...hold) => held.push(hold) });
+  gate.noteAnswer('a', 'good', '');
+  for (let n = 0; n < 4; n += 1) gate.noteAnswer('a', 'away', 'connection refused');
+  assert.equal(gate.pauseOf('a'), null);
+  gate.noteAnswer('a', 'away', 'connection refused');
+  assert.deepEqual([gate.pauseOf('a')?.isAway, gate.pauseOf('a')?.reason], [true, 'connection refused']);
+  // Requests that were on their way when the pause began.
+  for (let n = 0; n < 10; n += 1) gate.noteAnswer('a', 'away', 'connection refused');
+  assert.equal(held.length, 1);
+
+  const visits = Array.from({ length: 3 }, () => ask(gate, 'a'));
+  const inside = () => visits.filter(({ state }) => state === 'inside').length;
+  await clock.advance(6000);
+  assert.equal(inside(), 1);
+  visits[0]?.leave();
+  await clock.turn();
+  gate.noteAnswer('a', 'away', 'connection refused');
+  await clock.advance(4000);
+  assert.deepEqual([inside(), held.length], [1, 2]);
+  await clock.advance(7000);
+  assert.equal(inside(), 2);
+  visits[1]?.leave();
+  gate.noteAnswer('a', 'good', '');
+  await clock.advance(1);
+  assert.equal(inside(), 3);
+  assert.equal(gate.pauseOf('a'), null);
+});
+
+test('a host that has never answered is not left alone, however often it fails', async () => {
+  const { gate } = openGate();
+  for (let n = 0; n < 100; n += 1) gate.noteAnswer('a', 'away', 'no such host');
+  assert.equal(gate.pauseOf('a'), null);
+});
+
+test('after a refusal a host is visited at a pace below the one that it accepted', async () => {
+  const { clock, gate } = openGate();
+  for (let n = 0; n < 10; n += 1) {
+    ask(gate, 'a').leave();
+    gate.noteAnswer('a', 'good', '');
+  }
+  await clock.advance(2000);
+  gate.noteAnswer('a', 'refused', '429');
+  const visits = Array.from({ length: 9 }, () => ask(gate, 'a'));
+  await clock.advance(1000);
+  const inside = visits.filter(({ state }) => state === 'inside').length;
+  assert.ok(inside >= 4 && inside <= 5, `${inside} in a second, and 5 were accepted`);
+});
+
+test('retries are refused when there were too many: for now at a host that has worked, for good at one that has not', () => {
+  const { gate } = openGate();
+  gate.noteAnswer('works', 'good', '');
+  for (const [host, end] of [
+    ['works', 'later'],
+    ['fails', 'never'],
+  ] as const) {
+    const answers = Array.from({ length: 12 }, () => gate.takeRetry(host));
+    assert.ok(answers.filter((answer) => answer === 'go').length <= 10);
+    assert.equal(answers.at(-1), end);
+  }
+});
