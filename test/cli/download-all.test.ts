@@ -155,7 +155,7 @@ test('no more files are received at a time than were asked for', async () => {
 test('what does not go together is refused before anything is asked', async () => {
   const { url, asked } = await startDocuments([]);
   const to = join(tempFolder(), 'never');
-  const LABELS = '--artifact must be one of html, page:NAME, data, metadata, screenshot, document';
+  const LABELS = '--artifact must be one of html, page:NAME, data, metadata, screenshot, document, failed_page, visit';
   const refusals = [
     [['--all', '--kind', 'document'], '--all needs --to FOLDER'],
     [['a', '--all', '--kind', 'document', '--to', to], 'name an item or use --all, not both'],
