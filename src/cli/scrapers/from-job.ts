@@ -87,7 +87,7 @@ async function tell({ out, note }: Client, told: Told, isJson: boolean): Promise
   const { id, asked, item, answer, workshop } = told;
   if (answer.kind === 'recorded') {
     if (isJson) await out.json(recordedJson(answer));
-    else await out.write(`${recordedText(answer)}\n\n${nextText(told, answer.playedAs)}\n`);
+    else await out.write(`${recordedText(answer)}\n\n${nextText(told, answer.playedAs, answer.written.name)}\n`);
     if (answer.differences.length === 0) return EXIT.done;
     note(differencesText(answer, workshop).trimEnd());
     return EXIT.someItemsFailed;
@@ -110,7 +110,7 @@ function missingText(missing: readonly string[]): string {
 }
 
 /** What it means, and what to do with it. */
-function nextText({ id, asked, item: { error } }: Told, playedAs: string): string {
+function nextText({ id, asked, item: { error } }: Told, playedAs: string, caseName: string): string {
   const test = `  $ trawl scrapers test ${id}`;
   if (playedAs === 'data') {
     const was = error === null ? '' : ` In the job it failed as ${error.type}.`;
@@ -118,8 +118,10 @@ function nextText({ id, asked, item: { error } }: Told, playedAs: string): strin
   }
   const other = error === null || error.type === playedAs ? '' : ` (in the job it was ${error.type})`;
   const again = formatCommand(['trawl', 'scrapers', 'test', id, '--from', asked.jobId, asked.itemId]);
+  const look = formatCommand(['trawl', 'try', id, '--case', caseName, '--watch']);
   return (
-    `Played, the scraper fails as ${playedAs}${other}. If it must fail like this, keep the case. Otherwise repair the scraper,\n` +
-    `which this case is for, and run the same command again: the case then expects the data.\n  $ ${printable(again, 2000)}`
+    `Played, the scraper fails as ${playedAs}${other}. If it must fail like this, keep the case. Otherwise repair the scraper:\n` +
+    `  $ ${printable(look, 2000)}\n` +
+    `and make the case again, which then expects the data:\n  $ ${printable(again, 2000)}`
   );
 }
