@@ -210,10 +210,13 @@ function wrongState(job: ModelJob, record: JobRecord): string | null {
   if (record.circuit.state !== job.circuit) return `its circuit is ${record.circuit.state}, and must be ${job.circuit}`;
   if (record.fenced !== job.fenced) return `${record.fenced} writes were fenced by the record, ${job.fenced} in fact`;
   if (job.hasManifest && record.manifest === null) return 'its manifest is gone';
-  // Of what stops a job, the oracle knows the type alone.
-  const tally = { ...record.tally, stopper: record.tally.stopper?.split(':')[0] ?? null };
+  // Of what stops a job, the oracle knows the type alone, unless it had to believe the record after a crash.
+  const [tally, known] = [record.tally, job.tally].map((each) => ({
+    ...each,
+    stopper: each.stopper?.split(':')[0] ?? null,
+  }));
   for (const field of ['finished', 'failed', 'streak', 'missed', 'dry', 'stopper'] as const) {
-    if (tally[field] !== job.tally[field]) {
+    if (tally?.[field] !== known?.[field]) {
       return `the breaker's tally is ${JSON.stringify(record.tally)}, and must be ${JSON.stringify(job.tally)}`;
     }
   }
