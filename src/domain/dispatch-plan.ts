@@ -36,7 +36,7 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
   // A job with nothing left is finished, not tripped: there is nothing that a breaker could still save.
   if (isOver && (job.status === 'in_progress' || job.status === 'paused')) {
     if (isFinishing(job)) return UNTIL_SOMETHING_HAPPENS;
-    if (awaitsControls(job)) return job.status === 'paused' ? UNTIL_SOMETHING_HAPPENS : planControls(job, now);
+    if (awaitsControls(job)) return job.status === 'paused' ? planPaused(job, now) : planControls(job, now);
     if (isExhausted(job, now)) return { kind: 'finish' };
     return { kind: 'wait', until: job.openUntil > now ? job.openUntil : null };
   }

@@ -181,6 +181,24 @@ test('a job in which items were not found since the last good control is not fin
   assert.equal(planDispatch(last, 1, NOW).kind, 'finish');
 });
 
+test('a job that the breaker paused with nothing left but a control goes on by itself after the cooldown', () => {
+  const circuit = { state: 'open', since: NOW - 5000, probeAt: NOW } as const;
+  const counts = { ...NO_COUNTS, total: 10, success: 1, failed: 9 };
+  const reason = { code: 'breaker', message: '9 of 10 failed', evidence: [] } as const;
+  const good = tried(given({ total: 10 }), FOUND);
+  const paused: JobRecord = {
+    ...good,
+    status: 'paused',
+    reason,
+    circuit,
+    counts,
+    tally: { ...EMPTY_TALLY, missed: 5 },
+  };
+  assert.equal(planDispatch(paused, 1, NOW - 1).kind, 'wait');
+  assert.deepEqual(planDispatch(paused, 1, NOW), { kind: 'verdict', verdict: { kind: 'probe' } });
+  assert.equal(planDispatch(tried(changed(paused, { kind: 'probe' }), FOUND), 1, NOW).kind, 'finish');
+});
+
 test('after a trip of the breaker the next control goes first, although what was counted starts over', () => {
   const good = { ...tried(given(), FOUND), tally: { ...EMPTY_TALLY, finished: 60, failed: 60, streak: 60 } };
   const resumed = changed(changed(good, { kind: 'trip', evidence: [] }), { kind: 'resume' });

@@ -57,7 +57,10 @@ export const FAULT_KINDS = [
   'poison',
   'site-hangs',
   'user-corrects',
+  'site-forgets',
 ] as const;
+
+const CLOCK_FAULTS = ['clock-skew', 'clock-jump', 'clock-forward', 'clock-back'] as const;
 
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -86,6 +89,8 @@ export class FaultPlan {
     }
     // A run without any fault at all shows little; one kind by itself shows most clearly what it does.
     if (share === 0 && this.#dice.happens(0.8)) this.#rates.set(this.#dice.pick(FAULT_KINDS), 0.1);
+    // Which items were not found since a good control is told by the workers' clocks.
+    if (this.#rates.has('site-forgets')) for (const kind of CLOCK_FAULTS) this.#rates.delete(kind);
   }
 
   /** Faults that have begun run out; no new ones begin. */

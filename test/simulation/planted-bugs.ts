@@ -2,6 +2,7 @@ import { type MemoryLedger, type MemoryParts, openMemoryLedger } from '../suppor
 import type { Plant } from './plant.ts';
 import * as batching from './planted-batching-bugs.ts';
 import * as clocks from './planted-clock-bugs.ts';
+import { CONTROL_BUGS } from './planted-control-bugs.ts';
 import { CORRECTION_BUGS } from './planted-correction-bugs.ts';
 import { HalfDraftJobs } from './planted-draft-bugs.ts';
 import * as errors from './planted-error-bugs.ts';
@@ -67,6 +68,7 @@ export const PLANTED_BUGS: readonly Plant[] = [
   { name: 'the id is free before the keys are gone', controller: removals.freesTheIdEarly },
   ...RECOVERY_BUGS,
   ...CORRECTION_BUGS,
+  ...CONTROL_BUGS,
   ledger('a batch mixes groups', { leases: batching.MixedGroupLeases }),
   ledger('a batch by group is out of order', { leases: batching.DisorderedGroupLeases }),
   ledger('a drafted job is made before its last items', { jobs: HalfDraftJobs }),

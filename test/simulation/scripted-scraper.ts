@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type FailureType, failure } from '../../src/domain/failure.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
 import { Dice } from './dice.ts';
+import { FORGOTTEN } from './forgetful-sites.ts';
 import type { Sim } from './sim.ts';
 import type { SimProcess } from './sim-process.ts';
 
@@ -113,6 +114,7 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
     async scrape(context) {
       const { jobId, itemId, tryNumber, signal } = context;
       sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} try ${tryNumber}`);
+      if ('known' in context.input) return await playControl(context, sim);
       sim.oracle.begins(process, { jobId, itemId, tryNumber, signal });
       // A corrected item does something else than before.
       const { version } = context.input as { readonly version?: number };
@@ -122,6 +124,7 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
       sim.faults.count(`scraper: ${script.kind}`);
       if (scripts.isHanging(jobId)) sim.faults.count('site-hangs');
       await context.sleep(new Dice(sim.seed, `${itemId} ${run}`).logBetween(1, 3000));
+      if (script.kind === 'scraped' && sim.sites.forgets(jobId, sim.timeline.now)) return forgotten(sim);
       if (script.kind !== 'kills') return play(script, context, process);
       if (run > script.times || signal.aborted) return scraped(context, process, { artifacts: 1, size: 10 });
       sim.faults.count('poison');
@@ -131,6 +134,22 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
       return new Promise(() => {});
     },
   };
+}
+
+/** Found, unless the site has forgotten it; now and then it takes too long, which tells nothing. */
+async function playControl({ jobId, itemId, sleep }: ScrapeContext, sim: Sim): Promise<ScrapeResult> {
+  const dice = new Dice(sim.seed, `${jobId} ${itemId}`);
+  await sleep(dice.logBetween(1, 3000));
+  sim.faults.count('control');
+  if (dice.happens(0.1)) return { kind: 'failed', failure: failure('structure_changed', 'scripted: a bad moment') };
+  if (dice.happens(0.1)) return { kind: 'failed', failure: failure('timeout', 'scripted: too slow') };
+  if (sim.sites.forgets(jobId, sim.timeline.now)) return forgotten(sim);
+  return { kind: 'scraped', artifacts: [artifactOf('data', '{"owner":"the same"}')] };
+}
+
+function forgotten(sim: Sim): ScrapeResult {
+  sim.faults.count('site-forgets');
+  return { kind: 'failed', failure: failure('no_results', FORGOTTEN) };
 }
 
 async function play(

@@ -2,6 +2,7 @@ import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { Backend } from './backend.ts';
 import type { Dice } from './dice.ts';
 import type { FaultPlan } from './fault-plan.ts';
+import type { ForgetfulSites } from './forgetful-sites.ts';
 import type { HangingSite } from './hanging-site.ts';
 import type { Network } from './network.ts';
 import type { Oracle } from './oracle/oracle.ts';
@@ -22,6 +23,7 @@ export interface Sim {
   readonly plant: Plant;
   readonly timing: Timing;
   readonly disk: Disk;
+  readonly sites: ForgetfulSites;
   /** Set where nothing goes wrong but that one site hangs. */
   readonly hangingSite: HangingSite | null;
   /** The engine is about to change a job's state: a good moment for a user to do so, too. */

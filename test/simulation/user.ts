@@ -130,8 +130,11 @@ export class User {
   goOn(job: JobRecord): void {
     if (job.status === 'pending' && job.held) this.#change(job.jobId, { kind: 'start' });
     if (job.status === 'failed') this.#change(job.jobId, { kind: 'resume' });
+    // A bad control may have been reported when the job was already stopped for another reason.
+    if (job.controls?.suspect) this.#sim.sites.repair(job.jobId);
     const waitsForUser =
       job.reason?.code === 'user' ||
+      job.reason?.code === 'control' ||
       (job.reason?.code === 'breaker' && job.circuit.state === 'open' && job.circuit.probeAt === null);
     if (job.status === 'paused' && waitsForUser) this.#change(job.jobId, { kind: 'resume' });
     // A job without items cannot be completed: nobody knows whether any will come.
@@ -351,9 +354,13 @@ export class User {
         on_trip: dice.pick(['fail', 'pause']),
         cooldown_seconds: dice.happens(0.3) ? dice.between(1, 6) : null,
       },
+      ...(this.#sim.sites.isOn ? { controls: { items: CONTROLS, every: dice.pick([1, 3, 8, 500]) } } : {}),
     });
   }
 }
+
+/** Known to exist, as long as the site remembers. */
+const CONTROLS = [{ input: { known: 1 } }, { input: { known: 2 } }];
 
 const digest = (text: string) => hash('sha256', text);
 

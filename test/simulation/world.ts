@@ -3,6 +3,7 @@ import { Crew } from './crew.ts';
 import { Dice } from './dice.ts';
 import { runSteps } from './driver.ts';
 import { type Census, FaultPlan } from './fault-plan.ts';
+import { ForgetfulSites } from './forgetful-sites.ts';
 import { drawHangingSite } from './hanging-site.ts';
 import { openMemoryBackend } from './memory-backend.ts';
 import { Network } from './network.ts';
@@ -214,6 +215,7 @@ function build(seed: number, store: StoreKind, plant: Plant, dice: Dice, print: 
     timing,
     disk,
     hangingSite,
+    sites: new ForgetfulSites(seed, faults.isOn('site-forgets')),
     onEngineDecision() {},
   };
 }

@@ -347,7 +347,8 @@ function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus
     case 'send-control':
       return 'in_progress';
     case 'control':
-      return from;
+      // What it was paused for is told by the end: no item may be left that was wrongly said not to exist.
+      return from === 'in_progress' && job.status === 'paused' ? 'paused' : from;
     case 'pause':
       return 'paused';
     case 'resume':

@@ -112,6 +112,8 @@ export class LeaseOracle {
     const batch = job?.batches.get(ref.batchId);
     const name = `claim of ${ref.jobId}:${ref.batchId} by ${worker}`;
     if (job === undefined && this.#model.hasCrashed) return;
+    // A control is not held by anybody, and only its report counts.
+    if (typeof answer === 'object' && answer.control !== undefined) return;
     if (answer === 'gone') {
       if (batch !== undefined && !job?.isFoggy) this.#fail(`${name}: gone, but it is there`);
       return;

@@ -1,6 +1,7 @@
 import type { NewItem, RecoveredItem } from '../../../src/domain/item.ts';
 import type { Delivery } from '../../../src/ports/work-queue.ts';
 import type { Backend } from '../backend.ts';
+import { falseNegative } from '../forgetful-sites.ts';
 import type { SimProcess } from '../sim-process.ts';
 import { ByteOracle } from './bytes.ts';
 import { CallLine } from './call-line.ts';
@@ -228,6 +229,8 @@ export class Oracle {
       const { replacedBy } = snapshot.record;
       const missed = replacedBy && unrecovered(snapshot, await readJob(ledger, replacedBy));
       if (missed) this.fail(`${jobId}: ${missed}`);
+      const wrong = falseNegative(snapshot.record, snapshot.items);
+      if (wrong !== null) this.fail(`${jobId}: ${wrong}`);
       if (grouped !== failed) this.fail(`${jobId}: ${grouped} failures are grouped, and ${failed} items failed`);
     }
   }

@@ -1,4 +1,5 @@
 import type { StoredArtifact } from '../../../src/domain/artifact.ts';
+import type { Tally } from '../../../src/domain/breaker.ts';
 import type { ItemRecord } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
 import type { Ledger, Settlement } from '../../../src/ports/ledger.ts';
@@ -211,12 +212,10 @@ function wrongState(job: ModelJob, record: JobRecord): string | null {
   if (record.fenced !== job.fenced) return `${record.fenced} writes were fenced by the record, ${job.fenced} in fact`;
   if (job.hasManifest && record.manifest === null) return 'its manifest is gone';
   // Of what stops a job, the oracle knows the type alone, unless it had to believe the record after a crash.
-  const [tally, known] = [record.tally, job.tally].map((each) => ({
-    ...each,
-    stopper: each.stopper?.split(':')[0] ?? null,
-  }));
+  const typed = (tally: Tally) => ({ ...tally, stopper: tally.stopper?.split(':')[0] ?? null });
+  const [tally, expected] = [typed(record.tally), typed(job.tally)];
   for (const field of ['finished', 'failed', 'streak', 'missed', 'dry', 'stopper'] as const) {
-    if (tally?.[field] !== known?.[field]) {
+    if (tally[field] !== expected[field]) {
       return `the breaker's tally is ${JSON.stringify(record.tally)}, and must be ${JSON.stringify(job.tally)}`;
     }
   }
