@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { startTrawl } from '../cli/trawl.ts';
+
+/** A site that notes when each request of which job came. */
+export async function openCountingSite(answerMs: number) {
+  const requests: { readonly at: number; readonly job: string }[] = [];
+  const server = createServer((request, response) => {
+    requests.push({ at: performance.now(), job: request.url?.split('/')[1] ?? '' });
+    void setTimeout(answerMs).then(() => {
+      response.setHeader('content-type', 'text/html');
+      response.end('<html><head><title>A parcel</title></head><body>One of many parcels of this county</body></html>');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    host: `127.0.0.1:${port}`,
+    requests,
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+type Site = Awaited<ReturnType<typeof openCountingSite>>;
+
+export interface Traffic {
+  /** Requests in the busiest ten seconds. */
+  readonly busiest: number;
+  /** Requests per second while nobody came or went. */
+  readonly perSecond: readonly number[];
+  /** Of the requests while nobody came or went, those of the first job. */
+  readonly share: number;
+  readonly seconds: number;
+}
+
+/**
+ * Two jobs on one host with a rate, and four worker processes, of which one is killed and replaced on the way. `calmMs` is
+ * how long each of the two calm stretches is that are measured.
+ */
+export async function playTwoJobs(
+  env: Readonly<Record<string, string>>,
+  site: Site,
+  { perSecond, calmMs, settleMs }: { readonly perSecond: number; readonly calmMs: number; readonly settleMs: number },
+): Promise<Traffic> {
+  const controller = startTrawl(['controller', '--port', '0'], env);
+  const [, url = ''] = await controller.shows(/"url":"([^"]+)"/);
+  const workers = [1, 2, 3, 4].map(() => startTrawl(['worker'], env));
+  try {
+    await Promise.all(workers.map((worker) => worker.shows(/"working"/)));
+    await send('PUT', `${url}/hosts/${site.host}`, { requests_per_second: perSecond, max_concurrent_requests: 50 });
+    for (const job of ['a', 'b']) await submit(url, job, site.host);
+    await untilSeen(site, 3 * perSecond);
+    await setTimeout(settleMs);
+    const first = await measure(site, calmMs);
+    workers[0]?.signalGroup('SIGKILL');
+    const added = startTrawl(['worker'], env);
+    workers.push(added);
+    await added.shows(/"working"/);
+    await setTimeout(settleMs);
+    const second = await measure(site, calmMs);
+    const calm = [...first.seen, ...second.seen];
+    return {
+      busiest: busiestTen(site),
+      perSecond: [first.seen.length / first.seconds, second.seen.length / second.seconds],
+      share: calm.filter(({ job }) => job === 'a').length / calm.length,
+      seconds: ((site.requests.at(-1)?.at ?? 0) - (site.requests[0]?.at ?? 0)) / 1000,
+    };
+  } finally {
+    for (const process of [controller, ...workers]) process.signalGroup('SIGKILL');
+    await Promise.all([controller, ...workers].map(({ ended }) => ended));
+  }
+}
+
+async function measure(site: Site, ms: number) {
+  const from = performance.now();
+  await setTimeout(ms);
+  const to = performance.now();
+  const seen = site.requests.filter(({ at }) => at >= from && at < to);
+  return { seen, seconds: (to - from) / 1000 };
+}
+
+function busiestTen({ requests }: Site): number {
+  let most = 0;
+  for (let first = 0, last = 0; last < requests.length; last += 1) {
+    while ((requests[last]?.at ?? 0) - (requests[first]?.at ?? 0) >= 10_000) first += 1;
+    most = Math.max(most, last - first + 1);
+  }
+  return most;
+}
+
+async function submit(url: string, job: string, host: string): Promise<void> {
+  const items = Array.from({ length: 5000 }, (_, index) => ({
+    item_id: `parcel-${index}`,
+    input: { url: `http://${host}/${job}/${index}` },
+  }));
+  await send('POST', `${url}/jobs`, {
+    job_id: job,
+    scraper_id: 'example-http',
+    items,
+    execution_policy: {
+      throttling: { max_concurrent_workers: 24, adaptive: false },
+      circuit_breaker: { min_requests: 1000 },
+    },
+  });
+}
+
+async function untilSeen(site: Site, requests: number): Promise<void> {
+  while (site.requests.length < requests) await setTimeout(50);
+}
+
+async function send(method: string, url: string, body: unknown): Promise<void> {
+  const answer = await fetch(url, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  assert.ok(answer.ok, `${method} ${url}: ${answer.status} ${await answer.text()}`);
+}

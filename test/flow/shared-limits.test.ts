@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { numOf } from '../../src/adapters/aws/dynamo/attributes.ts';
+import { Table } from '../../src/adapters/aws/dynamo/table.ts';
+import { lineKey } from '../../src/adapters/aws/ledger/keys.ts';
+import { systemClock } from '../../src/adapters/system/clock.ts';
+import { hostLine } from '../../src/domain/line-name.ts';
+import { SHARE_LEASE_MS } from '../../src/main/aws-backend.ts';
+import { tempFolder, trawl } from '../cli/trawl.ts';
+import { startEmulators } from '../support/aws/emulators.ts';
+import { awsEnvironment, awsNames } from '../support/aws/names.ts';
+import { sized } from '../support/sized.ts';
+import { openCountingSite, playTwoJobs, type Traffic } from './host-traffic.ts';
+
+/** Slow enough for a busy machine: four processes and their emulators share it with other tests. */
+const PER_SECOND = 20;
+const CALM_MS = sized({ quick: 4000, slow: 20_000 });
+const COMMON = { TRAWL_ALLOW_ADDRESSES: 'loopback', TRAWL_SLOTS: '8', TRAWL_LOG_TO: 'stderr' };
+
+/** Two requests may fall on either side of the ten seconds; the rest is 5 %. */
+function checkTraffic({ busiest, perSecond, share }: Traffic): void {
+  assert.ok(busiest <= PER_SECOND * 10 * 1.05 + 2, `${busiest} requests in ten seconds`);
+  for (const rate of perSecond) assert.ok(rate >= PER_SECOND * 0.85, `${rate} requests per second`);
+  assert.ok(Math.abs(share - 0.5) <= 0.05, `${share} of the requests were of one of two jobs`);
+}
+
+test('two jobs and four workers keep the rate of a host and share it, although one is killed and one comes', async (t) => {
+  const site = await openCountingSite(50);
+  const env = { ...COMMON, TRAWL_DATA_DIR: join(tempFolder(), 'data') };
+  try {
+    const traffic = await playTwoJobs(env, site, { perSecond: PER_SECOND, calmMs: CALM_MS, settleMs: 2000 });
+    t.diagnostic(JSON.stringify(traffic));
+    checkTraffic(traffic);
+  } finally {
+    await site.close();
+  }
+});
+
+test('the same on AWS, where each worker writes once per lease at the most', async (t) => {
+  const emulators = await startEmulators();
+  const site = await openCountingSite(50);
+  const { tableName, bucket, queueUrls } = awsNames(emulators, `shares-${process.pid}`);
+  const env = {
+    ...COMMON,
+    ...awsEnvironment(emulators),
+    TRAWL_BACKEND: 'aws',
+    TABLE_NAME: tableName,
+    WEB_SCRAPER_QUEUE_URL: queueUrls.http,
+    WEB_SCRAPER_RESULTS_BUCKET: bucket,
+  };
+  const clients = emulators.clients();
+  try {
+    const created = await trawl(['doctor', '--create'], { ...env, TRAWL_DATA_DIR: join(tempFolder(), 'unused') });
+    assert.equal(created.code, 0, created.stdout + created.stderr);
+    const traffic = await playTwoJobs(env, site, { perSecond: PER_SECOND, calmMs: CALM_MS, settleMs: 7000 });
+    const row = await new Table(clients.dynamo, tableName, systemClock()).get(lineKey(hostLine(site.host)));
+    assert.ok(row);
+    const writes = numOf(row, 'version');
+    t.diagnostic(JSON.stringify({ ...traffic, writes }));
+    checkTraffic(traffic);
+    // Five processes, each of which asks sooner a few times while its demand grows.
+    const leases = 1 + (traffic.seconds * 1000) / SHARE_LEASE_MS;
+    assert.ok(writes <= 5 * (leases + 4), `${writes} writes in ${leases} leases`);
+  } finally {
+    clients.close();
+    await site.close();
+    await emulators.stop();
+  }
+});
