@@ -66,6 +66,12 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
     every: 'Lower it if items are expensive: so many may be tried in vain before a broken search is noticed.',
     ignore: 'If the data have fields such as the time of the visit.',
   },
+  budget: {
+    max_requests: 'If the site counts requests, or a mistake in a list must not cost more than this.',
+    max_bytes: 'If your line, or what the site sends, is metered.',
+    max_proxy_bytes: 'If the traffic of your proxies is a fixed amount.',
+    max_cost: 'For jobs through proxies that are billed. It needs their prices in the settings of the server.',
+  },
   robots: 'If you want to keep to what sites ask of crawlers. Some counties disallow the very pages that you need.',
 };
 

@@ -20,7 +20,7 @@ import { jobForecastSchema } from './forecast-answers.ts';
 import { batchingSchema } from './job-fields.ts';
 import { warningSchema } from './problem-answer.ts';
 import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
-import { usageSchema } from './usage-answers.ts';
+import { budgetSchema, usageSchema } from './usage-answers.ts';
 
 /**
  * What the API says about jobs. These schemas type the presenters, describe the API in the OpenAPI document, and are what
@@ -47,9 +47,10 @@ export const summarySchema = z
 
 export const reasonSchema = z
   .object({
-    code: z.enum(['user', 'breaker', 'storage', 'host', 'control']).meta({
+    code: z.enum(['user', 'breaker', 'storage', 'host', 'control', 'budget']).meta({
       description:
-        'What stopped the job: a user, too many failures, the storage, a host that is down for too long, or a control item.',
+        'What stopped the job: a user, too many failures, the storage, a host that is down for too long, a control item, or ' +
+        'its budget.',
     }),
     message: text('The same for people.'),
     evidence: list(failureGroupSchema, 'The most frequent failures at that moment.'),
@@ -154,6 +155,7 @@ export const jobSchema = jobSummarySchema
       .nullable()
       .meta({ description: 'What the control items of the policy returned; null without any.' }),
     usage: usageSchema,
+    budget: budgetSchema,
     fenced: count('Late writes rejected because the worker had lost its lease.'),
     results: z
       .object({

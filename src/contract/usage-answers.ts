@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PROXY_TYPES } from '../domain/proxy-policy.ts';
-import { count, list, text } from './answer-fields.ts';
+import { amountOrNull, count, list, text } from './answer-fields.ts';
 
 /** What the API says about requests and bytes. */
 export const ITEM_USAGE_FIELDS = {
@@ -25,6 +25,9 @@ export const usageSchema = z
     proxy_bytes: count('Bytes up and down through proxies of any kind.'),
     refused: count('Answers with the status 429.'),
     blocked: count('Answers with the status 403.'),
+    cost: amountOrNull(
+      'What the proxies cost, by the prices that were configured when the job was created; null if a price is unknown.',
+    ),
     by: list(usageRowSchema, 'The same by host and kind of proxy, most bytes first.'),
   })
   .meta({
@@ -32,6 +35,20 @@ export const usageSchema = z
     description:
       'What the finished attempts of the job sent and received, retries included. An attempt that a dead worker did not ' +
       'report is not counted.',
+  });
+
+const left = (what: string) => amountOrNull(`${what} left before the job is paused; null for no limit.`);
+
+export const budgetSchema = z
+  .object({
+    requests_left: left('Requests'),
+    bytes_left: left('Bytes'),
+    proxy_bytes_left: left('Bytes through proxies'),
+    cost_left: left('Cost'),
+  })
+  .meta({
+    id: 'BudgetLeft',
+    description: 'What is left of the budget in the policy. Items in progress are not counted yet.',
   });
 
 export type UsageAnswer = z.infer<typeof usageSchema>;

@@ -1,5 +1,6 @@
 import type { Batching } from './batching.ts';
 import type { Circuit, Tally } from './breaker.ts';
+import type { BudgetRoom } from './budget.ts';
 import { type Counts, finishedOf, inFlightOf } from './counts.ts';
 import type { Policy } from './policy.ts';
 import type { Throttle } from './throttle.ts';
@@ -41,16 +42,17 @@ export function dispatchAllowance(
   state: DispatchState,
   itemsPerBatch: number,
   kept: { readonly items: number; readonly slots: number } = NOTHING_KEPT,
+  budget: Pick<BudgetRoom, 'items' | 'perBatch'> = UNLIMITED,
 ): Allowance {
   const { policy, counts } = state;
   const ceiling = ceilingOf(state) - kept.slots;
   const slots = Math.max(0, ceiling - inFlightOf(counts));
   // Not `pendingOf`: that counts the items behind another in a batch, and those cannot go out a second time.
   const waiting = counts.total - finishedOf(counts) - state.itemsInFlight;
-  const items = Math.max(0, Math.min(waiting, itemsUnderBreaker(state), kept.items));
+  const items = Math.max(0, Math.min(waiting, itemsUnderBreaker(state), kept.items, budget.items));
   const batches = Math.min(slots, items);
   const most = Math.min(itemsPerBatch, itemsAtPace(policy));
-  const perBatch = Math.max(1, batchSize(state, items, batches, ceiling, most));
+  const perBatch = Math.max(1, Math.min(batchSize(state, items, batches, ceiling, most), budget.perBatch));
   return {
     ceiling,
     batches,
@@ -60,6 +62,7 @@ export function dispatchAllowance(
 }
 
 const NOTHING_KEPT = { items: Number.POSITIVE_INFINITY, slots: 0 };
+const UNLIMITED = { items: Number.POSITIVE_INFINITY, perBatch: Number.POSITIVE_INFINITY };
 
 /** A job that says how large its batches are gets them so, also where that leaves slots without work. */
 function batchSize(

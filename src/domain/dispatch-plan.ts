@@ -1,5 +1,6 @@
 import { type Allowance, ceilingOf, dispatchAllowance } from './allowance.ts';
 import { judge, type Verdict } from './breaker.ts';
+import { judgeBudget } from './budget.ts';
 import { finishedOf, inFlightOf } from './counts.ts';
 import { isDispatchable, isExhausted, type JobReason, type JobRecord } from './job.ts';
 import { awaitsControls, controlStep } from './job-controls.ts';
@@ -19,6 +20,8 @@ export type DispatchPlan =
   /** Nothing may go out before `until`, or, if that is null, before something happens. */
   | { readonly kind: 'wait'; readonly until: number | null }
   | { readonly kind: 'verdict'; readonly verdict: Exclude<Verdict, { kind: 'stay' }> }
+  /** The budget is used up: the job is to be paused. */
+  | { readonly kind: 'exhausted' }
   | { readonly kind: 'finish' }
   /** A host has kept the job waiting for too long: it is paused for this reason. */
   | { readonly kind: 'give-up-waiting'; readonly reason: JobReason }
@@ -47,6 +50,8 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
   if (verdict.kind !== 'stay') return { kind: 'verdict', verdict };
   if (job.controls?.suspect) return planControls(job, now);
 
+  const budget = judgeBudget(job);
+  if (budget.kind === 'reached') return { kind: 'exhausted' };
   const wait = planWait(job, now);
   if (wait !== null) return wait;
   const control = job.circuit.state === 'closed' ? controlStep(job, ceilingOf(job), now) : null;
@@ -57,7 +62,7 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
     { refusals: job.refusals, successes: job.counts.success, finished: finishedOf(job.counts) },
     job.policy.throttling,
   );
-  const allowance = dispatchAllowance({ ...job, throttle }, itemsPerBatch, control ?? undefined);
+  const allowance = dispatchAllowance({ ...job, throttle }, itemsPerBatch, control ?? undefined, budget);
   const wakeAt = control?.until ?? null;
   return allowance.batches > 0 ? { kind: 'go', allowance, throttle, wakeAt } : { kind: 'wait', until: wakeAt };
 }

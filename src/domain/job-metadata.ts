@@ -45,7 +45,7 @@ export function jobMetadata(job: JobRecord, fold: ManifestFold, hashes: readonly
     started_at: job.startedAt === null ? null : new Date(job.startedAt).toISOString(),
     finished_at: new Date(endedAt).toISOString(),
     duration_seconds: job.startedAt === null ? 0 : Math.max(0, endedAt - job.startedAt) / 1000,
-    usage: presentUsage(job.usage),
+    usage: presentUsage(job),
     execution_policy: job.policy,
     parts: fold.parts,
     part_hashes: hashes,

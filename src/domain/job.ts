@@ -1,15 +1,16 @@
 import { ceilingOf } from './allowance.ts';
 import type { Batching } from './batching.ts';
 import { type Circuit, CLOSED, EMPTY_TALLY, judge, type Tally, tripMessage } from './breaker.ts';
+import { budgetUsedUp } from './budget.ts';
 import type { ControlState } from './control-state.ts';
 import { type Counts, cancelWaiting, finishedOf, inFlightOf, NO_COUNTS } from './counts.ts';
 import { isDue } from './due.ts';
-import type { ReadGroup } from './failure-group.ts';
 import type { AttemptRecord } from './item.ts';
-import { applyControl, awaitsControls, type ControlEvent, controlsAgain } from './job-controls.ts';
+import { applyControl, awaitsControls, controlsAgain } from './job-controls.ts';
+import type { JobEvent, JobReason } from './job-event.ts';
 import { isToBeRemoved, type SampledList } from './job-plan.ts';
-import { applyRemoval, BEING_DELETED, isRemoval, OTHER_INCARNATION, type RemovalEvent } from './job-removal.ts';
-import { applyReplacement, type ReplacementEvent } from './job-replacement.ts';
+import { applyRemoval, BEING_DELETED, isRemoval, OTHER_INCARNATION } from './job-removal.ts';
+import { applyReplacement } from './job-replacement.ts';
 import { isFinishing, newRound } from './job-round.ts';
 import { type JobStatus, type JobStep, NEXT_JOB_STATUS } from './job-steps.ts';
 import { hasWaitedTooLong, type WaitingFor, withoutWait } from './job-wait.ts';
@@ -17,18 +18,13 @@ import type { Lane } from './lane.ts';
 import type { ManifestSummary } from './manifest.ts';
 import { statusWhenBack } from './open-status.ts';
 import type { Policy } from './policy.ts';
+import type { Prices } from './prices.ts';
 import type { Refusal } from './refusal.ts';
 import { FRESH_THROTTLE, type Throttle } from './throttle.ts';
 import { NO_USAGE, type Usage } from './usage.ts';
 
+export type { JobEvent, JobReason } from './job-event.ts';
 export type { Refusal } from './refusal.ts';
-
-/** Why a job is paused or failed, in words for its user and with what was seen. */
-export interface JobReason {
-  readonly code: 'user' | 'breaker' | 'storage' | 'host' | 'control';
-  readonly message: string;
-  readonly evidence: readonly ReadGroup[];
-}
 
 export interface NewJob {
   readonly jobId: string;
@@ -39,6 +35,8 @@ export interface NewJob {
   readonly lane: Lane;
   readonly policy: Policy;
   readonly labels: Readonly<Record<string, string>>;
+  /** Of proxies, when the job was created or its budget was last changed: what was spent must not change with them. */
+  readonly prices?: Prices;
   /** A held job takes items, and waits for `start`. */
   readonly held: boolean;
   /** How its items are put into batches; without it, as suits the backend. */
@@ -127,49 +125,6 @@ export function newJobRecord(job: NewJob, total: number, now: number, incarnatio
   };
 }
 
-/** What a user or the engine wants of a job. The ledger applies it in one guarded write. */
-export type JobEvent =
-  | { readonly kind: 'start' }
-  | { readonly kind: 'pause'; readonly reason: JobReason }
-  /** With `ifPausedFor`, only a job that is paused for that: a user may have paused it for another reason meanwhile. */
-  | { readonly kind: 'resume'; readonly ifPausedFor?: JobReason['code'] }
-  /**
-   * What the breaker is to do. These carry no verdict: it is reached again from the record at that moment, because the
-   * one that led to the event may be from before a resume, and would trip the job a second time for the same failures.
-   */
-  | { readonly kind: 'trip'; readonly evidence: readonly ReadGroup[] }
-  | { readonly kind: 'probe' }
-  | { readonly kind: 'close-circuit' }
-  | { readonly kind: 'cancel' }
-  /** The pause of this host was lifted: a job that waits for it goes on. */
-  | { readonly kind: 'stop-waiting'; readonly host: string }
-  /** Every item is final: the index of the results is to be written. */
-  | { readonly kind: 'finish' }
-  /**
-   * The index of this round is written, and the job is over with it. With `policyRevision`, only while that is the job's:
-   * the index tells of the policy, too. The same of `incarnation`.
-   */
-  | {
-      readonly kind: 'complete';
-      readonly incarnation?: string;
-      readonly round: number;
-      readonly policyRevision?: number;
-      readonly manifest: ManifestSummary;
-    }
-  /** With `ifRevision`, only while the policy has that revision: another field may have been changed meanwhile. */
-  | { readonly kind: 'policy'; readonly policy: Policy; readonly ifRevision?: number }
-  | ControlEvent
-  | RemovalEvent
-  | ReplacementEvent
-  /** The index of a job that was over without one: cancelled, or completed and indexed again. Otherwise like `complete`. */
-  | {
-      readonly kind: 'manifest';
-      readonly incarnation?: string;
-      readonly round: number;
-      readonly policyRevision?: number;
-      readonly manifest: ManifestSummary;
-    };
-
 function closedAgain(job: JobRecord): Partial<JobRecord> {
   return { circuit: CLOSED, tally: EMPTY_TALLY, ...controlsAgain(job) };
 }
@@ -208,6 +163,11 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       if (event.ifPausedFor !== undefined && job.reason?.code !== event.ifPausedFor) {
         return { refused: `the job is not paused for ${event.ifPausedFor}` };
       }
+      // The engine's own resumes go on: what is used up pauses the job again, and says why.
+      if (event.ifPausedFor === undefined && !hasNothingLeft(job)) {
+        const refused = budgetUsedUp(job);
+        if (refused !== null) return { refused };
+      }
       // A user who resumes a held job that was paused wants it to run.
       return step(withoutWait(job), 'resume', {
         held: false,
@@ -215,6 +175,11 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
         finishedAt: isFinishing(job) ? job.finishedAt : null,
         ...(isOpen(job) ? closedAgain(job) : controlsAgain(job)),
       });
+    case 'exhaust': {
+      const message = budgetUsedUp(job);
+      if (message === null || !isDispatchable(job)) return { refused: 'there is something left of the budget' };
+      return step(job, 'pause', { reason: { code: 'budget', message, evidence: [] } });
+    }
     case 'trip':
       return applyTrip(job, event, now);
     case 'probe':
@@ -251,7 +216,7 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
     case 'policy':
       if (job.status === 'cancelled') return { refused: 'the job is cancelled' };
       if ((event.ifRevision ?? job.policyRevision) !== job.policyRevision) return OTHER_REVISION;
-      return { ...job, policy: event.policy, policyRevision: job.policyRevision + 1 };
+      return { ...job, ...pricesOf(event), policy: event.policy, policyRevision: job.policyRevision + 1 };
     case 'replace-results':
     case 'withdraw-results':
     case 'recovered':
@@ -297,6 +262,10 @@ function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, n
 }
 
 const NOT_TOO_LONG: Refusal = { refused: 'no host has kept the job waiting for too long' };
+
+function pricesOf({ prices }: Extract<JobEvent, { kind: 'policy' }>): Pick<NewJob, 'prices'> {
+  return prices === undefined ? {} : { prices };
+}
 
 function step(job: JobRecord, name: JobStep, changes: Partial<JobRecord>): JobRecord | Refusal {
   const next: Partial<Record<JobStep, JobStatus>> = NEXT_JOB_STATUS[job.status];

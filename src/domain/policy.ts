@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { budgetSchema } from './budget-policy.ts';
 import { proxySchema } from './proxy-policy.ts';
 
 /**
@@ -199,6 +200,7 @@ export const policySchema = z.strictObject({
   circuit_breaker: circuitBreakerSchema.prefault({}),
   results: resultsSchema.prefault({}),
   controls: controlsSchema.prefault({}),
+  budget: budgetSchema.prefault({}),
   robots: z
     .enum(['respect', 'ignore'])
     .meta({
@@ -239,6 +241,7 @@ export function mergePolicy(policy: Policy, change: PartialPolicy): Policy {
     circuit_breaker: { ...policy.circuit_breaker, ...change.circuit_breaker },
     results: { ...policy.results, ...change.results },
     controls: { ...policy.controls, ...change.controls },
+    budget: { ...policy.budget, ...change.budget },
     robots: change.robots ?? policy.robots,
   };
 }

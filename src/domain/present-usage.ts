@@ -1,8 +1,9 @@
 import type { AttemptRecord } from './item.ts';
+import { costOf, NO_PRICES, type Prices } from './prices.ts';
 import { totalUsage, type Usage, type UsageRow } from './usage.ts';
 
 /** Usage as users see it, in the API and in `job_metadata.json`. */
-export function presentUsage(usage: Usage) {
+export function presentUsage({ usage, prices = NO_PRICES }: { readonly usage: Usage; readonly prices?: Prices }) {
   const { requests, bytesUp, bytesDown, proxyBytes, refused, blocked } = totalUsage(usage);
   const by = [...usage].sort((one, other) => bytesOf(other) - bytesOf(one));
   return {
@@ -12,6 +13,7 @@ export function presentUsage(usage: Usage) {
     proxy_bytes: proxyBytes,
     refused,
     blocked,
+    cost: costOf(usage, prices),
     by: by.map(presentRow),
   };
 }

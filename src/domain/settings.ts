@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Lane } from './lane.ts';
+import { PRICE_SETTINGS } from './prices.ts';
 import { PROXY_SETTINGS } from './proxy-settings.ts';
 
 /**
@@ -261,6 +262,7 @@ export const PLAIN = {
       'DNS servers that resolve the names of targets: `9.9.9.9`, `10.0.0.2:5353` or `[2620:fe::fe]:53`, separated by commas',
   }),
   ...PROXY_SETTINGS,
+  ...PRICE_SETTINGS,
   logLevel: row({
     variable: 'TRAWL_LOG_LEVEL',
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),

@@ -12,6 +12,7 @@ import { submitJob } from '../controller/jobs/submit.ts';
 import { type EmfDeps, emfReporter, type StandingSource } from '../controller/metrics/cloudwatch-format.ts';
 import type { NewItem } from '../domain/item.ts';
 import { LANES, type Lane } from '../domain/lane.ts';
+import { pricesOf } from '../domain/prices.ts';
 import type { ProxyType } from '../domain/proxy-policy.ts';
 import { openCatalog } from '../scraping/catalog.ts';
 import type { WorkerPool } from '../worker/pool.ts';
@@ -47,6 +48,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   egressSettings(config);
   const catalog = openCatalog(await followScrapers(config, systemClock(), log));
   const { defaultScraper } = config;
+  const prices = pricesOf(config);
   const events = new EventStream();
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const backend = await (await loadBackend(config)).open(config, onError);
@@ -90,7 +92,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     store,
     pathOf,
     events,
-    submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest, defaultScraper }, request, null),
+    submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest, defaultScraper, prices }, request, null),
     importItems: (jobId: string, chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>) =>
       importItems({ ledger, clock, faults }, jobId, chunks),
     /** The REST API on this engine, until it stops; answers its address. */
@@ -99,7 +101,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       const { startApi } = await import('../controller/api/start-api.ts');
       const parts = {
         ...{ ledger, store, links, pathOf, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },
-        ...{ hostSettings, hostRecords, itemWaits, servedLanes, version: VERSION, standing },
+        ...{ hostSettings, hostRecords, itemWaits, servedLanes, version: VERSION, standing, prices },
         // Workers that were started elsewhere have settings of their own.
         proxyProblem: (type: ProxyType) => (pool === null ? null : proxyProblem(config, type)),
         feedSettings: backend.feedSettings,

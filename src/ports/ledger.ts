@@ -1,4 +1,5 @@
 import { excessOf } from '../domain/allowance.ts';
+import { judgeBudget } from '../domain/budget.ts';
 import type { ControlReport } from '../domain/control-state.ts';
 import type { DispatchPlan } from '../domain/dispatch-plan.ts';
 import type { FailedTry } from '../domain/failed-try.ts';
@@ -264,9 +265,9 @@ export interface LeaseBook {
    * attempts used that did not come to an end; it is added to the job's. False if the lease is lost, and then nothing is
    * added.
    */
+  release(token: string, because: ReleaseCause, now: number, usage?: Usage): Promise<boolean>;
   /** Records what a control item returned (`applyControl`). Does nothing if its report is not awaited, or was recorded before. */
   reportControl(jobId: string, report: ControlReport, now: number): Promise<void>;
-  release(token: string, because: ReleaseCause, now: number, usage?: Usage): Promise<boolean>;
   /** Takes back batches whose message was not sent or not delivered: their items are pending again. */
   recall(refs: readonly BatchRef[], now: number): Promise<number>;
   /**
@@ -359,7 +360,7 @@ export interface LeasedItem {
 }
 
 export interface WorkOrder {
-  /** The job is paused, failed or cancelled: finish what has begun, and return what has not. */
+  /** The job is paused, failed or cancelled, or its budget is used up: finish what has begun, and return what has not. */
   readonly isHalted: boolean;
   /** The share of batches in flight that exceeds the limit: each worker returns the rest of its batch with this probability. */
   readonly excess: number;
@@ -371,7 +372,14 @@ export interface WorkOrder {
 
 export function workOrderOf(job: JobRecord): WorkOrder {
   const { scraperId, policy, policyRevision, createdAt: jobCreatedAt } = job;
-  return { isHalted: !isDispatchable(job), excess: excessOf(job), jobCreatedAt, scraperId, policy, policyRevision };
+  return {
+    isHalted: !isDispatchable(job) || judgeBudget(job).kind === 'reached',
+    excess: excessOf(job),
+    jobCreatedAt,
+    scraperId,
+    policy,
+    policyRevision,
+  };
 }
 
 export interface SettlePart {

@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/config.ts';
 import type { ProblemAnswer } from '../../src/contract/problem-answer.ts';
 import { startApi } from '../../src/controller/api/start-api.ts';
 import { DEFAULT_FEED_SETTINGS } from '../../src/controller/feed/job-feeds.ts';
+import { NO_PRICES } from '../../src/domain/prices.ts';
 import { openLog } from '../../src/main/log.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
@@ -54,6 +55,7 @@ async function startFragile() {
     digest: (text: string) => hash('sha256', text),
     catalog: openCatalog(await loadScrapers([SHIPPED])),
     defaultScraper: 'example-mock',
+    prices: NO_PRICES,
     servedLanes: () => null,
     proxyProblem: () => null,
     standing: () => controller.standing(),

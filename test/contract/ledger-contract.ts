@@ -19,7 +19,7 @@ import { recoverCases } from './ledger/recover-cases.ts';
 import { removalCases } from './ledger/removal-cases.ts';
 import { retryCases } from './ledger/retry-cases.ts';
 import { settleCases } from './ledger/settle-cases.ts';
-import { usageCases } from './ledger/usage-cases.ts';
+import { budgetCases, usageCases } from './ledger/usage-cases.ts';
 import { waitCases } from './ledger/wait-cases.ts';
 import { type Opened, type SuiteOptions, suite } from './suite.ts';
 
@@ -43,6 +43,7 @@ export function ledgerContract(
     clampCases(add);
     settleCases(add);
     usageCases(add);
+    budgetCases(add);
     artifactCases(add);
     poisonCases(add);
     cancelCases(add);

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { NO_PRICES } from '../../src/domain/prices.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { openCatalog } from '../../src/scraping/catalog.ts';
 import { definePlainScraper } from '../../src/scraping/define-scraper.ts';
@@ -23,5 +24,5 @@ export function scrapers() {
 
 export function deskWith(ledger: Ledger) {
   const digest = (text: string) => hash('sha256', text);
-  return { ledger, clock: new FakeClock(), catalog: scrapers(), digest, defaultScraper: 'any' };
+  return { ledger, clock: new FakeClock(), catalog: scrapers(), digest, defaultScraper: 'any', prices: NO_PRICES };
 }

@@ -14,6 +14,7 @@ import {
 } from '../../src/domain/job.ts';
 import { finalStatusOf, whenSettled } from '../../src/domain/job-progress.ts';
 import { JOB_STATUSES, type JobStatus, type JobStep, NEXT_JOB_STATUS } from '../../src/domain/job-steps.ts';
+import { NO_USAGE, type Usage } from '../../src/domain/usage.ts';
 import {
   anyOutcome,
   BY_BREAKER,
@@ -34,12 +35,16 @@ function nextOf(status: JobStatus, name: JobStep): JobStatus | undefined {
   return row[name];
 }
 
+const USED: Usage = [{ host: 'a.test', proxy: 'none', requests: 3, bytesUp: 1, bytesDown: 1, refused: 0, blocked: 0 }];
+
 /** Jobs in any state the tables allow, with counts that are consistent. */
 const anyJob: fc.Arbitrary<JobRecord> = fc
   .record({
     status: fc.constantFrom(...JOB_STATUSES),
     held: fc.boolean(),
     reason: fc.constantFrom(null, BY_USER, BY_STORAGE, BY_BREAKER),
+    usage: fc.constantFrom<Usage>(NO_USAGE, USED),
+    maxRequests: fc.constantFrom(null, 3),
     circuit: fc.constantFrom<Circuit>(
       CLOSED,
       { state: 'open', since: NOW - 10, probeAt: null },
@@ -63,11 +68,12 @@ const anyJob: fc.Arbitrary<JobRecord> = fc
     behind: fc.nat(5),
     waiting: fc.oneof(fc.constant(0), fc.nat(10)),
   })
-  .map(({ breaker, counts, behind, waiting, ...rest }) => {
+  .map(({ breaker, counts, behind, waiting, maxRequests, ...rest }) => {
     const inFlight = counts.queued + counts.inProgress;
     const itemsInFlight = inFlight === 0 ? 0 : inFlight + behind;
     const total = itemsInFlight + waiting + counts.success + counts.failed + counts.skipped + counts.cancelled;
-    return jobOf({ circuit_breaker: breaker }, { ...rest, counts: { ...counts, total }, itemsInFlight });
+    const budget = { max_requests: maxRequests };
+    return jobOf({ circuit_breaker: breaker, budget }, { ...rest, counts: { ...counts, total }, itemsInFlight });
   });
 
 const anyEvent: fc.Arbitrary<JobEvent> = fc.oneof(
@@ -80,6 +86,7 @@ const anyEvent: fc.Arbitrary<JobEvent> = fc.oneof(
     { kind: 'probe' },
     { kind: 'close-circuit' },
     { kind: 'cancel' },
+    { kind: 'exhaust' },
     { kind: 'finish' },
     { kind: 'complete', round: 1, manifest: MANIFEST },
     { kind: 'policy', policy: policyOf() },
@@ -123,7 +130,7 @@ test('every change of status is one the table has, and a final one is left only 
     ...{ start: ['start'], pause: ['pause'], resume: ['resume'], trip: ['fail', 'pause'], probe: ['probe'] },
     ...{ 'close-circuit': ['close'], cancel: ['cancel'], complete: ['complete'], policy: [], manifest: [] },
     ...{ finish: ['finish'], 'replace-results': [], 'withdraw-results': [], recovered: [] },
-    ...{ remove: [], 'remove-for-good': [], keep: [], 'stop-waiting': [] },
+    ...{ remove: [], 'remove-for-good': [], keep: [], 'stop-waiting': [], exhaust: ['pause'] },
     ...{ 'send-control': ['dispatch'], control: ['pause', 'dispatch'], 'negatives-reopened': [] },
   };
   fc.assert(

@@ -69,6 +69,9 @@ class Play {
       case 'control':
       case 'reopen':
         return assert.fail('a job without controls has none to try');
+      case 'exhausted':
+        this.change({ kind: 'exhaust' });
+        return null;
       case 'verdict':
         if (plan.verdict.kind === 'trip') this.change({ kind: 'trip', evidence: [] });
         else this.change({ kind: plan.verdict.kind === 'close' ? 'close-circuit' : 'probe' });

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/adapters/system/clock.ts';
 import { Controller } from '../../src/controller/engine/controller.ts';
 import { EventStream } from '../../src/controller/engine/events.ts';
 import { submitJob } from '../../src/controller/jobs/submit.ts';
+import { NO_PRICES } from '../../src/domain/prices.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
@@ -90,7 +91,11 @@ export async function openEngineHere(dataDir: string, trouble: Trouble = {}) {
     controller,
     embedded,
     submit: (request: unknown) =>
-      submitJob({ ...shared, catalog: openCatalog(scrapers), defaultScraper: 'example-mock' }, request, null),
+      submitJob(
+        { ...shared, catalog: openCatalog(scrapers), defaultScraper: 'example-mock', prices: NO_PRICES },
+        request,
+        null,
+      ),
     async stop() {
       stop.abort();
       await working;

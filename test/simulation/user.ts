@@ -7,6 +7,7 @@ import { submitJobStream } from '../../src/controller/jobs/submit-stream.ts';
 import type { NewItem } from '../../src/domain/item.ts';
 import { isRefusal, type JobEvent, type JobRecord } from '../../src/domain/job.ts';
 import { type Policy, policySchema } from '../../src/domain/policy.ts';
+import { NO_PRICES } from '../../src/domain/prices.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger, RetryFilter } from '../../src/ports/ledger.ts';
 import { judgeError } from './actors.ts';
@@ -231,7 +232,7 @@ export class User {
   #submitParts() {
     const { clock } = this.#process;
     const catalog = { find: async () => SCRAPER, list: async () => [] };
-    return { ledger: this.#ledger, clock, catalog, digest, defaultScraper: SCRAPER.id };
+    return { ledger: this.#ledger, clock, catalog, digest, defaultScraper: SCRAPER.id, prices: NO_PRICES };
   }
 
   async #submitOnce(request: NewJobRequest): Promise<SubmitAnswer> {

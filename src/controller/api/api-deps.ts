@@ -2,6 +2,7 @@ import { Problem } from '../../contract/problem.ts';
 import type { Digest, StoredArtifact } from '../../domain/artifact.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { type Lane, laneWarning } from '../../domain/lane.ts';
+import type { Prices } from '../../domain/prices.ts';
 import { type ProxyType, proxyLadder, proxyWarnings } from '../../domain/proxy-policy.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
@@ -38,6 +39,8 @@ export interface ApiDeps {
   readonly catalog: ScraperCatalog;
   /** For jobs that do not name a scraper. */
   readonly defaultScraper: string;
+  /** Of proxies. */
+  readonly prices: Prices;
   /** Lanes that have workers; null where that is not known. */
   readonly servedLanes: () => ReadonlySet<Lane> | null;
   /** Which settings a kind of proxy lacks here; null if it lacks none, or if workers have settings of their own. */

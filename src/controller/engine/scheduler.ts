@@ -102,6 +102,9 @@ export class Scheduler {
       case 'reopen':
         await reopenNegatives(this.#deps, jobId, plan.since);
         return true;
+      case 'exhausted':
+        await ledger.changeJob(jobId, { kind: 'exhaust' }, clock.now());
+        return true;
       case 'verdict':
         await this.#execute(jobId, plan.verdict);
         return true;

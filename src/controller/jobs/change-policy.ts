@@ -1,10 +1,12 @@
 import type { FieldError } from '../../contract/problem.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { mergePolicy, notYetAvailable, type PartialPolicy } from '../../domain/policy.ts';
+import type { Prices } from '../../domain/prices.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 import type { ScraperCatalog } from '../intake/scraper-catalog.ts';
 import { controlProblems } from './control-problems.ts';
+import { policyProblems } from './submit.ts';
 
 type PolicyAnswer =
   | { readonly kind: 'changed'; readonly job: JobRecord }
@@ -16,11 +18,12 @@ interface ChangePolicyDeps {
   readonly ledger: Pick<JobBook, 'job' | 'changeJob'>;
   readonly catalog: Pick<ScraperCatalog, 'find'>;
   readonly clock: Clock;
+  readonly prices: Prices;
 }
 
 /** Merges the given fields into the job's policy, section by section. */
 export async function changePolicy(
-  { ledger, clock, catalog }: ChangePolicyDeps,
+  { ledger, clock, catalog, prices }: ChangePolicyDeps,
   jobId: string,
   change: PartialPolicy,
 ): Promise<PolicyAnswer> {
@@ -28,16 +31,21 @@ export async function changePolicy(
     const job = await ledger.job(jobId);
     if (job === null) return { kind: 'missing' };
     const policy = mergePolicy(job.policy, change);
-    const problems = notYetAvailable(policy).map(({ path, message }) => {
+    const problems: FieldError[] = notYetAvailable(policy).map(({ path, message }) => {
       return { path: `execution_policy.${path}`, code: 'not_available', message } as const;
     });
+    if (change.budget !== undefined || change.proxy !== undefined)
+      problems.push(...policyProblems({ prices }, { execution_policy: policy }));
     if (problems.length > 0) return { kind: 'bad', problems };
     const scraper = change.controls?.items === undefined ? null : await catalog.find(job.scraperId);
     const unusable = scraper === null ? [] : controlProblems(scraper, policy);
     if (unusable.length > 0) return { kind: 'bad', problems: unusable };
     const answer = await ledger.changeJob(
       jobId,
-      { kind: 'policy', policy, ifRevision: job.policyRevision },
+      {
+        ...{ kind: 'policy', policy, ifRevision: job.policyRevision },
+        ...(change.budget === undefined ? {} : { prices }),
+      },
       clock.now(),
     );
     if (answer === 'missing') return { kind: 'missing' };

@@ -9,9 +9,9 @@ import { seededChance } from '../../domain/seeded-chance.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import type { PlanRequest } from './read-plan-request.ts';
-import { newJobOf } from './submit.ts';
+import { newJobOf, type SubmitDeps } from './submit.ts';
 
-export interface PlanDeps {
+export interface PlanDeps extends Pick<SubmitDeps, 'prices'> {
   readonly ledger: Pick<JobBook, 'createJob' | 'job'> & Pick<ItemBook, 'items' | 'failureGroups'>;
   readonly clock: Clock;
   readonly digest: Digest;
@@ -26,7 +26,7 @@ const MAX_LABELS = 50;
  * it, and nothing is lost when one dies. Null if there is nothing to run.
  */
 export async function beginPlan(
-  { ledger, clock }: PlanDeps,
+  { ledger, clock, prices }: PlanDeps,
   { wanted, scraper, check }: PlanRequest,
   isKept: boolean,
 ): Promise<JobRecord | null> {
@@ -34,7 +34,7 @@ export async function beginPlan(
   if (sample.length === 0) return null;
   const { items, received, bad, duplicates, conflicts } = check.report();
   const labels = Object.fromEntries(Object.entries(wanted.labels).slice(0, MAX_LABELS - 1));
-  const { submission: _, ...job } = newJobOf({ ...wanted, hold: false }, `plan-${clock.id()}`, scraper, '');
+  const { submission: _, ...job } = newJobOf({ prices }, { ...wanted, hold: false }, `plan-${clock.id()}`, scraper, '');
   const answer = await ledger.createJob(
     {
       ...job,

@@ -6,6 +6,7 @@ import type {
   SummaryAnswer,
 } from '../../contract/job-answers.ts';
 import type { WarningAnswer } from '../../contract/problem-answer.ts';
+import { budgetLeft } from '../../domain/budget.ts';
 import { type Counts, endedOf, finishedOf, inFlightOf, pendingOf } from '../../domain/counts.ts';
 import type { ReadGroup } from '../../domain/failure-group.ts';
 import type { JobWait } from '../../domain/item-wait.ts';
@@ -72,7 +73,8 @@ export function presentJob(
       consecutive_failures: tally.streak,
     },
     controls: presentControls(job),
-    usage: presentUsage(job.usage),
+    usage: presentUsage(job),
+    budget: presentBudget(job),
     fenced: job.fenced,
     results: {
       ready: job.manifest !== null,
@@ -92,6 +94,16 @@ function presentWait({ type, items, until }: JobWait): JobAnswer['waiting'][numb
 export function presentWaitingFor(job: JobRecord, now: number): JobAnswer['waiting_for'] {
   const wait = currentWait(job, now);
   return wait === null ? null : { host: wait.host, until: iso(wait.until), reason: wait.reason };
+}
+
+function presentBudget(job: JobRecord): JobAnswer['budget'] {
+  const { max_requests, max_bytes, max_proxy_bytes, max_cost } = budgetLeft(job);
+  return {
+    requests_left: max_requests,
+    bytes_left: max_bytes,
+    proxy_bytes_left: max_proxy_bytes,
+    cost_left: max_cost,
+  };
 }
 
 function presentBatching({ batching }: JobRecord): JobAnswer['batching'] {

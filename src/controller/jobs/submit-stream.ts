@@ -14,6 +14,7 @@ import {
   findScraper,
   idFromKey,
   newJobOf,
+  policyProblems,
   reject,
   type SubmitAnswer,
   type SubmitDeps,
@@ -168,12 +169,14 @@ class LargeRequest {
     const found = await scraperFor(this.#deps, wanted);
     if ('problem' in found) return reject([found.problem]);
     const { scraper } = found;
+    const dear = policyProblems(this.#deps, wanted);
+    if (dear.length > 0) return reject(dear);
     if (!this.#isChecked) await this.#items.checkAll(scraper);
     const { inputs } = this.#items;
     const problems = [...controlProblems(scraper, wanted.execution_policy), ...inputs.first];
     if (problems.length > 0) return reject(problems, problems.length - inputs.first.length + inputs.count);
     await faults.at('after-draft-before-commit');
-    const answer = await this.#items.commit(newJobOf(wanted, jobId, scraper, submission), clock.now());
+    const answer = await this.#items.commit(newJobOf(this.#deps, wanted, jobId, scraper, submission), clock.now());
     if (answer.kind === 'exists') return answerExisting(answer.job, wanted, submission, this.#key);
     return { ...answer, warnings: warningsAbout(wanted, answer.job) };
   }

@@ -2,10 +2,12 @@ import type { ParsedNewJob } from '../../contract/new-job.ts';
 import type { FieldError } from '../../contract/problem.ts';
 import type { WarningAnswer } from '../../contract/problem-answer.ts';
 import type { Digest } from '../../domain/artifact.ts';
+import { budgetProblems } from '../../domain/budget-policy.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { errorMessage } from '../../domain/error-message.ts';
 import type { NewItem } from '../../domain/item.ts';
 import type { JobRecord, NewJob } from '../../domain/job.ts';
+import type { Prices } from '../../domain/prices.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 import { type CatalogScraper, describeUnknownScraper, type ScraperCatalog } from '../intake/scraper-catalog.ts';
@@ -31,6 +33,8 @@ export interface SubmitDeps {
   readonly digest: Digest;
   /** For jobs that do not name a scraper. */
   readonly defaultScraper: string;
+  /** Of proxies; they stay with the jobs that are created. */
+  readonly prices: Prices;
 }
 
 export const MAX_PROBLEMS = 100;
@@ -65,10 +69,14 @@ async function createJob(
   if ('problem' in found) return reject([found.problem]);
   const { scraper } = found;
   const ofItems = items.flatMap(({ input }, index) => inputProblems(scraper, input, index));
-  const problems = [...controlProblems(scraper, wanted.execution_policy), ...ofItems];
+  const problems = [...policyProblems(deps, wanted), ...controlProblems(scraper, wanted.execution_policy), ...ofItems];
   if (problems.length > 0) return reject(problems);
 
-  const answer = await deps.ledger.createJob(newJobOf(wanted, jobId, scraper, submission), items, deps.clock.now());
+  const answer = await deps.ledger.createJob(
+    newJobOf(deps, wanted, jobId, scraper, submission),
+    items,
+    deps.clock.now(),
+  );
   switch (answer.kind) {
     case 'created':
       return { ...answer, warnings: warningsAbout(wanted, answer.job) };
@@ -83,7 +91,21 @@ async function createJob(
   }
 }
 
-export function newJobOf(wanted: ParsedNewJob, jobId: string, scraper: CatalogScraper, submission: string): NewJob {
+/** What cannot be promised with the settings of this server. */
+export function policyProblems(
+  { prices }: Pick<SubmitDeps, 'prices'>,
+  { execution_policy: policy }: Pick<ParsedNewJob, 'execution_policy'>,
+): FieldError[] {
+  return budgetProblems(policy, prices).map(({ path, message }) => ({ path: `execution_policy.${path}`, message }));
+}
+
+export function newJobOf(
+  { prices }: Pick<SubmitDeps, 'prices'>,
+  wanted: ParsedNewJob,
+  jobId: string,
+  scraper: CatalogScraper,
+  submission: string,
+): NewJob {
   return {
     jobId,
     name: wanted.job_name ?? null,
@@ -94,6 +116,7 @@ export function newJobOf(wanted: ParsedNewJob, jobId: string, scraper: CatalogSc
     labels: wanted.labels,
     held: wanted.hold,
     ...batchingOf(wanted),
+    ...(Object.keys(prices).length === 0 ? {} : { prices }),
     submission,
   };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { isRefusal } from '../../../src/domain/job.ts';
 import { MAX_USAGE_ROWS, OTHER_HOSTS, totalUsage, type Usage, type UsageRow } from '../../../src/domain/usage.ts';
-import type { Ledger } from '../../../src/ports/ledger.ts';
+import type { Lease, Ledger } from '../../../src/ports/ledger.ts';
 import { failedWith, NOW, partOf, SCRAPED, settlement } from '../../support/builders.ts';
 import { dueBy } from '../../support/due-by.ts';
 import type { AddCase } from '../suite.ts';
@@ -8,6 +9,7 @@ import {
   allItems,
   change,
   checkBooks,
+  claim,
   givenJob,
   itemOf,
   jobOf,
@@ -140,5 +142,79 @@ export function usageCases(add: AddCase<LedgerParts>): void {
       ...{ refused: 0, blocked: 0, proxyBytes: 0 },
     });
     await checkBooks(ledger, jobId);
+  });
+}
+
+/** What becomes of a job when its budget is used up. */
+export function budgetCases(add: AddCase<LedgerParts>): void {
+  const settleAll = async (ledger: Ledger, jobId: string, leases: readonly Lease[], requests: number) => {
+    const used = (lease: Lease) => ({
+      ...{ token: lease.token, jobId },
+      items: lease.items.map((item) => ({ ...settlement(item), usage: [row('a.test', { requests })] })),
+    });
+    assert.ok((await ledger.settle(leases.map(used), NOW)).every((answer) => answer === 'recorded'));
+  };
+
+  add(
+    'nothing goes out once the budget is used up, and everything does again when it is raised',
+    async ({ ledger }) => {
+      const policy = { throttling: { max_concurrent_workers: 5 }, budget: { max_requests: 20 } };
+      const jobId = await givenJob(ledger, { items: 100, policy });
+      let went = 0;
+      for (;;) {
+        const before = totalUsage((await jobOf(ledger, jobId)).usage).requests;
+        const answer = await ledger.dispatch(jobId, 50, NOW);
+        assert.ok(answer);
+        assert.equal(answer.plan.kind === 'exhausted', before >= 20, `${before} requests, and ${answer.plan.kind}`);
+        if (answer.plan.kind === 'exhausted') break;
+        const leases = await claim(ledger, answer.refs);
+        const items = leases.flatMap((lease) => lease.items).length;
+        went += items;
+        assert.ok(items <= 5 || before + 3 * items <= 20, `${items} items with ${before} requests used`);
+        if (before === 0)
+          assert.ok(
+            leases.every((lease) => lease.items.length === 1),
+            'one by one at first',
+          );
+        await settleAll(ledger, jobId, leases, 3);
+      }
+      assert.equal(went, 7, 'by threes, the seventh item reaches twenty');
+      assert.equal((await ledger.workOrder(jobId))?.isHalted, true, 'workers know it before the job is paused');
+      const paused = await change(ledger, jobId, { kind: 'exhaust' });
+      assert.deepEqual([paused.status, paused.reason?.code], ['paused', 'budget']);
+      assert.match(paused.reason?.message ?? '', /21 of 20 requests; raise budget\.max_requests/);
+      assert.deepEqual(await ledger.dispatch(jobId, 50, NOW), { refs: [], plan: { kind: 'wait', until: null } });
+
+      const refused = await ledger.changeJob(jobId, { kind: 'resume' }, NOW);
+      assert.ok(refused !== 'missing' && isRefusal(refused));
+      assert.match(refused.refused, /the budget is used up/);
+      const { policy: inForce } = await jobOf(ledger, jobId);
+      const raised = { ...inForce, budget: { ...inForce.budget, max_requests: 1000 } };
+      const prices = { residential: { perGb: 8 } };
+      await change(ledger, jobId, { kind: 'policy', policy: raised, prices });
+      assert.deepEqual((await jobOf(ledger, jobId)).prices, prices);
+      await change(ledger, jobId, { kind: 'resume' });
+      assert.ok((await takeOut(ledger, jobId, { perBatch: 50 })).length > 0);
+      await checkBooks(ledger, jobId);
+    },
+  );
+
+  add('an event that is too late does not pause a job whose budget was raised', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 2, policy: { budget: { max_requests: 1 } } });
+    await settleAll(ledger, jobId, await takeOut(ledger, jobId), 1);
+    const { policy } = await jobOf(ledger, jobId);
+    await change(ledger, jobId, {
+      kind: 'policy',
+      policy: { ...policy, budget: { ...policy.budget, max_requests: 9 } },
+    });
+    const late = await ledger.changeJob(jobId, { kind: 'exhaust' }, NOW);
+    assert.ok(late !== 'missing' && isRefusal(late));
+    assert.equal((await jobOf(ledger, jobId)).status, 'in_progress');
+  });
+
+  add('a job whose last item used up the budget is finished, not paused', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 1, policy: { budget: { max_requests: 1 } } });
+    await settleAll(ledger, jobId, await takeOut(ledger, jobId), 4);
+    assert.equal((await ledger.dispatch(jobId, 1, NOW))?.plan.kind, 'finish');
   });
 }

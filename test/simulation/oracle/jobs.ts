@@ -313,6 +313,7 @@ const FROM: Readonly<Record<JobEvent['kind'], readonly JobStatus[]>> = {
   probe: ['paused'],
   'close-circuit': ['in_progress'],
   cancel: ['pending', 'in_progress', 'paused', 'failed'],
+  exhaust: ['pending', 'in_progress'],
   finish: ['in_progress', 'paused'],
   complete: ['in_progress', 'paused'],
   policy: ['pending', 'in_progress', 'paused', 'completed', 'failed'],
@@ -350,6 +351,7 @@ function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus
       // What it was paused for is told by the end: no item may be left that was wrongly said not to exist.
       return from === 'in_progress' && job.status === 'paused' ? 'paused' : from;
     case 'pause':
+    case 'exhaust':
       return 'paused';
     case 'resume':
     case 'probe':

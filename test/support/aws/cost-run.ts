@@ -13,6 +13,7 @@ import { importItems } from '../../../src/controller/intake/intake.ts';
 import type { NewItem } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
 import type { ThrottlingPolicy } from '../../../src/domain/policy.ts';
+import { NO_PRICES } from '../../../src/domain/prices.ts';
 import { openLog } from '../../../src/main/log.ts';
 import { NO_FAULTS } from '../../../src/ports/faults.ts';
 import { NO_ITEM_WAITS } from '../../../src/ports/item-waits.ts';
@@ -137,6 +138,7 @@ export async function runCounted({
         digest: (text) => hash('sha256', text),
         catalog: openCatalog(await loadScrapers([SCRAPERS])),
         defaultScraper: 'example-mock',
+        prices: NO_PRICES,
         servedLanes: () => null,
         proxyProblem: () => null,
         events: new EventStream(),
