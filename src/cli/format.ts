@@ -47,6 +47,11 @@ function two(large: number, largeUnit: string, small: number, smallUnit: string)
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
+/** In whatever currency the prices are: `1.84`, `12,300`. */
+export function formatCost(cost: number): string {
+  return cost.toLocaleString('en-US', { maximumSignificantDigits: 3 });
+}
+
 /** `240/s`, `2.5/s`, `0.04/s` */
 export function formatRate(perSecond: number): string {
   if (perSecond >= 10) return `${formatCount(Math.round(perSecond))}/s`;

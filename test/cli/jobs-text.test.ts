@@ -44,6 +44,32 @@ test('the exit code tells a shell what became of a job', () => {
   }
 });
 
+test('a running job tells what it has used, and what it will use in all', () => {
+  const usage = {
+    requests: 1200,
+    bytes_up: 2 ** 20,
+    bytes_down: 33 * 2 ** 20,
+    proxy_bytes: 0,
+    refused: 0,
+    blocked: 0,
+    by: [],
+  };
+  const forecast = {
+    ...{ items_per_second: 2, eta_seconds: 800, eta_low_seconds: 720, eta_high_seconds: 900, failure_rate: 0.2 },
+    ...{ requests_expected: 2000, bytes_expected: 57 * 2 ** 20, cost_expected: 2.0123 },
+  };
+  const text = (changes: Partial<JobAnswer>) => jobText(jobOf({ status: 'in_progress', forecast, ...changes }));
+  const running = text({ items_per_second: 2, usage: { ...usage, cost: 1.2 } });
+  assert.match(running, /\n {2}rate {6}2\/s, ETA 12–15 min, 5 s so far\n/);
+  assert.match(
+    running,
+    /\n {2}traffic {3}1,200 requests, 34 MiB, cost 1\.2; expected in all 2,000, 57 MiB, cost 2\.01\n/,
+  );
+  const over = text({ usage: { ...usage, cost: null }, finished_at: '2026-11-16T00:00:00.000Z' });
+  assert.match(over, /\n {2}traffic {3}1,200 requests, 34 MiB\n/);
+  assert.doesNotMatch(text({ usage: { ...usage, requests: 0, cost: 0 } }), /traffic/);
+});
+
 test('how a job stands is told with what to type next, for each of its states', () => {
   const steps = (changes: Partial<JobAnswer>) =>
     [...jobText(jobOf(changes)).matchAll(/trawl jobs (\w+)/g)].map(([, step]) => step);

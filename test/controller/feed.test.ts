@@ -168,7 +168,7 @@ test('a new watcher gets the time to wait before it comes again, and how the job
     eta_seconds: null,
     forecast: {
       ...{ items_per_second: null, eta_seconds: null, eta_low_seconds: null, eta_high_seconds: null },
-      failure_rate: null,
+      ...{ failure_rate: null, requests_expected: null, bytes_expected: null, cost_expected: null },
     },
     summary,
     waiting: [],

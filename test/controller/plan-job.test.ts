@@ -124,15 +124,22 @@ async function carryOut(
       const startedAt = clock.now();
       await clock.advance(durationMs);
       const settled = items.map(({ seq, attempt }) => {
-        return { seq, attempt, outcome: outcome(at), tries: 1, startedAt, durationMs };
+        return { seq, attempt, outcome: outcome(at), tries: 1, startedAt, durationMs, usage: USAGE };
       });
       await ledger.settle([{ token, jobId, items: settled }], clock.now());
     }
   }
 }
 
+const USAGE = [
+  {
+    ...{ host: 'county.gov', proxy: 'residential' as const, requests: 5, bytesUp: 4000, bytesDown: 96_000 },
+    ...{ refused: 0, blocked: 0 },
+  },
+];
+
 test('a plan tells what a job of the whole list will take, in virtual time to the second', async () => {
-  const deps = desk();
+  const deps = { ...desk(), prices: { residential: { perGb: 8 } } };
   const fields = { scraper_id: 'any', execution_policy: { throttling: { max_concurrent_workers: 1 } } };
   const text = `apn\n${apns(900).join('\n')}\n`;
   const how = { sample: 20, signal };
@@ -154,6 +161,8 @@ test('a plan tells what a job of the whole list will take, in virtual time to th
   assert.ok(Math.abs(expected - 1800) < 10, String(expected));
   assert.ok(low > 1200 && low < 1800 && high > 1800 && high < 2800, `${low} ${high}`);
   assert.equal(forecast.failure_rate.expected, 0.1);
+  assert.deepEqual([forecast.requests?.expected, forecast.bytes?.expected], [4500, 90_000_000]);
+  assert.equal(forecast.cost?.expected, 0.72);
   assert.equal(failures[0]?.type, 'server_error');
 
   // The job that follows takes what was predicted.

@@ -20,6 +20,25 @@ test('a running job says how long the rest will take, with a range, and which sh
   assert.ok(eta_high_seconds !== null && eta_high_seconds > 60 && eta_high_seconds < 70);
 });
 
+test('what the whole job will use follows from what its items used so far', () => {
+  const row = {
+    host: 'county.gov',
+    requests: 12_000,
+    bytesUp: 1_000_000,
+    bytesDown: 7_000_000,
+    refused: 0,
+    blocked: 0,
+  };
+  const job = jobOf('in_progress', { total: 10_000, success: 3900, failed: 100 });
+  const direct = presentForecast({ ...job, usage: [{ ...row, proxy: 'none' }] }, PACE);
+  assert.deepEqual([direct.requests_expected, direct.bytes_expected, direct.cost_expected], [30_000, 20_000_000, 0]);
+  const usage = [{ ...row, proxy: 'residential' as const }];
+  assert.equal(presentForecast({ ...job, usage }, PACE).cost_expected, null, 'the price is not known');
+  const priced = presentForecast({ ...job, usage, prices: { residential: { perGb: 8 } } }, PACE);
+  assert.equal(priced.cost_expected, 0.16);
+  assert.equal(presentForecast(jobOf('pending', { total: 10 }), null).requests_expected, null);
+});
+
 test('nothing is said of the time left while a job stands still or is not running', () => {
   const standing = presentForecast(jobOf('in_progress', { total: 10, success: 1 }), measurePace(0, 30));
   assert.deepEqual([standing.items_per_second, standing.eta_seconds, standing.eta_high_seconds], [0, null, null]);

@@ -5,7 +5,9 @@ import type { Counts } from '../../domain/counts.ts';
 import { coloured, statusStyle } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
 import {
+  formatBytes,
   formatCommand,
+  formatCost,
   formatCount,
   formatDuration,
   formatItems,
@@ -109,6 +111,7 @@ function factsOf(job: JobAnswer): Record<string, string | null> {
     extracts: input.extracts === null ? null : printable(input.extracts),
     items: itemsText(job),
     rate: rateText(job),
+    traffic: trafficText(job),
     workers: `${formatCount(workers.in_flight)} in flight, limit ${formatCount(workers.limit)}`,
     breaker: `${printable(breaker.state)}, ${formatCount(breaker.failed)} of ${formatCount(breaker.finished)} failed, ${formatCount(breaker.consecutive_failures)} in a row${breaker.probe_at === null ? '' : `, probes at ${printable(breaker.probe_at)}`}`,
     controls: controlsText(job),
@@ -147,6 +150,18 @@ function rateText({ items_per_second, forecast, elapsed_seconds, finished_at }: 
     ...(low === null || high === null ? [] : [`ETA ${formatSpan(low * 1000, high * 1000)}`]),
     `${formatDuration(elapsed_seconds * 1000)} ${finished_at === null ? 'so far' : 'in total'}`,
   ].join(', ');
+}
+
+/** `1,200 requests, 34 MiB, cost 1.2; expected in all 2,000, 57 MiB, cost 2`; null for a job that used nothing. */
+function trafficText({ usage, forecast, finished_at }: JobAnswer): string | null {
+  // Not in the answers of an older server.
+  if (usage === undefined || usage.requests === 0) return null;
+  const amounts = (requests: string, bytes: number, cost: number | null) =>
+    [requests, formatBytes(bytes), ...(cost === null || cost === 0 ? [] : [`cost ${formatCost(cost)}`])].join(', ');
+  const soFar = amounts(formatItems(usage.requests, 'request'), usage.bytes_up + usage.bytes_down, usage.cost);
+  const { requests_expected: requests, bytes_expected: bytes, cost_expected: cost } = forecast;
+  if (finished_at !== null || requests === null || bytes === null) return soFar;
+  return `${soFar}; expected in all ${amounts(formatCount(requests), bytes, cost)}`;
 }
 
 function timesText({ created_at, started_at, finished_at }: JobAnswer): string {

@@ -2,7 +2,7 @@ import type { PlanAnswer, PlanInputsAnswer } from '../../contract/plan-answers.t
 import { ignoredColumnsText } from '../client/columns.ts';
 import { tableText } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
-import { formatBytes, formatCount, formatDuration, formatItems, formatRate, printable } from '../format.ts';
+import { formatBytes, formatCost, formatCount, formatDuration, formatItems, formatRate, printable } from '../format.ts';
 import { groupLines } from './job-text.ts';
 import type { Planned } from './plan-list.ts';
 
@@ -88,7 +88,7 @@ function forecastLines(forecast: Forecast, items: number): string[] {
     row('rate', items_per_second, formatRate),
     row('requests', requests, formatCount),
     row('traffic', bytes, formatBytes),
-    row('cost', cost, (amount) => amount.toLocaleString('en-US', { maximumSignificantDigits: 3 })),
+    row('cost', cost?.high === 0 ? null : cost, formatCost),
     row('failures', failure_rate, percent),
   ].filter((cells) => cells !== null);
   const columns = [{ name: '' }, { name: 'expected', isNumber: true }, { name: '9 of 10 jobs', isNumber: true }];

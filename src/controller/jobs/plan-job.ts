@@ -5,7 +5,10 @@ import { type ItemRecord, isFinal } from '../../domain/item.ts';
 import { isRefusal, type JobRecord } from '../../domain/job.ts';
 import { MAX_SAMPLE } from '../../domain/job-plan.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { presentAttemptUsage } from '../../domain/present-usage.ts';
+import { costOf, NO_PRICES } from '../../domain/prices.ts';
 import { seededChance } from '../../domain/seeded-chance.ts';
+import { totalUsage } from '../../domain/usage.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import type { PlanRequest } from './read-plan-request.ts';
@@ -91,7 +94,7 @@ export async function readPlan({ ledger }: PlanDeps, jobId: string): Promise<Pla
     list: job.plan,
     isReady: isReady(job),
     forecast: forecastJob(sample, job.plan.items, paceLimits(job.policy), {
-      costPerByte: null,
+      costPerByte: costPerByte(job),
       chance: seededChance(1),
     }),
     failures: await ledger.failureGroups(jobId, FAILURES_SHOWN),
@@ -102,7 +105,10 @@ const FAILURES_SHOWN = 10;
 
 /** A breaker that will probe, and a pause for storage, end by themselves. */
 function isReady({ status, reason, circuit }: JobRecord): boolean {
-  if (status === 'paused') return reason?.code === 'breaker' && circuit.state === 'open' && circuit.probeAt === null;
+  if (status === 'paused') {
+    if (reason?.code === 'breaker') return circuit.state === 'open' && circuit.probeAt === null;
+    return reason?.code === 'host' || reason?.code === 'budget';
+  }
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
@@ -122,7 +128,16 @@ async function sampledItems(ledger: PlanDeps['ledger'], jobId: string): Promise<
 function toSampled({ status, attempts }: ItemRecord): SampledItem[] {
   const last = attempts.at(-1);
   if (last === undefined) return [];
-  return [{ startedAt: last.startedAt, durationMs: last.durationMs, isFailed: status === 'failed', usage: null }];
+  const { requests, bytes_up, bytes_down } = presentAttemptUsage(attempts);
+  const usage = { requests, bytes: bytes_up + bytes_down };
+  return [{ startedAt: last.startedAt, durationMs: last.durationMs, isFailed: status === 'failed', usage }];
+}
+
+/** Null where a price is not known. */
+function costPerByte({ usage, prices = NO_PRICES }: JobRecord): number | null {
+  const cost = costOf(usage, prices);
+  const { bytesUp, bytesDown } = totalUsage(usage);
+  return cost === null ? null : cost / Math.max(1, bytesUp + bytesDown);
 }
 
 function paceLimits({ throttling }: Policy): PaceLimits {
