@@ -19,7 +19,7 @@ const LIST = { columns: new Map<string, string>(), isStrict: false, limit: Numbe
 
 function desk() {
   const ledger = openMemoryLedger();
-  return { ...deskWith(ledger), ledger };
+  return { ...deskWith(ledger), ledger, hostSettings: { list: async () => [] } };
 }
 
 async function* pieces(text: string, size = 64): AsyncGenerator<Uint8Array> {

@@ -1,21 +1,23 @@
 import type { Digest } from '../../domain/artifact.ts';
 import type { ReadGroup } from '../../domain/failure-group.ts';
-import { forecastJob, type JobForecast, type PaceLimits, type SampledItem } from '../../domain/forecast.ts';
+import { forecastJob, type JobForecast, type SampledItem } from '../../domain/forecast.ts';
 import { type ItemRecord, isFinal } from '../../domain/item.ts';
 import { isRefusal, type JobRecord } from '../../domain/job.ts';
 import { MAX_SAMPLE } from '../../domain/job-plan.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { paceLimits } from '../../domain/pace-limits.ts';
 import { presentAttemptUsage } from '../../domain/present-usage.ts';
 import { costOf, NO_PRICES } from '../../domain/prices.ts';
 import { seededChance } from '../../domain/seeded-chance.ts';
 import { totalUsage } from '../../domain/usage.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { HostSettingsBook } from '../../ports/host-settings.ts';
 import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import type { PlanRequest } from './read-plan-request.ts';
 import { newJobOf, type SubmitDeps } from './submit.ts';
 
 export interface PlanDeps extends Pick<SubmitDeps, 'prices'> {
   readonly ledger: Pick<JobBook, 'createJob' | 'job'> & Pick<ItemBook, 'items' | 'failureGroups'>;
+  readonly hostSettings: Pick<HostSettingsBook, 'list'>;
   readonly clock: Clock;
   readonly digest: Digest;
 }
@@ -85,7 +87,7 @@ interface EndPlanDeps {
 }
 
 /** Null if there is no such plan, or no longer. */
-export async function readPlan({ ledger }: PlanDeps, jobId: string): Promise<PlanState | null> {
+export async function readPlan({ ledger, hostSettings }: PlanDeps, jobId: string): Promise<PlanState | null> {
   const job = await ledger.job(jobId);
   if (job?.plan === undefined || job.removing) return null;
   const sample = await sampledItems(ledger, jobId);
@@ -93,10 +95,15 @@ export async function readPlan({ ledger }: PlanDeps, jobId: string): Promise<Pla
     job,
     list: job.plan,
     isReady: isReady(job),
-    forecast: forecastJob(sample, job.plan.items, paceLimits(job.policy), {
-      costPerByte: costPerByte(job),
-      chance: seededChance(1),
-    }),
+    forecast: forecastJob(
+      sample,
+      job.plan.items,
+      paceLimits(job.policy.throttling, job.usage, await hostSettings.list()),
+      {
+        costPerByte: costPerByte(job),
+        chance: seededChance(1),
+      },
+    ),
     failures: await ledger.failureGroups(jobId, FAILURES_SHOWN),
   };
 }
@@ -138,12 +145,4 @@ function costPerByte({ usage, prices = NO_PRICES }: JobRecord): number | null {
   const cost = costOf(usage, prices);
   const { bytesUp, bytesDown } = totalUsage(usage);
   return cost === null ? null : cost / Math.max(1, bytesUp + bytesDown);
-}
-
-function paceLimits({ throttling }: Policy): PaceLimits {
-  return {
-    concurrency: throttling.max_concurrent_workers,
-    delayMs: throttling.min_delay_between_items_seconds * 1000,
-    requestsPerSecond: throttling.max_requests_per_second,
-  };
 }

@@ -4,6 +4,7 @@ import type { Digest } from '../../domain/artifact.ts';
 import { isRecord } from '../../domain/is-record.ts';
 import { defaultSampleSize } from '../../domain/job-plan.ts';
 import { seededChance } from '../../domain/seeded-chance.ts';
+import type { Clock } from '../../ports/clock.ts';
 import { InputCheck } from '../intake/check-inputs.ts';
 import { UnreadableItems } from '../intake/csv-columns.ts';
 import { inPieces } from '../intake/in-pieces.ts';
@@ -35,6 +36,7 @@ export type ReadPlanAnswer =
 
 export interface ReadPlanDeps extends Pick<SubmitDeps, 'catalog' | 'defaultScraper'> {
   readonly digest: Digest;
+  readonly clock: Pick<Clock, 'turn'>;
 }
 
 /** Null: as many as suit the job. */
@@ -60,6 +62,8 @@ export async function readPlanList(
       for (const item of items) check.take(item);
       for (const line of bad) check.refuse(line);
       check.ignore(ignoredColumns);
+      // Others have their turn before the next chunk is read.
+      await deps.clock.turn();
       if (left <= 0) break;
     }
   } catch (error) {
@@ -87,7 +91,10 @@ export async function readPlanBody(
     const { items, ...fields } = value;
     const begun = await begin(deps, Array.isArray(items) ? fields : value, sample);
     if (begun.kind !== 'read' || !Array.isArray(items)) return begun;
-    for (const [index, item] of items.entries()) takeEntry(begun.request, item, index);
+    for (const [index, item] of items.entries()) {
+      takeEntry(begun.request, item, index);
+      if (index % CHECKED_AT_ONCE === 0) await deps.clock.turn();
+    }
     return begun;
   } finally {
     await source.return(undefined);
@@ -122,12 +129,14 @@ async function readLarge(
         takeEntry(begun.request, parsed.value, part.index);
       }
     }
+    await deps.clock.turn();
   }
   const last = splitter.last();
   if (last !== null) return { kind: 'malformed', message: brokenText(last) };
   return begun ?? (await begin(deps, Object.fromEntries(fields), sample));
 }
 
+const CHECKED_AT_ONCE = 500;
 const TOO_LONG = `it is longer than ${MAX_RECORD_BYTES / 2 ** 20} MiB`;
 
 function takeEntry({ scraper, check }: PlanRequest, value: unknown, index: number): void {
