@@ -1,5 +1,3 @@
-import { excessOf } from '../domain/allowance.ts';
-import { judgeBudget } from '../domain/budget.ts';
 import type { ControlReport } from '../domain/control-state.ts';
 import type { DispatchPlan } from '../domain/dispatch-plan.ts';
 import type { FailedTry } from '../domain/failed-try.ts';
@@ -14,12 +12,12 @@ import type {
   RepeatedItem,
   SourcePage,
 } from '../domain/item.ts';
-import { isDispatchable, type JobEvent, type JobRecord, type NewJob, type Refusal } from '../domain/job.ts';
+import type { JobEvent, JobRecord, NewJob, Refusal } from '../domain/job.ts';
 import type { JobStatus } from '../domain/job-steps.ts';
 import type { HeldBack } from '../domain/job-wait.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { Policy } from '../domain/policy.ts';
 import type { Usage } from '../domain/usage.ts';
+import type { WorkOrder } from '../domain/work-order.ts';
 import type { BatchRef } from './work-queue.ts';
 
 /**
@@ -357,29 +355,6 @@ export interface LeasedItem {
   readonly source?: SourcePage;
   /** 1 for the first delivery. It is part of the keys of this attempt's artifacts. */
   readonly attempt: number;
-}
-
-export interface WorkOrder {
-  /** The job is paused, failed or cancelled, or its budget is used up: finish what has begun, and return what has not. */
-  readonly isHalted: boolean;
-  /** The share of batches in flight that exceeds the limit: each worker returns the rest of its batch with this probability. */
-  readonly excess: number;
-  readonly jobCreatedAt: number;
-  readonly scraperId: string;
-  readonly policy: Policy;
-  readonly policyRevision: number;
-}
-
-export function workOrderOf(job: JobRecord): WorkOrder {
-  const { scraperId, policy, policyRevision, createdAt: jobCreatedAt } = job;
-  return {
-    isHalted: !isDispatchable(job) || judgeBudget(job).kind === 'reached',
-    excess: excessOf(job),
-    jobCreatedAt,
-    scraperId,
-    policy,
-    policyRevision,
-  };
 }
 
 export interface SettlePart {

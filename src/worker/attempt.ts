@@ -6,10 +6,11 @@ import { type HostStanding, isHeldByHost, isOfTheHost } from '../domain/held-bac
 import { MAX_VERSION_LENGTH, type SourcePage } from '../domain/item.ts';
 import type { HeldBack } from '../domain/job-wait.ts';
 import type { Outcome } from '../domain/outcome.ts';
+import type { WorkOrder } from '../domain/work-order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
 import type { RetryAnswer } from '../ports/host-gate.ts';
-import type { LeasedItem, Settlement, WorkOrder } from '../ports/ledger.ts';
+import type { LeasedItem, Settlement } from '../ports/ledger.ts';
 import type { Draft, ResultStore } from '../ports/result-store.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { checkedResult } from '../scraping/checked-result.ts';

@@ -1,7 +1,8 @@
 import { FAILURES } from '../domain/failure.ts';
 import type { HeldBack } from '../domain/job-wait.ts';
 import { ownErrorFailure } from '../domain/own-error.ts';
-import type { Lease, LeasedItem, Settlement, WorkOrder } from '../ports/ledger.ts';
+import type { WorkOrder } from '../domain/work-order.ts';
+import type { Lease, LeasedItem, Settlement } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { within } from '../ports/within.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';

@@ -1,7 +1,7 @@
 import type { Failure } from '../domain/failure.ts';
 import { afterItem, FIRST_STEP, type JobLadder } from '../domain/proxy-ladder.ts';
 import { type ProxyType, proxyLadder } from '../domain/proxy-policy.ts';
-import type { WorkOrder } from '../ports/ledger.ts';
+import type { WorkOrder } from '../domain/work-order.ts';
 import type { ScrapeLog, ScrapeResult } from '../scraping/scraper.ts';
 
 /** Another job of its id, or another policy, starts over. */

@@ -1,8 +1,9 @@
 import { jobLimits } from '../domain/job-limits.ts';
 import type { Lane } from '../domain/lane.ts';
+import type { WorkOrder } from '../domain/work-order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { WorkerGate } from '../ports/host-gate.ts';
-import type { Lease, WorkerLeases, WorkOrder } from '../ports/ledger.ts';
+import type { Lease, WorkerLeases } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { Delivery, WorkerQueue } from '../ports/work-queue.ts';
 import type { Taken, WorkSource } from '../ports/work-source.ts';

@@ -1,8 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { workOrderOf } from '../../domain/work-order.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { composeLedger } from '../../ports/compose-ledger.ts';
 import type { Leadership } from '../../ports/leadership.ts';
-import { type Ledger, workOrderOf } from '../../ports/ledger.ts';
+import type { Ledger } from '../../ports/ledger.ts';
 import { atOnce } from './at-once.ts';
 import { num, text } from './dynamo/attributes.ts';
 import { Table } from './dynamo/table.ts';

@@ -4,16 +4,10 @@ import { planDispatch } from '../../../src/domain/dispatch-plan.ts';
 import { isControlBatch } from '../../../src/domain/job-controls.ts';
 import { whenClaimed, whenDispatched } from '../../../src/domain/job-progress.ts';
 import { mustRunAlone } from '../../../src/domain/strikes.ts';
+import { type WorkOrder, workOrderOf } from '../../../src/domain/work-order.ts';
 import { claimControl } from '../../../src/ports/claim-control.ts';
 import type { Leases } from '../../../src/ports/compose-ledger.ts';
-import {
-  type ClaimAnswer,
-  type Dispatched,
-  type LatestTimes,
-  type Lease,
-  type WorkOrder,
-  workOrderOf,
-} from '../../../src/ports/ledger.ts';
+import type { ClaimAnswer, Dispatched, LatestTimes, Lease } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { MemoryCore } from './core.ts';
 import { type Batch, type Hold, type ItemEntry, type JobEntry, sourceOf } from './entries.ts';

@@ -2,15 +2,10 @@ import type { Allowance } from '../../../domain/allowance.ts';
 import { planDispatch } from '../../../domain/dispatch-plan.ts';
 import { isControlBatch } from '../../../domain/job-controls.ts';
 import { whenClaimed, whenCut, whenDispatched } from '../../../domain/job-progress.ts';
+import { type WorkOrder, workOrderOf } from '../../../domain/work-order.ts';
 import { claimControl } from '../../../ports/claim-control.ts';
 import type { Leases } from '../../../ports/compose-ledger.ts';
-import {
-  type ClaimAnswer,
-  type Dispatched,
-  type LatestTimes,
-  type WorkOrder,
-  workOrderOf,
-} from '../../../ports/ledger.ts';
+import type { ClaimAnswer, Dispatched, LatestTimes } from '../../../ports/ledger.ts';
 import type { BatchRef } from '../../../ports/work-queue.ts';
 import type { Batch } from './batches.ts';
 import type { Books } from './books.ts';
