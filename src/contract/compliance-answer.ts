@@ -32,6 +32,17 @@ const hostComplianceSchema = z
         limit: amountOrNull('Minimum delay of the host’s settings; null for none.'),
       })
       .meta({ description: 'Time between the starts of two requests of this job.' }),
+    refusals: z
+      .object({
+        share_429: z.number().meta({ description: 'Share of requests answered with status 429, from 0 to 1.' }),
+        share_403: z.number().meta({ description: 'Share of requests answered with status 403, from 0 to 1.' }),
+      })
+      .nullable()
+      .meta({
+        description:
+          'How often the host refused. Counted when attempts end; null until then, and for hosts that are not counted ' +
+          'separately in the usage of the job.',
+      }),
     retry_after: z
       .object({
         honoured: flag('Whether no request started while the host wanted none.'),

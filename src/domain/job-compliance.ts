@@ -1,12 +1,27 @@
 import type { Worst } from './compliance.ts';
 import type { HostLimits } from './host-settings.ts';
 import type { ThrottlingPolicy } from './policy.ts';
+import { totalUsage, type Usage } from './usage.ts';
 
 /** What a job did at one host. */
 export interface HostConduct {
   readonly host: string;
   readonly requests: number;
   readonly worst: Worst;
+}
+
+/** How often the host refused a job. */
+export interface Refusals {
+  /** Share of requests that were answered with status 429. */
+  readonly share429: number;
+  /** The same for status 403. */
+  readonly share403: number;
+}
+
+/** From what the attempts of the job used; null for a host that has no row of its own there. */
+export function refusalsAt(host: string, usage: Usage): Refusals | null {
+  const { requests, refused, blocked } = totalUsage(usage.filter((row) => row.host === host));
+  return requests === 0 ? null : { share429: refused / requests, share403: blocked / requests };
 }
 
 /** What applied to the job at that host; null for no limit. */

@@ -114,6 +114,7 @@ const COUNTY: HostComplianceAnswer = {
   concurrency: { highest: 4, at_most: 6, limit: 4 },
   requests_per_second: { highest: 6, highest_over_ten_seconds: 4.9, limit: 5 },
   gap_seconds: { smallest: 0.2, limit: 0.2 },
+  refusals: null,
   retry_after: { honoured: true, requests_during_pause: 0, soonest_after_seconds: null },
 };
 
@@ -126,12 +127,13 @@ test('the status of a job has a line per host, and what exceeded a limit comes f
     concurrency: { highest: 1, at_most: 1, limit: null },
     requests_per_second: { highest: 1, highest_over_ten_seconds: 0.1, limit: null },
     gap_seconds: { smallest: null, limit: null },
+    refusals: { share_429: 0.25, share_403: 0.001 },
     retry_after: { honoured: false, requests_during_pause: 3, soonest_after_seconds: 2 },
   };
   assert.deepEqual(complianceLines({ job_id: 'j', hosts: [COUNTY, rude], omitted_hosts: 2 }), [
     '',
     'Hosts:',
-    '  state.gov: 1 request, up to 1 at once, 0.1/s over ten seconds, 3 requests while it asked us to wait; ' +
+    '  state.gov: 1 request, up to 1 at once, 0.1/s over ten seconds, 25 % answered 429, <1 % 403, 3 requests while it asked us to wait; ' +
       'EXCEEDED: requests per second, Retry-After',
     '  county.gov: 1,234 requests, up to 4 at once (limit 4), 4.9/s over ten seconds (limit 5/s), ' +
       '0.2 s apart or more (limit 0.2 s)',

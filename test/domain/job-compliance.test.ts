@@ -8,8 +8,10 @@ import {
   excessesOf,
   jobConduct,
   MAX_CONDUCT_HOSTS,
+  refusalsAt,
 } from '../../src/domain/job-compliance.ts';
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
+import type { Usage } from '../../src/domain/usage.ts';
 
 const LIMITS: ConductLimits = { concurrent: 4, perSecond: 5, gapMs: 200 };
 const UNLIMITED: ConductLimits = { concurrent: null, perSecond: null, gapMs: null };
@@ -41,6 +43,17 @@ test('only what certainly happened is an excess', () => {
   assert.deepEqual(excesses({ gapMs: 197 }), ['gap']);
   assert.deepEqual(excesses({ gapMs: null }), []);
   assert.deepEqual(excesses({ duringPause: 1 }, UNLIMITED), ['pause']);
+});
+
+test('the share of refusals is that of all requests to the host, by whatever proxy they went', () => {
+  const row = { bytesUp: 0, bytesDown: 0 };
+  const usage: Usage = [
+    { ...row, host: 'a.gov', proxy: 'none', requests: 6, refused: 3, blocked: 0 },
+    { ...row, host: 'a.gov', proxy: 'residential', requests: 4, refused: 0, blocked: 1 },
+    { ...row, host: 'b.gov', proxy: 'none', requests: 4, refused: 4, blocked: 0 },
+  ];
+  assert.deepEqual(refusalsAt('a.gov', usage), { share429: 0.3, share403: 0.1 });
+  assert.equal(refusalsAt('c.gov', usage), null);
 });
 
 test('a job lists the hosts with the most requests, and counts the others', () => {

@@ -1,5 +1,5 @@
 import type { ComplianceAnswer, HostComplianceAnswer } from '../../contract/compliance-answer.ts';
-import { formatCount, formatItems, formatRate, printable } from '../format.ts';
+import { formatCount, formatItems, formatPercent, formatRate, printable } from '../format.ts';
 
 /** As many as fit on a screen with the rest of the status. */
 const MAX_HOSTS = 10;
@@ -27,10 +27,17 @@ function hostLine(host: HostComplianceAnswer): string {
       rate.limit === null ? null : formatRate(rate.limit),
     ),
     ...(gap.smallest === null ? [] : [withLimit(`${gap.smallest} s apart or more`, gap.limit && `${gap.limit} s`)]),
+    ...(refused(host, 429) + refused(host, 403) === 0
+      ? []
+      : [`${formatPercent(refused(host, 429), 1)} answered 429, ${formatPercent(refused(host, 403), 1)} 403`]),
     ...(asked.honoured ? [] : [`${formatItems(asked.requests_during_pause, 'request')} while it asked us to wait`]),
   ];
   const mark = exceeded.length === 0 ? '' : `; EXCEEDED: ${exceeded.map((name) => EXCESS[name]).join(', ')}`;
   return `  ${printable(host.host, 80)}: ${facts.join(', ')}${mark}`;
+}
+
+function refused({ refusals }: HostComplianceAnswer, status: 429 | 403): number {
+  return refusals?.[`share_${status}`] ?? 0;
 }
 
 const EXCESS = {

@@ -211,6 +211,7 @@ export async function hostCases(start: Start): Promise<void> {
     assert.ok(highest >= 2 && highest <= 16 && at_most >= highest, JSON.stringify(conduct.concurrency));
     assert.equal(conduct.requests_per_second.highest_over_ten_seconds, 2.4);
     assert.ok((conduct.gap_seconds.smallest ?? 1) < 0.3);
+    assert.deepEqual(conduct.refusals, { share_429: 0, share_403: 0 });
 
     // A limit that is stricter than what the job did.
     const path = `/hosts/${encodeURIComponent(site.host)}`;

@@ -6,8 +6,8 @@ import {
 import { jobPath } from '../../../contract/requests.ts';
 import { JOB_UNSEEN, worstOf } from '../../../domain/compliance.ts';
 import { type HostSettings, NO_LIMITS } from '../../../domain/host-settings.ts';
-import { conductLimits, excessesOf, type HostConduct, jobConduct } from '../../../domain/job-compliance.ts';
-import type { Policy } from '../../../domain/policy.ts';
+import type { JobRecord } from '../../../domain/job.ts';
+import { conductLimits, excessesOf, type HostConduct, jobConduct, refusalsAt } from '../../../domain/job-compliance.ts';
 import { type ApiDeps, jobOf } from '../api-deps.ts';
 import { jsonAnswer, type Operation, operation } from '../operation.ts';
 
@@ -37,7 +37,7 @@ export function complianceOperation(deps: Pick<ApiDeps, 'ledger' | 'hostRecords'
       const { hosts, omitted } = jobConduct(conducts);
       const answer: ComplianceAnswer = {
         job_id: jobId,
-        hosts: hosts.map((conduct) => presentConduct(conduct, job.policy, settings)),
+        hosts: hosts.map((conduct) => presentConduct(conduct, job, settings)),
         omitted_hosts: omitted,
       };
       return { status: 200, json: answer };
@@ -47,11 +47,12 @@ export function complianceOperation(deps: Pick<ApiDeps, 'ledger' | 'hostRecords'
 
 function presentConduct(
   conduct: HostConduct,
-  { throttling }: Policy,
+  { policy, usage }: JobRecord,
   settings: readonly HostSettings[],
 ): HostComplianceAnswer {
   const { host, requests, worst } = conduct;
-  const limits = conductLimits(throttling, settings.find((each) => each.host === host) ?? NO_LIMITS);
+  const limits = conductLimits(policy.throttling, settings.find((each) => each.host === host) ?? NO_LIMITS);
+  const refusals = refusalsAt(host, usage);
   return {
     host,
     requests,
@@ -67,6 +68,7 @@ function presentConduct(
       limit: limits.perSecond,
     },
     gap_seconds: { smallest: seconds(worst.gapMs), limit: seconds(limits.gapMs) },
+    refusals: refusals && { share_429: refusals.share429, share_403: refusals.share403 },
     retry_after: {
       honoured: worst.duringPause === 0,
       requests_during_pause: worst.duringPause,
