@@ -1,4 +1,5 @@
 import { startAwsService } from '../support/aws/service.ts';
+import { controlCases } from './suite/control-cases.ts';
 import { createCases } from './suite/create-cases.ts';
 import { jobCases } from './suite/job-cases.ts';
 import { openClient } from './suite/made-jobs.ts';
@@ -8,6 +9,7 @@ import { stateCases } from './suite/state-cases.ts';
 
 const client = await openClient(startAwsService);
 createCases(client);
+controlCases(client);
 jobCases(client);
 planCases(client);
 removalCases(client);

@@ -1,4 +1,5 @@
 import { startService } from './service.ts';
+import { controlCases } from './suite/control-cases.ts';
 import { createCases } from './suite/create-cases.ts';
 import { jobCases } from './suite/job-cases.ts';
 import { openClient } from './suite/made-jobs.ts';
@@ -9,6 +10,7 @@ import { waitCases } from './suite/wait-cases.ts';
 
 const client = await openClient(startService);
 createCases(client);
+controlCases(client);
 jobCases(client);
 planCases(client);
 removalCases(client);

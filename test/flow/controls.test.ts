@@ -153,3 +153,24 @@ test('a county that starts blocking wastes fewer than 100 items, shows the evide
     assert.deepEqual([job.status, job.counts.success + job.counts.failed], ['completed', items]);
   });
 });
+
+test('a county in which 30 % of the items do not exist is completed, and one that finds nothing at all is stopped', async (t) => {
+  await withSite(t, async (engine, site) => {
+    const items = sized({ quick: 300, slow: 3000 });
+    await submit(engine, {
+      ...{ job_id: 'county', scraper_id: 'model-forgetful' },
+      items: itemsOf(items, (index) => ({ apn: index % 10 < 3 ? '3' : String(index - (index % 10)) })),
+      execution_policy: { throttling: { max_concurrent_workers: 8 } },
+    });
+    const job = await untilFinished(engine, 'county');
+    assert.deepEqual([job.status, job.counts.failed], ['completed', 0.3 * items]);
+
+    site.mode = 'finds-nothing';
+    await submit(engine, {
+      ...{ job_id: 'nothing', scraper_id: 'model-forgetful' },
+      items: itemsOf(items, (index) => ({ apn: String(index) })),
+    });
+    const stopped = await untilJob(engine, 'nothing', ({ status }) => status === 'failed');
+    assert.equal(stopped.reason?.message, 'none of the first 50 items succeeded: 50 no_results');
+  });
+});
