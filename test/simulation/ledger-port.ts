@@ -228,6 +228,7 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
         (answer) => ({
           method: 'release',
           token,
+          usage,
           answer,
         }),
       ),

@@ -27,6 +27,8 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   'a corrected item goes out with its old input': 25,
   'a correction changes the input of an item that did not fail': 25,
   'negatives before a bad control are not reopened': 115,
+  'usage is added twice by a settle that is repeated': 10,
+  'work goes out although the budget is used up': 8,
   'a batch mixes groups': 5,
   'a batch by group is out of order': 5,
   'a drafted job is made before its last items': 11,

@@ -123,7 +123,7 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
       const run = tryNumber === 1 ? scripts.countRun(jobId, role) : 0;
       sim.faults.count(`scraper: ${script.kind}`);
       if (scripts.isHanging(jobId)) sim.faults.count('site-hangs');
-      await context.sleep(new Dice(sim.seed, `${itemId} ${run}`).logBetween(1, 3000));
+      await visit(new Dice(sim.seed, `${itemId} ${run}`), context, sim);
       if (script.kind === 'scraped' && sim.sites.forgets(jobId, sim.timeline.now)) return forgotten(sim);
       if (script.kind !== 'kills') return play(script, context, process);
       if (run > script.times || signal.aborted) return scraped(context, process, { artifacts: 1, size: 10 });
@@ -150,6 +150,19 @@ async function playControl({ jobId, itemId, sleep }: ScrapeContext, sim: Sim): P
 function forgotten(sim: Sim): ScrapeResult {
   sim.faults.count('site-forgets');
   return { kind: 'failed', failure: failure('no_results', FORGOTTEN) };
+}
+
+/** A request and its answer. What is cut off has been sent, but not received. */
+async function visit(dice: Dice, context: ScrapeContext, { seed }: Sim): Promise<void> {
+  const { jobId, itemId, signal } = context;
+  const ofItem = new Dice(seed, `visit ${jobId}/${itemId}`);
+  const counted = context.usage
+    .through(ofItem.pick(['none', 'none', 'residential'] as const))
+    .of(`site-${ofItem.happens(0.7) ? 0 : ofItem.int(1, 40)}.test`);
+  counted.requests += 1;
+  counted.bytesUp += 300 + ofItem.int(0, 99);
+  await context.sleep(dice.logBetween(1, 3000));
+  if (!signal.aborted) counted.bytesDown += ofItem.int(1, 3000);
 }
 
 async function play(

@@ -6,13 +6,13 @@ import { type SubmitAnswer, submitJob } from '../../src/controller/jobs/submit.t
 import { submitJobStream } from '../../src/controller/jobs/submit-stream.ts';
 import type { NewItem } from '../../src/domain/item.ts';
 import { isRefusal, type JobEvent, type JobRecord } from '../../src/domain/job.ts';
-import { type Policy, policySchema } from '../../src/domain/policy.ts';
+import { DEFAULT_POLICY, type Policy, policySchema } from '../../src/domain/policy.ts';
 import { NO_PRICES } from '../../src/domain/prices.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger, RetryFilter } from '../../src/ports/ledger.ts';
 import { judgeError } from './actors.ts';
 import { correctedItems } from './correcting-user.ts';
-import type { Dice } from './dice.ts';
+import { Dice } from './dice.ts';
 import { DrawnGroups } from './drawn-groups.ts';
 import { ExtractingUser } from './extracting-user.ts';
 import type { FaultKind } from './fault-plan.ts';
@@ -43,6 +43,8 @@ export class User {
   readonly #process: SimProcess;
   readonly #sim: Sim;
   readonly #dice: Dice;
+  /** Apart, so that what else a seed does stays the same. */
+  readonly #budgets: Dice;
   readonly #ledger: Ledger;
   readonly #extracting: ExtractingUser;
   readonly #groups: DrawnGroups;
@@ -56,6 +58,7 @@ export class User {
     this.#process = process;
     this.#sim = sim;
     this.#dice = dice;
+    this.#budgets = new Dice(sim.seed, 'budgets');
     this.#ledger = ledgerFor(process, sim);
     this.#groups = new DrawnGroups(sim.seed);
     this.#removing = new RemovingUsers({
@@ -130,12 +133,17 @@ export class User {
   /** Once nothing goes wrong any more: goes on with what waits for a user, and only with that. */
   goOn(job: JobRecord): void {
     if (job.status === 'pending' && job.held) this.#change(job.jobId, { kind: 'start' });
+    const { budget } = job.policy;
+    if (job.reason !== null && (budget.max_requests !== null || budget.max_bytes !== null)) {
+      this.#change(job.jobId, { kind: 'policy', policy: { ...job.policy, budget: DEFAULT_POLICY.budget } });
+    }
     if (job.status === 'failed') this.#change(job.jobId, { kind: 'resume' });
     // A bad control may have been reported when the job was already stopped for another reason.
     if (job.controls?.suspect) this.#sim.sites.repair(job.jobId);
     const waitsForUser =
       job.reason?.code === 'user' ||
       job.reason?.code === 'control' ||
+      job.reason?.code === 'budget' ||
       (job.reason?.code === 'breaker' && job.circuit.state === 'open' && job.circuit.probeAt === null);
     if (job.status === 'paused' && waitsForUser) this.#change(job.jobId, { kind: 'resume' });
     // A job without items cannot be completed: nobody knows whether any will come.
@@ -339,6 +347,7 @@ export class User {
 
   #policy(): Policy {
     const dice = this.#dice;
+    const budgets = this.#budgets;
     return policySchema.parse({
       throttling: {
         max_concurrent_workers: dice.int(1, 6),
@@ -356,6 +365,10 @@ export class User {
         cooldown_seconds: dice.happens(0.3) ? dice.between(1, 6) : null,
       },
       ...(this.#sim.sites.isOn ? { controls: { items: CONTROLS, every: dice.pick([1, 3, 8, 500]) } } : {}),
+      budget: {
+        max_requests: budgets.happens(0.2) ? budgets.int(1, 60) : null,
+        max_bytes: budgets.happens(0.1) ? budgets.int(1, 40_000) : null,
+      },
     });
   }
 }

@@ -4,6 +4,7 @@ import { mustTrip } from './breaker.ts';
 import { sawKnown } from './corrections.ts';
 import { addModelItem, dropBatch, type Model, type ModelJob, NO_TALLY, newModelJob } from './model.ts';
 import type { SeenCall } from './seen-call.ts';
+import { isUsedUp, usedBy } from './usage.ts';
 
 type JobCall = Extract<SeenCall, { method: 'createJob' | 'changeJob' | 'removeJob' | 'addItems' | 'reopen' }>;
 
@@ -79,7 +80,9 @@ export class JobOracle {
     job.pausedByUser &&= record.status === 'paused';
     job.held = record.held;
     job.circuit = record.circuit.state;
-    job.tally = record.tally;
+    // Of what stops a job, the oracle knows the type alone.
+    job.tally = { ...record.tally, stopper: record.tally.stopper?.split(':')[0] ?? null };
+    job.used = usedBy(record);
     job.round = record.round;
     job.fenced = record.fenced;
     job.policy = record.policy;
@@ -192,6 +195,10 @@ export class JobOracle {
         job.pausedByUser = false;
         job.held = false;
         if (job.circuit === 'open') this.#close(job);
+        return;
+      case 'exhaust':
+        if (!isUsedUp(job) && !job.isFoggy)
+          this.#fail(`${job.jobId}: paused for its budget, and something is left of it`);
         return;
       case 'trip':
         // However long the event was on its way, what counts is what has finished since the circuit was last closed.

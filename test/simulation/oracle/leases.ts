@@ -18,6 +18,7 @@ import {
 } from './model.ts';
 import type { SeenCall } from './seen-call.ts';
 import type { StrikeOracle } from './strikes.ts';
+import { addUsed, isUsedUp } from './usage.ts';
 
 type Of<M extends SeenCall['method']> = Extract<SeenCall, { method: M }>;
 export type LeaseCall = Of<
@@ -104,6 +105,7 @@ export class LeaseOracle {
     if (status !== 'in_progress' && status !== 'pending') this.#fail(`${jobId} is ${status}, and was dispatched`);
     if (job.held) this.#fail(`${jobId} is held, and was dispatched`);
     if (job.circuit === 'open') this.#fail(`${jobId}: work was dispatched through an open circuit`);
+    if (isUsedUp(job)) this.#fail(`${jobId}: work was dispatched although its budget is used up`);
     if (mustTrip(job)) this.#fail(`${jobId}: work was dispatched although the breaker must trip`);
   }
 
@@ -263,6 +265,7 @@ export class LeaseOracle {
     item.final = finalStatusOf(outcome);
     item.settlement = settlement;
     item.recorded.add(settlement.attempt);
+    job.used = addUsed(job.used, settlement.usage);
     job.tally = tallyAfter(
       job.tally,
       outcome.kind === 'failed' ? outcome.failure.type : outcome.kind === 'scraped' ? 'success' : 'skipped',
@@ -270,12 +273,14 @@ export class LeaseOracle {
     this.newSettlements.push({ item, settlement });
   }
 
-  #released({ token, answer }: Of<'release'>): void {
+  #released({ token, usage, answer }: Of<'release'>): void {
     const held = this.#model.leases.get(token);
     if (answer !== (held !== undefined) && !this.#isFoggy()) this.#fail(`release ${token}: ${answer}`);
     // Whatever the answer is, the worker does not have it any more: an earlier request may have done it before the ledger
     // went down, and its answer is lost.
-    if (held !== undefined) giveBack(this.#model, held.job, held.batch);
+    if (held === undefined) return;
+    if (answer) held.job.used = addUsed(held.job.used, usage);
+    giveBack(this.#model, held.job, held.batch);
   }
 
   #recalled({ refs, answer }: Of<'recall'>): void {

@@ -41,6 +41,7 @@ export interface ModelJob {
   held: boolean;
   circuit: 'closed' | 'open' | 'probing';
   tally: Tally;
+  used: ModelUsage;
   round: number;
   fenced: number;
   openUntil: number;
@@ -73,6 +74,14 @@ export interface ModelJob {
   /** Every item is final, and its index is being written. */
   isFinishing: boolean;
 }
+
+/** What a job has used, as far as it was told. */
+export interface ModelUsage {
+  readonly requests: number;
+  readonly bytes: number;
+}
+
+export const NOTHING_USED: ModelUsage = { requests: 0, bytes: 0 };
 
 export interface ModelItem {
   readonly jobId: string;
@@ -136,6 +145,7 @@ export function newModelJob(job: JobRecord, model: Model): ModelJob {
     held: job.held,
     circuit: 'closed',
     tally: NO_TALLY,
+    used: NOTHING_USED,
     round: 1,
     fenced: 0,
     openUntil: 0,

@@ -7,6 +7,7 @@ import { wrongInput } from './corrections.ts';
 import type { Model, ModelItem, ModelJob } from './model.ts';
 import { addModelItem, reopenModelItem } from './model.ts';
 import { wrongRecovery } from './recoveries.ts';
+import { wrongItemUsage, wrongUsage } from './usage.ts';
 
 export interface Snapshot {
   readonly record: JobRecord;
@@ -108,7 +109,8 @@ function wrongFinal(item: ModelItem, actual: ItemRecord): string | null {
   return null;
 }
 
-function wrongRecord({ settlement, recovered, final, deliveries }: ModelItem, actual: ItemRecord): string | null {
+function wrongRecord(item: ModelItem, actual: ItemRecord): string | null {
+  const { settlement, recovered, final, deliveries } = item;
   if (final === 'cancelled' || recovered !== null) return null;
   const last = actual.attempts.at(-1);
   if (last === undefined) return `is ${final} without an attempt`;
@@ -123,7 +125,7 @@ function wrongRecord({ settlement, recovered, final, deliveries }: ModelItem, ac
   const wanted = keptBy(settlement);
   if (JSON.stringify(actual.artifacts) !== JSON.stringify(wanted))
     return 'other artifacts are recorded than were settled';
-  return null;
+  return wrongItemUsage(item, last.usage);
 }
 
 function printOf({ status, attempts, artifacts }: ItemRecord): string {
@@ -199,7 +201,8 @@ function wrongCounts(job: ModelJob, record: JobRecord, items: readonly ItemRecor
 }
 
 function wrongState(job: ModelJob, record: JobRecord): string | null {
-  if (job.isFoggy) return null;
+  const used = wrongUsage(job, record);
+  if (used !== null || job.isFoggy) return used;
   if (record.manifest !== null && !job.hasManifest) return 'has a manifest that nobody recorded';
   // Results that were replaced are indexed anew, while the old index is still there to be read.
   if (record.status === 'completed' && record.manifest === null && record.replacedBy === undefined) {

@@ -1,5 +1,6 @@
 import type { NewItem, RecoveredItem } from '../../../src/domain/item.ts';
 import type { JobEvent, JobRecord, NewJob, Refusal } from '../../../src/domain/job.ts';
+import type { Usage } from '../../../src/domain/usage.ts';
 import type {
   AddAnswer,
   ClaimAnswer,
@@ -70,7 +71,12 @@ export type SeenCall =
       readonly answer: readonly string[];
     }
   | { readonly method: 'settle'; readonly parts: readonly SettlePart[]; readonly answer: readonly SettleAnswer[] }
-  | { readonly method: 'release'; readonly token: string; readonly answer: boolean }
+  | {
+      readonly method: 'release';
+      readonly token: string;
+      readonly usage: Usage | undefined;
+      readonly answer: boolean;
+    }
   | { readonly method: 'recall'; readonly refs: readonly BatchRef[]; readonly answer: number }
   | {
       readonly method: 'expire';
