@@ -84,6 +84,17 @@ export function planCases(client: Client): void {
     await client.ask('DELETE', `/jobs/plan/${plan_id}`);
   });
 
+  test('a plan that is deleted while its sample runs goes when its items have ended', async () => {
+    const items = Array.from({ length: 40 }, (_, at) => ({ item_id: `i-${at}`, input: { ms: 200 } }));
+    const execution_policy = { throttling: { max_concurrent_workers: 2 } };
+    const planned = await plan('/jobs/plan', { json: { scraper_id: 'example-slow', items, execution_policy } });
+    const jobId = planned.plan?.plan_id;
+    await untilTrue(async () => (await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.in_progress > 0);
+    assert.equal((await client.ask('DELETE', `/jobs/plan/${jobId}`)).status, 204);
+    await untilTrue(() => isGone(`/jobs/${jobId}`));
+    assert.ok(await isGone(`/jobs/plan/${jobId}`));
+  });
+
   test('a plan of what cannot become a job is refused', async () => {
     const body = 'apn\n1\n';
     const csv = { headers: { 'content-type': 'text/csv' }, body };
