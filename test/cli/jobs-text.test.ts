@@ -8,6 +8,7 @@ import { command, deletedText, exitCodeOfJob, jobEndText, jobText } from '../../
 import { keyValues } from '../../src/cli/jobs/options.ts';
 import { resultsText } from '../../src/cli/jobs/results.ts';
 import { retriedText } from '../../src/cli/jobs/retry.ts';
+import { isOver } from '../../src/cli/jobs/watch-job.ts';
 import type { JobAnswer } from '../../src/contract/job-answers.ts';
 import type { ResultsAnswer } from '../../src/contract/result-answers.ts';
 import { type FailureType, isRetryable } from '../../src/domain/failure.ts';
@@ -29,12 +30,24 @@ function jobOf(changes: Partial<JobAnswer> = {}): JobAnswer {
     policy: policySchema.parse({}),
     breaker: { state: 'closed', since: null, probe_at: null, finished: 10, failed: 2, consecutive_failures: 0 },
     results: { ready: true, scraper_versions: ['1.0.0'], parts: 1 },
+    controls: null,
     ...changes,
   } as JobAnswer;
 }
 
 /** What a group says of when and where it was seen. */
 const UNSEEN = { id: '0123456789ab', url_pattern: null, first_at: null, last_at: null };
+
+test('a paused job is over for a command that watches it, unless it may go on by itself or by a user', () => {
+  const breaker = (probe_at: string | null) => ({ ...jobOf().breaker, state: 'open' as const, probe_at });
+  const paused = (code: NonNullable<JobAnswer['reason']>['code'], probe_at: string | null = null) =>
+    isOver(jobOf({ status: 'paused', breaker: breaker(probe_at), reason: { code, message: 'm', evidence: [] } }));
+  assert.deepEqual([paused('breaker'), paused('host'), paused('budget')], [true, true, true]);
+  assert.deepEqual(
+    [paused('breaker', '2026-11-16T00:00:00.000Z'), paused('storage'), paused('user')],
+    [false, false, false],
+  );
+});
 
 test('the exit code tells a shell what became of a job', () => {
   assert.equal(exitCodeOfJob(jobOf({ summary: { ...SUMMARY, failed: 0 } })), EXIT.done);

@@ -96,16 +96,23 @@ function waitingText(state: 'held' | 'paused', { job_id: jobId, reason }: JobAns
   return `Job ${id} is paused${why}; waiting for it to be resumed. To resume it:\n  ${command(['jobs', 'resume', jobId])}`;
 }
 
-/** A user's pause may end at any moment, one for storage ends by itself, and so does a breaker that will probe. */
-export function isOver({ status, reason, breaker }: JobAnswer): boolean {
-  if (status === 'paused') return reason?.code === 'host' || (reason?.code === 'breaker' && breaker.probe_at === null);
+/**
+ * A user's pause may end at any moment, one for storage ends by itself, and so does a breaker that will probe. A budget that
+ * is used up must be raised first.
+ */
+export function isOver({ status, reason, breaker }: Pick<JobAnswer, 'status' | 'reason' | 'breaker'>): boolean {
+  if (status === 'paused') return mayEnd(reason) && (reason?.code !== 'breaker' || breaker.probe_at === null);
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
 /** The API ends the stream of a job that is over; for the API, a paused job never is. */
 function mayBeOver(event: WatchEvent): boolean {
   if (event.event !== 'status' || event.data.status !== 'paused') return false;
-  return event.data.reason?.code === 'breaker' || event.data.reason?.code === 'host';
+  return mayEnd(event.data.reason);
+}
+
+function mayEnd(reason: JobAnswer['reason']): boolean {
+  return reason?.code === 'breaker' || reason?.code === 'host' || reason?.code === 'budget';
 }
 
 type ProgressAnswer = Extract<JobEvent, { event: 'progress' }>['data'];
