@@ -29,6 +29,7 @@ function jobOf(changes: Partial<JobAnswer> = {}): JobAnswer {
     workers: { total: 10, completed: 10, in_flight: 0, limit: 3 },
     policy: policySchema.parse({}),
     breaker: { state: 'closed', since: null, probe_at: null, finished: 10, failed: 2, consecutive_failures: 0 },
+    controls: null,
     results: { ready: true, scraper_versions: ['1.0.0'], parts: 1 },
     controls: null,
     ...changes,
@@ -55,6 +56,25 @@ test('the exit code tells a shell what became of a job', () => {
   for (const status of ['failed', 'paused', 'cancelled'] as const) {
     assert.equal(exitCodeOfJob(jobOf({ status })), EXIT.failed);
   }
+});
+
+test('a job with control items says what they returned, and when the next is due', () => {
+  const last = { result: 'good', message: 'x', at: '2026-11-16T00:00:00.000Z' } as const;
+  const controls = {
+    tried: 3,
+    good: 2,
+    last,
+    last_good_at: last.at,
+    next_after_items: 120,
+    is_out: false,
+    reopens: false,
+  };
+  assert.match(
+    jobText(jobOf({ controls })),
+    /3 tried, 2 good, last good at 2026-11-16T00:00:00\.000Z; next within 120 items/,
+  );
+  const bad = { ...controls, reopens: true };
+  assert.match(jobText(jobOf({ controls: bad })), /items not found since the last good one are reopened on resume/);
 });
 
 test('a running job tells what it has used, and what it will use in all', () => {

@@ -70,6 +70,17 @@ test('a pause of the user, or of a breaker that will probe, is waited for; nothi
   assert.deepEqual(written.slice(-2), ['10/10 100 % · 3 failed (blocked) · 7 ok\n', 'END']);
 });
 
+for (const code of ['control', 'budget', 'host'] as const) {
+  test(`a job that is paused for ${code} waits for its user: that is the end of watching it`, async () => {
+    const reason = { code, message: 'stopped', evidence: [] };
+    const { job } = await watch({
+      jobs: [RUNNING, { status: 'paused', reason }],
+      events: [['status', { status: 'paused', reason, summary: SUMMARY }]],
+    });
+    assert.equal(job.status, 'paused');
+  });
+}
+
 test('a breaker that paused a job for good is the end of watching it, and no success', async () => {
   const { job } = await watch({
     jobs: [RUNNING, { status: 'paused', reason: tripped }],

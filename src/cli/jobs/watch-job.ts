@@ -98,7 +98,7 @@ function waitingText(state: 'held' | 'paused', { job_id: jobId, reason }: JobAns
 
 /**
  * A user's pause may end at any moment, one for storage ends by itself, and so does a breaker that will probe. A budget that
- * is used up must be raised first.
+ * is used up must be raised first, and a bad control looked into.
  */
 export function isOver({ status, reason, breaker }: Pick<JobAnswer, 'status' | 'reason' | 'breaker'>): boolean {
   if (status === 'paused') return mayEnd(reason) && (reason?.code !== 'breaker' || breaker.probe_at === null);
@@ -111,8 +111,11 @@ function mayBeOver(event: WatchEvent): boolean {
   return mayEnd(event.data.reason);
 }
 
+/** Nothing but a user who has looked into it ends such a pause, or the breaker, if it will probe. */
+const WAITS_FOR_USER: readonly string[] = ['breaker', 'host', 'budget', 'control'];
+
 function mayEnd(reason: JobAnswer['reason']): boolean {
-  return reason?.code === 'breaker' || reason?.code === 'host' || reason?.code === 'budget';
+  return reason !== null && WAITS_FOR_USER.includes(reason.code);
 }
 
 type ProgressAnswer = Extract<JobEvent, { event: 'progress' }>['data'];

@@ -114,7 +114,7 @@ const FAILURES_SHOWN = 10;
 function isReady({ status, reason, circuit }: JobRecord): boolean {
   if (status === 'paused') {
     if (reason?.code === 'breaker') return circuit.state === 'open' && circuit.probeAt === null;
-    return reason?.code === 'host' || reason?.code === 'budget';
+    return reason?.code === 'host' || reason?.code === 'budget' || reason?.code === 'control';
   }
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
