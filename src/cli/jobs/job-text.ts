@@ -115,6 +115,7 @@ function factsOf(job: JobAnswer): Record<string, string | null> {
     workers: `${formatCount(workers.in_flight)} in flight, limit ${formatCount(workers.limit)}`,
     breaker: `${printable(breaker.state)}, ${formatCount(breaker.failed)} of ${formatCount(breaker.finished)} failed, ${formatCount(breaker.consecutive_failures)} in a row${breaker.probe_at === null ? '' : `, probes at ${printable(breaker.probe_at)}`}`,
     controls: controlsText(job),
+    budget: budgetText(job),
     reason: reason === null ? null : printable(reason.message),
     waiting: job.waiting_for ? `${waitingForText(job.waiting_for)} (${printable(job.waiting_for.reason)})` : null,
     warning: warnings.length === 0 ? null : warnings.map(({ message }) => printable(message, 1000)).join('; '),
@@ -127,6 +128,18 @@ function factsOf(job: JobAnswer): Record<string, string | null> {
         ? null
         : `by the data of ${printable(replaced_by)}${recovering ? '; failed items are being recovered' : ''}`,
   };
+}
+
+/** `8,797 requests, cost 4.2 left`; null without a budget. */
+function budgetText({ budget }: Pick<JobAnswer, 'budget'>): string | null {
+  const { requests_left, bytes_left, proxy_bytes_left, cost_left } = budget;
+  const left = [
+    requests_left === null ? [] : formatItems(requests_left, 'request'),
+    bytes_left === null ? [] : formatBytes(bytes_left),
+    proxy_bytes_left === null ? [] : `${formatBytes(proxy_bytes_left)} through proxies`,
+    cost_left === null ? [] : `cost ${formatCost(cost_left)}`,
+  ].flat();
+  return left.length === 0 ? null : `${left.join(', ')} left`;
 }
 
 /** `1,200 of 2,000 (60 %): 1,190 ok, 10 failed` */
