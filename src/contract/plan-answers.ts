@@ -6,23 +6,22 @@ import { warningSchema } from './problem-answer.ts';
 
 /** What the API says about a job before it is created. */
 
-const estimate = (description: string) =>
-  z
-    .object({
-      expected: amount('The most likely value.'),
-      low: amount('One of twenty jobs needs less.'),
-      high: amount('One of twenty jobs needs more.'),
-    })
-    .meta({ description });
+const range = z.object({
+  expected: amount('The most likely value.'),
+  low: amount('One of twenty jobs needs less.'),
+  high: amount('One of twenty jobs needs more.'),
+});
+const estimate = (description: string) => range.meta({ description });
+const estimateOrNull = (description: string) => range.nullable().meta({ description });
 
 const forecastSchema = z
   .object({
     duration_seconds: estimate('From the first item to the last.'),
     items_per_second: estimate('Items finished per second.'),
     failure_rate: estimate('Share of items that fail, from 0 to 1.'),
-    requests: estimate('HTTP requests.').nullable(),
-    bytes: estimate('Bytes sent and received.').nullable(),
-    cost: estimate('Cost of the traffic at the configured prices; null if there are none.').nullable(),
+    requests: estimateOrNull('HTTP requests; null if they are not recorded.'),
+    bytes: estimateOrNull('Bytes sent and received; null if they are not recorded.'),
+    cost: estimateOrNull('Cost of the traffic at the configured prices; null if there are none.'),
   })
   .meta({
     id: 'PlanForecast',

@@ -159,11 +159,13 @@ test('headers are told: those that a request may have, and those that come with 
     'downloadArtifact If-None-Match',
     'downloadArtifact If-Range',
     'downloadArtifact Range',
+    'planJob Content-Encoding',
     'watchJob Last-Event-ID',
   ]);
   const given = (id: string, status: number) => Object.keys(operation(id).responses[status]?.headers ?? {}).sort();
   assert.deepEqual(given('createJob', 201), ['Location']);
   assert.deepEqual(given('extractJob', 201), ['Location']);
+  assert.deepEqual(given('planJob', 202), ['Location']);
   assert.deepEqual(given('createJob', 401), ['WWW-Authenticate']);
   assert.deepEqual(given('getReadiness', 503), ['Retry-After']);
   assert.deepEqual(given('downloadArtifact', 200), ['Accept-Ranges', 'Content-Disposition', 'ETag']);

@@ -27,7 +27,9 @@ export type Targets = readonly string[];
 export function hostileRequest(operation: DescribedOperation, targets: Targets): fc.Arbitrary<HostileRequest> {
   return fc
     .record({
-      params: fc.record({ job_id: jobId(targets), item_id: itemId, scraper_id: scraperId, host }),
+      params: fc.record({
+        ...{ job_id: jobId(targets), plan_id: jobId(targets), item_id: itemId, scraper_id: scraperId, host },
+      }),
       query: queryOf(operation),
       encoded: fc.constantFrom(...ENCODINGS),
       body: bodyOf(operation, targets),
