@@ -31,7 +31,6 @@ function jobOf(changes: Partial<JobAnswer> = {}): JobAnswer {
     breaker: { state: 'closed', since: null, probe_at: null, finished: 10, failed: 2, consecutive_failures: 0 },
     controls: null,
     results: { ready: true, scraper_versions: ['1.0.0'], parts: 1 },
-    controls: null,
     ...changes,
   } as JobAnswer;
 }
