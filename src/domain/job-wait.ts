@@ -13,6 +13,8 @@ export interface WaitingFor {
   readonly until: number;
   /** What the host answered, in words. */
   readonly reason: string;
+  /** When it began. */
+  readonly at: number;
   /** When the first of these waits began, if no item has succeeded since. */
   readonly since: number;
   /** Successes of the job at that time. */
@@ -48,7 +50,7 @@ export function waitAfter(
   const { success } = job.counts;
   const since = known !== undefined && known.successes === success ? known.since : now;
   const short = (text: string) => text.slice(0, MAX_WAIT_TEXT).toWellFormed();
-  return { host: short(host), until: end, reason: short(reason), since, successes: success };
+  return { host: short(host), until: end, reason: short(reason), at: now, since, successes: success };
 }
 
 /** The wait that keeps the job from being dispatched now; null if there is none. */
@@ -79,6 +81,7 @@ export function withoutWait<Job extends Pick<WaitingJob, 'waitingFor'>>(job: Job
   return rest;
 }
 
-function isInForce({ until }: WaitingFor, now: number): boolean {
-  return !isDue(until, now, MAX_PAUSE_MS);
+/** A clock that was set back since must not make the wait longer by as much. */
+function isInForce({ until, at }: WaitingFor, now: number): boolean {
+  return !isDue(until, now, Math.max(0, until - at));
 }

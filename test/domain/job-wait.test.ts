@@ -11,7 +11,7 @@ const HELD = { host: 'county.gov', until: NOW + 60_000, reason: 'down for mainte
 
 test('a job that waits says for which host, until when and why, and stops saying so when the time is over', () => {
   const job = whenHeldBack(jobOf({}, { total: 5, status: 'in_progress' }), HELD, NOW);
-  assert.deepEqual(currentWait(job, NOW + 59_999), { ...HELD, since: NOW, successes: 0 });
+  assert.deepEqual(currentWait(job, NOW + 59_999), { ...HELD, at: NOW, since: NOW, successes: 0 });
   assert.equal(currentWait(job, NOW + 60_000), null);
   assert.equal(currentWait({ ...job, status: 'paused' }, NOW), null);
 });
@@ -25,7 +25,7 @@ test('waits that follow each other without a success count as one, and a success
   assert.deepEqual([third.waitingFor?.since, third.waitingFor?.successes], [NOW + 300_000, 1]);
 });
 
-test('a wait further ahead than any pause, set before the clock was set back, keeps nothing from going out', () => {
+test('a wait is no longer than a pause can be, and ends if the clock is set back by more than its length', () => {
   const job = whenHeldBack(
     jobOf({}, { total: 5, status: 'in_progress' }),
     { ...HELD, until: NOW + 10 * MAX_PAUSE_MS },
@@ -33,6 +33,9 @@ test('a wait further ahead than any pause, set before the clock was set back, ke
   );
   assert.equal(job.waitingFor?.until, NOW + MAX_PAUSE_MS);
   assert.equal(currentWait(job, NOW - 2 * MAX_PAUSE_MS), null);
+  const short = whenHeldBack(jobOf({}, { total: 5, status: 'in_progress' }), HELD, NOW);
+  assert.equal(currentWait(short, NOW - 61_000), null);
+  assert.notEqual(currentWait(short, NOW - 10_000), null);
 });
 
 test('what is kept of a wait is short, whatever a host says', () => {

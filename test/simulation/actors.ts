@@ -1,5 +1,6 @@
 import { Controller } from '../../src/controller/engine/controller.ts';
 import { EventStream } from '../../src/controller/engine/events.ts';
+import { PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
 import type { Faults } from '../../src/ports/faults.ts';
 import { KeyTaken } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
@@ -172,7 +173,7 @@ export function startWorker(process: SimProcess, sim: Sim, slots: number, script
     source: receiveAndClaim(shared),
     scrapers,
     digest: sha256,
-    tools: NO_TOOLS,
+    tools: { ...NO_TOOLS, gate: new PoliteHostGate({ clock: process.clock }) },
     onWait() {},
     isStillHeld: async () => true,
     settings: {

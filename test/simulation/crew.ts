@@ -20,7 +20,8 @@ export class Crew implements Victims {
     this.#sim = sim;
     this.#dice = dice;
     this.#onBirth = onBirth;
-    this.#scripts = new Scripts(sim.seed, { hasPoison: sim.faults.isOn('poison'), fixed: sitesOf(sim) });
+    const hasHeld = sim.hangingSite === null;
+    this.#scripts = new Scripts(sim.seed, { hasPoison: sim.faults.isOn('poison'), hasHeld, fixed: sitesOf(sim) });
   }
 
   start(controllers: number, workerSlots: readonly number[]): void {

@@ -227,9 +227,7 @@ export function ledgerFor(process: SimProcess, sim: Sim): Ledger {
         String,
         (answer) => ({
           method: 'release',
-          token,
-          usage,
-          answer,
+          ...{ token, because, now, usage, answer },
         }),
       ),
     recall: (refs, now) =>

@@ -50,6 +50,7 @@ export const PLANTED_BUGS: readonly Plant[] = [
   breakerInMemory(),
   { name: 'the breaker never trips', controller: ports.tripsAndForgets },
   ledger('a paused job is dispatched', { leases: ledgers.DeafToPauseLeases }),
+  ledger('a job that waits for a host is dispatched', { leases: ledgers.DeafToHostsLeases }),
   { name: 'the manifest is recorded before it is written', controller: ports.writesBytesLate },
   { name: 'the manifest tells of old items', controller: ports.indexesOldItems },
   ledger('a retry stays in the round that was over', { items: ledgers.SameRoundItems }),

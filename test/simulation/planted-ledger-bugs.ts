@@ -3,6 +3,7 @@ import { EMPTY_TALLY } from '../../src/domain/breaker.ts';
 import { finishedOf, inFlightOf } from '../../src/domain/counts.ts';
 import { isRefusal, type JobEvent, type JobRecord, type Refusal } from '../../src/domain/job.ts';
 import { whenSettled } from '../../src/domain/job-progress.ts';
+import { withoutWait } from '../../src/domain/job-wait.ts';
 import type {
   ClaimAnswer,
   Dispatched,
@@ -182,6 +183,14 @@ export class DeafToPauseLeases extends MemoryLeaseBook {
   override async dispatch(jobId: string, itemsPerBatch: number, now: number): Promise<Dispatched | null> {
     const entry = this.core.entries.get(jobId);
     if (entry?.record.status === 'paused') this.core.write(entry, { ...entry.record, status: 'in_progress' });
+    return super.dispatch(jobId, itemsPerBatch, now);
+  }
+}
+
+export class DeafToHostsLeases extends MemoryLeaseBook {
+  override async dispatch(jobId: string, itemsPerBatch: number, now: number): Promise<Dispatched | null> {
+    const entry = this.core.entries.get(jobId);
+    if (entry !== undefined) this.core.write(entry, withoutWait(entry.record));
     return super.dispatch(jobId, itemsPerBatch, now);
   }
 }

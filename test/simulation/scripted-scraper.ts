@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type FailureType, failure } from '../../src/domain/failure.ts';
+import { HostHeld } from '../../src/ports/host-gate.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
 import { Dice } from './dice.ts';
 import { FORGOTTEN } from './forgetful-sites.ts';
@@ -14,6 +15,8 @@ export type Script =
   | { readonly kind: 'throws' }
   | { readonly kind: 'late' }
   | { readonly kind: 'never-returns' }
+  /** Its host asks for more time than the item has, the first times; then it is scraped. */
+  | { readonly kind: 'held'; readonly times: number; readonly extraMs: number }
   /** Kills the process that runs it: always, or only the first times. */
   | { readonly kind: 'kills'; readonly times: number };
 
@@ -31,6 +34,8 @@ const RARE: readonly FailureType[] = [
 
 export interface ScriptOptions {
   readonly hasPoison: boolean;
+  /** Whether hosts may ask for more time than an item has. */
+  readonly hasHeld: boolean;
   /** What all items of a job do; null where the seed decides for each. */
   readonly fixed: (jobId: string) => Script | null;
 }
@@ -51,8 +56,10 @@ export class Scripts {
     const name = `${jobId}/${itemId}`;
     const known = this.#scripts.get(name);
     if (known !== undefined) return known;
-    const script =
+    const drawn =
       this.#options.fixed(jobId) ?? this.#write(new Dice(this.#seed, `script ${name}`), this.#moodOf(jobId));
+    const isDrawn = this.#options.hasHeld && drawn.kind === 'scraped';
+    const script = isDrawn ? (this.#drawHeld(name) ?? drawn) : drawn;
     this.#scripts.set(name, script);
     return script;
   }
@@ -68,6 +75,14 @@ export class Scripts {
     const runs = (this.#runs.get(name) ?? 0) + 1;
     this.#runs.set(name, runs);
     return runs;
+  }
+
+  /** With dice of its own, so that it changes nothing in worlds without such hosts. */
+  #drawHeld(name: string): Script | null {
+    if (!new Dice(this.#seed, 'hosts that ask for time').happens(0.2)) return null;
+    const dice = new Dice(this.#seed, `held ${name}`);
+    if (!dice.happens(0.15)) return null;
+    return { kind: 'held', times: dice.pick([1, 1, 2]), extraMs: dice.int(0, 10_000) };
   }
 
   #moodOf(jobId: string) {
@@ -125,6 +140,11 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
       if (scripts.isHanging(jobId)) sim.faults.count('site-hangs');
       await visit(new Dice(sim.seed, `${itemId} ${run}`), context, sim);
       if (script.kind === 'scraped' && sim.sites.forgets(jobId, sim.timeline.now)) return forgotten(sim);
+      if (script.kind === 'held') {
+        return run > script.times
+          ? scraped(context, process, { artifacts: 1, size: 10 })
+          : askedToWait(context, script);
+      }
       if (script.kind !== 'kills') return play(script, context, process);
       if (run > script.times || signal.aborted) return scraped(context, process, { artifacts: 1, size: 10 });
       sim.faults.count('poison');
@@ -166,7 +186,7 @@ async function visit(dice: Dice, context: ScrapeContext, { seed }: Sim): Promise
 }
 
 async function play(
-  script: Exclude<Script, { kind: 'kills' }>,
+  script: Exclude<Script, { kind: 'kills' | 'held' }>,
   context: ScrapeContext,
   process: SimProcess,
 ): Promise<ScrapeResult> {
@@ -193,6 +213,26 @@ async function play(
       };
     }
   }
+}
+
+/** As the HTTP client does it: a gate that does not let the request in, or a 429 with Retry-After. */
+async function askedToWait(context: ScrapeContext, { extraMs }: Script & { kind: 'held' }): Promise<ScrapeResult> {
+  const { gate } = context.tools;
+  const host = `${context.itemId}.example`;
+  const waitMs = context.policy.timeouts.item_timeout_seconds * 1000 + extraMs;
+  const limited = (ms: number): ScrapeResult => {
+    return { kind: 'failed', failure: failure('rate_limited', 'scripted: later', { retryAfterMs: ms }) };
+  };
+  try {
+    const leave = await gate.enter(host, 0, context.signal);
+    leave();
+  } catch (error) {
+    if (error instanceof HostHeld) return limited(error.ms);
+    throw error;
+  }
+  gate.noteTrouble(host);
+  gate.hold(host, waitMs, 'scripted: later');
+  return limited(waitMs);
 }
 
 const KINDS = ['data', 'html'] as const;

@@ -17,7 +17,7 @@ export function waitCases(add: AddCase<LedgerParts>): void {
     assert.ok(one && two && three);
     assert.equal(await ledger.release(one.token, HELD, NOW), true);
     const { waitingFor, status, tally, refusals } = await jobOf(ledger, jobId);
-    assert.deepEqual(waitingFor, { ...HELD, since: NOW, successes: 0 });
+    assert.deepEqual(waitingFor, { ...HELD, at: NOW, since: NOW, successes: 0 });
     assert.deepEqual([status, tally.finished, refusals], ['in_progress', 0, 0]);
     const item = await itemOf(ledger, jobId, 'p-0');
     assert.deepEqual([item.status, item.strikes, item.attempts], ['pending', 0, []]);
@@ -33,7 +33,7 @@ export function waitCases(add: AddCase<LedgerParts>): void {
     assert.ok(one && two && three);
     await ledger.release(one.token, HELD, NOW);
     await ledger.release(two.token, { ...HELD, until: NOW + 1000, reason: 'soon' }, NOW);
-    assert.deepEqual((await jobOf(ledger, jobId)).waitingFor, { ...HELD, since: NOW, successes: 0 });
+    assert.deepEqual((await jobOf(ledger, jobId)).waitingFor, { ...HELD, at: NOW, since: NOW, successes: 0 });
     await ledger.release(three.token, { ...HELD, until: NOW + 2 * HOUR_MS, reason: 'later' }, NOW + 5);
     const { waitingFor } = await jobOf(ledger, jobId);
     assert.deepEqual([waitingFor?.until, waitingFor?.reason, waitingFor?.since], [NOW + 2 * HOUR_MS, 'later', NOW]);

@@ -78,6 +78,8 @@ export class JobOracle {
     job.status = record.status;
     // A resume whose answer was lost has ended it.
     job.pausedByUser &&= record.status === 'paused';
+    const wait = record.waitingFor;
+    job.waiting = wait === undefined ? null : { until: wait.until, ms: wait.until - wait.at };
     job.held = record.held;
     job.circuit = record.circuit.state;
     // Of what stops a job, the oracle knows the type alone.
@@ -193,6 +195,7 @@ export class JobOracle {
       case 'resume':
         if (!isUser && job.pausedByUser) this.#fail(`${job.jobId}: the engine resumed what its user had paused`);
         job.pausedByUser = false;
+        job.waiting = null;
         job.held = false;
         if (job.circuit === 'open') this.#close(job);
         return;

@@ -1,6 +1,12 @@
 import { finalStatusOf } from '../../../src/domain/job-progress.ts';
 import { MAX_STRIKES, mustRunAlone } from '../../../src/domain/strikes.ts';
-import type { ClaimAnswer, Lease, Settlement, SettlePart } from '../../../src/ports/ledger.ts';
+import {
+  type ClaimAnswer,
+  isHeldBack,
+  type Lease,
+  type Settlement,
+  type SettlePart,
+} from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { SimProcess } from '../sim-process.ts';
 import { wrongBatch } from './batches.ts';
@@ -88,7 +94,9 @@ export class LeaseOracle {
       this.#fail(`${jobId} is gone, and was dispatched`);
       return;
     }
-    if (!job.isFoggy) this.#mayGoOut(job);
+    if (!job.isFoggy) this.#mayGoOut(job, now);
+    // A wait that was over once binds no caller whose clock is behind, or was set back since.
+    job.waiting = null;
     job.status = 'in_progress';
     job.riskAllowed = Math.max(job.riskAllowed ?? 0, riskBound(job));
     for (const { batchId } of answer.refs) {
@@ -100,10 +108,11 @@ export class LeaseOracle {
       this.#fail(`${jobId}: ${job.batches.size} in flight, and ${max} are allowed`);
   }
 
-  #mayGoOut(job: ModelJob): void {
+  #mayGoOut(job: ModelJob, now: number): void {
     const { jobId, status } = job;
     if (status !== 'in_progress' && status !== 'pending') this.#fail(`${jobId} is ${status}, and was dispatched`);
     if (job.held) this.#fail(`${jobId} is held, and was dispatched`);
+    if (isWaiting(job, now)) this.#fail(`${jobId} waits for a host, and was dispatched`);
     if (job.circuit === 'open') this.#fail(`${jobId}: work was dispatched through an open circuit`);
     if (isUsedUp(job)) this.#fail(`${jobId}: work was dispatched although its budget is used up`);
     if (mustTrip(job)) this.#fail(`${jobId}: work was dispatched although the breaker must trip`);
@@ -273,7 +282,7 @@ export class LeaseOracle {
     this.newSettlements.push({ item, settlement });
   }
 
-  #released({ token, usage, answer }: Of<'release'>): void {
+  #released({ token, because, now, usage, answer }: Of<'release'>): void {
     const held = this.#model.leases.get(token);
     if (answer !== (held !== undefined) && !this.#isFoggy()) this.#fail(`release ${token}: ${answer}`);
     // Whatever the answer is, the worker does not have it any more: an earlier request may have done it before the ledger
@@ -281,6 +290,13 @@ export class LeaseOracle {
     if (held === undefined) return;
     if (answer) held.job.used = addUsed(held.job.used, usage);
     giveBack(this.#model, held.job, held.batch);
+    if (answer && isHeldBack(because)) this.#waits(held.job, because.until, now);
+  }
+
+  /** Of two waits the later one counts; one that is over counts no more. */
+  #waits(job: ModelJob, until: number, now: number): void {
+    if (isWaiting(job, now) && (job.waiting?.until ?? 0) >= until) return;
+    job.waiting = { until, ms: until - now };
   }
 
   #recalled({ refs, answer }: Of<'recall'>): void {
@@ -361,4 +377,9 @@ export class LeaseOracle {
     for (const job of this.#model.jobs.values()) if (job.isFoggy) return true;
     return false;
   }
+}
+
+/** A wait that ends further ahead than it can is from before the clock was set back. */
+function isWaiting({ waiting }: ModelJob, now: number): boolean {
+  return waiting !== null && now < waiting.until && waiting.until <= now + 2 * waiting.ms;
 }

@@ -54,6 +54,8 @@ export interface ModelJob {
   mayRecover: number;
   /** Paused by the user, and so nobody else's to go on with. */
   pausedByUser: boolean;
+  /** A host keeps it waiting, for so long: nothing goes out before. */
+  waiting: { readonly until: number; readonly ms: number } | null;
   readonly completedRounds: Set<number>;
   readonly items: ModelItem[];
   readonly ids: Set<string>;
@@ -155,6 +157,7 @@ export function newModelJob(job: JobRecord, model: Model): ModelJob {
     recoveries: new Map(),
     mayRecover: 0,
     pausedByUser: false,
+    waiting: null,
     completedRounds: new Set(),
     items: [],
     ids: new Set(),

@@ -9,6 +9,7 @@ import type {
   DueTimes,
   LatestTimes,
   RecoverAnswer,
+  ReleaseCause,
   ReopenAnswer,
   RetryFilter,
   SettleAnswer,
@@ -75,6 +76,8 @@ export type SeenCall =
       readonly method: 'release';
       readonly token: string;
       readonly usage: Usage | undefined;
+      readonly because: ReleaseCause;
+      readonly now: number;
       readonly answer: boolean;
     }
   | { readonly method: 'recall'; readonly refs: readonly BatchRef[]; readonly answer: number }
