@@ -42,7 +42,13 @@ export type LedgerChange =
     }
   | { readonly kind: 'dispatched'; readonly jobId: string; readonly batches: number; readonly items: number }
   | { readonly kind: 'claimed'; readonly jobId: string; readonly batches: number }
-  | { readonly kind: 'settled'; readonly jobId: string; readonly items: readonly SettledItem[] }
+  /** `usage`: what these attempts used together; absent for nothing. */
+  | {
+      readonly kind: 'settled';
+      readonly jobId: string;
+      readonly items: readonly SettledItem[];
+      readonly usage?: Usage;
+    }
   | { readonly kind: 'fenced'; readonly jobId: string; readonly batchId: string }
   | {
       readonly kind: 'returned';

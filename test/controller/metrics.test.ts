@@ -48,6 +48,23 @@ test('promtool finds nothing wrong with the metrics, neither fresh nor with all 
   await check(await metrics.render());
 });
 
+test('requests and bytes are counted by kind of proxy', async () => {
+  const { metrics, events } = setUp();
+  const row = { host: 'a.test', requests: 2, bytesUp: 600, bytesDown: 4000, refused: 0, blocked: 0 };
+  const usage = [
+    { ...row, proxy: 'none' },
+    { ...row, proxy: 'residential' },
+    { ...row, host: 'b.test', proxy: 'residential' },
+  ] as const;
+  events.publish({ kind: 'settled', jobId: 'job-1', items: [settled()], usage });
+  events.publish({ kind: 'settled', jobId: 'job-1', items: [settled()] });
+  const rendering = await metrics.render();
+  assert.equal(sampleOf(rendering, 'trawl_requests_total{proxy="residential"}'), 4);
+  assert.equal(sampleOf(rendering, 'trawl_requests_total{proxy="none"}'), 2);
+  assert.equal(sampleOf(rendering, 'trawl_requests_total{proxy="datacenter"}'), 0);
+  assert.equal(sampleOf(rendering, 'trawl_traffic_bytes_total{proxy="residential",direction="down"}'), 8000);
+});
+
 async function check(rendering: string): Promise<void> {
   const child = spawn(await debianProgram('promtool', 'prometheus'), ['check', 'metrics'], {
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -1,5 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { FAILURE_TYPES, type FailureType } from '../../domain/failure.ts';
+import { PROXY_TYPES } from '../../domain/proxy-policy.ts';
+import type { Usage } from '../../domain/usage.ts';
 import type { SettledItem } from '../../ports/ledger.ts';
 import type { EngineEvent, EventStream } from '../engine/events.ts';
 
@@ -10,6 +12,7 @@ export function countEvents(events: EventStream, registry: Registry): { flush():
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
 
   const items = countItems(registry);
+  const used = countUsage(registry);
   const trips = counter('trawl_breaker_trips_total', 'Circuit breakers of jobs that tripped.');
   const fenced = counter('trawl_fenced_writes_total', 'Late writes rejected because the worker had lost its lease.');
   const errors = counter('trawl_engine_errors_total', 'Unexpected errors. The engine continues; see the log.');
@@ -35,6 +38,7 @@ export function countEvents(events: EventStream, registry: Registry): { flush():
     switch (event.kind) {
       case 'settled':
         items.count(event.items);
+        if (event.usage !== undefined) used.count(event.usage);
         return;
       case 'job':
         if (event.because === 'trip') trips.inc();
@@ -74,6 +78,36 @@ export function countEvents(events: EventStream, registry: Registry): { flush():
         leading.set(event.kind === 'leading' ? 1 : 0);
     }
   }
+}
+
+/** By kind of proxy, and not by host: there may be any number of those. */
+function countUsage(registry: Registry): { count(usage: Usage): void } {
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'trawl_requests_total',
+    help: 'Requests that finished attempts sent, by kind of proxy.',
+    labelNames: ['proxy'],
+    registers,
+  });
+  const bytes = new Counter({
+    name: 'trawl_traffic_bytes_total',
+    help: 'Bytes on the wire of finished attempts, by kind of proxy and direction.',
+    labelNames: ['proxy', 'direction'],
+    registers,
+  });
+  for (const proxy of PROXY_TYPES) {
+    requests.inc({ proxy }, 0);
+    for (const direction of ['up', 'down']) bytes.inc({ proxy, direction }, 0);
+  }
+  return {
+    count(usage) {
+      for (const { proxy, requests: sent, bytesUp, bytesDown } of usage) {
+        requests.inc({ proxy }, sent);
+        bytes.inc({ proxy, direction: 'up' }, bytesUp);
+        bytes.inc({ proxy, direction: 'down' }, bytesDown);
+      }
+    },
+  };
 }
 
 const ENDS: readonly string[] = ['completed', 'failed', 'cancelled'];

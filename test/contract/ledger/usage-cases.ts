@@ -109,6 +109,20 @@ export function usageCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
+  add('those who listen hear what was used, once', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 2, policy: ONE_WORKER });
+    const heard: Usage[] = [];
+    const end = ledger.subscribe((event) => {
+      if (event.kind === 'settled' && event.jobId === jobId) heard.push(event.usage ?? []);
+    });
+    const { token, items } = await takeOne(ledger, jobId, { perBatch: 2 });
+    const settled = items.map((item) => ({ ...settlement(item), usage: [row('a.test')] }));
+    await ledger.settle([{ token, jobId, items: settled }], NOW);
+    await ledger.settle([{ token, jobId, items: settled }], NOW);
+    assert.deepEqual(heard.flat(), [row('a.test', { requests: 2, bytesUp: 600, bytesDown: 40_000 })]);
+    end();
+  });
+
   add('a retry adds to what was used before', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     for (const outcome of [failedWith('timeout'), SCRAPED]) {

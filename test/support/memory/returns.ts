@@ -5,7 +5,7 @@ import { statusWhenBack } from '../../../src/domain/open-status.ts';
 import { keptOf } from '../../../src/domain/outcome.ts';
 import { poisonEnd } from '../../../src/domain/poison.ts';
 import { isPoison, strikesAfterLoss } from '../../../src/domain/strikes.ts';
-import type { Usage } from '../../../src/domain/usage.ts';
+import { addUsage, NO_USAGE, type Usage } from '../../../src/domain/usage.ts';
 import type { Returns } from '../../../src/ports/compose-ledger.ts';
 import {
   type DueTimes,
@@ -75,13 +75,16 @@ export class MemoryReturns implements Returns {
     const batch = this.core.held(part.token);
     if (batch === undefined) return this.settleWithoutLease(part);
     const settled: SettledItem[] = [];
+    let usage = NO_USAGE;
     for (const settlement of part.items) {
       const item = batch.job.items[settlement.seq];
       // Not in the batch any more: recorded by an earlier part, or cancelled. Either way it is final.
       if (item === undefined || !batch.unsettled.has(item)) continue;
       settled.push(this.settleItem(batch, item, settlement));
+      usage = addUsage(usage, settlement.usage);
     }
-    if (settled.length > 0) this.core.tell({ kind: 'settled', jobId: part.jobId, items: settled });
+    const used = usage.length > 0 && { usage };
+    if (settled.length > 0) this.core.tell({ kind: 'settled', jobId: part.jobId, items: settled, ...used });
     if (batch.unsettled.size === 0) this.core.forget(batch);
     return 'recorded';
   }

@@ -119,7 +119,7 @@ export class Settling {
     const hot = deltaAction(jobId, { ...delta, usage }, { inc: name.inc, shut: isShut });
     const answer = await this.#books.table.transact([hot, ...batches, ...actions]);
     if (answer.kind === 'refused') return answer.at.includes(0) ? 'shut' : 'again';
-    this.#books.tell([{ kind: 'settled', jobId, items: changes }]);
+    this.#books.tell([{ kind: 'settled', jobId, items: changes, ...(usage.length > 0 && { usage }) }]);
     return 'done';
   }
 

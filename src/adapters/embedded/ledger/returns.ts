@@ -1,5 +1,5 @@
 import { whenHeldBack, whenUsed } from '../../../domain/job-progress.ts';
-import type { Usage } from '../../../domain/usage.ts';
+import { addUsage, NO_USAGE, type Usage } from '../../../domain/usage.ts';
 import type { Returns } from '../../../ports/compose-ledger.ts';
 import {
   type DueTimes,
@@ -26,9 +26,11 @@ export class EmbeddedReturns implements Returns {
 
   settle(parts: readonly SettlePart[], _now: number): Promise<readonly SettleAnswer[]> {
     return this.#books.durableSoon(() => {
-      const settled = new Map<string, SettledItem[]>();
+      const settled = new Map<string, Settled>();
       const answers = parts.map((part) => this.#settlePart(part, settled));
-      for (const [jobId, items] of settled) this.#books.tell({ kind: 'settled', jobId, items });
+      for (const [jobId, { items, usage }] of settled) {
+        this.#books.tell({ kind: 'settled', jobId, items, ...(usage.length > 0 && { usage }) });
+      }
       return answers;
     });
   }
@@ -82,16 +84,18 @@ export class EmbeddedReturns implements Returns {
     });
   }
 
-  #settlePart(part: SettlePart, settled: Map<string, SettledItem[]>): SettleAnswer {
+  #settlePart(part: SettlePart, settled: Map<string, Settled>): SettleAnswer {
     const batch = this.#books.held(part.token);
     const entry = batch === null ? null : this.#books.jobOf(batch);
     if (batch === null || entry === null) return this.#settleWithoutLease(part);
-    const ended: SettledItem[] = settled.get(part.jobId) ?? [];
+    const ended = settled.get(part.jobId) ?? { items: [], usage: NO_USAGE };
     for (const settlement of part.items) {
       const item = settleItem(this.#books.tables, entry, batch, settlement);
-      if (item !== null) ended.push(item);
+      if (item === null) continue;
+      ended.items.push(item);
+      ended.usage = addUsage(ended.usage, settlement.usage);
     }
-    if (ended.length > 0) settled.set(part.jobId, ended);
+    if (ended.items.length > 0) settled.set(part.jobId, ended);
     if (batch.items.length === 0) this.#books.tables.batches.remove(batch);
     else this.#books.tables.batches.changed(batch);
     return 'recorded';
@@ -133,4 +137,10 @@ export class EmbeddedReturns implements Returns {
     }
     return overdue.sort((one, other) => one.dueAt - other.dueAt);
   }
+}
+
+/** What ended in one step, of one job. */
+interface Settled {
+  readonly items: SettledItem[];
+  usage: Usage;
 }
