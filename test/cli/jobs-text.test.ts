@@ -31,6 +31,7 @@ function jobOf(changes: Partial<JobAnswer> = {}): JobAnswer {
     breaker: { state: 'closed', since: null, probe_at: null, finished: 10, failed: 2, consecutive_failures: 0 },
     controls: null,
     results: { ready: true, scraper_versions: ['1.0.0'], parts: 1 },
+    budget: { requests_left: null, bytes_left: null, proxy_bytes_left: null, cost_left: null },
     ...changes,
   } as JobAnswer;
 }
