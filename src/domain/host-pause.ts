@@ -18,6 +18,9 @@ export interface PauseReport extends Omit<HostPause, 'reportedBy'> {
 /** Longer reasons are cut: they are for people. */
 export const MAX_REASON_LENGTH = 500;
 
+/** A shorter pause is over before other processes would hear of it, and is not reported. */
+export const MIN_SHARED_PAUSE_MS = 10_000;
+
 /** No policy allows a longer one: what ends later was set by a clock that was wrong. */
 export const MAX_PAUSE_MS = 86_400_000;
 

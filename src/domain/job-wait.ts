@@ -53,6 +53,11 @@ export function waitAfter(
   return { host: short(host), until: end, reason: short(reason), at: now, since, successes: success };
 }
 
+/** Whether a wait is for this host: its name may have been cut. */
+export function sameHost(host: string, ofWait: string): boolean {
+  return host.slice(0, MAX_WAIT_TEXT).toWellFormed() === ofWait;
+}
+
 /** The wait that keeps the job from being dispatched now; null if there is none. */
 export function currentWait({ waitingFor, status }: WaitingJob, now: number): WaitingFor | null {
   if (waitingFor === undefined || (status !== 'in_progress' && status !== 'pending')) return null;

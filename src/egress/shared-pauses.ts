@@ -1,4 +1,4 @@
-import { MAX_PAUSE_MS, MAX_REASON_LENGTH, type PauseReport } from '../domain/host-pause.ts';
+import { MAX_PAUSE_MS, MAX_REASON_LENGTH, MIN_SHARED_PAUSE_MS, type PauseReport } from '../domain/host-pause.ts';
 import { type HostSettings, limitsOf, withOperatorPauses } from '../domain/host-settings.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { WorkerHostPauses } from '../ports/host-pauses.ts';
@@ -14,9 +14,6 @@ interface SharedPausesDeps {
   readonly everyMs: number;
   readonly onError: (where: string, error: unknown) => void;
 }
-
-/** A shorter pause is over before others would hear of it. */
-const MIN_SHARED_MS = 10_000;
 
 /** Answers that come together ask for pauses that end together; only one that ends this much later is reported again. */
 const LATER_MS = 5000;
@@ -48,7 +45,7 @@ export class SharedPauses {
 
   /** A host asked this process to wait. */
   note(host: string, ms: number, reason: string): void {
-    if (ms < MIN_SHARED_MS) return;
+    if (ms < MIN_SHARED_PAUSE_MS) return;
     const at = this.#deps.clock.now();
     const until = at + ms;
     const known = Math.max(this.#begun.get(host)?.until ?? 0, this.#shared.get(host) ?? 0);

@@ -55,7 +55,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   const { clock, ledger, queue, hostPauses, hostSettings, hostRecords, itemWaits, store, links, pathOf } = backend;
   const faults = killFaults(config.faults, clock);
   const logs = [logEvents(events, log), logProgress(events, log, clock)];
-  const controller = new Controller({ ...backend, faults, events, digest });
+  const controller = new Controller({ ...backend, hosts: { hostPauses, hostSettings }, faults, events, digest });
   const ready = workersReady(countWorkers(config));
   const onWorker = (event: WorkerEvent) => {
     if (event.kind === 'storage-trouble') {

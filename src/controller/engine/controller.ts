@@ -7,6 +7,7 @@ import type { Ledger, LedgerChange } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 import type { DeadLetters, WorkQueue } from '../../ports/work-queue.ts';
 import { DeadLetterDrain } from './dead-letters.ts';
+import type { LostWaitsDeps } from './end-lost-waits.ts';
 import type { EventStream } from './events.ts';
 import { Finisher } from './finisher.ts';
 import { ItemManifests } from './item-manifests.ts';
@@ -62,7 +63,8 @@ export class Controller {
     const ownsStore = () => clock.elapsed() >= this.#storeIsOursAt;
     const onError = (where: string, error: unknown) => this.#onError(where, error);
     const shared = { ...deps, mayWork, onError };
-    this.#scheduler = new Scheduler({ ...shared, itemsPerBatch: settings.itemsPerBatch });
+    const { hosts } = deps;
+    this.#scheduler = new Scheduler({ ...shared, ...(hosts && { hosts }), itemsPerBatch: settings.itemsPerBatch });
     this.#reaper = new Reaper({ ...shared, leaseMs: settings.leaseMs, lostAfterMs: settings.lostAfterMs });
     const mayWrite = () => mayWork() && ownsStore();
     this.#itemManifests = new ItemManifests({ ...shared, mayWork: mayWrite, byDefault: settings.itemManifests });
@@ -266,4 +268,6 @@ interface ControllerDeps {
   readonly probe: () => Promise<void>;
   readonly makeRoom: () => Promise<void>;
   readonly settings: ControllerSettings;
+  /** What is known of hosts; only where workers share it. */
+  readonly hosts?: Pick<LostWaitsDeps, 'hostPauses' | 'hostSettings'>;
 }

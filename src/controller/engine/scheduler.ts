@@ -8,6 +8,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { BatchRef, WorkQueue } from '../../ports/work-queue.ts';
+import { endLostWaits, type LostWaitsDeps } from './end-lost-waits.ts';
 import type { EventStream } from './events.ts';
 import { reopenNegatives } from './reopen-negatives.ts';
 
@@ -42,7 +43,9 @@ export class Scheduler {
   async runOnce(): Promise<number> {
     if (!this.#deps.mayWork()) return 0;
     let seen = 0;
-    for await (const page of walkPages((after) => this.#deps.ledger.activeJobs({ after, limit: 100 }))) {
+    const { ledger, hosts } = this.#deps;
+    for await (const page of walkPages((after) => ledger.activeJobs({ after, limit: 100 }))) {
+      if (hosts !== undefined) await endLostWaits({ ...this.#deps, ...hosts }, page.entries);
       for (const job of page.entries) {
         this.poke(job.jobId);
         seen += 1;
@@ -174,6 +177,8 @@ interface SchedulerDeps {
   readonly clock: Clock;
   readonly faults: Faults;
   readonly events: EventStream;
+  /** What is known of hosts; only where workers share it. */
+  readonly hosts?: Pick<LostWaitsDeps, 'hostPauses' | 'hostSettings'>;
   /** The most items that a batch may have, in jobs that do not say it themselves (`batching`). */
   readonly itemsPerBatch: number;
   /** False while another controller leads, while the storage is in trouble, and once we stop. */
