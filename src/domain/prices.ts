@@ -34,24 +34,24 @@ export function costOf(usage: Usage, prices: Prices): number | null {
 const priceRow = { schema: z.coerce.number().finite().min(0).nullable(), fallback: null, isForWorkers: false } as const;
 
 export const PRICE_SETTINGS = {
-  priceDatacenterGb: {
+  pricePerGbDatacenter: {
     ...{ ...priceRow, variable: 'PRICE_PER_GB_DATACENTER', byDefault: 'unknown' },
     about:
       'price of 1 GB (1,000,000,000 bytes, up and down) through datacenter proxies, in any currency: for the cost that jobs show, and for `budget.max_cost` ([budgets](proxies.md#what-a-job-uses-and-costs))',
   },
-  priceResidentialGb: {
+  pricePerGbResidential: {
     ...{ ...priceRow, variable: 'PRICE_PER_GB_RESIDENTIAL', byDefault: 'unknown' },
     about: 'the same for residential proxies',
   },
-  priceWebUnlockerGb: {
+  pricePerGbWebUnlocker: {
     ...{ ...priceRow, variable: 'PRICE_PER_GB_WEB_UNLOCKER', byDefault: 'unknown' },
     about: 'the same for the web unlocker',
   },
-  priceWebUnlockerRequests: {
-    ...{ ...priceRow, variable: 'PRICE_PER_1000_REQUESTS_WEB_UNLOCKER', byDefault: 'unknown' },
+  pricePerThousandRequestsWebUnlocker: {
+    ...{ ...priceRow, variable: 'PRICE_PER_THOUSAND_REQUESTS_WEB_UNLOCKER', byDefault: 'unknown' },
     about: 'price of 1,000 requests through the web unlocker, in addition to its price per GB if both are set',
   },
-  priceCustomGb: {
+  pricePerGbCustom: {
     ...{ ...priceRow, variable: 'PRICE_PER_GB_CUSTOM', byDefault: 'unknown' },
     about: 'price of 1 GB through proxies of the type `custom`',
   },
@@ -61,10 +61,10 @@ export type PriceSettings = { readonly [Key in keyof typeof PRICE_SETTINGS]: num
 
 /** By kind of proxy: the settings of its prices. */
 const SETTINGS_OF = {
-  datacenter: { perGb: 'priceDatacenterGb' },
-  residential: { perGb: 'priceResidentialGb' },
-  web_unlocker: { perGb: 'priceWebUnlockerGb', perThousandRequests: 'priceWebUnlockerRequests' },
-  custom: { perGb: 'priceCustomGb' },
+  datacenter: { perGb: 'pricePerGbDatacenter' },
+  residential: { perGb: 'pricePerGbResidential' },
+  web_unlocker: { perGb: 'pricePerGbWebUnlocker', perThousandRequests: 'pricePerThousandRequestsWebUnlocker' },
+  custom: { perGb: 'pricePerGbCustom' },
 } as const satisfies Record<Exclude<ProxyType, 'none'>, Partial<Record<keyof Price, keyof PriceSettings>>>;
 
 type PricedType = keyof typeof SETTINGS_OF;

@@ -39,6 +39,7 @@ test('a worker that was started apart outlives its controller, works for the nex
     job_id: 'one',
     status: 'completed',
     summary: { pending: 0, queued: 0, in_progress: 0, success: 2, failed: 0, skipped: 0, cancelled: 0, total: 2 },
+    waiting_for: null,
   });
   first.signalGroup('SIGKILL');
   await first.ended;

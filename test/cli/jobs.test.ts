@@ -233,7 +233,7 @@ test('every command tells what it does, with an example', () => {
   addExtractCommand(program);
   const [jobs, extract] = program.commands;
   const commands = [...(jobs?.commands ?? []), ...(extract ? [extract] : [])];
-  assert.equal(commands.length, 16);
+  assert.equal(commands.length, 17);
   for (const command of commands) {
     let help = '';
     const writeOut = (text: string) => {

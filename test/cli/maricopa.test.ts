@@ -20,7 +20,7 @@ interface Expected {
   readonly says?: RegExp;
   /** Visits to the parcel's link: two where it is worth another try, one where it is not. */
   readonly visits?: number;
-  /** Each try may ask once more by itself, if it comes before the site has had other troubles. */
+  /** A try may ask once more by itself, and an item that meets a site in trouble may go back and be tried again. */
   readonly mayRepeat?: true;
 }
 
@@ -35,11 +35,11 @@ const CASES: Readonly<Record<string, Expected>> = {
   '100-01-006': { behaviour: 'nothing found', outcome: 'no_results', says: /No records found/, visits: 1 },
   '100-01-007': { behaviour: 'block page behind 200', outcome: 'blocked', says: /Incapsula|Imperva/, visits: 2 },
   '100-01-008': { behaviour: 'challenge 403', outcome: 'blocked', says: /Cloudflare/, visits: 2 },
-  '100-01-009': { behaviour: 'maintenance behind 200', outcome: 'maintenance', visits: 2 },
-  '100-01-010': { behaviour: 'maintenance 503', outcome: 'maintenance', visits: 2 },
+  '100-01-009': { behaviour: 'maintenance behind 200', outcome: 'maintenance', visits: 2, mayRepeat: true },
+  '100-01-010': { behaviour: 'maintenance 503', outcome: 'maintenance', visits: 2, mayRepeat: true },
   '100-01-011': { behaviour: 'rate limited 429', outcome: 'rate_limited', visits: 2, mayRepeat: true },
   '100-01-012': { behaviour: 'overloaded 503 with Retry-After', outcome: 'rate_limited', visits: 2, mayRepeat: true },
-  '100-01-013': { behaviour: 'server error 500', outcome: 'server_error', says: /500/, visits: 2 },
+  '100-01-013': { behaviour: 'server error 500', outcome: 'server_error', says: /500/, visits: 2, mayRepeat: true },
   '100-01-014': { behaviour: 'never answers', outcome: 'timeout', visits: 2 },
   '100-01-015': { behaviour: 'resets the connection', outcome: 'network_error' },
   '100-01-016': { behaviour: 'page is gone', outcome: 'not_found', says: /410/, visits: 1 },

@@ -131,8 +131,8 @@ test('the message says how much of what was used', () => {
 
 test('cost follows the prices of each kind of proxy, and is unknown where one is missing', () => {
   const settings = {
-    ...{ priceDatacenterGb: null, priceResidentialGb: 8.4, priceWebUnlockerGb: null },
-    ...{ priceWebUnlockerRequests: 1.5, priceCustomGb: 0 },
+    ...{ pricePerGbDatacenter: null, pricePerGbResidential: 8.4, pricePerGbWebUnlocker: null },
+    ...{ pricePerThousandRequestsWebUnlocker: 1.5, pricePerGbCustom: 0 },
   };
   const prices = pricesOf(settings);
   assert.deepEqual(prices, {
@@ -157,7 +157,7 @@ test('max_cost needs the price of every proxy that the job may use, and a proxy'
   assert.deepEqual(problems('none', 'datacenter'), []);
   assert.deepEqual(problems('datacenter', 'residential', 'web_unlocker'), [
     'cannot be kept: the price of residential proxies is not known; set PRICE_PER_GB_RESIDENTIAL',
-    'cannot be kept: the price of web_unlocker proxies is not known; set PRICE_PER_GB_WEB_UNLOCKER or PRICE_PER_1000_REQUESTS_WEB_UNLOCKER',
+    'cannot be kept: the price of web_unlocker proxies is not known; set PRICE_PER_GB_WEB_UNLOCKER or PRICE_PER_THOUSAND_REQUESTS_WEB_UNLOCKER',
   ]);
   assert.match(problems('none')[0] ?? '', /needs a proxy/);
   const { proxy, budget } = policyOf({ proxy: { type: 'residential' } });

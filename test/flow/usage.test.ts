@@ -19,7 +19,7 @@ function settingsFor(t: TestContext, { port }: Pick<ModelProxy, 'port'>): Partia
   writeFileSync(proxyCaFile, CERTIFICATE.cert);
   return {
     ...{ dataDir: tempDataDir(), workers: 2, allowAddresses: 'loopback', proxyCaFile },
-    ...{ proxyUrl: `127.0.0.1:${port}`, proxyCustomer: 'hl_1234', priceResidentialGb: 8.4 },
+    ...{ proxyUrl: `127.0.0.1:${port}`, proxyCustomer: 'hl_1234', pricePerGbResidential: 8.4 },
     ...{ proxyResidentialZone: 'homes', proxyResidentialPassword: PASSWORD },
   };
 }
