@@ -6,7 +6,7 @@ export function jobPath(jobId: string): string {
 }
 
 export function planPath(planId: string): string {
-  return `/jobs/plan/${segment(planId)}`;
+  return `/plans/${segment(planId)}`;
 }
 
 export function itemPath(jobId: string, itemId: string): string {

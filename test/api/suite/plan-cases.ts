@@ -12,11 +12,11 @@ export function planCases(client: Client): void {
     const answer = await client.ask('POST', path, asked);
     const planned = answer.json as PlannedAnswer;
     assert.equal(answer.status, planned.plan === null ? 200 : 202, answer.text);
-    if (planned.plan !== null) assert.equal(answer.headers.get('location'), `/jobs/plan/${planned.plan.plan_id}`);
+    if (planned.plan !== null) assert.equal(answer.headers.get('location'), `/plans/${planned.plan.plan_id}`);
     return planned;
   };
   const ready = async (planId: string | undefined): Promise<PlanAnswer> => {
-    const read = () => client.get<PlanAnswer>(`/jobs/plan/${planId}`);
+    const read = () => client.get<PlanAnswer>(`/plans/${planId}`);
     await untilTrue(async () => (await read()).status === 'ready');
     return await read();
   };
@@ -42,10 +42,10 @@ export function planCases(client: Client): void {
     const { labels, status } = await client.get<JobAnswer>(`/jobs/${done.plan_id}`);
     assert.deepEqual([labels, status], [{ team: 'taxes', plan: 'sample' }, 'completed']);
 
-    assert.equal((await client.ask('DELETE', `/jobs/plan/${done.plan_id}`)).status, 204);
-    assert.ok(await isGone(`/jobs/plan/${done.plan_id}`));
+    assert.equal((await client.ask('DELETE', `/plans/${done.plan_id}`)).status, 204);
+    assert.ok(await isGone(`/plans/${done.plan_id}`));
     await untilTrue(() => isGone(`/jobs/${done.plan_id}`));
-    await client.refused(404, 'plan_not_found', 'DELETE', `/jobs/plan/${done.plan_id}`);
+    await client.refused(404, 'plan_not_found', 'DELETE', `/plans/${done.plan_id}`);
   });
 
   test('a list is checked to its end: bad lines, duplicates, different inputs under one id, and nothing is created', async () => {
@@ -81,7 +81,7 @@ export function planCases(client: Client): void {
     assert.ok(sample.finished < sample.items && sample.failed > 0, JSON.stringify(sample));
     assert.ok(sample.stopped !== null);
     assert.equal(forecast?.failure_rate.expected, 1);
-    await client.ask('DELETE', `/jobs/plan/${plan_id}`);
+    await client.ask('DELETE', `/plans/${plan_id}`);
   });
 
   test('a plan that is deleted while its sample runs goes when its items have ended', async () => {
@@ -90,9 +90,9 @@ export function planCases(client: Client): void {
     const planned = await plan('/jobs/plan', { json: { scraper_id: 'example-slow', items, execution_policy } });
     const jobId = planned.plan?.plan_id;
     await untilTrue(async () => (await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.in_progress > 0);
-    assert.equal((await client.ask('DELETE', `/jobs/plan/${jobId}`)).status, 204);
+    assert.equal((await client.ask('DELETE', `/plans/${jobId}`)).status, 204);
     await untilTrue(() => isGone(`/jobs/${jobId}`));
-    assert.ok(await isGone(`/jobs/plan/${jobId}`));
+    assert.ok(await isGone(`/plans/${jobId}`));
   });
 
   test('a plan of what cannot become a job is refused', async () => {
@@ -108,7 +108,7 @@ export function planCases(client: Client): void {
       headers: { 'content-type': 'application/json' },
       body: '{"scraper_id": ',
     });
-    await client.refused(404, 'plan_not_found', 'GET', '/jobs/plan/plan-unknown');
+    await client.refused(404, 'plan_not_found', 'GET', '/plans/plan-unknown');
   });
 
   test('a job that is not a plan is not found as one', async () => {
@@ -117,7 +117,7 @@ export function planCases(client: Client): void {
       labels: { plan: 'sample' },
       hold: true,
     });
-    await client.refused(404, 'plan_not_found', 'GET', `/jobs/plan/${jobId}`);
-    await client.refused(404, 'plan_not_found', 'DELETE', `/jobs/plan/${jobId}`);
+    await client.refused(404, 'plan_not_found', 'GET', `/plans/${jobId}`);
+    await client.refused(404, 'plan_not_found', 'DELETE', `/plans/${jobId}`);
   });
 }

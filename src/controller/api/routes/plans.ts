@@ -31,7 +31,7 @@ export function planOperations(deps: ApiDeps): Operation[] {
       description:
         'Takes the body of `POST /jobs`, or with `scraper_id` in the query a list of items in any format that ' +
         '`POST /jobs/{job_id}/items` takes. Nothing is created but a job that runs a sample of the items, spread over the ' +
-        'list, under the same policy: poll `GET /jobs/plan/{plan_id}` until it is ready. The sample’s results are deleted ' +
+        'list, under the same policy: poll `GET /plans/{plan_id}` until it is ready. The sample’s results are deleted ' +
         'with the plan, and the job runs those items again. Bad lines, duplicates and conflicting inputs are counted over ' +
         'the whole list, however long it is. In a body of more than 8 MiB the other fields must precede the items.',
       access: 'full',
@@ -63,7 +63,7 @@ export function planOperations(deps: ApiDeps): Operation[] {
         if (job === null) return { status: 200, json: { plan: null, inputs, warnings: [] } };
         const state = await readPlan(deps, job.jobId);
         if (state === null) return noPlan(job.jobId);
-        const location = `/jobs/plan/${encodeURIComponent(job.jobId)}`;
+        const location = `/plans/${encodeURIComponent(job.jobId)}`;
         return {
           status: 202,
           headers: { location },
@@ -74,7 +74,7 @@ export function planOperations(deps: ApiDeps): Operation[] {
     operation({
       id: 'getPlan',
       method: 'GET',
-      path: '/jobs/plan/{plan_id}',
+      path: '/plans/{plan_id}',
       tag: 'jobs',
       summary: 'Get a plan: how its sample went, and what the job will take',
       description: 'The forecast is made from what is final so far, and is complete when `status` is `ready`.',
@@ -90,7 +90,7 @@ export function planOperations(deps: ApiDeps): Operation[] {
     operation({
       id: 'deletePlan',
       method: 'DELETE',
-      path: '/jobs/plan/{plan_id}',
+      path: '/plans/{plan_id}',
       tag: 'jobs',
       summary: 'Delete a plan, its sample and their results',
       description:
