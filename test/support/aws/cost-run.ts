@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { openAwsClients } from '../../../src/adapters/aws/clients.ts';
 import { openDynamoLedger } from '../../../src/adapters/aws/ledger.ts';
@@ -66,7 +66,7 @@ export async function runCounted({
   throttling = {},
 }: CostRun): Promise<CostReport> {
   const emulators = await startEmulators();
-  const names = awsNames(emulators, `cost-${process.pid}-${items}`);
+  const names = awsNames(emulators, `cost-${randomUUID().slice(0, 8)}`);
   const clock = systemClock();
   const clients = emulators.clients();
   const { problems } = await provisionAws(clients, names, { clock, signal: new AbortController().signal });
