@@ -53,6 +53,7 @@ test('a job of two controllers and four workers comes to its end, whoever of the
     job_id: JOB,
     status: 'completed',
     summary: { ...NONE, success: ITEMS, total: ITEMS },
+    waiting_for: null,
   });
 
   const verified = await trawl(['verify', JOB], AWS);
