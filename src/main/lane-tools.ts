@@ -31,6 +31,8 @@ interface ToolsDeps {
 interface OpenTools {
   readonly tools: WorkerDeps['tools'];
   readonly isStillHeld: WorkerDeps['isStillHeld'];
+  /** Resolves when pauses and limits of hosts are known. A request that is sent before may break them. */
+  readonly ready: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -71,9 +73,11 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
     ...{ watch, records: backend.hostRecords, clock, everyMs: backend.seenEveryMs, onError: onTrouble },
   });
   const ended = new AbortController();
-  void pauses.run(gate, ended.signal);
+  const ready = pauses.runOnce(gate).catch((error: unknown) => onTrouble('host pauses', error));
+  void ready.then(() => pauses.run(gate, ended.signal));
   const reporting = seen.run(ended.signal);
   return {
+    ready,
     isStillHeld: ({ host }) => pauses.isPaused(gate, host),
     tools: { web, gate, watch, log, secrets: loadSecrets(config), states, robots },
     async close() {

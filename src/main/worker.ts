@@ -106,6 +106,7 @@ async function work({ config, backends, lane, log, clock, onJoined }: WorkDeps, 
       orderGoodMs: backend.orderGoodMs,
     },
   });
+  await opened.ready;
   tellParentReady(id);
   onJoined();
   try {

@@ -38,6 +38,14 @@ export interface Traffic {
   readonly seconds: number;
 }
 
+interface Timing {
+  readonly perSecond: number;
+  readonly calmMs: number;
+  readonly settleMs: number;
+  /** After so long every worker knows what was set for a host. */
+  readonly heardMs: number;
+}
+
 /**
  * Two jobs on one host with a rate, and four worker processes, of which one is killed and replaced on the way. `calmMs` is
  * how long each of the two calm stretches is that are measured.
@@ -45,7 +53,7 @@ export interface Traffic {
 export async function playTwoJobs(
   env: Readonly<Record<string, string>>,
   site: Site,
-  { perSecond, calmMs, settleMs }: { readonly perSecond: number; readonly calmMs: number; readonly settleMs: number },
+  { perSecond, calmMs, settleMs, heardMs }: Timing,
 ): Promise<Traffic> {
   const controller = startTrawl(['controller', '--port', '0'], env);
   const [, url = ''] = await controller.shows(/"url":"([^"]+)"/);
@@ -53,6 +61,7 @@ export async function playTwoJobs(
   try {
     await Promise.all(workers.map((worker) => worker.shows(/"working"/)));
     await send('PUT', `${url}/hosts/${site.host}`, { requests_per_second: perSecond, max_concurrent_requests: 50 });
+    await setTimeout(heardMs);
     for (const job of ['a', 'b']) await submit(url, job, site.host);
     await untilSeen(site, 3 * perSecond);
     await setTimeout(settleMs);

@@ -29,7 +29,12 @@ test('two jobs and four workers keep the rate of a host and share it, although o
   const site = await openCountingSite(50);
   const env = { ...COMMON, TRAWL_DATA_DIR: join(tempFolder(), 'data') };
   try {
-    const traffic = await playTwoJobs(env, site, { perSecond: PER_SECOND, calmMs: CALM_MS, settleMs: 2000 });
+    const traffic = await playTwoJobs(env, site, {
+      perSecond: PER_SECOND,
+      calmMs: CALM_MS,
+      settleMs: 2000,
+      heardMs: 1000,
+    });
     t.diagnostic(JSON.stringify(traffic));
     checkTraffic(traffic);
   } finally {
@@ -53,7 +58,12 @@ test('the same on AWS, where each worker writes once per lease at the most', asy
   try {
     const created = await trawl(['doctor', '--create'], { ...env, TRAWL_DATA_DIR: join(tempFolder(), 'unused') });
     assert.equal(created.code, 0, created.stdout + created.stderr);
-    const traffic = await playTwoJobs(env, site, { perSecond: PER_SECOND, calmMs: CALM_MS, settleMs: 7000 });
+    const traffic = await playTwoJobs(env, site, {
+      perSecond: PER_SECOND,
+      calmMs: CALM_MS,
+      settleMs: 7000,
+      heardMs: 5000,
+    });
     const row = await new Table(clients.dynamo, tableName, systemClock()).get(lineKey(hostLine(site.host)));
     assert.ok(row);
     const writes = numOf(row, 'version');

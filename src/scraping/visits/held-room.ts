@@ -19,5 +19,5 @@ export class HeldRoom {
   }
 }
 
-/** A hundred visits of several ordinary pages each; a worker process has more memory than that for its items. */
-const MOST_BYTES = 64 << 20;
+/** A hundred visits of a few ordinary pages each: the memory of a worker must stay what it is without. */
+const MOST_BYTES = 8 << 20;

@@ -65,7 +65,7 @@ export class VisitLog implements Web {
 }
 
 const MOST_EXCHANGES = 200;
-const MOST_BYTES_OF_A_TRY = 8 << 20;
+const MOST_BYTES_OF_A_TRY = 2 << 20;
 
 class HeldTry implements SeenTry {
   readonly #exchanges: HeldExchange[] = [];
