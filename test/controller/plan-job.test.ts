@@ -87,6 +87,26 @@ test('a request that could not become a job is refused, and says why', async () 
   assert.deepEqual(kinds, ['bad', 'bad', 'bad', 'malformed', 'malformed', 'malformed', 'malformed']);
 });
 
+test('a plan refuses a limit on cost as the job itself would, where the price of a proxy is not known', async () => {
+  const priced = { ...desk(), prices: { datacenter: { perGb: 0.6 } } };
+  const execution_policy = { proxy: { type: 'datacenter' }, budget: { max_cost: 5 } };
+  const body = JSON.stringify({ scraper_id: 'county', execution_policy, items: [{ input: { apn: '101' } }] });
+  const { items: _, ...fields } = JSON.parse(body);
+  for (const inlineBytes of [1_000_000, 0]) {
+    const how = { sample: null, signal, inlineBytes };
+    assertUnpriced(await readPlanBody(desk(), pieces(body), how));
+    requestOf(await readPlanBody(priced, pieces(body), how));
+  }
+  const list = { ...LIST, format: 'csv' } as const;
+  assertUnpriced(await readPlanList(desk(), fields, pieces('apn\n101\n'), list, { sample: null, signal }));
+});
+
+function assertUnpriced(answer: ReadPlanAnswer): void {
+  const [problem] = answer.kind === 'bad' ? answer.problems : [];
+  assert.equal(problem?.path, 'execution_policy.budget.max_cost', JSON.stringify(answer));
+  assert.match(problem?.message ?? '', /set PRICE_PER_GB_DATACENTER/);
+}
+
 test('a sample is spread over the list and runs as a job of its own, under the policy of the request', async () => {
   const deps = desk();
   const fields = { scraper_id: 'any', execution_policy: { throttling: { max_concurrent_workers: 2 } } };

@@ -18,7 +18,7 @@ import { JsonSplitter } from '../intake/split-json.ts';
 import { MAX_RECORD_BYTES } from '../intake/split-records.ts';
 import { untilAborted } from '../intake/until-aborted.ts';
 import { parseNewItem, parseNewJob } from './parse-new-job.ts';
-import { type SubmitDeps, scraperFor } from './submit.ts';
+import { policyProblems, type SubmitDeps, scraperFor } from './submit.ts';
 import { brokenText, MAX_INLINE_BYTES, readHead } from './submit-stream.ts';
 
 /** What a plan is about: the job as it would be created, and what is right and wrong with its items. */
@@ -34,7 +34,7 @@ export type ReadPlanAnswer =
   /** The body makes no sense as a whole. */
   | { readonly kind: 'malformed'; readonly message: string };
 
-export interface ReadPlanDeps extends Pick<SubmitDeps, 'catalog' | 'defaultScraper'> {
+export interface ReadPlanDeps extends Pick<SubmitDeps, 'catalog' | 'defaultScraper' | 'prices'> {
   readonly digest: Digest;
   readonly clock: Pick<Clock, 'turn'>;
 }
@@ -163,6 +163,8 @@ async function begin(
   const { wanted } = parsed;
   const found = await scraperFor(deps, wanted);
   if ('problem' in found) return { kind: 'bad', problems: [found.problem] };
+  const problems = policyProblems(deps, wanted);
+  if (problems.length > 0) return { kind: 'bad', problems };
   const sampleSize = sample ?? defaultSampleSize(wanted.execution_policy.throttling);
   // Always the same items of the same list: a plan that is made again can be compared.
   const check = new InputCheck({ digest: deps.digest, sampleSize, chance: seededChance(1) });
