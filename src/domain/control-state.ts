@@ -1,5 +1,6 @@
 import type { FailureType } from './failure.ts';
 import type { HeldBack } from './job-wait.ts';
+import type { Usage } from './usage.ts';
 
 /**
  * Control items: inputs that are known to exist, tried now and then while a job runs. One that is not found, or returns
@@ -69,6 +70,8 @@ export interface ControlReport {
   readonly input: string;
   readonly startedAt: number;
   readonly seen: ControlSeen;
+  /** By all its tries together. */
+  readonly usage: Usage;
 }
 
 export type ControlSeen =

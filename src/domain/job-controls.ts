@@ -18,6 +18,7 @@ import type { JobStatus } from './job-steps.ts';
 import { type WaitingFor, waitAfter } from './job-wait.ts';
 import type { ControlItem, Policy } from './policy.ts';
 import type { Refusal } from './refusal.ts';
+import { addUsage, type Usage } from './usage.ts';
 
 /** What becomes of a job by its control items. The rules about a single control are in `control-state.ts`. */
 export type ControlEvent =
@@ -48,6 +49,7 @@ interface ControlledJob extends Controlled {
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
   readonly waitingFor?: WaitingFor;
+  readonly usage: Usage;
 }
 
 /** What is to be done for the controls of a job that may be dispatched. */
@@ -152,7 +154,10 @@ export function applyControl<Job extends ControlledJob>(
   }
 }
 
-/** A report counts once, and only while it is awaited: one that comes late, or twice, changes nothing. */
+/**
+ * A report counts once, and only while it is awaited: one that comes late, or twice, changes nothing. What it used is added
+ * in the same step.
+ */
 function applyReport<Job extends ControlledJob>(
   job: Job,
   state: ControlState,
@@ -166,13 +171,14 @@ function applyReport<Job extends ControlledJob>(
   }
   const verdict = judgeControl(state, report);
   const controls = whenReported(state, out, report, verdict, now);
+  const reported = { ...job, controls, usage: addUsage(job.usage, report.usage) };
   // As for items that a host keeps waiting: nothing goes out before its time.
-  if (report.seen.kind === 'held') return { ...job, controls, waitingFor: waitAfter(job, report.seen, now) };
+  if (report.seen.kind === 'held') return { ...reported, waitingFor: waitAfter(job, report.seen, now) };
   const isStopped = verdict.kind === 'bad' || verdict.kind === 'stop';
   // One that a user or the breaker stopped meanwhile keeps that reason; what is suspect is remembered all the same.
-  if (!isStopped || job.status !== 'in_progress') return { ...job, controls };
+  if (!isStopped || job.status !== 'in_progress') return reported;
   const reason = { code: 'control', message: stoppedMessage(verdict.message, controls), evidence: [] } as const;
-  return { ...job, controls, reason, status: 'paused' };
+  return { ...reported, reason, status: 'paused' };
 }
 
 function stoppedMessage(message: string, { suspect, goodAt }: ControlState): string {

@@ -36,15 +36,16 @@ export async function tryControl(deps: ControlDeps, lease: Lease, signal: AbortS
   const item = order === null ? undefined : controlItem(order.policy, number);
   if (order === null || order.isHalted || item === undefined) return null;
   const startedAt = deps.clock.now();
-  const result = await scrape(deps, { jobId: ref.jobId, number }, order, item, signal);
+  const meter = new UsageMeter();
+  const result = await scrape({ ...deps, meter }, { jobId: ref.jobId, number }, order, item, signal);
   if (result === 'aborted') return null;
   const input = deps.tools.secrets.mask(JSON.stringify(item.input)).slice(0, MAX_CONTROL_TEXT);
   const key = shortDigest(deps, canonicalJson(item.input));
-  return { number, key, input, startedAt, seen: describe(deps, order.policy, item, result) };
+  return { number, key, input, startedAt, seen: describe(deps, order.policy, item, result), usage: meter.read() };
 }
 
 async function scrape(
-  deps: ControlDeps,
+  deps: ControlDeps & { readonly meter: UsageMeter },
   { jobId, number }: { readonly jobId: string; readonly number: number },
   order: WorkOrder,
   { input }: ControlItem,
@@ -56,7 +57,7 @@ async function scrape(
   const job = { jobId, order, scraper };
   try {
     const item = { itemId: `control-${number}`, input };
-    const tryDeps = { ...deps, meter: new UsageMeter(), onFailedTry: () => {} };
+    const tryDeps = { ...deps, onFailedTry: () => {} };
     const { result } = await tryUntilDecided(tryDeps, job, item, drafts, signal);
     if (result === 'aborted') return result;
     if (result.kind === 'held') return { kind: 'held', ...result.held };

@@ -7,11 +7,18 @@ import { planDispatch } from '../../src/domain/dispatch-plan.ts';
 import { FAILURE_TYPES } from '../../src/domain/failure.ts';
 import { applyJobEvent, isRefusal, type JobEvent, type JobRecord } from '../../src/domain/job.ts';
 import { itemsUntilControl } from '../../src/domain/job-controls.ts';
+import type { Usage, UsageRow } from '../../src/domain/usage.ts';
 import { jobOf, NOW, policyOf } from './builders.ts';
 
 const ITEMS = [{ input: { apn: 'one' } }, { input: { apn: 'two' } }];
 const FOUND: ControlSeen = { kind: 'data', digests: { owner: 'abc', value: '1' }, wrong: null };
 const LOST: ControlSeen = { kind: 'failed', type: 'no_results', message: 'no records' };
+const TIMED_OUT: ControlSeen = { kind: 'failed', type: 'timeout', message: 'too slow' };
+
+const USED: UsageRow = {
+  ...{ host: 'county.test', proxy: 'none', requests: 3, bytesUp: 900, bytesDown: 60_000 },
+  ...{ refused: 0, blocked: 0 },
+};
 
 const given = (changes: Parameters<typeof jobOf>[1] = {}, every = 100) =>
   jobOf(
@@ -26,10 +33,10 @@ function changed(job: JobRecord, event: JobEvent, now = NOW): JobRecord {
 }
 
 /** Sends the control that is due, and reports what it returned. */
-function tried(job: JobRecord, seen: ControlSeen, now = NOW, key = 'one'): JobRecord {
+function tried(job: JobRecord, seen: ControlSeen, now = NOW, key = 'one', usage: Usage = []): JobRecord {
   assert.equal(planDispatch(job, 1, now).kind, 'control');
   const sent = changed(job, { kind: 'send-control' }, now);
-  const report = { number: sent.controls?.tried ?? 0, key, input: '{"apn":"one"}', startedAt: now, seen };
+  const report = { number: sent.controls?.tried ?? 0, key, input: '{"apn":"one"}', startedAt: now, seen, usage };
   return changed(sent, { kind: 'control', report }, now);
 }
 
@@ -86,10 +93,27 @@ test('a control that is not reported is sent again under the same number, later 
 
 test('a report that is not awaited changes nothing', () => {
   const job = tried(given(), FOUND);
-  const report = { number: 1, key: 'one', input: '', startedAt: NOW, seen: LOST };
+  const report = { number: 1, key: 'one', input: '', startedAt: NOW, seen: LOST, usage: [USED] };
   assert.ok(isRefusal(applyJobEvent(job, { kind: 'control', report }, NOW)));
   const next = changed({ ...job, controls: { ...FRESH_CONTROLS, tried: 1 } }, { kind: 'send-control' });
   assert.ok(isRefusal(applyJobEvent(next, { kind: 'control', report }, NOW)), 'number 2 is');
+});
+
+test('what a control used is added to what its job used, whatever it returned', () => {
+  const held: ControlSeen = { kind: 'held', host: 'county.test', until: NOW + 1000, reason: '429' };
+  for (const seen of [FOUND, LOST, TIMED_OUT, held]) {
+    const job = tried(given({ usage: [USED] }), seen, NOW, 'one', [USED]);
+    assert.deepEqual(job.usage, [{ ...USED, requests: 6, bytesUp: 1800, bytesDown: 120_000 }], seen.kind);
+  }
+});
+
+test('a job whose budget its controls have used up is stopped by it', () => {
+  const job = jobOf(
+    { budget: { max_requests: 3 }, controls: { items: ITEMS, every: 100 } },
+    { status: 'in_progress', total: 1000 },
+  );
+  assert.equal(planDispatch(tried(job, FOUND, NOW, 'one', [{ ...USED, requests: 2 }]), 1, NOW).kind, 'go');
+  assert.equal(planDispatch(tried(job, FOUND, NOW, 'one', [USED]), 1, NOW).kind, 'exhausted');
 });
 
 test('other data than the first time are bad, and the fields are named', () => {
@@ -164,7 +188,7 @@ test('negatives in doubt are reopened after the resume, when nothing is in fligh
 test('a job that its user paused meanwhile keeps that reason, and what is in doubt is remembered', () => {
   const sent = changed(given(), { kind: 'send-control' });
   const paused = changed(sent, { kind: 'pause', reason: { code: 'user', message: 'wait', evidence: [] } });
-  const report = { number: 1, key: 'one', input: '', startedAt: NOW, seen: LOST };
+  const report = { number: 1, key: 'one', input: '', startedAt: NOW, seen: LOST, usage: [USED] };
   const after = changed(paused, { kind: 'control', report });
   assert.deepEqual([after.status, after.reason?.code, after.controls?.suspect], ['paused', 'user', { since: null }]);
   assert.equal(planDispatch(changed(after, { kind: 'resume' }), 1, NOW).kind, 'reopen');

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inFlightOf } from '../../src/domain/counts.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
+import { totalUsage } from '../../src/domain/usage.ts';
 import type { Engine } from '../../src/main/engine.ts';
 import { exists, type ForgetfulSite, startForgetfulSite } from '../models/forgetful-site.ts';
 import { sized } from '../support/sized.ts';
@@ -112,8 +113,11 @@ test('a site that breaks with the last items is noticed before the job is comple
     assert.deepEqual([paused.status, paused.counts.success + paused.counts.failed], ['paused', 80]);
     site.mode = 'sound';
     await resume(engine);
-    await untilFinished(engine, 'county');
+    const { usage, controls } = await untilFinished(engine, 'county');
     await checkEverything(engine, 80);
+    assert.ok((controls?.tried ?? 0) > 1);
+    const asked = [...site.asked.values()].reduce((sum, times) => sum + times, 0);
+    assert.equal(totalUsage(usage).requests, asked, 'requests of controls are counted');
   });
 });
 

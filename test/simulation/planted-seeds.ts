@@ -29,6 +29,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   'negatives before a bad control are not reopened': 115,
   'usage is added twice by a settle that is repeated': 10,
   'work goes out although the budget is used up': 8,
+  'a report of a control that is not awaited is counted': 11,
   'a batch mixes groups': 5,
   'a batch by group is out of order': 5,
   'a drafted job is made before its last items': 11,

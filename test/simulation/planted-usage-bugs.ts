@@ -1,6 +1,8 @@
+import { isRefusal, type JobEvent, type JobRecord, type Refusal } from '../../src/domain/job.ts';
 import { whenUsed } from '../../src/domain/job-progress.ts';
 import { NO_USAGE } from '../../src/domain/usage.ts';
 import type { Dispatched, SettleAnswer, SettlePart } from '../../src/ports/ledger.ts';
+import { MemoryJobBook } from '../support/memory/job-book.ts';
 import { MemoryLeaseBook } from '../support/memory/lease-book.ts';
 import { type MemoryLedger, openMemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryReturns } from '../support/memory/returns.ts';
@@ -13,6 +15,25 @@ class AddsTwiceReturns extends MemoryReturns {
     const entry = this.core.entries.get(part.jobId);
     if (answer === 'fenced' || entry === undefined) return answer;
     for (const { usage } of part.items) this.core.write(entry, whenUsed(entry.record, usage));
+    return answer;
+  }
+}
+
+/** Takes the report of a control, and forgets what it used. */
+class FreeControls extends MemoryJobBook {
+  protected override decide(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
+    const next = super.decide(job, event, now);
+    return event.kind === 'control' && !isRefusal(next) ? { ...next, usage: job.usage } : next;
+  }
+}
+
+/** Adds what a control used although its report is not awaited any more. */
+class AddsLateControls extends MemoryJobBook {
+  override async changeJob(jobId: string, event: JobEvent, now: number): Promise<JobRecord | Refusal | 'missing'> {
+    const answer = await super.changeJob(jobId, event, now);
+    const entry = this.core.entries.get(jobId);
+    if (event.kind !== 'control' || answer === 'missing' || !isRefusal(answer) || entry === undefined) return answer;
+    this.core.write(entry, whenUsed(entry.record, event.report.usage));
     return answer;
   }
 }
@@ -54,4 +75,9 @@ export const USAGE_BUGS: readonly Plant[] = [
   },
   { name: 'work goes out although the budget is used up', ledger: () => openMemoryLedger({ leases: SpendingLeases }) },
   usageInMemory(),
+  { name: 'what a control used is not counted', ledger: () => openMemoryLedger({ jobs: FreeControls }) },
+  {
+    name: 'a report of a control that is not awaited is counted',
+    ledger: () => openMemoryLedger({ jobs: AddsLateControls }),
+  },
 ];

@@ -157,9 +157,10 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
 }
 
 /** Found, unless the site has forgotten it; now and then it takes too long, which tells nothing. */
-async function playControl({ jobId, itemId, sleep }: ScrapeContext, sim: Sim): Promise<ScrapeResult> {
+async function playControl(context: ScrapeContext, sim: Sim): Promise<ScrapeResult> {
+  const { jobId, itemId } = context;
   const dice = new Dice(sim.seed, `${jobId} ${itemId}`);
-  await sleep(dice.logBetween(1, 3000));
+  await visit(dice, context, sim);
   sim.faults.count('control');
   if (dice.happens(0.1)) return { kind: 'failed', failure: failure('structure_changed', 'scripted: a bad moment') };
   if (dice.happens(0.1)) return { kind: 'failed', failure: failure('timeout', 'scripted: too slow') };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ControlReport, ControlSeen } from '../../../src/domain/control-state.ts';
 import { controlBatchId } from '../../../src/domain/job-controls.ts';
+import { MAX_USAGE_ROWS, OTHER_HOSTS, totalUsage, type Usage, type UsageRow } from '../../../src/domain/usage.ts';
 import type { Ledger } from '../../../src/ports/ledger.ts';
 import { failedWith, NOW, partOf, SCRAPED, settlement } from '../../support/builders.ts';
 import type { AddCase } from '../suite.ts';
@@ -22,10 +23,16 @@ import {
 const CONTROLS = { items: [{ input: { apn: 'known' } }], every: 4, ignore: [] };
 const FOUND: ControlSeen = { kind: 'data', digests: { owner: 'abc' }, wrong: null };
 const LOST: ControlSeen = { kind: 'failed', type: 'no_results', message: 'no records' };
+const TIMED_OUT: ControlSeen = { kind: 'failed', type: 'timeout', message: 'too slow' };
 
-function reportOf(number: number, seen: ControlSeen, startedAt = NOW): ControlReport {
-  return { number, key: 'known', input: '{"apn":"known"}', startedAt, seen };
+function reportOf(number: number, seen: ControlSeen, startedAt = NOW, usage: Usage = []): ControlReport {
+  return { number, key: 'known', input: '{"apn":"known"}', startedAt, seen, usage };
 }
+
+const USED: UsageRow = {
+  ...{ host: 'county.test', proxy: 'residential', requests: 3, bytesUp: 900, bytesDown: 60_000 },
+  ...{ refused: 1, blocked: 2 },
+};
 
 /** Sends the control that is due, claims it like a worker, and reports what was seen. */
 async function tryControl(ledger: Ledger, jobId: string, seen: ControlSeen, now = NOW): Promise<void> {
@@ -70,6 +77,49 @@ export function controlCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(await jobOf(ledger, jobId), once, 'the second report');
     assert.deepEqual(await ledger.claim([ref], 'worker-2', NOW + LEASE_MS, NOW), ['gone']);
     await ledger.reportControl('no-such-job', reportOf(1, LOST), NOW);
+  });
+
+  add('what a control used is added to its job once, beside what items used', async ({ ledger }) => {
+    const policy = { throttling: { max_concurrent_workers: 2 }, controls: { ...CONTROLS, every: 2 } };
+    const jobId = await givenJob(ledger, { items: 10, policy });
+    const { controls } = await change(ledger, jobId, { kind: 'send-control' });
+    const report = reportOf(controls?.tried ?? 0, FOUND, NOW, [USED]);
+    const direct = { ...USED, proxy: 'none', requests: 1 } as const;
+    await ledger.reportControl(jobId, report, NOW);
+    await ledger.reportControl(jobId, report, NOW);
+    assert.deepEqual((await jobOf(ledger, jobId)).usage, [USED]);
+
+    const [first, second] = await takeOut(ledger, jobId);
+    assert.ok(first && second);
+    const settle = ({ token, items }: typeof first) => {
+      const settled = items.map((item) => ({ ...settlement(item), usage: [direct, USED] }));
+      return ledger.settle([{ token, jobId, items: settled }], NOW);
+    };
+    await settle(first);
+    const next = await change(ledger, jobId, { kind: 'send-control' });
+    const number = next.controls?.tried ?? 0;
+    await Promise.all([settle(second), ledger.reportControl(jobId, reportOf(number, LOST, NOW, [USED, direct]), NOW)]);
+    await ledger.reportControl(jobId, reportOf(number, LOST, NOW, [USED, direct]), NOW);
+    const { usage } = await jobOf(ledger, jobId);
+    assert.deepEqual(
+      [...usage].sort((one, other) => other.requests - one.requests),
+      [times(USED, 4), times(direct, 3)],
+    );
+    await checkBooks(ledger, jobId);
+  });
+
+  add('a control that visits many hosts makes the list of its job no longer than items would', async ({ ledger }) => {
+    const jobId = await givenJob(ledger, { items: 10, policy: { controls: CONTROLS } });
+    for (const letter of ['a', 'b']) {
+      const { controls } = await change(ledger, jobId, { kind: 'send-control' });
+      const hosts = Array.from({ length: MAX_USAGE_ROWS - 2 }, (_, at) => ({ ...USED, host: `${letter}${at}.test` }));
+      await ledger.reportControl(jobId, reportOf(controls?.tried ?? 0, TIMED_OUT, NOW, hosts), NOW);
+      await change(ledger, jobId, { kind: 'pause', reason: { code: 'user', message: '', evidence: [] } });
+      await change(ledger, jobId, { kind: 'resume' });
+    }
+    const { usage } = await jobOf(ledger, jobId);
+    assert.equal(usage.filter(({ host }) => host !== OTHER_HOSTS).length, MAX_USAGE_ROWS);
+    assert.equal(totalUsage(usage).requests, 2 * (MAX_USAGE_ROWS - 2) * USED.requests);
   });
 
   add(
@@ -125,4 +175,13 @@ export function controlCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(statuses, ['failed', 'failed', 'pending', 'failed', 'pending']);
     await checkBooks(ledger, jobId);
   });
+}
+
+function times(row: UsageRow, factor: number): UsageRow {
+  const { requests, bytesUp, bytesDown, refused, blocked } = row;
+  return {
+    ...row,
+    ...{ requests: factor * requests, bytesUp: factor * bytesUp, bytesDown: factor * bytesDown },
+    ...{ refused: factor * refused, blocked: factor * blocked },
+  };
 }

@@ -4,7 +4,7 @@ import { mustTrip } from './breaker.ts';
 import { sawKnown } from './corrections.ts';
 import { addModelItem, dropBatch, type Model, type ModelJob, NO_TALLY, newModelJob } from './model.ts';
 import type { SeenCall } from './seen-call.ts';
-import { isUsedUp, usedBy } from './usage.ts';
+import { addUsed, isUsedUp, usedBy } from './usage.ts';
 
 type JobCall = Extract<SeenCall, { method: 'createJob' | 'changeJob' | 'removeJob' | 'addItems' | 'reopen' }>;
 
@@ -198,6 +198,9 @@ export class JobOracle {
         job.waiting = null;
         job.held = false;
         if (job.circuit === 'open') this.#close(job);
+        return;
+      case 'control':
+        job.used = addUsed(job.used, event.report.usage);
         return;
       case 'exhaust':
         if (!isUsedUp(job) && !job.isFoggy)

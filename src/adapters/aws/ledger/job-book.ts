@@ -10,6 +10,7 @@ import {
   type Refusal,
 } from '../../../domain/job.ts';
 import type { JobStatus } from '../../../domain/job-steps.ts';
+import { fitUsage } from '../../../domain/usage.ts';
 import type { CreateAnswer, JobBook, JobDraft, Page, PageRequest } from '../../../ports/ledger.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import { num, textOf } from '../dynamo/attributes.ts';
@@ -162,7 +163,8 @@ const DECIDED_BY_COUNTS: readonly JobEvent['kind'][] = ['finish', 'complete', 'r
  */
 function changeActions(before: JobRows, next: JobRecord, event: JobEvent): Action[] {
   const { inc, epoch, changes } = before;
-  const set: HotSet = event.kind === 'cancel' ? { shut: true } : hotSetOf(before, next);
+  const set: HotSet =
+    event.kind === 'cancel' ? { shut: true } : { ...hotSetOf(before, next), ...usageSet(before, event) };
   const counted = DECIDED_BY_COUNTS.includes(event.kind) ? { changes } : {};
   const guard = { inc, epoch, ...counted, ...sameWait(set, before.record) };
   return [
@@ -170,6 +172,11 @@ function changeActions(before: JobRows, next: JobRecord, event: JobEvent): Actio
     hotAction(next.jobId, {}, { ...set, numbers: { ...set.numbers, epoch: epoch + 1 } }, guard),
     ...directoryActions(inc, next.jobId, before.record, next),
   ];
+}
+
+/** Added and not set: settles add to it at the same time. */
+function usageSet({ record }: JobRows, event: JobEvent): Pick<HotSet, 'usage'> {
+  return event.kind === 'control' ? { usage: fitUsage(record.usage, event.report.usage) } : {};
 }
 
 export function sameEpoch({ inc, epoch }: JobRows) {

@@ -153,12 +153,13 @@ export function controlReport(value: unknown): ControlReport {
 
 function isControlReport(value: unknown): value is ControlReport {
   return (
-    isRecord(value, 5) &&
+    isRecord(value, 6) &&
     isWhole(value['number']) &&
     isName(value['key']) &&
     isText(value['input'], MAX_CONTROL_TEXT) &&
     isNumber(value['startedAt']) &&
-    isControlSeen(value['seen'])
+    isControlSeen(value['seen']) &&
+    isUsage(value['usage'])
   );
 }
 
