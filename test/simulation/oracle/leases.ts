@@ -274,7 +274,8 @@ export class LeaseOracle {
     item.final = finalStatusOf(outcome);
     item.settlement = settlement;
     item.recorded.add(settlement.attempt);
-    job.used = addUsed(job.used, settlement.usage);
+    // After a crash this may repeat what is recorded already: what was used is believed then, not added up.
+    if (!job.isFoggy) job.used = addUsed(job.used, settlement.usage);
     job.tally = tallyAfter(
       job.tally,
       outcome.kind === 'failed' ? outcome.failure.type : outcome.kind === 'scraped' ? 'success' : 'skipped',
