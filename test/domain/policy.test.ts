@@ -32,6 +32,7 @@ const DEFAULTS = {
   },
   results: { keep_html: true, keep_failures: 3, screenshot: 'never', item_manifests: null },
   controls: { items: [], every: 500, ignore: [] },
+  budget: { max_requests: null, max_bytes: null, max_proxy_bytes: null, max_cost: null },
   robots: 'ignore',
 };
 
@@ -76,6 +77,10 @@ const LIMITS: readonly [field: string, taken: readonly unknown[], refused: reado
   ],
   ['controls.every', [1, 1_000_000], [0, 1.5, 1_000_001, null]],
   ['controls.ignore', [['printed_at']], [[''], [1], 'printed_at']],
+  ['budget.max_requests', [1, 1e15, null], [0, -1, 1.5, 1e15 + 1, '5']],
+  ['budget.max_bytes', [1, 1e15, null], [0, -1, 1.5, 1e15 + 1]],
+  ['budget.max_proxy_bytes', [1, 1e15, null], [0, -1, 1.5, 1e15 + 1]],
+  ['budget.max_cost', [0.01, 1e9, null], [0, -1, 1e9 + 1, Number.POSITIVE_INFINITY, '5']],
   ['robots', ['respect', 'ignore'], ['obey', null]],
 ];
 
