@@ -7,6 +7,8 @@ import { schemaFields } from '../../src/controller/results/export/schema-fields.
 
 const typesOf = (schema: object) => Object.fromEntries(schemaFields(schema));
 
+const NOTHING_USED = { requests: 0, bytes_up: 0, bytes_down: 0 };
+
 test('a column has the type of its field only where the schema leaves no doubt', () => {
   const schema = z.object({
     text: z.string(),
@@ -77,14 +79,14 @@ test('what is no schema names no fields', () => {
 
 test('fields that were only seen have the type of their values', () => {
   const plan = new TablePlan({ input: {}, output: { properties: { known: { type: 'string' } } } });
-  const row = { item_id: 'a', status: 'success', input: {}, error: null } as const;
+  const row = { item_id: 'a', status: 'success', input: {}, error: null, ...NOTHING_USED } as const;
   plan.look({ ...row, data: { late: null, text: 'a', number: 1, mixed: 1, known: 5, never: null } });
   plan.look({ ...row, data: { late: true, text: null, number: 2.5, mixed: 'b', list: [1] } });
   plan.look({ ...row, data: ['no', 'fields'] });
   assert.deepEqual(
     plan
       .table()
-      .columns.slice(5, -4)
+      .columns.slice(8, -4)
       .map(({ name, type }) => [name, type]),
     [
       ['known', 'text'],
@@ -103,7 +105,7 @@ test('there are a thousand columns of data at the most, those of the schema befo
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`${prefix}${at}`, true]));
   const namesOf = (known: number, seen: number) => {
     const plan = new TablePlan({ input: {}, output: { properties: fields(known, 'k') } });
-    plan.look({ item_id: 'a', status: 'success', input: {}, error: null, data: fields(seen, 's') });
+    plan.look({ item_id: 'a', status: 'success', input: {}, error: null, ...NOTHING_USED, data: fields(seen, 's') });
     return plan.table().columns.map(({ name }) => name);
   };
   const last = ['html_path', 'screenshot_path', 'document_path', 'more'];

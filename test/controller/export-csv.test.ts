@@ -28,7 +28,13 @@ test('a row has its columns, those of the schemas first, and what fits in none a
     await bytesOf(
       jobOfList([
         { json: '{"bills":[{"year":2025}],"total":-12.5,"owner":"SMITH, \\"JO\\"","new":1}', input: { apn: '1' } },
-        { status: 'failed', attempts: [{ ...attempt, failure: failure('blocked', 'no\nentry', { cause: 'a wall' }) }] },
+        {
+          status: 'failed',
+          attempts: [
+            { ...attempt, failure: failure('timeout', 'too slow'), usage: [1, 300, 0] },
+            { ...attempt, failure: failure('blocked', 'no\nentry', { cause: 'a wall' }), usage: [4, 400, 41_000] },
+          ],
+        },
         { json: '[1,2]', input: { apn: '', county: null } },
         { json: 'nothing' },
         { json: '{"owner":"","paid":false,"total":null}', input: {} },
@@ -38,13 +44,13 @@ test('a row has its columns, those of the schemas first, and what fits in none a
     )
   ).toString();
   assert.deepEqual(text.split('\r\n'), [
-    'item_id,status,error_type,error_message,error_retryable,input.apn,input.county,owner,total,paid,bills,new,html_path,screenshot_path,document_path,more',
-    'p-0,success,,,,1,,"SMITH, ""JO""",-12.5,,"[{""year"":2025}]",1,,,,',
-    'p-1,failed,blocked,"no\nentry",true,101-01-001,,,,,,,,,,"{""error"":{""cause"":""a wall""}}"',
-    'p-2,success,,,,"",,,,,,,,,,"{""data"":[1,2]}"',
-    `p-3,success,,,,101-01-001,,,,,,,,,,"{""data_problem"":""3: ${problemWith('nothing').replaceAll('"', '""')}""}"`,
-    'p-4,success,,,,,,"",,false,,,,,,',
-    'p-5,skipped,,,,101-01-001,,,,,,,,,,"{""skip_reason"":""robots""}"',
+    'item_id,status,error_type,error_message,error_retryable,requests,bytes_up,bytes_down,input.apn,input.county,owner,total,paid,bills,new,html_path,screenshot_path,document_path,more',
+    'p-0,success,,,,0,0,0,1,,"SMITH, ""JO""",-12.5,,"[{""year"":2025}]",1,,,,',
+    'p-1,failed,blocked,"no\nentry",true,5,700,41000,101-01-001,,,,,,,,,,"{""error"":{""cause"":""a wall""}}"',
+    'p-2,success,,,,0,0,0,"",,,,,,,,,,"{""data"":[1,2]}"',
+    `p-3,success,,,,0,0,0,101-01-001,,,,,,,,,,"{""data_problem"":""3: ${problemWith('nothing').replaceAll('"', '""')}""}"`,
+    'p-4,success,,,,0,0,0,,,"",,false,,,,,,',
+    'p-5,skipped,,,,0,0,0,101-01-001,,,,,,,,,,"{""skip_reason"":""robots""}"',
     '',
   ]);
 });
@@ -70,8 +76,8 @@ test('the files of an item are in columns of their own', async () => {
     { ...file, kind: 'document', key: 'j/items/a/document.pdf' },
   ] as const;
   const [header, record] = await recordsOf([{ artifacts, input: {} }]);
-  assert.deepEqual(header?.slice(5), LAST);
-  assert.deepEqual(record?.slice(5), ['j/items/a/html.html', '', 'j/items/a/document.pdf', '']);
+  assert.deepEqual(header?.slice(8), LAST);
+  assert.deepEqual(record?.slice(8), ['j/items/a/html.html', '', 'j/items/a/document.pdf', '']);
 });
 
 test('pages that have names have a column each, and those that turn up late are in the last', async () => {
@@ -81,16 +87,16 @@ test('pages that have names have a column each, and those that turn up late are 
     input: {},
   }));
   const [header, ...records] = parse(await bytesOf(parts, { format: 'csv' })) as string[][];
-  assert.deepEqual(header?.slice(5), ['page_paths.taxes', ...LAST]);
-  assert.deepEqual(records[7]?.slice(5), ['j/7', '', '', '', '']);
-  assert.deepEqual(records[1000]?.slice(5), ['', '', '', '', '{"page_paths":{"sales":"j/1000"}}']);
+  assert.deepEqual(header?.slice(8), ['page_paths.taxes', ...LAST]);
+  assert.deepEqual(records[7]?.slice(8), ['j/7', '', '', '', '']);
+  assert.deepEqual(records[1000]?.slice(8), ['', '', '', '', '{"page_paths":{"sales":"j/1000"}}']);
 });
 
 test('a job without items is a header', async () => {
   const text = (await bytesOf(jobOfList([]).parts, { format: 'csv' })).toString();
   assert.equal(
     text,
-    'item_id,status,error_type,error_message,error_retryable,html_path,screenshot_path,document_path,more\r\n',
+    'item_id,status,error_type,error_message,error_retryable,requests,bytes_up,bytes_down,html_path,screenshot_path,document_path,more\r\n',
   );
 });
 
@@ -101,9 +107,9 @@ test('a field that turns up after the first thousand rows is in the last column'
     json: place < 1000 ? '{"a":1}' : `{"a":1,"late-${place}":2}`,
   }));
   const [header, ...records] = parse(await bytesOf(parts, { format: 'csv', filter: 'success' })) as string[][];
-  assert.deepEqual(header?.slice(6), ['a', 'late-1000', ...LAST]);
-  assert.deepEqual(records.at(999)?.slice(6), ['1', '2', '', '', '', '']);
-  assert.deepEqual(records.at(1000)?.slice(6), ['1', '', '', '', '', '{"data":{"late-1001":2}}']);
+  assert.deepEqual(header?.slice(9), ['a', 'late-1000', ...LAST]);
+  assert.deepEqual(records.at(999)?.slice(9), ['1', '2', '', '', '', '']);
+  assert.deepEqual(records.at(1000)?.slice(9), ['1', '', '', '', '', '{"data":{"late-1001":2}}']);
 });
 
 test('rows that are heavy are looked at until they weigh eight megabytes', async () => {
@@ -144,7 +150,7 @@ test('any text comes back from the file as it was, once the apostrophe is taken 
     fc.asyncProperty(fc.array(anyText(12), { minLength: 1, maxLength: 5 }), anyText(8), async (texts, start) => {
       const values = [...texts, `=${start}`, `'-${start}`, `"${start}\r\n`];
       const [, ...records] = await recordsOf(values.map((value) => ({ json: JSON.stringify({ value }) })));
-      const read = records.map((record) => record[6] ?? '');
+      const read = records.map((record) => record[9] ?? '');
       for (const cell of read) assert.ok(!/^\s*[=@]/.test(cell), JSON.stringify(cell));
       assert.deepEqual(
         read.map((cell) => (cell.startsWith("'") && safeText(cell.slice(1)) === cell ? cell.slice(1) : cell)),
@@ -159,25 +165,25 @@ test('names of fields are made safe like any text, quoted where they must be, an
   const data =
     '{"__proto__":1,"":2,"a\\"b,\\r\\nc":3,"=x":4,"\'=x":5,"status":6,"data.status":7,"more":8,"input.apn":9,"\\ud800":10,"\\ud801":11}';
   const [header, record] = await recordsOf([{ json: data, input: { apn: 'A' } }]);
-  assert.deepEqual(header?.slice(5), [
+  assert.deepEqual(header?.slice(8), [
     ...['input.apn', '__proto__', 'data.', 'a"b,\r\nc', "'=x", "''=x", 'data.status', 'data.data.status'],
     ...['data.more', 'data.input.apn', '\ufffd', 'data.\ufffd', ...LAST],
   ]);
-  assert.deepEqual(record?.slice(5), ['A', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '', '', '', '']);
+  assert.deepEqual(record?.slice(8), ['A', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '', '', '', '']);
 });
 
 test('of ten thousand fields a thousand are columns, and the others are in the last', async () => {
   const fields = Array.from({ length: 10_000 }, (_, at) => `f${at}`);
   const data = Object.fromEntries(fields.map((field, at) => [field, at]));
   const [header, record] = await recordsOf([{ json: JSON.stringify(data), input: {} }]);
-  assert.equal(header?.length, 5 + 1000 + LAST.length);
+  assert.equal(header?.length, 8 + 1000 + LAST.length);
   const more = JSON.parse(record?.at(-1) ?? '').data;
-  const columns = header.slice(5, -LAST.length).map((name, at) => [name, Number(record?.[5 + at])]);
+  const columns = header.slice(8, -LAST.length).map((name, at) => [name, Number(record?.[8 + at])]);
   assert.deepEqual({ ...Object.fromEntries(columns), ...more }, data);
 });
 
 test('half a character, which no file can hold, is told as JSON', async () => {
   const [, record] = await recordsOf([{ itemId: 'p\ud800', json: '{"a":"\\ud800","b":["\\udc00"]}' }]);
   assert.equal(record?.[0], 'p\ufffd');
-  assert.deepEqual(record?.slice(6), ['', '["\\udc00"]', '', '', '', '{"item_id":"p\\ud800","data":{"a":"\\ud800"}}']);
+  assert.deepEqual(record?.slice(9), ['', '["\\udc00"]', '', '', '', '{"item_id":"p\\ud800","data":{"a":"\\ud800"}}']);
 });

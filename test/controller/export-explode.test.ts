@@ -38,21 +38,23 @@ const OUTPUT = {
 };
 const SCRAPER = { input: { type: 'object', properties: { apn: { type: 'string' } } }, output: OUTPUT };
 
+const NOTHING_USED = { requests: 0, bytes_up: 0, bytes_down: 0 };
+
 test('a line of JSONL is a child record in the place of its list, with the fields of its item', async () => {
   const lines = (await bytesOf(jobOfList(ITEMS).parts, { explode: 'bills' })).toString().trimEnd().split('\n');
   assert.deepEqual(
     lines.map((line) => JSON.parse(line)),
     [
       {
-        ...{ item_id: 'p-0', status: 'success', index: 0, input: { apn: '1' }, error: null },
+        ...{ item_id: 'p-0', status: 'success', index: 0, input: { apn: '1' }, error: null, ...NOTHING_USED },
         data: { owner: 'SMITH', bills: { year: 2024, tax: 1.5 } },
       },
       {
-        ...{ item_id: 'p-0', status: 'success', index: 1, input: { apn: '1' }, error: null },
+        ...{ item_id: 'p-0', status: 'success', index: 1, input: { apn: '1' }, error: null, ...NOTHING_USED },
         data: { owner: 'SMITH', bills: { year: 2025, tags: ['a'] } },
       },
       {
-        ...{ item_id: 'p-4', status: 'success', index: 0, input: { apn: '5' }, error: null },
+        ...{ item_id: 'p-4', status: 'success', index: 0, input: { apn: '5' }, error: null, ...NOTHING_USED },
         data: { owner: 'WU', bills: { year: 2023 } },
       },
     ],
@@ -64,11 +66,12 @@ test('a table has a column per field of the child records, by the schema or by w
     const csv = (await bytesOf(jobOfList(ITEMS).parts, { format: 'csv', explode: 'bills', scraper })).toString();
     const [header = [], ...rows] = parse(csv) as string[][];
     assert.deepEqual(header, [
-      ...['item_id', 'status', 'error_type', 'error_message', 'error_retryable', 'index', 'input.apn', 'owner'],
+      ...['item_id', 'status', 'error_type', 'error_message', 'error_retryable'],
+      ...['requests', 'bytes_up', 'bytes_down', 'index', 'input.apn', 'owner'],
       ...['bills.year', 'bills.tax', 'bills.tags', 'html_path', 'screenshot_path', 'document_path', 'more'],
     ]);
     assert.deepEqual(
-      rows.map((row) => [row[0], ...row.slice(5, 11)]),
+      rows.map((row) => [row[0], ...row.slice(8, 14)]),
       [
         ['p-0', '0', '1', 'SMITH', '2024', '1.5', ''],
         ['p-0', '1', '1', 'SMITH', '2025', '', '["a"]'],

@@ -49,7 +49,10 @@ test('columns have the types of the schema, and a value of another type is in th
   const attempt = { attempt: 1, tries: 1, startedAt: NOW, durationMs: 9, end: 'failed' } as const;
   const { parts } = jobOfList([
     { json: '{"owner":"SMITH é","total":-12.5,"year":2025,"paid":true,"bills":[{"a":1}]}', input: { apn: '1' } },
-    { status: 'failed', attempts: [{ ...attempt, failure: failure('blocked', 'no entry', { cause: 'a wall' }) }] },
+    {
+      status: 'failed',
+      attempts: [{ ...attempt, failure: failure('blocked', 'no entry', { cause: 'a wall' }), usage: [4, 400, 41_000] }],
+    },
     { json: '{"owner":7,"total":"n/a","paid":"yes","bills":"none","new":{"b":null}}', input: { apn: 5 } },
     { json: '{"owner":null,"total":9007199254740993,"year":1e300,"paid":false}', input: {} },
   ]);
@@ -63,6 +66,7 @@ test('columns have the types of the schema, and a value of another type is in th
     [
       ...['item_id', 'status', 'error_type', 'error_message'].map((name) => [name, 'BYTE_ARRAY', 'OPTIONAL']),
       ['error_retryable', 'BOOLEAN', 'OPTIONAL'],
+      ...['requests', 'bytes_up', 'bytes_down'].map((name) => [name, 'DOUBLE', 'OPTIONAL']),
       ['input.apn', 'BYTE_ARRAY', 'OPTIONAL'],
       ['owner', 'BYTE_ARRAY', 'OPTIONAL'],
       ['total', 'DOUBLE', 'OPTIONAL'],
@@ -79,6 +83,7 @@ test('columns have the types of the schema, and a value of another type is in th
     ...{ error_type: null, error_message: null, error_retryable: null, 'input.apn': null, owner: null },
     ...{ total: null, year: null, paid: null, bills: null, new: null, more: null },
     ...{ html_path: null, screenshot_path: null, document_path: null },
+    ...{ requests: 0, bytes_up: 0, bytes_down: 0 },
   };
   const success = { ...none, status: 'success' };
   assert.deepEqual(plain(await parquetReadObjects({ file })), [
@@ -89,6 +94,7 @@ test('columns have the types of the schema, and a value of another type is in th
     {
       ...{ ...none, item_id: 'p-1', status: 'failed', 'input.apn': '101-01-001' },
       ...{ error_type: 'blocked', error_message: 'no entry', error_retryable: true },
+      ...{ requests: 4, bytes_up: 400, bytes_down: 41_000 },
       more: '{"error":{"cause":"a wall"}}',
     },
     {
@@ -108,7 +114,7 @@ test('a job without items is a file with columns and without rows', async () => 
   const file = await fileOf(jobOfList([]).parts, SCRAPER);
   const metadata = parquetMetadata(file);
   assert.equal(metadata.num_rows, 0n);
-  assert.equal(parquetSchema(metadata).children.length, 15);
+  assert.equal(parquetSchema(metadata).children.length, 18);
   assert.deepEqual(await parquetReadObjects({ file }), []);
 });
 
@@ -173,27 +179,27 @@ test('a row group is written column by column, with a turn for others after each
     },
   };
   await bytesOf({ ...parts, clock }, { format: 'parquet' });
-  // 25 pages of 200 items are 175 batches; the columns are the five fixed ones, input.a, three paths and more.
-  assert.equal(turns, 175 + 10);
+  // 25 pages of 200 items are 175 batches; the columns are the eight fixed ones, input.a, three paths and more.
+  assert.equal(turns, 175 + 13);
 });
 
 test('columns with hostile names come back under them', async () => {
   const data = '{"__proto__":1,"":2,"a\\"b\\n":3,"=x":4,"status":5,"data.status":6,"\\ud800":"\\udc00","\\ud801":8}';
   const { names, rows } = await tableOf([{ itemId: 'p\ud800', json: data, input: { apn: 'A' } }]);
-  assert.deepEqual(names.slice(5), [
+  assert.deepEqual(names.slice(8), [
     ...['input.apn', '__proto__', 'data.', 'a"b\n', '=x', 'data.status', 'data.data.status', '\ufffd', 'data.\ufffd'],
     ...['html_path', 'screenshot_path', 'document_path', 'more'],
   ]);
   const more = '{"item_id":"p\\ud800","data":{"\\ud800":"\\udc00"}}';
   assert.deepEqual(rows, [
-    ['p\ufffd', 'success', null, null, null, 'A', 1, 2, 3, 4, 5, 6, null, 8, null, null, null, more],
+    ['p\ufffd', 'success', null, null, null, 0, 0, 0, 'A', 1, 2, 3, 4, 5, 6, null, 8, null, null, null, more],
   ]);
 });
 
 test('of ten thousand fields a thousand are columns, and the others are in the last', async () => {
   const data = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f${at}`, at]));
   const file = await fileOf(jobOfList([{ json: JSON.stringify(data), input: {} }]).parts);
-  const [first, ...others] = parquetSchema(parquetMetadata(file)).children.slice(5, -4);
+  const [first, ...others] = parquetSchema(parquetMetadata(file)).children.slice(8, -4);
   assert.equal(others.length, 999);
   assert.equal(first?.element.name, 'f0');
   // The reader takes its time with each.
@@ -209,5 +215,5 @@ test('a row group of a wide table ends sooner, because each row has a cell in ev
   const { parts } = jobOfItems(1000, () => ({ input: {} }));
   const bytes = await bytesOf(parts, { format: 'parquet', scraper: { input: {}, output: { properties } } });
   const groups = parquetMetadata(arrayBufferOf(bytes)).row_groups.map(({ num_rows }) => Number(num_rows));
-  assert.deepEqual(groups, [992, 8]);
+  assert.deepEqual(groups, [989, 11]);
 });

@@ -33,8 +33,8 @@ test('a line of JSONL is a row, whatever is in it', async () => {
   ]);
   const lines = (await bytesOf(parts)).toString().split('\n');
   assert.deepEqual(lines, [
-    '{"item_id":"p-0","status":"success","input":{"apn":"1"},"error":null,"data":{"owner":"SM\u2028ITH\\n","__proto__":{"a":1}}}',
-    '{"item_id":"p-1","status":"pending","input":{"__proto__":7},"error":null,"data":null}',
+    '{"item_id":"p-0","status":"success","input":{"apn":"1"},"error":null,"requests":0,"bytes_up":0,"bytes_down":0,"data":{"owner":"SM\u2028ITH\\n","__proto__":{"a":1}}}',
+    '{"item_id":"p-1","status":"pending","input":{"__proto__":7},"error":null,"requests":0,"bytes_up":0,"bytes_down":0,"data":null}',
     '',
   ]);
 });

@@ -38,7 +38,9 @@ async function rowsOf(parts: RowDeps): Promise<ResultRow[]> {
   return await Array.fromAsync(resultRows(parts, 'job-1'));
 }
 
-test('a row tells what was asked, how it ended and what was found', async () => {
+const NOTHING_USED = { requests: 0, bytes_up: 0, bytes_down: 0 };
+
+test('a row tells what was asked, how it ended, what all its attempts used, and what was found', async () => {
   const attempt = { attempt: 1, tries: 4, startedAt: NOW, durationMs: 9, end: 'failed' } as const;
   const items = [
     itemOf({ itemId: 'a', input: { apn: '1' }, status: 'success', artifacts: [dataOf('a.json')] }),
@@ -47,7 +49,10 @@ test('a row tells what was asked, how it ended and what was found', async () => 
       input: { apn: '2' },
       status: 'failed',
       artifacts: [],
-      attempts: [{ ...attempt, failure: failure('blocked', 'no entry', { cause: 'a wall' }) }],
+      attempts: [
+        { ...attempt, failure: failure('timeout', 'too slow'), usage: [2, 400, 9000] },
+        { ...attempt, failure: failure('blocked', 'no entry', { cause: 'a wall' }), usage: [4, 600, 41_000] },
+      ],
     }),
     itemOf({ itemId: 'c', input: { apn: '3' }, status: 'pending', artifacts: [], attempts: [] }),
     itemOf({
@@ -59,16 +64,20 @@ test('a row tells what was asked, how it ended and what was found', async () => 
     }),
   ];
   assert.deepEqual(await rowsOf(partsOf([items], { 'a.json': '{\n  "owner": "SMITH"\n}\n' })), [
-    { item_id: 'a', status: 'success', input: { apn: '1' }, error: null, data: { owner: 'SMITH' } },
+    { item_id: 'a', status: 'success', input: { apn: '1' }, error: null, ...NOTHING_USED, data: { owner: 'SMITH' } },
     {
       item_id: 'b',
       status: 'failed',
       input: { apn: '2' },
       error: { type: 'blocked', message: 'no entry', retryable: true, cause: 'a wall' },
+      ...{ requests: 6, bytes_up: 1000, bytes_down: 50_000 },
       data: null,
     },
-    { item_id: 'c', status: 'pending', input: { apn: '3' }, error: null, data: null },
-    { item_id: 'd', status: 'skipped', skip_reason: 'robots', input: { apn: '4' }, error: null, data: null },
+    { item_id: 'c', status: 'pending', input: { apn: '3' }, error: null, ...NOTHING_USED, data: null },
+    {
+      ...{ item_id: 'd', status: 'skipped', skip_reason: 'robots', input: { apn: '4' }, error: null },
+      ...{ ...NOTHING_USED, data: null },
+    },
   ]);
 });
 

@@ -3,6 +3,7 @@ import { errorMessage } from '../../domain/error-message.ts';
 import { type FailureType, presentFailure } from '../../domain/failure.ts';
 import { type ItemInput, type ItemRecord, type ItemStatus, skipReasonOf } from '../../domain/item.ts';
 import type { SkipReason } from '../../domain/outcome.ts';
+import { presentAttemptUsage } from '../../domain/present-usage.ts';
 import { parseAddress } from '../../domain/result-address.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { ItemBook, ItemFilter } from '../../ports/ledger.ts';
@@ -35,6 +36,10 @@ export interface ResultRow extends FilePaths {
     readonly retryable: boolean;
     readonly cause: string | null;
   } | null;
+  /** What the listed attempts of the item, its last ten, sent and received together. */
+  readonly requests: number;
+  readonly bytes_up: number;
+  readonly bytes_down: number;
   /** What the scraper extracted; null where it kept nothing. */
   readonly data: unknown;
   /** Only there if what was extracted could not be read back. */
@@ -142,7 +147,8 @@ async function rowOf(item: ItemRecord, { store, pathOf }: RowDeps): Promise<Resu
   const data = artifact === undefined ? { data: null } : await readData(artifact, store);
   const skipReason = skipReasonOf(item);
   const skipped = skipReason === null ? {} : { skip_reason: skipReason };
-  return { item_id: itemId, status, ...skipped, input, error, ...data, ...filePaths(item, pathOf) };
+  const used = presentAttemptUsage(item.attempts);
+  return { item_id: itemId, status, ...skipped, input, error, ...used, ...data, ...filePaths(item, pathOf) };
 }
 
 /** A slice of a larger object has no path of its own. */

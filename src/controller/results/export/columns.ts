@@ -42,6 +42,9 @@ export const FIXED_COLUMNS = [
   { name: 'error_type', type: 'text' },
   { name: 'error_message', type: 'text' },
   { name: 'error_retryable', type: 'boolean' },
+  { name: 'requests', type: 'number' },
+  { name: 'bytes_up', type: 'number' },
+  { name: 'bytes_down', type: 'number' },
 ] as const satisfies readonly Column[];
 
 const INDEX = { name: 'index', type: 'number' } as const satisfies Column;

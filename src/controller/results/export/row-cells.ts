@@ -15,7 +15,8 @@ export function rowCells<Cell>(table: Table, row: ResultRow, makeCell: MakeCell<
   const cells: (Cell | null)[] = new Array(table.columns.length).fill(null);
   const more: [string, unknown][] = [];
   const { item_id: itemId, status, error, input, data, data_problem: problem } = row;
-  const fixed = [itemId, status, error?.type, error?.message, error?.retryable];
+  const used = [row.requests, row.bytes_up, row.bytes_down];
+  const fixed = [itemId, status, error?.type, error?.message, error?.retryable, ...used];
   for (const [place, { type }] of FIXED_COLUMNS.entries()) {
     const value = fixed[place];
     if (value !== undefined) cells[place] = makeCell(typeof value === 'string' ? value.toWellFormed() : value, type);
