@@ -17,6 +17,11 @@ export abstract class Line {
 
   abstract readyIn(now: number): Readiness;
 
+  /** Resolves when the first reservation was answered, which takes a moment; null if that was before. */
+  get opening(): Promise<void> | null {
+    return null;
+  }
+
   /** Of the jobs whose callers wait, the one with the highest priority is next. */
   abstract priority(job: string): number;
 

@@ -63,6 +63,10 @@ export class PoliteHostGate implements WorkerGate {
     return host === undefined || this.#isOpen(host, this.#jobs.get(job)?.requests ?? null, this.#clock.elapsed());
   }
 
+  opening(name: string): Promise<void> | null {
+    return this.#hosts.get(name)?.line.opening ?? null;
+  }
+
   paceItem(job: string, signal: AbortSignal): Promise<unknown> | null {
     const items = this.#jobs.get(job)?.items ?? null;
     if (items === null) return null;

@@ -39,6 +39,7 @@ export class SharedLine extends Line {
   #used = new Map<string, number>();
   #askedAt = Number.NEGATIVE_INFINITY;
   #isAsking = false;
+  #opening: PromiseWithResolvers<void> | null = Promise.withResolvers<void>();
   #mayAskAt = Number.NEGATIVE_INFINITY;
   #timer: AbortController | null = null;
   #timerAt = 0;
@@ -60,6 +61,10 @@ export class SharedLine extends Line {
     while (this.#slots[0] !== undefined && this.#slots[0] + pace.lateMs < now) this.#nextSlot();
     const [slot] = this.#slots;
     return slot === undefined ? 'until-reserved' : Math.max(0, slot - now);
+  }
+
+  override get opening(): Promise<void> | null {
+    return this.#opening?.promise ?? null;
   }
 
   /** Slots go to the job that has most of its part left; places to the one that has filled least of its part. */
@@ -222,6 +227,8 @@ export class SharedLine extends Line {
     const wakes = [...this.#wakes];
     this.#wakes.clear();
     for (const wake of wakes) wake();
+    this.#opening?.resolve();
+    this.#opening = null;
   }
 }
 

@@ -59,6 +59,8 @@ export interface WorkerGate extends HostGate {
   enter(host: string, patienceMs: number, signal: AbortSignal, job?: string): Promise<() => void>;
   /** Whether a caller of the job that enters now does not have to wait. */
   isOpen(host: string, job?: string): boolean;
+  /** Resolves when it is known how much of the host this process may use, which takes a moment; null if it is known. */
+  opening(host: string): Promise<void> | null;
   /** What a job's policy says about its pace, as far as is known here; later calls replace earlier ones. */
   setJobLimits(job: string, pace: JobLimits): void;
   /**

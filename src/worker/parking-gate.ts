@@ -5,10 +5,16 @@ import type { Place } from './slots.ts';
 export function parkingGate(gate: WorkerGate, job: string, place: Pick<Place, 'park'>): HostGate {
   return {
     async enter(host, patienceMs, signal) {
-      if (gate.isOpen(host, job)) return gate.enter(host, patienceMs, signal, job);
+      const isOpen = gate.isOpen(host, job);
+      const entering = gate.enter(host, patienceMs, signal, job);
+      if (isOpen) return entering;
+      const opening = gate.opening(host);
+      const entered = opening === null ? null : await Promise.race([entering, opening.then(() => null)]);
+      // A slot is not given up for the moment in which a host is opened.
+      if (entered !== null) return entered;
       const goOn = place.park();
       try {
-        return await gate.enter(host, patienceMs, signal, job);
+        return await entering;
       } finally {
         goOn();
       }

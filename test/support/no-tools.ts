@@ -12,6 +12,7 @@ export const NO_TOOLS: WorkerDeps['tools'] = {
     ...OPEN_GATE,
     enter: () => Promise.reject(new Error('this test has no web')),
     isOpen: () => true,
+    opening: () => null,
     setJobLimits: () => {},
     paceItem: () => null,
   },
