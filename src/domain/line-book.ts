@@ -30,6 +30,8 @@ export interface Holder {
   /** It waits with nothing in hand since then; null if it got something. */
   readonly waitsSince: number | null;
   readonly demands: readonly JobDemand[];
+  /** Its lease seemed too long to the process that asked then; null if the last one that asked believed it. */
+  readonly doubtedAt: number | null;
 }
 
 /** What a process would use for one job if it could. */
@@ -108,6 +110,7 @@ export function reserve(
     owed: slots.owed,
     waitsSince: gotNothing ? (known?.waitsSince ?? now) : null,
     demands: ask.demands,
+    doubtedAt: null,
   };
   return {
     book: { grid: isTurnedAway ? book.grid : slots.grid, holders: isTurnedAway ? others : [...others, holder] },
@@ -142,8 +145,8 @@ interface Crowd {
 }
 
 /**
- * A lease that ends later than any can was given by a clock that was wrong. Its holder may be alive, so it is kept, but
- * only for as long as a lease lasts.
+ * A lease that ends later than any can was given by a clock that was wrong, or this request was long on its way. So it is
+ * doubted. Its holder may be alive, and is kept for as long as a lease lasts, unless a later request believes it again.
  */
 function liveHolders(
   holders: readonly Holder[],
@@ -152,10 +155,15 @@ function liveHolders(
   leaseMs: number,
   now: number,
 ): readonly Holder[] {
-  const latest = now + reachMs + HELD * leaseMs;
+  const longestMs = reachMs + HELD * leaseMs;
   return holders
     .filter((holder) => holder.process !== process && holder.until + GRACE * leaseMs > now)
-    .map((holder) => (holder.until > latest ? { ...holder, until: latest } : holder));
+    .map((holder) => ({ ...holder, doubtedAt: holder.until > now + longestMs ? doubtedSince(holder, now) : null }))
+    .filter(({ doubtedAt }) => doubtedAt === null || doubtedAt + longestMs + GRACE * leaseMs > now);
+}
+
+function doubtedSince({ doubtedAt }: Holder, now: number): number {
+  return doubtedAt === null ? now : Math.min(doubtedAt, now);
 }
 
 function wishesOf({ process, ask, others }: Crowd, amountOf: (demand: JobDemand) => number): readonly Wish[] {
@@ -223,7 +231,8 @@ function reservePlaces(crowd: Crowd): PlacesAnswer {
 
 /**
  * Shares as whole numbers. What is left after rounding down goes to processes that have waited for their turn with nothing,
- * then to those that have a place already, so that places do not change hands with every lease.
+ * then to those that have a place already, so that places do not change hands with every lease. One that did not ask again
+ * when it should have comes last: its callers may have given up, and the place would be kept for it and stay empty.
  */
 function wholePlaces(
   { byProcess }: Division,
@@ -242,12 +251,20 @@ function wholePlaces(
       rest: Math.max(0, share - whole),
       dueSince: waitsSince !== null && now - waitsSince >= turnMs ? waitsSince : Number.POSITIVE_INFINITY,
       has: (holder?.places ?? 0) > whole ? 1 : 0,
+      isLate: name !== process && holder !== undefined && now > holder.until - (HELD - 1 - GRACE) * ask.leaseMs ? 1 : 0,
     };
   });
   let left = Math.round(rows.reduce((sum, { rest }) => sum + rest, 0) - 0.5 + TINY);
   const order = rows
     .filter(({ rest }) => rest > TINY)
-    .sort((a, b) => earlier(a.dueSince, b.dueSince) || b.has - a.has || b.rest - a.rest || (a.name < b.name ? -1 : 1));
+    .sort(
+      (a, b) =>
+        a.isLate - b.isLate ||
+        earlier(a.dueSince, b.dueSince) ||
+        b.has - a.has ||
+        b.rest - a.rest ||
+        (a.name < b.name ? -1 : 1),
+    );
   const answer = new Map(rows.map(({ name, whole }) => [name, whole]));
   for (const { name, whole } of order) {
     if (left <= 0) break;

@@ -8,12 +8,13 @@ import type { SlotGrid } from './slot-grid.ts';
 export function packLineBook({ grid, holders }: LineBook): string {
   const jobs = [...new Set(holders.flatMap(({ demands }) => demands.map(({ job }) => job)))];
   const base = Math.round(holders.reduce((least, { until }) => Math.min(least, until), holders[0]?.until ?? 0));
-  const rows = holders.map(({ process, until, places, slotsUntil, owed, waitsSince, demands }) => [
+  const rows = holders.map(({ process, until, places, slotsUntil, owed, waitsSince, demands, doubtedAt }) => [
     ...[process, Math.round(until) - base, places, Math.round(slotsUntil) - base, rounded(owed)],
     waitsSince === null ? null : Math.round(waitsSince) - base,
     demands.map(({ job, weight, places: wanted, perSecond }) => [
       ...[jobs.indexOf(job), weight, wanted, rounded(perSecond)],
     ]),
+    ...(doubtedAt === null ? [] : [Math.round(doubtedAt) - base]),
   ]);
   return JSON.stringify([VERSION, grid === null ? null : packGrid(grid), jobs, base, rows]);
 }
@@ -30,7 +31,7 @@ const VERSION = 1;
 type PackedBook = readonly [number, PackedGrid | null, readonly string[], number, readonly PackedHolder[]];
 type PackedGrid = readonly [from: number, spacingMs: number, taken: string, lastAt: number | null, ...former: number[]];
 type PackedDemand = readonly [job: number, weight: number, places: number, perSecond: number];
-type PackedHolder = readonly [string, number, number, number, number, number | null, readonly PackedDemand[]];
+type PackedHolder = readonly [string, number, number, number, number, number | null, readonly PackedDemand[], number?];
 
 function packGrid({ from, spacingMs, taken, lastAt, former }: SlotGrid): PackedGrid {
   return [from, spacingMs, taken.toString(16), Number.isFinite(lastAt) ? lastAt : null, ...former];
@@ -41,7 +42,7 @@ function unpackGrid([from, spacingMs, taken, lastAt, ...former]: PackedGrid): Sl
 }
 
 function unpackHolder(row: PackedHolder, base: number, jobs: readonly string[]): Holder {
-  const [process, until, places, slotsUntil, owed, waitsSince, demands] = row;
+  const [process, until, places, slotsUntil, owed, waitsSince, demands, doubtedAt] = row;
   return {
     process,
     until: base + until,
@@ -50,6 +51,7 @@ function unpackHolder(row: PackedHolder, base: number, jobs: readonly string[]):
     owed,
     waitsSince: waitsSince === null ? null : base + waitsSince,
     demands: demands.map((demand) => unpackDemand(demand, jobs)),
+    doubtedAt: doubtedAt === undefined ? null : base + doubtedAt,
   };
 }
 

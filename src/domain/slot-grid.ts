@@ -15,14 +15,18 @@ export interface SlotGrid {
 /**
  * The grid from `start` on, at this pace. No free slot is closer to one that was given away than the spacing of today,
  * also when the spacing was another one yesterday. Slots more than twice `reachMs` ahead were given away by a clock that
- * was wrong, or by a limit that was much lower: they are forgotten.
+ * was wrong, or by a limit that was much lower: they are in nobody's way. They are forgotten by the next call that finds
+ * them so far ahead; until then they are remembered, because it may be this call that was long on its way.
  */
 export function gridFrom(known: SlotGrid | null, { spacingMs }: LinePace, start: number, reachMs: number): SlotGrid {
   if (known === null) return emptyGrid(start, spacingMs);
   const latest = start + 2 * reachMs;
   const reachedAt = Number.isFinite(known.lastAt) ? known.lastAt : known.from;
   // By our clock, what was given away by the wrong one is over after `reachMs`.
-  if (reachedAt > latest) return emptyGrid(start + reachMs, spacingMs);
+  if (reachedAt > latest) {
+    const former = [reachedAt, ...takenTimes(known.from, known.spacingMs, known.taken)];
+    return { ...emptyGrid(start + reachMs, spacingMs), former };
+  }
 
   const passed = Math.max(0, Math.ceil((start - known.from) / known.spacingMs));
   const lastAt = Math.max(known.lastAt, lastTaken(known, passed), ...known.former.filter((time) => time < start));
@@ -31,10 +35,11 @@ export function gridFrom(known: SlotGrid | null, { spacingMs }: LinePace, start:
   const former = known.former.filter((time) => time > start - spacingMs && time <= latest);
   if (taken !== 0n && known.spacingMs === spacingMs) {
     const bits = Math.max(0, Math.ceil((latest - from) / spacingMs) + 1);
-    return { from, spacingMs, taken: BigInt.asUintN(bits, taken), lastAt, former };
+    const ahead = takenTimes(from + bits * spacingMs, spacingMs, taken >> BigInt(bits));
+    return { from, spacingMs, taken: BigInt.asUintN(bits, taken), lastAt, former: [...former, ...ahead] };
   }
   // Nothing is given away from here on, or the slots have another size: they can begin anywhere.
-  const times = takenTimes(from, known.spacingMs, taken).filter((time) => time <= latest);
+  const times = takenTimes(from, known.spacingMs, taken);
   return { from: Math.max(start, lastAt + spacingMs), spacingMs, taken: 0n, lastAt, former: [...former, ...times] };
 }
 

@@ -125,6 +125,46 @@ test('a process that died is forgotten when its lease has ended', () => {
   near(later.share.slots.length, 10, 0.3);
 });
 
+test('a place is not kept for a process that did not ask again when it was due', () => {
+  const ask = askOf({ maxConcurrent: 1 }, [demand('j1', 1)]);
+  const nothing = askOf({ maxConcurrent: 1 }, []);
+  let { book } = reserve(EMPTY_BOOK, 'w1', ask, NOW);
+  for (let at = 500; at < 3500; at += 1000) {
+    book = reserve(book, 'w2', ask, NOW + at).book;
+    book = reserve(book, 'w3', ask, NOW + at + 100).book;
+    book = reserve(book, 'w1', ask, NOW + at + 500).book;
+  }
+  book = reserve(book, 'w1', nothing, NOW + 3600).book;
+  // The caller of w2 has given up. It was to ask at 3500, and its turn came before that of w3.
+  assert.equal(reserve(book, 'w3', ask, NOW + 3700).share.places, 0);
+  assert.equal(reserve(book, 'w3', ask, NOW + 3800).share.places, 1);
+});
+
+test('a reservation that was long on its way does not give slots away a second time', () => {
+  const ask = askOf({ requestsPerSecond: 10 }, [demand('j1', 5, 1, 5)]);
+  for (const lateMs of [1600, 2500, 4000, 20_000]) {
+    const first = reserve(EMPTY_BOOK, 'w1', ask, NOW);
+    const late = reserve(roundTrip(first.book), 'w2', ask, NOW - lateMs);
+    const next = reserve(roundTrip(late.book), 'w3', ask, NOW + 20);
+    const given = [...first.share.slots, ...next.share.slots.map((slot) => slot + 20)].sort((a, b) => a - b);
+    assert.ok(first.share.slots.length > 0 && next.share.slots.length > 0);
+    for (const [at, slot] of given.slice(1).entries()) {
+      assert.ok(slot - (given[at] ?? 0) >= 100 - 0.001, `${lateMs} ms late: ${given[at]} and ${slot}`);
+    }
+  }
+});
+
+test('a reservation that was long on its way does not end the lease of another process', () => {
+  const ask = askOf({ maxConcurrent: 4 }, [demand('j1', 4)]);
+  for (const lateMs of [1000, 3000, 20_000]) {
+    const first = reserve(EMPTY_BOOK, 'w1', ask, NOW);
+    assert.equal(first.share.places, 4);
+    const late = reserve(roundTrip(first.book), 'w2', ask, NOW - lateMs);
+    assert.equal(late.share.places, 0);
+    assert.equal(reserve(roundTrip(late.book), 'w3', ask, NOW + 20).share.places, 0, `${lateMs} ms late`);
+  }
+});
+
 test('a clock that was an hour ahead neither blocks the line nor gives it away twice', () => {
   const ask = askOf({ maxConcurrent: 4, requestsPerSecond: 10 }, [demand('a', 9)]);
   const ahead = reserve(EMPTY_BOOK, 'w1', ask, NOW + 3_600_000);
