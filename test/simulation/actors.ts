@@ -11,6 +11,7 @@ import { Worker } from '../../src/worker/worker.ts';
 import { inProcessHeartbeat } from '../support/in-process-heartbeat.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
 import type { FaultKind } from './fault-plan.ts';
+import { openDoor } from './host-door.ts';
 import { leadershipFor, ledgerFor } from './ledger-port.ts';
 import { SimFault } from './network.ts';
 import { sha256 } from './oracle/manifest.ts';
@@ -156,7 +157,8 @@ export function startWorker(process: SimProcess, sim: Sim, slots: number, script
   };
   const ports = { ...own, ...sim.plant.worker?.(own) };
   const scrapers = new ScraperRegistry();
-  scrapers.add(scriptedScraper(process, sim, scripts, crash), 'the simulation');
+  const door = openDoor(process, sim, (where, error) => judgeError(sim, process, where, error));
+  scrapers.add(scriptedScraper(process, sim, scripts, door, crash), 'the simulation');
   const stop = new AbortController();
   const shared = {
     ...ports,

@@ -1,3 +1,4 @@
+import type { HostShares } from '../../src/ports/host-shares.ts';
 import type { Leadership } from '../../src/ports/leadership.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
@@ -5,13 +6,14 @@ import type { WorkQueue } from '../../src/ports/work-queue.ts';
 import { SimFault } from './network.ts';
 import type { SimProcess } from './sim-process.ts';
 
-/** Ledger, queue and results of a simulated world, as they are; faults are put in front of them, per process. */
+/** Ledger, queue, results and shares of hosts of a simulated world, as they are; faults are put in front of them, per process. */
 export interface Backend {
   readonly kind: 'memory' | 'sqlite';
   readonly ledger: Ledger;
   readonly queue: WorkQueue;
   readonly leadership: Leadership;
   readonly store: ResultStore;
+  readonly shares: HostShares;
   /** The process that owns the ledger is down. Never so where nobody owns it. */
   readonly isAway: boolean;
   readonly owner: SimProcess | null;

@@ -44,6 +44,7 @@ export class Crew implements Victims {
     const torn = backend.crashMachine();
     if (torn.length > 0) faults.count('artifact-torn');
     oracle.ownerDied(torn);
+    this.#sim.hostOracle?.forget();
     for (const { process } of [...this.#alive]) process.end();
     return true;
   }

@@ -106,6 +106,11 @@ export class FaultPlan {
     return !this.#isOff && this.#rates.has(kind);
   }
 
+  /** Whether all clocks of this world are right, from the beginning to the end. */
+  get hasRightClocks(): boolean {
+    return CLOCK_FAULTS.every((kind) => !this.#rates.has(kind));
+  }
+
   /** Whether this fault strikes now, at an occasion that comes up often; counts it if so. */
   strikes(kind: FaultKind, weight = 1): boolean {
     if (this.#isOff) return false;

@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/ports/clock.ts';
+import { openMemoryHostShares } from '../support/memory/host-shares.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
@@ -14,6 +15,7 @@ export function openMemoryBackend(clock: Clock, plant: Plant): Backend {
     queue: openMemoryQueue(clock),
     leadership: openMemoryLeadership(),
     store: openMemoryResultStore(),
+    shares: plant.shares?.() ?? openMemoryHostShares(),
     isAway: false,
     owner: null,
     life: 1,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/ports/clock.ts';
+import type { HostShares } from '../../src/ports/host-shares.ts';
 import type { Leadership } from '../../src/ports/leadership.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
@@ -13,6 +14,8 @@ export interface Plant {
   readonly name: string;
   /** The ledger itself, in memory. */
   readonly ledger?: () => Ledger;
+  /** The shares of hosts, in memory. */
+  readonly shares?: () => HostShares;
   /** What a worker makes of its ports. */
   readonly worker?: (ports: WorkerPorts) => Partial<WorkerPorts>;
   /** What a controller makes of its ports. */

@@ -10,6 +10,7 @@ import * as ledgers from './planted-ledger-bugs.ts';
 import * as ports from './planted-port-bugs.ts';
 import { RECOVERY_BUGS } from './planted-recovery-bugs.ts';
 import * as removals from './planted-removal-bugs.ts';
+import { SHARE_BUGS } from './planted-share-bugs.ts';
 import { USAGE_BUGS } from './planted-usage-bugs.ts';
 
 /** Every bug that the simulation must find within a thousand seeds. */
@@ -72,6 +73,7 @@ export const PLANTED_BUGS: readonly Plant[] = [
   ...CORRECTION_BUGS,
   ...CONTROL_BUGS,
   ...USAGE_BUGS,
+  ...SHARE_BUGS,
   ledger('a batch mixes groups', { leases: batching.MixedGroupLeases }),
   ledger('a batch by group is out of order', { leases: batching.DisorderedGroupLeases }),
   ledger('a drafted job is made before its last items', { jobs: HalfDraftJobs }),

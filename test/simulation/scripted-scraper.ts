@@ -4,6 +4,7 @@ import { HostHeld } from '../../src/ports/host-gate.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
 import { Dice } from './dice.ts';
 import { FORGOTTEN } from './forgetful-sites.ts';
+import type { Door } from './host-door.ts';
 import type { Sim } from './sim.ts';
 import type { SimProcess } from './sim-process.ts';
 
@@ -113,7 +114,13 @@ function badScript(dice: Dice): Script {
 }
 
 /** The scraper that plays the scripts, as it stands in one worker process. */
-export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts, kill: () => void): Scraper {
+export function scriptedScraper(
+  process: SimProcess,
+  sim: Sim,
+  scripts: Scripts,
+  door: Door | null,
+  kill: () => void,
+): Scraper {
   return {
     id: 'scripted',
     name: 'Scripted',
@@ -138,7 +145,7 @@ export function scriptedScraper(process: SimProcess, sim: Sim, scripts: Scripts,
       const run = tryNumber === 1 ? scripts.countRun(jobId, role) : 0;
       sim.faults.count(`scraper: ${script.kind}`);
       if (scripts.isHanging(jobId)) sim.faults.count('site-hangs');
-      await visit(new Dice(sim.seed, `${itemId} ${run}`), context, sim);
+      await visit(new Dice(sim.seed, `${itemId} ${run}`), context, sim, door);
       if (script.kind === 'scraped' && sim.sites.forgets(jobId, sim.timeline.now)) return forgotten(sim);
       if (script.kind === 'held') {
         return run > script.times
@@ -174,15 +181,20 @@ function forgotten(sim: Sim): ScrapeResult {
 }
 
 /** A request and its answer. What is cut off has been sent, but not received. */
-async function visit(dice: Dice, context: ScrapeContext, { seed }: Sim): Promise<void> {
+async function visit(dice: Dice, context: ScrapeContext, { seed }: Sim, door: Door | null): Promise<void> {
   const { jobId, itemId, signal } = context;
+  const leave = door === null ? null : await door.enter(jobId, signal);
   const ofItem = new Dice(seed, `visit ${jobId}/${itemId}`);
   const counted = context.usage
     .through(ofItem.pick(['none', 'none', 'residential'] as const))
     .of(`site-${ofItem.happens(0.7) ? 0 : ofItem.int(1, 40)}.test`);
   counted.requests += 1;
   counted.bytesUp += 300 + ofItem.int(0, 99);
-  await context.sleep(dice.logBetween(1, 3000));
+  try {
+    await context.sleep(dice.logBetween(1, 3000));
+  } finally {
+    leave?.();
+  }
   if (!signal.aborted) counted.bytesDown += ofItem.int(1, 3000);
 }
 

@@ -5,8 +5,10 @@ import type { FaultPlan } from './fault-plan.ts';
 import type { ForgetfulSites } from './forgetful-sites.ts';
 import type { HangingSite } from './hanging-site.ts';
 import type { Network } from './network.ts';
+import type { HostOracle } from './oracle/hosts.ts';
 import type { Oracle } from './oracle/oracle.ts';
 import type { Plant } from './plant.ts';
+import type { SharedHost } from './shared-host.ts';
 import type { Timeline } from './timeline.ts';
 import type { Trace } from './trace.ts';
 
@@ -26,6 +28,9 @@ export interface Sim {
   readonly sites: ForgetfulSites;
   /** Set where nothing goes wrong but that one site hangs. */
   readonly hangingSite: HangingSite | null;
+  /** Set where workers keep the limits of a host together. */
+  readonly sharedHost: SharedHost | null;
+  readonly hostOracle: HostOracle | null;
   /** The engine is about to change a job's state: a good moment for a user to do so, too. */
   onEngineDecision: (jobId: string) => void;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedLedgerHandle, openEmbeddedLedger } from '../../src/adapters/embedded/ledger.ts';
 import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
+import type { HostShares } from '../../src/ports/host-shares.ts';
 import type { Leadership } from '../../src/ports/leadership.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import type { WorkQueue } from '../../src/ports/work-queue.ts';
@@ -50,6 +51,10 @@ export class SqliteBackend implements Backend {
 
   get leadership(): Leadership {
     return this.#opened().handle.leadership;
+  }
+
+  get shares(): HostShares {
+    return this.#opened().handle.hostShares;
   }
 
   get queue(): WorkQueue {

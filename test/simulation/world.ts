@@ -7,11 +7,13 @@ import { ForgetfulSites } from './forgetful-sites.ts';
 import { drawHangingSite } from './hanging-site.ts';
 import { openMemoryBackend } from './memory-backend.ts';
 import { Network } from './network.ts';
+import { HostOracle } from './oracle/hosts.ts';
 import { Oracle } from './oracle/oracle.ts';
 import { NO_BUG, type Plant } from './plant.ts';
 import { playHangingSite } from './play-hanging-site.ts';
+import { drawSharedHost } from './shared-host.ts';
 import { Disk, type Sim, type Timing } from './sim.ts';
-import { SimProcess } from './sim-process.ts';
+import { EPOCH, SimProcess } from './sim-process.ts';
 import { SqliteBackend } from './sqlite-backend.ts';
 import { LONGEST_CALL_MS } from './store-port.ts';
 import { Timeline } from './timeline.ts';
@@ -191,6 +193,18 @@ function build(seed: number, store: StoreKind, plant: Plant, dice: Dice, print: 
       Math.max(disk.wasFullAt, timeline.wallSetAt) >= bornAt - timing.leaseMs &&
       timeline.now - bornAt < 2 * timing.leaseMs,
   });
+  const sharedHost = hangingSite === null ? drawSharedHost(new Dice(seed, 'shared host')) : null;
+  const hostOracle =
+    sharedHost === null
+      ? null
+      : new HostOracle({
+          host: sharedHost,
+          now: () => timeline.now,
+          wallTime: () => EPOCH + timeline.now,
+          areClocksRight: faults.hasRightClocks,
+          isHealing: () => faults.isOff,
+          fail: (message) => oracle.fail(message),
+        });
   const network = new Network({
     timeline,
     trace,
@@ -215,6 +229,8 @@ function build(seed: number, store: StoreKind, plant: Plant, dice: Dice, print: 
     timing,
     disk,
     hangingSite,
+    sharedHost,
+    hostOracle,
     sites: new ForgetfulSites(seed, faults.isOn('site-forgets')),
     onEngineDecision() {},
   };
