@@ -136,7 +136,7 @@ export function scriptedScraper(
     async scrape(context) {
       const { jobId, itemId, tryNumber, signal } = context;
       sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} try ${tryNumber}`);
-      if ('known' in context.input) return await playControl(context, sim);
+      if ('known' in context.input) return await playControl(context, sim, door);
       sim.oracle.begins(process, { jobId, itemId, tryNumber, signal });
       // A corrected item does something else than before.
       const { version } = context.input as { readonly version?: number };
@@ -164,10 +164,10 @@ export function scriptedScraper(
 }
 
 /** Found, unless the site has forgotten it; now and then it takes too long, which tells nothing. */
-async function playControl(context: ScrapeContext, sim: Sim): Promise<ScrapeResult> {
+async function playControl(context: ScrapeContext, sim: Sim, door: Door | null): Promise<ScrapeResult> {
   const { jobId, itemId } = context;
   const dice = new Dice(sim.seed, `${jobId} ${itemId}`);
-  await visit(dice, context, sim);
+  await visit(dice, context, sim, door);
   sim.faults.count('control');
   if (dice.happens(0.1)) return { kind: 'failed', failure: failure('structure_changed', 'scripted: a bad moment') };
   if (dice.happens(0.1)) return { kind: 'failed', failure: failure('timeout', 'scripted: too slow') };
