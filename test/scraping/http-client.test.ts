@@ -93,7 +93,11 @@ test('an item does not stand for an hour at a site that asked for it: it is told
   const site = await openSite(t, () => ({ status: 429, headers: { 'retry-after': '3600' } }));
   const tools = webTools(t);
   await failsAs(openClient(t, { tools }).get(site.origin), 'rate_limited', /ask too often/);
-  await failsAs(openClient(t, { tools }).get(site.origin), 'rate_limited', /is paused for another 3600 s: .*ask too often/);
+  await failsAs(
+    openClient(t, { tools }).get(site.origin),
+    'rate_limited',
+    /is paused for another 3600 s: .*ask too often/,
+  );
   assert.equal(site.asked.length, 1);
 });
 
