@@ -78,6 +78,8 @@ export class SharedLine extends Line {
     super.start(job, now);
     if (isUnlimited(this.limits)) return;
     this.#used.set(job, (this.#used.get(job) ?? 0) + 1);
+    // It was not needed when it was to be renewed. Without this it would end while the request is under way.
+    if (this.#timer === null && !this.#isAsking) this.#renewAt(this.#sharedAt + (this.#share?.againMs ?? 0));
     if (this.#slots.length === 0) return;
     this.#credits.set(job, (this.#credits.get(job) ?? 0) - 1);
     this.#usedOfSlot += 1;

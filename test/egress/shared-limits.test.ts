@@ -193,6 +193,28 @@ test('nothing is reserved for a host that nobody visits', async () => {
   assert.equal(fleet.clock.sleepers, 0);
 });
 
+test('a request that begins shortly before its lease ends stays reserved', async () => {
+  const fleet = new Fleet();
+  const [one, other] = [fleet.gate('w1'), fleet.gate('w2')];
+  for (const gate of [one, other]) gate.setLimits(HOST, { ...NO_LIMITS, maxConcurrent: 1 });
+  const first = one.enter(HOST, Number.POSITIVE_INFINITY, FOREVER, 'a');
+  await fleet.clock.advance(100);
+  (await first)();
+  await fleet.clock.advance(1300);
+  const leave = await one.enter(HOST, Number.POSITIVE_INFINITY, FOREVER, 'a');
+  let isIn = false;
+  const waiting = other.enter(HOST, Number.POSITIVE_INFINITY, FOREVER, 'a').then((leaveOther) => {
+    isIn = true;
+    leaveOther();
+  });
+  await fleet.clock.advance(10_000);
+  assert.equal(isIn, false);
+  leave();
+  await fleet.clock.advance(10_000);
+  await waiting;
+  await fleet.stop();
+});
+
 test('requests of minutes stay reserved as long as they take', async () => {
   const fleet = new Fleet();
   fleet.visit('w1', 'a', 16, 100_000);
