@@ -20,7 +20,10 @@ interface Expected {
   readonly says?: RegExp;
   /** Visits to the parcel's link: two where it is worth another try, one where it is not. */
   readonly visits?: number;
-  /** A try may ask once more by itself, and an item that meets a site in trouble may go back and be tried again. */
+  /**
+   * A try may ask once more by itself, and an item that meets a site in trouble may go back uncharged: how often depends on
+   * what the other items met before. Then `visits` is the least.
+   */
   readonly mayRepeat?: true;
 }
 
@@ -142,8 +145,8 @@ describe('trawl run maricopa-az', () => {
       if (says) assert.match(row.error?.message ?? '', says);
       if (visits === undefined) return;
       const seen = server.visits(apn);
-      if (mayRepeat) assert.ok(seen >= visits && seen <= 2 * visits, `${seen} visits`);
-      else assert.equal(seen, visits);
+      if (!mayRepeat) return assert.equal(seen, visits);
+      assert.ok(seen >= visits, `${seen} visits`);
     });
   }
 
