@@ -54,7 +54,7 @@ export class SharedLine extends Line {
     const { maxConcurrent } = this.limits;
     if (maxConcurrent !== null) {
       if (now >= this.#heldUntil) return 'until-reserved';
-      if (this.inside >= this.#places) return this.#mayGrow ? 'until-reserved' : 'until-one-leaves';
+      if (this.inside >= this.#places) return this.#isAsking || this.#mayGrow ? 'until-reserved' : 'until-one-leaves';
     }
     const pace = linePace(this.limits);
     if (pace === null) return 0;
@@ -119,6 +119,8 @@ export class SharedLine extends Line {
     this.#askedAt = now;
     const demands = this.#demands(seconds);
     this.#used = new Map();
+    // Places that are empty now may be given to others, which takes effect before the answer is here.
+    this.#places = Math.min(this.#places, this.inside);
     return { line: name, limits: this.limits, leaseMs, inside: this.inside, demands };
   }
 

@@ -20,6 +20,8 @@ class Fleet {
   inside = 0;
   most = 0;
   isStorageDown = false;
+  /** How long a reservation is under way after it took effect. */
+  answerMs = 0;
   readonly #memory = openMemoryHostShares();
   readonly #gates = new Map<string, { gate: PoliteHostGate; stop: AbortController }>();
 
@@ -27,7 +29,9 @@ class Fleet {
     reserve: async (process, asks, now) => {
       if (this.isStorageDown) throw new Error('the storage is down');
       for (const { line } of asks) this.reservations.push({ at: this.clock.elapsed(), process, line });
-      return await this.#memory.reserve(process, asks, now);
+      const shares = await this.#memory.reserve(process, asks, now);
+      if (this.answerMs > 0) await this.clock.sleep(this.answerMs);
+      return shares;
     },
   };
 
@@ -132,6 +136,34 @@ test('processes never have more requests under way than the host may, and a dead
   await fleet.clock.advance(20_000);
   assert.equal(fleet.most, 16);
   near(fleet.count(30_000, 40_000), 3200, 0.1);
+  await fleet.stop();
+});
+
+test('a place that is given to another process is not filled while the answer is under way', async () => {
+  const fleet = new Fleet();
+  const one = fleet.gate('w1');
+  for (const gate of [one, fleet.gate('w2')]) gate.setLimits(HOST, { ...NO_LIMITS, maxConcurrent: 1 });
+  const entered: string[] = [];
+  const enter = async (gate: PoliteHostGate, name: string) => {
+    const leave = await gate.enter(HOST, Number.POSITIVE_INFINITY, FOREVER, 'a');
+    entered.push(name);
+    return leave;
+  };
+  for (const name of ['first', 'second', 'third', 'fourth']) {
+    (await enter(one, name))();
+    await fleet.clock.advance(200);
+  }
+  // When it asks again nobody is inside, so the place is given up. Somebody comes before the answer is there.
+  fleet.answerMs = 150;
+  const other = enter(fleet.gate('w2'), 'of the other process');
+  await fleet.clock.advance(250);
+  const late = enter(one, 'late');
+  await fleet.clock.advance(1000);
+  assert.equal(entered.length, 5, entered.join(', '));
+  for (const entering of [late, other]) {
+    (await entering)();
+    await fleet.clock.advance(5000);
+  }
   await fleet.stop();
 });
 
