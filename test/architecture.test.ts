@@ -73,6 +73,18 @@ const PLANTED: readonly [what: string, path: string, text: string, finding: stri
     'src/ports/a.ts:1 ports imports the package zod, which it may not',
   ],
   [
+    'Playwright in ports, not only its types',
+    'src/ports/a.ts',
+    "import type { Browser } from 'playwright-core';\nimport { chromium } from 'playwright-core';",
+    'src/ports/a.ts:2 ports loads playwright-core: it may import its types only',
+  ],
+  [
+    'a browser outside of sessions and the kit',
+    'src/worker/a.ts',
+    "import type { Page } from 'playwright-core';",
+    'src/worker/a.ts:1 worker imports playwright-core: only sessions, scraping, ports may',
+  ],
+  [
     'the controller in the worker',
     'src/worker/a.ts',
     "export { submit } from '../controller/jobs/submit.ts';",

@@ -20,7 +20,7 @@ const CONTROLLER = ['domain', 'ports', 'contract'];
 
 /**
  * The import table of ARCHITECTURE.md: a zone, and what it may import besides itself. `adapters/*` is every adapter.
- * `sessions`, `runs` and `dashboard` are rooms that do not exist yet; their place is already decided.
+ * `runs` and `dashboard` are rooms that do not exist yet; their place is already decided.
  */
 export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   domain: [],
@@ -96,7 +96,8 @@ const MAY_IMPORT_ALL = ['test', 'bench'];
 const PACKAGES_OF: Readonly<Record<string, (name: string) => boolean>> = {
   domain: (name) => name === 'zod',
   contract: (name) => name === 'zod' || name === 'eventsource-parser',
-  ports: () => false,
+  // Its types alone, which say what a browser is: a rule below holds for what is loaded.
+  ports: (name) => name === 'playwright-core',
   // Whatever an author outside of this repository could not import, ours do not either.
   scrapers: (name) => name === 'trawl/scraper' || name.startsWith('node:'),
 };
@@ -116,6 +117,8 @@ const ZONES_OF: Readonly<Record<string, readonly string[]>> = {
   domhandler: ['scraping'],
   htmlparser2: ['scraping'],
   'robots-parser': ['scraping'],
+  // A scraper gets Playwright's own page.
+  'playwright-core': ['sessions', 'scraping', 'ports'],
   fastify: ['controller/api'],
   'prom-client': ['controller/metrics'],
   'hyparquet-writer': ['controller/results'],
@@ -146,7 +149,7 @@ export function checkImports(files: readonly ParsedFile[]): Finding[] {
       report(file.root, `${from} is not in the import table: say there what it may import, and who may import it`);
       continue;
     }
-    for (const { node, specifier, isLoaded } of importsOf(file)) {
+    for (const { node, specifier, isLoaded, isErased } of importsOf(file)) {
       if (isPlainData(file.path)) report(node, 'is plain data that another zone imports: it may import nothing');
       if (specifier === null) {
         if (mayNotCompute(from)) report(node, 'imports a computed name, which nobody can check: write the path out');
@@ -160,6 +163,7 @@ export function checkImports(files: readonly ParsedFile[]): Finding[] {
       } else {
         const problem = forbiddenPackage(from, specifier);
         if (problem !== null) report(node, problem);
+        else if (from === 'ports' && !isErased) report(node, `ports loads ${specifier}: it may import its types only`);
       }
     }
   }
