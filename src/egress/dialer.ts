@@ -32,8 +32,10 @@ export interface DialTarget {
   readonly port: number;
   /** What the name resolves to, all of them allowed. At least one, but for a dialer that `resolvesNames`. */
   readonly addresses: readonly ResolvedAddress[];
-  /** Null for plain HTTP. */
+  /** Null for plain HTTP, and for a tunnel. */
   readonly tls: TlsTarget | null;
+  /** The connection must carry bytes as they are, in both directions: a proxy may not read them as requests. */
+  readonly isTunnel: boolean;
   readonly session: string;
   /** Where the exit should be; null for anywhere. */
   readonly geo: GeoTarget | null;

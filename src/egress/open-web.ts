@@ -1,39 +1,20 @@
 import { type Failure, failure } from '../domain/failure.ts';
 import type { Counting } from '../domain/usage.ts';
-import type { Clock } from '../ports/clock.ts';
 import { ActiveSend } from './active-send.ts';
-import type { AddressRules } from './address-rules.ts';
 import { checkHeaderValue, checkRequest } from './check-request.ts';
 import { type Connection, ConnectionPool, type PoolLimits } from './connection-pool.ts';
 import { DeadlineWatch } from './deadline-watch.ts';
 import type { Dialer } from './dialer.ts';
-import { DIRECT, directDialer } from './direct-dialer.ts';
 import { enterHost } from './enter-host.ts';
 import { type ExchangeDeps, type ExchangeEnd, exchange } from './exchange.ts';
-import { openNameLookup } from './name-lookup.ts';
-import { type Proxies, proxyDialers } from './proxy-dialers.ts';
-import { mayBeKnownElsewhere } from './public-name.ts';
+import { noDialer, openReach, type ReachDeps } from './reach.ts';
 import { isRedirect, nextHop } from './redirects.ts';
-import { type Lookup, openResolver } from './resolver.ts';
-import type { Endpoint, Routes } from './routes.ts';
+import type { Endpoint } from './routes.ts';
 import { parseTarget, type Target } from './target.ts';
 import { translateError } from './translate-error.ts';
 import type { Redirect, Visit, Web, WebAnswer, WebFailed, WebRequest } from './web.ts';
 
-export interface WebDeps {
-  readonly rules: AddressRules;
-  readonly routes: Routes;
-  readonly clock: Clock;
-  /** By name, in addition to `direct` and those of `proxies`. */
-  readonly dialers?: Readonly<Record<string, Dialer>>;
-  /** Kinds of proxy, each of which is a dialer of that name. */
-  readonly proxies?: Proxies;
-  /** Replaces DNS. */
-  readonly lookup?: Lookup;
-  /** `ip`, `ip:port` or `[ip]:port`; if empty, the system's. */
-  readonly dnsServers?: readonly string[];
-  /** Authorities to trust instead of the usual ones, in PEM. */
-  readonly ca?: string;
+export interface WebDeps extends ReachDeps {
   readonly pool?: PoolLimits;
 }
 
@@ -42,22 +23,10 @@ export interface OpenWeb extends Web {
   close(): Promise<void>;
 }
 
-export function openWeb({
-  rules,
-  routes,
-  clock,
-  dialers = {},
-  proxies,
-  lookup,
-  dnsServers = [],
-  ca,
-  pool: poolLimits,
-}: WebDeps): OpenWeb {
-  const names = openNameLookup({ clock, servers: dnsServers });
-  const resolver = openResolver({ rules, clock, lookup: lookup ?? names.lookup });
-  const pool = new ConnectionPool(poolLimits);
-  const proxied = proxies === undefined ? {} : proxyDialers(proxies, { clock, lookup: lookup ?? names.lookup, ca });
-  const dialersByName = new Map(Object.entries({ ...dialers, ...proxied, [DIRECT]: directDialer(clock) }));
+export function openWeb(deps: WebDeps): OpenWeb {
+  const { clock } = deps;
+  const reach = openReach(deps);
+  const pool = new ConnectionPool(deps.pool);
   const watch = new DeadlineWatch(clock);
   const underWay = new Set<ActiveSend>();
   let isClosed = false;
@@ -84,7 +53,7 @@ export function openWeb({
       isClosed = true;
       for (const active of underWay) active.stop(CLOSED);
       watch.close();
-      names.close();
+      reach.close();
       await pool.close();
     },
   };
@@ -133,13 +102,13 @@ export function openWeb({
   ): Promise<Exclude<ExchangeEnd, { kind: 'stale' }>> {
     const host = target.origin.slice(target.protocol.length + 2);
     const { dialer: name } = visit.exit;
-    const dialer = dialersByName.get(name);
-    if (dialer === undefined) return { kind: 'failed', failure: noDialer(name) };
+    const dialer = reach.dialer(name);
+    if (dialer === null) return { kind: 'failed', failure: noDialer(name) };
     const release = await active.enter(() => enterHost(visit, host, target.url));
     if (release === null) return { kind: 'stopped' };
     const usage = visit.usage?.of(host) ?? null;
     try {
-      const endpoint = routes.to(target);
+      const endpoint = reach.endpoint(target);
       const route = `${target.origin} ${endpoint.protocol}${endpoint.hostname}:${endpoint.port}`;
       const key = `${name}\n${dialer.connectionKey(visit.exit)}\n${route}`;
       const headers = headersFor(target, request, visit);
@@ -190,20 +159,9 @@ export function openWeb({
     const stopping = new AbortController();
     active.onStop(() => stopping.abort());
     active.begin('connection', deadlines.connectMs);
-    const startedAt = clock.elapsed();
     try {
-      const { protocol, hostname, port } = endpoint;
-      const isRemote = dialer.resolvesNames === true;
-      const lookupMs = isRemote ? Math.min(REMOTE_LOOKUP_MS, deadlines.connectMs) : deadlines.connectMs;
-      const resolved = await resolver.resolve(hostname, stopping.signal, lookupMs);
-      if (resolved.kind === 'failed' && !(isRemote && mayBeKnownElsewhere(hostname, resolved.failure))) return resolved;
-      const addresses = resolved.kind === 'failed' ? [] : resolved.addresses;
-      const tls = protocol === 'https:' ? { hostname: target.hostname, ...(ca === undefined ? {} : { ca }) } : null;
-      const deadline = { at: startedAt + deadlines.connectMs, ms: deadlines.connectMs };
-      const dialled = await dialer.dial(
-        { hostname, port, addresses, tls, session: exit.session, geo: exit.geo ?? null, deadline, usage },
-        stopping.signal,
-      );
+      const way = { target, endpoint, dialer, exit, connectMs: deadlines.connectMs, usage, isTunnel: false };
+      const dialled = await reach.connect(way, stopping.signal);
       if (dialled.kind === 'failed') return active.stopped === null ? dialled : { kind: 'stopped' };
       const connection = pool.add(key, target.origin, dialled.socket, dialled.via);
       if (active.stopped === null) return connection;
@@ -226,9 +184,6 @@ interface Opening {
   readonly usage: Counting | null;
 }
 
-/** Through a proxy, a lookup only serves the address rules. A machine that has no DNS must still get to its proxy. */
-const REMOTE_LOOKUP_MS = 2000;
-
 /** The request as a proxy must see it that passes it on itself. */
 function forwarded(
   hop: ExchangeDeps,
@@ -238,11 +193,6 @@ function forwarded(
   const host = hostname.includes(':') ? `[${hostname}]` : hostname;
   const origin = `${protocol}//${host}${port === 80 ? '' : `:${port}`}`;
   return { ...hop, path: `${origin}${hop.path}`, headers: [...hop.headers, ...headers] };
-}
-
-/** A visit that asked for a proxy must not go out under our own address instead. */
-function noDialer(name: string): Failure {
-  return failure('proxy_config', `no dialer named "${name}" is configured`);
 }
 
 const CLOSED = { kind: 'failed', failure: failure('network_error', 'the web client was closed') } as const;

@@ -151,7 +151,7 @@ class ProxyDialer implements Dialer {
 
   async #throughHttp(server: ProxyServer, socket: Socket, target: DialTarget, signal: AbortSignal): Promise<Dialled> {
     const authorization = basic(server);
-    if (target.tls === null) return { kind: 'connected', socket, via: forwarding(authorization) };
+    if (target.tls === null && !target.isTunnel) return { kind: 'connected', socket, via: forwarding(authorization) };
     const host = target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname;
     let answer: Awaited<ReturnType<typeof openTunnel>>;
     try {

@@ -108,7 +108,7 @@ test('the direct dialer answers with a failure, and rejects only with the reason
   const addresses = [{ address: '127.0.0.2', family: 4 as const }];
   const deadline = { at: CLOCK.elapsed() + 5000, ms: 7000 };
   const place = { hostname: 'a.test', port: server.port, addresses, tls: null, session: '', geo: null };
-  const target: DialTarget = { ...place, deadline, usage: null };
+  const target: DialTarget = { ...place, isTunnel: false, deadline, usage: null };
   const dialer = directDialer(CLOCK);
   const { signal } = new AbortController();
   const refused = await dialer.dial({ ...target, port: 1 }, signal);
