@@ -58,7 +58,8 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
       'Turn it off if you need the data alone and disk space is short. `trawl extract` then has nothing to read.',
     keep_failures:
       'Raise it to see more pages of each kind of failure. With `keep_html`, pages that `parse` could not read are kept of every item anyway, so that they can be extracted again.',
-    screenshot: 'Not available yet: any other value is refused.',
+    screenshot:
+      '`on_failure` while you write a scraper, or to see what a site shows when items fail. A picture takes 50 to 200 KB.',
     item_manifests: '`true` on S3 if a program waits for single items; `false` for fewer files.',
   },
   controls: {
@@ -71,6 +72,17 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
     max_bytes: 'If your line, or what the site sends, is metered.',
     max_proxy_bytes: 'If the traffic of your proxies is a fixed amount.',
     max_cost: 'For jobs through proxies that are billed. It needs their prices in the settings of the server.',
+  },
+  browser: {
+    isolation:
+      '`page` for sites that are slow to begin with (a login, a large script), if items cannot disturb each other.',
+    block:
+      '`[]` if the site does not work without them, or screenshots should have pictures. Add `trackers` to save time.',
+    stealth: 'If the site refuses browsers that are automated.',
+    device: '`"Pixel 7"` if the mobile version of the site is simpler.',
+    locale: 'If numbers, dates or texts depend on it.',
+    timezone: 'If dates depend on it.',
+    trace: '`on_failure` to see every step of what went wrong. It slows pages down and takes some MB each.',
   },
   robots: 'If you want to keep to what sites ask of crawlers. Some counties disallow the very pages that you need.',
 };

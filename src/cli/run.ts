@@ -11,7 +11,7 @@ import {
   settingsInForce,
 } from '../config.ts';
 import { safeSegment } from '../domain/artifact.ts';
-import { notYetAvailable, policySchema } from '../domain/policy.ts';
+import { policySchema } from '../domain/policy.ts';
 import { LANE_SETTINGS } from '../domain/settings.ts';
 import { systemClock } from '../main/client.ts';
 import { findScraper } from '../main/scrapers.ts';
@@ -247,13 +247,12 @@ function checkedPolicy(options: RunOptions): object | null {
   const given = policyGiven(options);
   if (given === null) return null;
   const parsed = policySchema.safeParse(given);
-  const problems = parsed.success
-    ? notYetAvailable(parsed.data)
-    : parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
-  if (problems.length > 0) {
-    const lines = problems.map(({ path, message }) => `${path === '' ? '' : `${path}: `}${message}`);
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map(
+      ({ path, message }) => `${path.length === 0 ? '' : `${path.join('.')}: `}${message}`,
+    );
     throw new ConfigError(`the policy cannot be used:\n  ${lines.join('\n  ')}`);
   }
   // A file is the whole policy, of a job that is there already as well; an option is one field of it.
-  return options.policy !== undefined && parsed.success ? parsed.data : given;
+  return options.policy !== undefined ? parsed.data : given;
 }

@@ -41,7 +41,6 @@ export type ProblemCode = keyof typeof PROBLEMS;
 export const FIELD_CODES = [
   'invalid_value',
   'unknown_field',
-  'not_available',
   'duplicate_id',
   'scraper_unusable',
   'more_errors',

@@ -31,6 +31,7 @@ export const ARTIFACTS = {
     name: 'page',
   },
   visit: { extension: 'json', mediaType: 'application/json', gzipAbove: 1024, isText: true, name: 'visit' },
+  trace: { extension: 'zip', mediaType: 'application/zip', gzipAbove: null, isText: false, name: 'trace' },
 } as const satisfies Record<string, ArtifactRow>;
 
 export type ArtifactKind = keyof typeof ARTIFACTS;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { browserSchema } from './browser-policy.ts';
 import { budgetSchema } from './budget-policy.ts';
 import { proxySchema } from './proxy-policy.ts';
 
@@ -148,7 +149,10 @@ export const resultsSchema = z
       .default(3),
     screenshot: z
       .enum(['never', 'on_failure', 'always'])
-      .meta({ description: 'When to keep a screenshot of the page. Only never is available yet.' })
+      .meta({
+        description:
+          'When to keep a screenshot of the page that a browser scraper was on at its end. Scrapers without a browser have none.',
+      })
       .default('never'),
     item_manifests: z
       .boolean()
@@ -209,14 +213,8 @@ export const policySchema = z.strictObject({
         'the reason `robots`, and its crawl-delay is kept.',
     })
     .default('ignore'),
+  browser: browserSchema.prefault({}),
 });
-
-/** Settings that are part of the contract but not implemented yet: refused, so that nobody relies on them. */
-export function notYetAvailable(policy: Policy): { readonly path: string; readonly message: string }[] {
-  const { results } = policy;
-  const asked = [['results.screenshot', results.screenshot !== 'never']] as const;
-  return asked.filter(([, isAsked]) => isAsked).map(([path]) => ({ path, message: 'is not available yet' }));
-}
 
 export type Policy = z.infer<typeof policySchema>;
 export type ThrottlingPolicy = Policy['throttling'];
@@ -243,6 +241,7 @@ export function mergePolicy(policy: Policy, change: PartialPolicy): Policy {
     controls: { ...policy.controls, ...change.controls },
     budget: { ...policy.budget, ...change.budget },
     robots: change.robots ?? policy.robots,
+    browser: { ...policy.browser, ...change.browser },
   };
 }
 

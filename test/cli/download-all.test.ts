@@ -155,7 +155,8 @@ test('no more files are received at a time than were asked for', async () => {
 test('what does not go together is refused before anything is asked', async () => {
   const { url, asked } = await startDocuments([]);
   const to = join(tempFolder(), 'never');
-  const LABELS = '--artifact must be one of html, page:NAME, data, metadata, screenshot, document, failed_page, visit';
+  const LABELS =
+    '--artifact must be one of html, page:NAME, data, metadata, screenshot, document, failed_page, visit, trace';
   const refusals = [
     [['--all', '--kind', 'document'], '--all needs --to FOLDER'],
     [['a', '--all', '--kind', 'document', '--to', to], 'name an item or use --all, not both'],

@@ -183,13 +183,6 @@ test('a label that would be lost is refused', async () => {
   assert.equal((await problemsOf(request))[0]?.path, 'labels.__proto__');
 });
 
-test('what nothing carries out yet is refused by name, and not passed over', async () => {
-  const policy = { results: { screenshot: 'always' } };
-  assert.deepEqual(await problemsOf({ scraper_id: 'any', execution_policy: policy }), [
-    { path: 'execution_policy.results.screenshot', code: 'not_available', message: 'is not available yet' },
-  ]);
-});
-
 test('a request sent again with its key answers the job that it made, however it is written', async () => {
   const { submit } = desk();
   const made = await submit({ scraper_id: 'any', labels: { a: '1', b: '2' }, items: [{ input: { x: 1, y: 2 } }] }, 'k');

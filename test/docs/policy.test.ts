@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { COMMAND, PAGE, policyPage } from '../../docs/generate-policy.ts';
-import { notYetAvailable, type Policy, policySchema } from '../../src/domain/policy.ts';
+import { policySchema } from '../../src/domain/policy.ts';
 
 const TEXT = readFileSync(PAGE, 'utf8');
 
@@ -17,14 +17,6 @@ test('every field of a policy has its row in the section of its name, and every 
   assert.equal(TEXT.match(/^\| `/gm)?.length, expected.flatMap(([, fields]) => Object.keys(fields)).length);
 });
 
-test('the fields that the page calls unavailable are those that the service refuses', () => {
-  const proxy = { type: 'custom', geo_target: { country: 'us' }, session: 'rotate', escalate: ['custom'] };
-  const asked: unknown = { proxy, results: { screenshot: 'always' }, robots: 'respect' };
-  const refused = notYetAvailable(policySchema.parse(asked) as Policy).map(({ path }) => path.split('.').at(-1));
-  const named = [...TEXT.matchAll(/^\| `(\w+)` \|.*\| Not available yet/gm)].map(([, name]) => name);
-  assert.deepEqual(named.sort(), refused.sort());
-});
-
 test('every policy that a page shows is accepted as it stands', () => {
   const folder = new URL('../../docs/', import.meta.url);
   const pages = readdirSync(folder).filter((name) => name.endsWith('.md'));
@@ -36,7 +28,6 @@ test('every policy that a page shows is accepted as it stands', () => {
   assert.ok(policies.length >= 4, 'the policies were not found');
   for (const { page, policy } of policies) {
     assert.deepEqual(policySchema.safeParse(policy).error?.issues, undefined, page);
-    assert.deepEqual(notYetAvailable(policySchema.parse(policy)), [], page);
   }
 });
 

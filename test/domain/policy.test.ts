@@ -34,6 +34,10 @@ const DEFAULTS = {
   controls: { items: [], every: 500, ignore: [] },
   budget: { max_requests: null, max_bytes: null, max_proxy_bytes: null, max_cost: null },
   robots: 'ignore',
+  browser: {
+    ...{ isolation: 'context', block: ['images', 'media', 'fonts'], stealth: false },
+    ...{ device: null, locale: null, timezone: null, trace: 'never' },
+  },
 };
 
 /** Field, the least and the greatest value it takes, and values just outside. */
@@ -82,6 +86,17 @@ const LIMITS: readonly [field: string, taken: readonly unknown[], refused: reado
   ['budget.max_proxy_bytes', [1, 1e15, null], [0, -1, 1.5, 1e15 + 1]],
   ['budget.max_cost', [0.01, 1e9, null], [0, -1, 1e9 + 1, Number.POSITIVE_INFINITY, '5']],
   ['robots', ['respect', 'ignore'], ['obey', null]],
+  ['browser.isolation', ['context', 'page'], ['none', null]],
+  ['browser.block', [[], ['images', 'media', 'fonts', 'trackers']], [['css'], 'images', null]],
+  ['browser.stealth', [true, false], ['yes', null]],
+  [
+    'browser.device',
+    [null, 'Pixel 7', {}, { viewport: { width: 390, height: 844 }, is_mobile: true, has_touch: true }],
+    ['', { viewport: { width: 0, height: 1 } }, { userAgent: 'x' }, 7],
+  ],
+  ['browser.locale', ['en', 'en-US', 'zh-Hant-TW', null], ['english please', 'e', '']],
+  ['browser.timezone', ['America/Phoenix', 'UTC', null], ['Phoenix', '']],
+  ['browser.trace', ['never', 'on_failure', 'always'], ['sometimes', null]],
 ];
 
 /** { 'a.b': 1 } as { a: { b: 1 } }: a policy with nothing but that field. */

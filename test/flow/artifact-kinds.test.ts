@@ -60,6 +60,7 @@ const CASES: Readonly<Record<ArtifactKind, readonly Case[]>> = {
   ],
   failed_page: [{ file: 'failed_page.html', type: 'text/html; charset=utf-8', encodings: ['gzip', 'identity'] }],
   visit: [{ file: 'visit.json', type: 'application/json', encodings: ['gzip', 'identity'] }],
+  trace: [{ file: 'trace.zip', type: 'application/zip', encodings: PLAIN }],
 };
 
 const STORES: Readonly<Record<string, () => ResultStore>> = {

@@ -1,6 +1,6 @@
 import type { FieldError } from '../../contract/problem.ts';
 import type { JobRecord } from '../../domain/job.ts';
-import { mergePolicy, notYetAvailable, type PartialPolicy } from '../../domain/policy.ts';
+import { mergePolicy, type PartialPolicy } from '../../domain/policy.ts';
 import type { Prices } from '../../domain/prices.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobBook } from '../../ports/ledger.ts';
@@ -31,11 +31,8 @@ export async function changePolicy(
     const job = await ledger.job(jobId);
     if (job === null) return { kind: 'missing' };
     const policy = mergePolicy(job.policy, change);
-    const problems: FieldError[] = notYetAvailable(policy).map(({ path, message }) => {
-      return { path: `execution_policy.${path}`, code: 'not_available', message } as const;
-    });
-    if (change.budget !== undefined || change.proxy !== undefined)
-      problems.push(...policyProblems({ prices }, { execution_policy: policy }));
+    const isPriced = change.budget !== undefined || change.proxy !== undefined;
+    const problems = isPriced ? policyProblems({ prices }, { execution_policy: policy }) : [];
     if (problems.length > 0) return { kind: 'bad', problems };
     const scraper = change.controls?.items === undefined ? null : await catalog.find(job.scraperId);
     const unusable = scraper === null ? [] : controlProblems(scraper, policy);

@@ -2,7 +2,6 @@ import { newItemSchema, newJobSchema, type ParsedNewJob } from '../../contract/n
 import type { FieldError } from '../../contract/problem.ts';
 import { isRecord } from '../../domain/is-record.ts';
 import { MAX_ITEM_ID_LENGTH, type NewItem } from '../../domain/item.ts';
-import { notYetAvailable } from '../../domain/policy.ts';
 import { schemaProblems } from '../../domain/schema-problems.ts';
 import { inputProblem, textProblem } from '../../domain/storable-input.ts';
 import { derivedItemId } from '../intake/item-entry.ts';
@@ -27,9 +26,7 @@ export function parseNewJob(request: unknown): ParsedSubmission | { readonly pro
   const parsed = newJobSchema.safeParse(request);
   if (!parsed.success) return { problems: schemaProblems(parsed.error) };
   const wanted = parsed.data;
-  const problems: FieldError[] = notYetAvailable(wanted.execution_policy).map(({ path, message }) => {
-    return { path: `execution_policy.${path}`, code: 'not_available', message };
-  });
+  const problems: FieldError[] = [];
   if (isRecord(request) && isRecord(request['labels']) && Object.hasOwn(request['labels'], '__proto__')) {
     problems.push({ path: 'labels.__proto__', message: 'cannot be used as the name of a label' });
   }

@@ -12,7 +12,7 @@ import type { ResultStore } from '../../ports/result-store.ts';
 /** Kinds of which an item has one file, that a row refers to; its data are in the row itself. */
 type FileKind = Exclude<ArtifactKind, (typeof ELSEWHERE)[number]>;
 /** The others: in the row itself, by name, or kept to see why an item failed, which is not a result. */
-const ELSEWHERE = ['data', 'metadata', 'page', 'failed_page', 'visit'] as const;
+const ELSEWHERE = ['data', 'metadata', 'page', 'failed_page', 'visit', 'trace'] as const;
 export const FILE_KINDS = ARTIFACT_KINDS.filter(
   (kind): kind is FileKind => !ELSEWHERE.some((elsewhere) => elsewhere === kind),
 );
