@@ -3,14 +3,24 @@ import type { Failure } from '../../domain/failure.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { checkFacts, defineScraper, type ScraperFacts, type WithInput } from '../define-scraper.ts';
 import { exitsFor } from '../exit-for.ts';
-import { StoredPage } from '../extract/stored-page.ts';
-import { dataArtifact, extractPage, type PageParser, type ToParse } from '../extract-page.ts';
+import { extractPage, type ToParse } from '../extract-page.ts';
 import { findSecret } from '../find-secret.ts';
-import { KeptPages, type PageToParse } from '../kept-pages.ts';
+import type { PageToParse } from '../kept-pages.ts';
 import { onPage } from '../page/page-fingerprint.ts';
 import { compileSigns, type Signs } from '../page/signs.ts';
+import {
+  checkReturned,
+  DEFAULT_LIMITS,
+  dataOf,
+  documentArtifact,
+  htmlArtifact,
+  logOf,
+  pageOf,
+  parserOf,
+  skip,
+  toParse,
+} from '../returned.ts';
 import { Disallowed } from '../robots/disallowed.ts';
-import { fail } from '../scrape-failure.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeFacts, ScrapeLog, ScrapeResult, Scraper } from '../scraper.ts';
 import { thrownFailure } from '../thrown-failure.ts';
 import { compileHosts } from './allowed-hosts.ts';
@@ -85,10 +95,6 @@ export interface HttpScrapeResult<Data> {
 
 /** In one try. A token that others have nearly used up may expire again before the item gets to its request. */
 const MAX_VISITS = 4;
-
-const MIB = 1 << 20;
-/** The largest pages of counties that we know have some MiB; what is larger is a mistake, or an attack. */
-const DEFAULT_LIMITS = { pageBytes: 8 * MIB, documentBytes: 100 * MIB };
 
 /**
  * In the first two tries an item starts over for an optional document. A document that is never to be had must not use up the
@@ -165,7 +171,7 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
           () => definition.scrape(given),
         ),
       );
-      page = pageOf(result.html, client);
+      page = pageOf(result.html, client.lastPage);
       pages = namedPages(result.pages, client, limits.pageBytes);
       // Before anything is made of it: what cannot be read today is what will have to be read again.
       if (page !== null && policy.results.keep_html) fetched.push(htmlArtifact(page));
@@ -213,61 +219,6 @@ export function defineHttpScraper<Input extends z.ZodType, State>(
   });
 }
 
-function parserOf<Input extends z.ZodType>(
-  definition: HttpScraperDefinition<Input, z.ZodType, unknown> | PageScraperDefinition<Input, unknown>,
-): PageParser<Input> | null {
-  const { id, output } = definition;
-  const parse = definition.parse?.bind(definition);
-  if (parse === undefined) return null;
-  // Not all scrapers are type-checked.
-  if (output === undefined) throw new Error(`${id}: parse needs an output schema, which says what it makes`);
-  return { output, parse };
-}
-
-function checkReturned<Result>(result: Result): NonNullable<Result> {
-  if (typeof result === 'object' && result !== null) return result;
-  const got = result === null ? 'null' : typeof result;
-  return fail('unexpected', `scrape returned ${got}: it must return { html, data }`);
-}
-
-/** The data as one artifact; none for a scraper that keeps pages only. */
-function dataOf<Input extends z.ZodType>(
-  parser: PageParser<Input> | null,
-  output: z.ZodType | null,
-  data: unknown,
-  stored: ToParse<z.output<Input>> | null,
-): readonly ProducedArtifact[] {
-  if (output !== null) {
-    if (data !== undefined || parser === null) return [dataArtifact(output, data)];
-    if (stored === null) return fail('unexpected', 'the scraper returned neither data nor a page to parse');
-    return [dataArtifact(output, parser.parse(stored))];
-  }
-  if (data !== undefined) fail('invalid_output', 'scrape returned data, and the scraper has no output schema for it');
-  if (stored === null) fail('invalid_output', 'scrape returned no page, and the scraper has no output schema for data');
-  return [];
-}
-
-/** A text that the scraper made itself counts as a page from where it was last. */
-function pageOf(html: PageToParse | string | null | undefined, { lastPage }: HttpClient): PageToParse | null {
-  if (typeof html === 'string') return new StoredPage(html, lastPage?.url ?? 'about:blank');
-  // Not all scrapers are type-checked.
-  if (html && typeof html.body !== 'string') fail('unexpected', 'the html is neither a page nor a text');
-  return html ?? null;
-}
-
-/** Null when there is no page at all. */
-function toParse<Input>(html: PageToParse | null, named: readonly NamedPage[], input: Input): ToParse<Input> | null {
-  const page = html ?? named[0]?.page;
-  if (page === undefined) return null;
-  return { page, pages: new KeptPages(new Map(named.map((each) => [each.name, each.page]))), input };
-}
-
-/** What was fetched before says nothing about the item without the rest of it. */
-function skip({ url, message }: Disallowed, log: ScrapeLog): ScrapeResult {
-  log.debug({ url }, message);
-  return { kind: 'skipped', reason: 'robots' };
-}
-
 interface Visited {
   readonly result: ScrapeResult;
   /** Null when it did not get as far as that. */
@@ -307,23 +258,5 @@ function factsOf(
     request_count: requests.count,
     requests: requests.records,
     ...(missingDocuments.length > 0 && { missing_documents: missingDocuments }),
-  };
-}
-
-/** Stored as UTF-8, whatever its encoding was; its `<meta>` may disagree, so readers must go by the content type. */
-function htmlArtifact(page: PageToParse): ProducedArtifact {
-  return { kind: 'html', bytes: Buffer.from(page.body) };
-}
-
-function documentArtifact({ draft, contentType, extension }: WebDocument): ProducedArtifact {
-  return { kind: 'document', bytes: draft, contentType, extension };
-}
-
-function logOf({ tools: { log }, jobId, itemId }: Pick<ScrapeContext, 'tools' | 'jobId' | 'itemId'>): ScrapeLog {
-  const about = { job_id: jobId, item_id: itemId };
-  return {
-    debug: (fields, message) => log.debug({ ...about, ...fields }, message),
-    info: (fields, message) => log.info({ ...about, ...fields }, message),
-    warn: (fields, message) => log.warn({ ...about, ...fields }, message),
   };
 }

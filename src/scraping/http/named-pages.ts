@@ -4,7 +4,6 @@ import { StoredPage } from '../extract/stored-page.ts';
 import type { PageToParse } from '../kept-pages.ts';
 import { fail } from '../scrape-failure.ts';
 import type { ProducedArtifact } from '../scraper.ts';
-import type { HttpClient } from './http-client.ts';
 import { Page } from './page.ts';
 
 /** By name: pages, answers of `http.json`, or texts and values that the scraper made itself. What is null is left out. */
@@ -16,11 +15,18 @@ export interface NamedPage {
   readonly extension: 'html' | 'json';
 }
 
+/** Where the pages were asked for. */
+interface Asked {
+  readonly lastPage: { readonly url: string } | null;
+  /** The answer that this value was read from; null for any other value. */
+  jsonAnswer(value: object): { readonly body: string; readonly url: string } | null;
+}
+
 /** All pages of an item together: a re-extraction holds them in memory at the same time. */
 const MAX_TOTAL_BYTES = 32 << 20;
 
 /** The pages as they are kept and handed to `parse`. */
-export function namedPages(given: unknown, http: HttpClient, pageBytes: number): readonly NamedPage[] {
+export function namedPages(given: unknown, asked: Asked, pageBytes: number): readonly NamedPage[] {
   if (given === undefined || given === null) return [];
   if (typeof given !== 'object' || Array.isArray(given) || given instanceof Reader) {
     return fail('unexpected', 'pages must be an object with a page for each name: { taxes: page }');
@@ -31,7 +37,7 @@ export function namedPages(given: unknown, http: HttpClient, pageBytes: number):
       const rule = 'lower-case letters, digits, - and _, at most 32, and a letter first';
       return fail('unexpected', `"${name.slice(0, 64)}" cannot be the name of a page: ${rule}`);
     }
-    return [namedPage(name, value, http)];
+    return [namedPage(name, value, asked)];
   });
   if (pages.length > MAX_PAGES) return fail('too_large', `${pages.length} pages, over ${MAX_PAGES}`);
   let total = 0;
@@ -44,8 +50,8 @@ export function namedPages(given: unknown, http: HttpClient, pageBytes: number):
   return pages;
 }
 
-function namedPage(name: string, value: unknown, http: HttpClient): NamedPage {
-  const madeAt = http.lastPage?.url ?? 'about:blank';
+function namedPage(name: string, value: unknown, asked: Asked): NamedPage {
+  const madeAt = asked.lastPage?.url ?? 'about:blank';
   if (value instanceof Page && /\bjson\b/i.test(value.headers['content-type'] ?? '')) {
     return { name, page: value, extension: 'json' };
   }
@@ -54,7 +60,7 @@ function namedPage(name: string, value: unknown, http: HttpClient): NamedPage {
   }
   if (typeof value === 'string') return { name, page: new StoredPage(value, madeAt), extension: 'html' };
   // As the site sent it: a schema may have left out what a later parse will look for.
-  const answer = typeof value === 'object' && value !== null ? http.jsonAnswer(value) : null;
+  const answer = typeof value === 'object' && value !== null ? asked.jsonAnswer(value) : null;
   const text = answer?.body ?? JSON.stringify(value);
   if (typeof text !== 'string') return fail('unexpected', `the page ${name} is neither a page, a text nor JSON`);
   return { name, page: new StoredPage(text, answer?.url ?? madeAt), extension: 'json' };

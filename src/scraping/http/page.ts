@@ -1,12 +1,11 @@
 import type { Element } from 'domhandler';
-import { failure } from '../../domain/failure.ts';
 import { findAll } from '../extract/find.ts';
 import type { PageDocument } from '../extract/page-document.ts';
 import { parseHtml } from '../extract/parse-html.ts';
-import { Reader } from '../extract/reader.ts';
-import { type Arrival, explainAbsence } from '../page/explain-absence.ts';
-import { type CompiledSigns, nothingFoundIn } from '../page/signs.ts';
-import { fail, ScrapeFailure } from '../scrape-failure.ts';
+import type { Arrival } from '../page/explain-absence.ts';
+import { JudgedReader } from '../page/judged-reader.ts';
+import type { CompiledSigns } from '../page/signs.ts';
+import { fail } from '../scrape-failure.ts';
 import type { AnswerOptions } from './answer-options.ts';
 import { Form } from './form.ts';
 import { outermostForm } from './form-controls.ts';
@@ -31,7 +30,7 @@ export interface PageSource {
 }
 
 /** A page that came from the web just now, and from which one can go on. */
-export class Page extends Reader {
+export class Page extends JudgedReader {
   /** Where it came from, after all redirects. */
   override readonly url: string;
   readonly status: number;
@@ -40,25 +39,21 @@ export class Page extends Reader {
   /** Milliseconds since 1970. */
   readonly fetchedAt: number;
   readonly #source: PageSource;
-  readonly #arrival: Arrival;
-  readonly #signs: CompiledSigns;
   readonly #requester: Requester<Page>;
   #parsed: PageDocument | null = null;
 
   constructor(facts: PageFacts, requester: Requester<Page>) {
-    super();
+    super(facts);
     this.url = facts.url;
     this.status = facts.status;
     this.headers = facts.headers;
     this.fetchedAt = facts.fetchedAt;
     this.#source = facts.source;
-    this.#arrival = facts.arrival;
-    this.#signs = facts.signs;
     this.#requester = requester;
   }
 
   /** The source, decoded. */
-  get body(): string {
+  override get body(): string {
     return this.#source.text();
   }
 
@@ -104,18 +99,6 @@ export class Page extends Reader {
       );
     }
     return this.#requester.open({ method: 'GET', url: url.href, content: null, from: this.url }, options);
-  }
-
-  /** What the page says in place of what was looked for is a better answer than that it is not there. */
-  protected override absent(what: string): ScrapeFailure {
-    const explained = explainAbsence(this.body, this.#signs, this.#arrival);
-    if (explained === null) {
-      const nothing = this.#signs.nothingFound === null ? nothingFoundIn(this.body) : null;
-      return this.notOnPage(nothing === null ? what : `the page says "${nothing.sentence}" among much else; ${what}`);
-    }
-    return new ScrapeFailure(
-      failure(explained.type, `${explained.said}, and ${what} is not on the page (${this.url})`),
-    );
   }
 
   #formElement(selector: string | undefined): Element {

@@ -1,0 +1,33 @@
+import { failure } from '../../domain/failure.ts';
+import { Reader } from '../extract/reader.ts';
+import { ScrapeFailure } from '../scrape-failure.ts';
+import { type Arrival, explainAbsence } from './explain-absence.ts';
+import { type CompiledSigns, nothingFoundIn } from './signs.ts';
+
+/** A page that came just now and seemed good, whatever fetched it. What it lacks is explained by what it says instead. */
+export abstract class JudgedReader extends Reader {
+  readonly #arrival: Arrival;
+  readonly #signs: CompiledSigns;
+
+  /** `signs` are those by which it was judged. */
+  constructor({ arrival, signs }: { readonly arrival: Arrival; readonly signs: CompiledSigns }) {
+    super();
+    this.#arrival = arrival;
+    this.#signs = signs;
+  }
+
+  /** The source, decoded. */
+  abstract get body(): string;
+
+  /** What the page says in place of what was looked for is a better answer than that it is not there. */
+  protected override absent(what: string): ScrapeFailure {
+    const explained = explainAbsence(this.body, this.#signs, this.#arrival);
+    if (explained === null) {
+      const nothing = this.#signs.nothingFound === null ? nothingFoundIn(this.body) : null;
+      return this.notOnPage(nothing === null ? what : `the page says "${nothing.sentence}" among much else; ${what}`);
+    }
+    return new ScrapeFailure(
+      failure(explained.type, `${explained.said}, and ${what} is not on the page (${this.url})`),
+    );
+  }
+}
