@@ -7,7 +7,7 @@ import type { JobAnswer } from '../../src/contract/job-answers.ts';
 import type { PlannedAnswer } from '../../src/contract/plan-answers.ts';
 import { systemClock } from '../../src/main/client.ts';
 import { sized } from '../support/sized.ts';
-import { tempFolder, trawl } from './trawl.ts';
+import { command, tempFolder } from './trawl.ts';
 
 const PARCELS = sized({ quick: 250, slow: 2000 });
 
@@ -26,7 +26,7 @@ test('a job on the demo county takes what its plan predicted', async (t) => {
     TRAWL_ROUTES: `http://demo-county.test=${county.url}`,
   };
   const run = async <Answer>(...words: readonly string[]): Promise<Answer> => {
-    const { code, stdout, stderr } = await trawl(['run', 'demo-county', '--items', list, '--json', ...words], env);
+    const { code, stdout, stderr } = await command(['run', 'demo-county', '--items', list, '--json', ...words], env);
     assert.equal(code, 0, stderr);
     return JSON.parse(stdout);
   };

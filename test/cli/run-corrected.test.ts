@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { folderWith } from '../scraping/scraper-folder.ts';
-import { tempFolder, trawl, writeLines } from './trawl.ts';
+import { command, tempFolder, writeLines } from './trawl.ts';
 
 /** A county that knows two parcels. */
 const COUNTY = `import { definePlainScraper, failure, z } from 'trawl/scraper';
@@ -27,7 +27,7 @@ function openCounty(t: TestContext) {
   return {
     run: (rows: readonly string[], ...more: readonly string[]) => {
       const items = writeLines(folder, 'parcels.csv', ['item_id,parid', ...rows]);
-      return trawl(['run', 'county', '--items', items, '--out', out, ...more], environment);
+      return command(['run', 'county', '--items', items, '--out', out, ...more], environment);
     },
     rows: () =>
       readFileSync(join(out, 'results.jsonl'), 'utf8')

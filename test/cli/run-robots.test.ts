@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openSite } from '../scraping/http-support.ts';
-import { tempFolder, trawl, writeLines } from './trawl.ts';
+import { command, tempFolder, writeLines } from './trawl.ts';
 
 test('a run that respects robots.txt skips what it disallows, and says so in counts and results', async (t) => {
   const site = await openSite(t, ({ path }) =>
@@ -18,7 +18,7 @@ test('a run that respects robots.txt skips what it disallows, and says so in cou
     pages.map((path, at) => ({ item_id: `p-${at}`, input: { url: `${site.origin}${path}` } })),
   );
   const policy = writeLines(folder, 'policy.json', [{ robots: 'respect' }]);
-  const ended = await trawl(['run', 'example-http', '--items', items, '--policy', policy, '--out', out, '--json'], {
+  const ended = await command(['run', 'example-http', '--items', items, '--policy', policy, '--out', out, '--json'], {
     TRAWL_ALLOW_ADDRESSES: 'loopback',
   });
   assert.equal(ended.code, 0, `${ended.stdout}\n${ended.stderr}`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { folderWith } from '../scraping/scraper-folder.ts';
 import { startApi } from './api-stub.ts';
-import { startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
+import { command, startTrawl, tempFolder, writeLines } from './trawl.ts';
 
 function scraperSource({ version = '1.0.0', owner = "page.text('#a')" } = {}): string {
   return `import { defineHttpScraper, z } from 'trawl/scraper';
@@ -50,7 +50,7 @@ async function openCounty(t: TestContext, owners: Record<string, string>) {
     list: (name: string, apns: readonly string[]) => writeLines(folder, name, ['apn', ...apns]),
     edit: (change: { version?: string; owner?: string }) =>
       writeFileSync(join(scrapers, 'owners.ts'), scraperSource(change)),
-    run: (...options: string[]) => trawl(words(options), env),
+    run: (...options: string[]) => command(words(options), env),
     start: (...options: string[]) => startTrawl(words(options), env),
     /** Resolves when the site is asked for this parcel. */
     asked: (apn: string) => new Promise<void>((resolve) => waiting.set(apn, resolve)),

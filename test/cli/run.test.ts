@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Ended, startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
+import { command, type Ended, startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
 
 interface Row {
   readonly item_id: string;
@@ -27,7 +27,7 @@ function slowItems(count: number, ms: number) {
   }));
 }
 
-function endsWith(code: number, ended: Ended): void {
+function endsWith(code: number, ended: Pick<Ended, 'code' | 'stdout' | 'stderr'>): void {
   assert.equal(ended.code, code, `${ended.stdout}\n${ended.stderr}`);
 }
 
@@ -40,9 +40,9 @@ test('a run that was killed in the middle is finished by the same command, every
   const folder = tempFolder();
   const out = join(folder, 'out');
   const items = writeLines(folder, 'items.jsonl', slowItems(2000, 2));
-  const command = ['run', 'example-slow', '--items', items, '--out', out, '--concurrency', '32', '--json'];
+  const words = ['run', 'example-slow', '--items', items, '--out', out, '--concurrency', '32', '--json'];
 
-  const first = startTrawl(command);
+  const first = startTrawl(words);
   await first.shows(/^[1-9][\d,]*\/2,000 /m);
   // Nobody else may ask the service, and the socket that a killed one leaves is in nobody's way.
   assert.equal(lstatSync(join(out, 'api.sock')).mode & 0o777, 0o600);
@@ -51,7 +51,7 @@ test('a run that was killed in the middle is finished by the same command, every
   assert.ok(lstatSync(join(out, 'api.sock')).isSocket());
   assert.equal(existsSync(join(out, 'results.jsonl')), false);
 
-  const second = await trawl(command);
+  const second = await trawl(words);
   endsWith(0, second);
   assert.equal(existsSync(join(out, 'api.sock')), false);
   const answer = JSON.parse(second.stdout);
@@ -62,12 +62,12 @@ test('a run that was killed in the middle is finished by the same command, every
     rowsOf(out).map((row) => [row.item_id, row.status]),
     slowItems(2000, 2).map(({ item_id }) => [item_id, 'success']),
   );
-  const verified = await trawl(['verify', 'items', '--data-dir', out, '--json']);
+  const verified = await command(['verify', 'items', '--data-dir', out, '--json']);
   endsWith(0, verified);
   // The page of every tenth, and the metadata of each.
   assert.deepEqual(JSON.parse(verified.stdout).checked.artifacts, 2200);
 
-  const again = await trawl(command);
+  const again = await command(words);
   endsWith(0, again);
   assert.equal(JSON.parse(again.stdout).items.duplicates, 2000);
   assert.equal(JSON.parse(again.stdout).run.finished, 0);
@@ -77,13 +77,13 @@ test('a run that was killed while it read its items reads the rest the next time
   const folder = tempFolder();
   const out = join(folder, 'out');
   const items = writeLines(folder, 'items.jsonl', slowItems(1200, 0));
-  const command = ['run', 'example-slow', '--items', items, '--out', out, '--concurrency', '64'];
-  const killed = await trawl(command, { TRAWL_FAULTS: 'between-import-chunks:1' });
+  const words = ['run', 'example-slow', '--items', items, '--out', out, '--concurrency', '64'];
+  const killed = await trawl(words, { TRAWL_FAULTS: 'between-import-chunks:1' });
   assert.notEqual(killed.code, 0);
-  const withoutItems = await trawl(['run', 'example-slow', '--out', out]);
+  const withoutItems = await command(['run', 'example-slow', '--out', out]);
   endsWith(2, withoutItems);
   assert.match(withoutItems.stderr, /items of job items were not all read: give --items again/);
-  endsWith(0, await trawl(command));
+  endsWith(0, await command(words));
   assert.deepEqual(
     rowsOf(out).map((row) => row.item_id),
     slowItems(1200, 0).map(({ item_id }) => item_id),
@@ -103,9 +103,9 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
     'p-4,blocked',
   ];
   const items = writeLines(folder, 'items.csv', lines);
-  const command = ['run', 'example-fail', '--items', items, '--limit', '4', '--out', out];
+  const words = ['run', 'example-fail', '--items', items, '--limit', '4', '--out', out];
 
-  const told = await trawl(command);
+  const told = await command(words);
   endsWith(1, told);
   assert.match(told.stdout, /^Job items completed in .*\/s\)\n {2}3 of 3 \(100 %\): 0 ok, 3 failed\n/);
   assert.match(told.stdout, /2 {2}not_found: item p-1 was asked to fail, for example item p-1/);
@@ -126,7 +126,7 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
     ],
   );
 
-  const again = await trawl(['run', 'example-fail', '--out', out, '--retry-failed', '--json']);
+  const again = await command(['run', 'example-fail', '--out', out, '--retry-failed', '--json']);
   endsWith(1, again);
   const answer = JSON.parse(again.stdout);
   assert.deepEqual([answer.run.finished, answer.summary.failed, answer.run.exit_code], [3, 3, 1]);
@@ -137,7 +137,7 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
       ['no_results', 1],
     ],
   );
-  endsWith(0, await trawl(['verify', 'items', '--data-dir', out]));
+  endsWith(0, await command(['verify', 'items', '--data-dir', out]));
 });
 
 test('a breaker that trips ends the run with its reason, and the same command goes on', async () => {
@@ -149,8 +149,8 @@ test('a breaker that trips ends the run with its reason, and the same command go
     Array.from({ length: 12 }, (_, at) => ({ item_id: `p-${at}`, input: {} })),
   );
   const policy = writePolicy(folder, { retries: { max_retries: 0 }, circuit_breaker: { min_requests: 5 } });
-  const command = ['run', 'example-fail', '--items', items, '--out', out, '--policy', policy];
-  const tripped = await trawl(command);
+  const words = ['run', 'example-fail', '--items', items, '--out', out, '--policy', policy];
+  const tripped = await command(words);
   endsWith(3, tripped);
   assert.match(tripped.stdout, /^Job items failed in .*: 5 of 5 failed \(100 %, limit 25 %\)\n/);
   assert.match(tripped.stdout, /^ {2}5 of 12 \(41 %\): 0 ok, 5 failed, 7 pending$/m);
@@ -163,7 +163,7 @@ test('a breaker that trips ends the run with its reason, and the same command go
     [...Array(5).fill('failed'), ...Array(7).fill('pending')],
   );
   const unbreakable = writePolicy(folder, { retries: { max_retries: 0 }, circuit_breaker: { min_requests: 1000 } });
-  const resumed = await trawl([...command.slice(0, -1), unbreakable, '--json']);
+  const resumed = await command([...words.slice(0, -1), unbreakable, '--json']);
   endsWith(1, resumed);
   const { summary, run } = JSON.parse(resumed.stdout);
   assert.deepEqual([summary.failed, summary.total, run.finished], [12, 12, 7]);
@@ -173,10 +173,10 @@ test('Ctrl-C gives back what is under way, and nobody else can have the folder m
   const folder = tempFolder();
   const out = join(folder, 'out');
   const items = writeLines(folder, 'items.jsonl', [...slowItems(40, 1), { item_id: 'long', input: { ms: 600_000 } }]);
-  const command = ['run', 'example-slow', '--items', items, '--out', out, '--concurrency', '4'];
-  const running = startTrawl(command, { TRAWL_DRAIN_GRACE_MS: '100' });
+  const words = ['run', 'example-slow', '--items', items, '--out', out, '--concurrency', '4'];
+  const running = startTrawl(words, { TRAWL_DRAIN_GRACE_MS: '100' });
   await running.shows(/^40\/41 /m);
-  const other = await trawl(command);
+  const other = await command(words);
   endsWith(3, other);
   assert.match(other.stderr, /in use by process \d+/);
   running.signalGroup('SIGINT');
@@ -201,13 +201,13 @@ test('what cannot be meant is bad usage, and makes no folder', async () => {
   ];
   await Promise.all(
     cases.map(async ([args, message]) => {
-      const ended = await trawl(['run', ...args, '--out', out]);
+      const ended = await command(['run', ...args, '--out', out]);
       endsWith(2, ended);
       assert.match(ended.stderr, message);
     }),
   );
   assert.equal(existsSync(out), false);
-  const nothing = await trawl(['run', 'example-slow', '--items', empty, '--out', out]);
+  const nothing = await command(['run', 'example-slow', '--items', empty, '--out', out]);
   endsWith(2, nothing);
   assert.match(nothing.stderr, /empty.csv has no items/);
 });
@@ -222,7 +222,7 @@ test('a try with one input or with a few items does not stand in the way of the 
     ['--items', list, '--limit', '2'],
     ['--items', list],
   ]) {
-    const { code, stdout, stderr } = await trawl(['run', 'example-slow', ...options], env);
+    const { code, stdout, stderr } = await command(['run', 'example-slow', ...options], env);
     assert.equal(code, 0, `${options}: ${stdout}${stderr}`);
   }
   assert.match(readFileSync(join(folder, 'run', 'example-slow', 'results.jsonl'), 'utf8'), /^(?:.*\n){3}$/);
@@ -232,7 +232,7 @@ test('a list that has grown since the job was done: what is new is run, and noth
   const folder = tempFolder();
   const out = join(folder, 'out');
   const run = (items: readonly object[]) =>
-    trawl(['run', 'example-slow', '--items', writeLines(folder, 'items.jsonl', items), '--out', out, '--json']);
+    command(['run', 'example-slow', '--items', writeLines(folder, 'items.jsonl', items), '--out', out, '--json']);
   assert.equal((await run([{ ms: 1 }])).code, 0);
   const grown = await run([{ ms: 1 }, { ms: 2 }, { ms: 3 }]);
   assert.equal(grown.code, 0, grown.stderr);
@@ -241,7 +241,7 @@ test('a list that has grown since the job was done: what is new is run, and noth
     rows.map((row) => JSON.parse(row).item_id),
     ['1', '2', '3'],
   );
-  assert.equal((await trawl(['verify', 'items', '--data-dir', out])).code, 0);
+  assert.equal((await command(['verify', 'items', '--data-dir', out])).code, 0);
   const again = await run([{ ms: 1 }, { ms: 2 }, { ms: 3 }]);
   assert.match(again.stdout, /"total": 3/);
 });
@@ -249,7 +249,7 @@ test('a list that has grown since the job was done: what is new is run, and noth
 test('a scraper of the browser lane gets workers of that lane', async () => {
   const out = join(tempFolder(), 'out');
   const env = { TRAWL_SCRAPERS: join(import.meta.dirname, '..', 'flow', 'scrapers') };
-  const ended = await trawl(['run', 'lane-of-process', '--input', 'a=1', '--out', out], env);
+  const ended = await command(['run', 'lane-of-process', '--input', 'a=1', '--out', out], env);
   endsWith(0, ended);
   assert.match(ended.stderr, /^Job input-[0-9a-f]{8} completed in .*\n {2}1 of 1 \(100 %\): 1 ok, 0 failed\n/m);
 });
@@ -261,7 +261,7 @@ test('a worker process that dies is noted, and the others of its items are done'
     { item_id: 'bad', input: { kill: true } },
     { item_id: 'good', input: {} },
   ]);
-  const ended = await trawl(['run', 'example-killer', '--items', items, '--out', out]);
+  const ended = await command(['run', 'example-killer', '--items', items, '--out', out]);
   endsWith(1, ended);
   assert.match(ended.stderr, /^A worker process ended by SIGKILL\. Another takes its place/m);
   assert.deepEqual(
@@ -276,9 +276,9 @@ test('a worker process that dies is noted, and the others of its items are done'
 test('a list that was cut off is not started, and the repaired one is', async () => {
   const folder = tempFolder();
   const out = join(folder, 'out');
-  const command = ['run', 'example-mock', '--items', join(folder, 'items.csv'), '--out', out];
+  const words = ['run', 'example-mock', '--items', join(folder, 'items.csv'), '--out', out];
   writeLines(folder, 'items.csv', ['apn', 'a', '"b']);
-  const refused = await trawl(command);
+  const refused = await command(words);
   endsWith(2, refused);
   assert.match(
     refused.stderr,
@@ -286,7 +286,7 @@ test('a list that was cut off is not started, and the repaired one is', async ()
   );
   assert.doesNotMatch(refused.stderr, /trawl jobs/);
   writeLines(folder, 'items.csv', ['apn', 'a', 'b']);
-  endsWith(0, await trawl(command));
+  endsWith(0, await command(words));
   assert.deepEqual(
     rowsOf(out).map((row) => row.item_id),
     ['a', 'b'],
@@ -297,11 +297,11 @@ test('a row whose data are gone is counted, and the exit code says so', async ()
   const folder = tempFolder();
   const out = join(folder, 'out');
   const items = writeLines(folder, 'items.csv', ['item_id,apn', 'a,101-01-001', 'b,101-01-002']);
-  const command = ['run', 'example-mock', '--items', items, '--out', out];
-  endsWith(0, await trawl(command));
+  const words = ['run', 'example-mock', '--items', items, '--out', out];
+  endsWith(0, await command(words));
   const kept = join(out, 'results', 'items', 'items', 'a');
   for (const name of readdirSync(kept)) if (name.startsWith('data')) rmSync(join(kept, name));
-  const again = await trawl(command);
+  const again = await command(words);
   endsWith(1, again);
   assert.match(again.stdout, /^Done already: nothing was left to do\.\n/);
   assert.match(again.stdout, /1 row without the data that was stored/);
@@ -312,14 +312,14 @@ test('columns with other names are mapped, and those that the scraper does not k
   const out = join(folder, 'out');
   const items = join(folder, 'assessor.csv');
   writeFileSync(items, 'Parcel Number,Deed Book\n200-14-030,17\n');
-  const command = ['run', 'maricopa-az', '--items', items, '--out', out, '--policy'];
+  const words = ['run', 'maricopa-az', '--items', items, '--out', out, '--policy'];
   const policy = writePolicy(folder, { retries: { max_retries: 0 } });
-  const unmapped = await trawl([...command, policy]);
+  const unmapped = await command([...words, policy]);
   endsWith(2, unmapped);
   assert.match(unmapped.stderr, /apn/);
 
   // Nothing is to be reached from here: that the input was right shows in what became of the item.
-  const mapped = await trawl([...command, policy, '--columns', 'apn=Parcel Number'], {
+  const mapped = await command([...words, policy, '--columns', 'apn=Parcel Number'], {
     TRAWL_DNS_SERVERS: '127.0.0.1:9',
   });
   endsWith(1, mapped);

@@ -86,7 +86,8 @@ after(() => commandProcess?.kill('SIGKILL'));
 
 /**
  * The same command line without a process of its own: all of a test file's share one, one after another, which saves
- * starting Node and loading the sources for each. Signals, pipes and commands that start other processes need `trawl`.
+ * starting Node and loading the sources for each. `trawl run` has its service there, and starts workers as ever.
+ * Signals, pipes and commands that are to be killed need `trawl`.
  */
 export function command(
   args: readonly string[],
@@ -102,16 +103,23 @@ async function carryOut(order: Order): Promise<Carried> {
   commandProcess ??= startCommandProcess();
   const child = commandProcess;
   const { promise, resolve, reject } = Promise.withResolvers<Carried>();
+  // The log of a service that runs there, and what Node says of a process that fails.
+  const said: Buffer[] = [];
+  const listen = (chunk: Buffer) => said.push(chunk);
   const fail = (code: number | null) =>
-    reject(new Error(`the process ended with ${code} in trawl ${order.args.join(' ')}`));
+    reject(new Error(`the process ended with ${code} in trawl ${order.args.join(' ')}\n${Buffer.concat(said)}`));
+  child.stderr?.on('data', listen);
   child.once('message', resolve).once('exit', fail);
   child.send(order);
-  return await promise.finally(() => child.off('message', resolve).off('exit', fail));
+  return await promise.finally(() => {
+    child.off('message', resolve).off('exit', fail);
+    child.stderr?.off('data', listen);
+  });
 }
 
 function startCommandProcess(): ChildProcess {
   const env = { ...process.env, ...CHEAP };
-  return fork(COMMAND_PROCESS, { execArgv: [], env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  return fork(COMMAND_PROCESS, { execArgv: [], env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
 }
 
 /** A file of items in a folder of the test; answers its path. */
