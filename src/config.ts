@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
+import { availableParallelism, homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { errorMessage } from './domain/error-message.ts';
 import { LANES, type Lane } from './domain/lane.ts';
 import { nearNames } from './domain/near-names.ts';
@@ -86,6 +86,7 @@ export function loadConfig(
     port: reader.read(PLAIN.port),
     cores: availableParallelism(),
     ownScrapers: existsSync(OWN_SCRAPERS) ? [resolve(OWN_SCRAPERS)] : [],
+    userCache: environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'),
   };
   const plain = Object.entries<Setting<unknown>>(PLAIN).map(([key, setting]) => [key, reader.read(setting, given)]);
   reader.throwProblems();
@@ -146,7 +147,7 @@ class SettingsReader {
 }
 
 /** For settings whose defaults depend on nothing. */
-const ANY: Circumstances = { backend: 'embedded', port: 0, cores: 1, ownScrapers: [] };
+const ANY: Circumstances = { backend: 'embedded', port: 0, cores: 1, ownScrapers: [], userCache: '' };
 
 /** By the name that a setting has in trawl.config.ts. */
 const IN_FILE: ReadonlyMap<string, Setting<unknown>> = new Map(

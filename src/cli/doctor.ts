@@ -55,6 +55,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
     ...checkEgress(inspection, config),
     ...(options.offline ? [] : [await checkDns(dns)]),
     ...(await inspection.proxies({ offline: options.offline === true })).map(asPrintable),
+    asPrintable(await inspection.chromium()),
     checkOpenFiles(),
     checkCores(config, await inspection.slotUnit()),
   ];

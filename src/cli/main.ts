@@ -29,6 +29,7 @@ const COMMANDS = new Map<string, () => Promise<(program: Command) => void>>([
   ['extract', async () => (await import('./extract.ts')).addExtractCommand],
   ['verify', async () => (await import('./verify.ts')).addVerifyCommand],
   ['scrapers', async () => (await import('./scrapers/commands.ts')).addScrapersCommands],
+  ['browser', async () => (await import('./browser.ts')).addBrowserCommand],
   ['doctor', async () => (await import('./doctor.ts')).addDoctorCommand],
 ]);
 

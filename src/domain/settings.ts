@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BROWSER_SETTINGS } from './browser-settings.ts';
 import type { Lane } from './lane.ts';
 import { PRICE_SETTINGS } from './prices.ts';
 import { PROXY_SETTINGS } from './proxy-settings.ts';
@@ -32,6 +33,8 @@ export interface Circumstances {
   readonly cores: number;
   /** The folder in which `trawl scrapers new` writes, if there is one. */
   readonly ownScrapers: readonly string[];
+  /** Where programs of this user keep what they could get again. */
+  readonly userCache: string;
 }
 
 export type Values<Table> = { readonly [Key in keyof Table]: Table[Key] extends Setting<infer T> ? T : never };
@@ -222,6 +225,7 @@ export const PLAIN = {
     fallback: 2,
     about: 'like `TRAWL_SLOTS`, for worker processes of the lane `browser`',
   }),
+  ...BROWSER_SETTINGS,
   hostConcurrency: row({
     variable: 'TRAWL_HOST_CONCURRENCY',
     schema: count.max(4096),

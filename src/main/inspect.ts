@@ -24,6 +24,11 @@ export function inspect(config: Config) {
     /** What comes back through each proxy that is set up. */
     proxies: (options: Pick<InspectOptions, 'offline'>) => tryProxies(config, clock, options.offline),
     storage: (options: InspectOptions) => checkStorage(config, options),
+    /** The Chromium of browser scrapers. */
+    async chromium(): Promise<Check> {
+      const { checkChromium } = await import('./chromium.ts');
+      return checkChromium(config);
+    },
     slotUnit: async () => (await loadBackend(config)).slotUnit,
     scrapers: async () => (await findScrapers(config)).check(),
     /** Null if workers can use the settings for egress. */

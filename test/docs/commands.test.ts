@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
+import { addBrowserCommand } from '../../src/cli/browser.ts';
 import { addDemoCommand } from '../../src/cli/demo.ts';
 import { addDoctorCommand } from '../../src/cli/doctor.ts';
 import { addExtractCommand } from '../../src/cli/extract.ts';
@@ -115,7 +116,7 @@ function buildProgram(): Command {
   program.configureOutput({ writeOut: () => {}, writeErr: () => {} });
   for (const add of [addDemoCommand, addTryCommand, addRunCommand, addServeCommands, addWorkerCommand]) add(program);
   for (const add of [addJobsCommands, addHostsCommands, addScrapersCommands]) add(program);
-  for (const add of [addExtractCommand, addVerifyCommand, addDoctorCommand]) add(program);
+  for (const add of [addExtractCommand, addVerifyCommand, addBrowserCommand, addDoctorCommand]) add(program);
   return program;
 }
 

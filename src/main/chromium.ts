@@ -1,0 +1,30 @@
+import { systemClock } from '../adapters/system/clock.ts';
+import type { Config } from '../config.ts';
+import type { ChromiumDeps } from '../sessions/chromium/find-chromium.ts';
+import type { Chromium } from '../sessions/chromium/prove-chromium.ts';
+import { type Check, ok, problem } from './check.ts';
+
+type ChromiumConfig = Pick<Config, 'chromium' | 'cacheDir'>;
+
+/** The Chromium of this machine, installed if there is none. */
+export async function installChromium(config: ChromiumConfig, onProgress: (line: string) => void): Promise<Chromium> {
+  // Loaded on demand, like everything that brings Playwright along.
+  const { ensureChromium } = await import('../sessions/chromium/ensure-chromium.ts');
+  return ensureChromium({ ...chromiumDeps(config), onProgress });
+}
+
+/** Only those who use browser scrapers need one, so that its absence is a problem for them alone. */
+export async function checkChromium(config: ChromiumConfig & Pick<Config, 'browserWorkers'>): Promise<Check> {
+  const { findChromium, showFailed } = await import('../sessions/chromium/find-chromium.ts');
+  const { found, failed } = await findChromium(chromiumDeps(config));
+  const name = 'Browser';
+  if (found !== null) return ok(name, `Chromium ${found.version}: ${found.path}`);
+  const message = failed.length === 0 ? 'no Chromium was found' : showFailed(failed);
+  if (config.chromium !== '') return problem(name, message, 'correct or unset TRAWL_CHROMIUM');
+  if (config.browserWorkers > 0) return problem(name, message, 'run trawl browser install');
+  return ok(name, `${message}; only browser scrapers need one: trawl browser install`);
+}
+
+export function chromiumDeps({ chromium, cacheDir }: ChromiumConfig): ChromiumDeps {
+  return { chosenPath: chromium, cacheDir, clock: systemClock() };
+}

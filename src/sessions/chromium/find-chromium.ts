@@ -1,0 +1,51 @@
+import type { Clock } from '../../ports/clock.ts';
+import { installedChromiums } from './known-places.ts';
+import { type Chromium, proveChromium } from './prove-chromium.ts';
+import { recallChromium, rememberChromium } from './remembered.ts';
+
+export interface ChromiumDeps {
+  /** The user's choice. Empty if there is none. */
+  readonly chosenPath: string;
+  /** Where it is remembered what was found, and where an installer may unpack a browser. */
+  readonly cacheDir: string;
+  readonly clock: Clock;
+  /** Files that may be a Chromium, those of this machine unless told otherwise. */
+  readonly places?: () => readonly string[];
+}
+
+export type ChromiumSearch =
+  | { readonly found: Chromium; readonly failed: readonly Failed[] }
+  | { readonly found: null; readonly failed: readonly Failed[] };
+
+/** A file that should have been a browser. */
+export interface Failed {
+  readonly path: string;
+  readonly why: string;
+}
+
+/**
+ * The Chromium of this machine: the one that the user chose, and no other; else the one found the last time; else the first
+ * of those installed that works. Each is proven by a start. It installs nothing.
+ */
+export async function findChromium({ chosenPath, cacheDir, clock, places }: ChromiumDeps): Promise<ChromiumSearch> {
+  if (chosenPath !== '') return firstThatWorks([chosenPath], clock);
+  const recalled = recallChromium(cacheDir);
+  if (recalled !== null) return { found: recalled, failed: [] };
+  const search = await firstThatWorks((places ?? installedChromiums)(), clock);
+  if (search.found !== null) rememberChromium(cacheDir, search.found);
+  return search;
+}
+
+export async function firstThatWorks(paths: readonly string[], clock: Clock): Promise<ChromiumSearch> {
+  const failed: Failed[] = [];
+  for (const path of paths) {
+    const proof = await proveChromium(path, clock);
+    if (proof.works) return { found: proof.chromium, failed };
+    failed.push({ path, why: proof.why });
+  }
+  return { found: null, failed };
+}
+
+export function showFailed(failed: readonly Failed[]): string {
+  return failed.map(({ path, why }) => `${path} does not work: ${why}`).join('; ');
+}
