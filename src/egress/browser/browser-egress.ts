@@ -1,0 +1,141 @@
+import { DeadlineWatch } from '../deadline-watch.ts';
+import { openReach, type ReachDeps } from '../reach.ts';
+import { type Blocked, type Blocking, blockingOf } from './blocking.ts';
+import type { BrowserVisit, Refusal } from './browser-visit.ts';
+import type { CdpSession } from './cdp-session.ts';
+import { LAUNCH_ARGS, trustArgs } from './launch-args.ts';
+import { PageGuard } from './page-guard.ts';
+import { PinningProxy, type ProxyCredentials } from './pinning-proxy.ts';
+
+/** The way to the web for the browsers of a process: every context gets a way of its own, and pages have no other. */
+export interface BrowserEgress {
+  /** For every local browser, whatever its contexts will be for. */
+  readonly launchArgs: readonly string[];
+  /** A way out for one context, to be opened before it. */
+  open(visit: BrowserVisit, options: WayOptions): Promise<BrowserWay>;
+  /** Closes all ways. */
+  close(): Promise<void>;
+}
+
+export interface WayOptions {
+  readonly block: readonly Blocked[];
+  /**
+   * `local`: the browser runs on this machine, and everything goes through our proxy. `remote`: it has a network of its own,
+   * which is neither ours to protect nor reachable for our proxy; documents are checked, paced and counted all the same.
+   */
+  readonly browser: 'local' | 'remote';
+}
+
+/**
+ * Options of a new context, in Playwright's words. The password of the proxy is not among them: Playwright would switch the
+ * HTTP cache off to use it. So `context.request`, which Playwright sends by itself, has no way out.
+ */
+export interface WayContextOptions {
+  readonly proxy?: { readonly server: string };
+}
+
+/**
+ * The way out of one browser context. It is open from before the context is made until after it is closed; a context that is
+ * used for several items goes from one visit to the next.
+ */
+export interface BrowserWay {
+  readonly contextOptions: WayContextOptions;
+  /**
+   * Guards a page: to be called for each page of the context before anything is done with it, and for each pop-up as soon as
+   * it is known, with the address that it has by then. Rejects if the page is gone.
+   */
+  attach(session: CdpSession, popupUrl?: string): Promise<PageGuard>;
+  /** Why the document that was asked for last did not come, if it was us; null otherwise. */
+  refusal(): Refusal | null;
+  /** Everything from now on belongs to another visit. Connections of the last one are closed. */
+  next(visit: BrowserVisit): Promise<void>;
+  /** Closes every connection. What was used has been counted by then. Never rejects. */
+  close(): Promise<void>;
+}
+
+export function openBrowserEgress(deps: ReachDeps): BrowserEgress {
+  const { clock, proxies } = deps;
+  const reach = openReach(deps);
+  const watch = new DeadlineWatch(clock);
+  const ways = new Set<BrowserWay>();
+  return {
+    launchArgs: [...LAUNCH_ARGS, ...trustArgs(proxies?.ca ?? null)],
+    async open(visit, { block, browser }) {
+      const blocking = blockingOf(block);
+      const credentials = { username: 'trawl', password: `${clock.id()}${clock.id()}` };
+      const parts = { reach, clock, watch, credentials, refusesHost: blocking.refusesHost };
+      const proxy = await PinningProxy.open(visit, parts);
+      const way = new Way(proxy, { blocking, credentials, isLocal: browser === 'local' }, () => ways.delete(way));
+      ways.add(way);
+      return way;
+    },
+    async close() {
+      await Promise.all([...ways].map((way) => way.close()));
+      watch.close();
+      reach.close();
+    },
+  };
+}
+
+class Way implements BrowserWay {
+  readonly contextOptions: WayContextOptions;
+  readonly #proxy: PinningProxy;
+  readonly #blocking: Blocking;
+  readonly #credentials: ProxyCredentials;
+  readonly #guards = new Set<PageGuard>();
+  readonly #onClosed: () => void;
+  #refusal: Refusal | null = null;
+  #documentHost: string | null = null;
+
+  constructor(
+    proxy: PinningProxy,
+    { blocking, credentials, isLocal }: { blocking: Blocking; credentials: ProxyCredentials; isLocal: boolean },
+    onClosed: () => void,
+  ) {
+    this.#proxy = proxy;
+    this.#blocking = blocking;
+    this.#credentials = credentials;
+    this.#onClosed = onClosed;
+    this.contextOptions = isLocal ? { proxy: { server: `http://127.0.0.1:${proxy.port}` } } : {};
+  }
+
+  async attach(session: CdpSession, popupUrl?: string): Promise<PageGuard> {
+    const guard = new PageGuard(session, {
+      visit: () => this.#proxy.line.visit,
+      blocking: this.#blocking,
+      credentials: this.#credentials,
+      onRefused: (refusal) => {
+        this.#refusal = refusal;
+      },
+      onDocument: (host) => {
+        this.#documentHost = host;
+        this.#refusal = null;
+      },
+    });
+    this.#guards.add(guard);
+    await guard.start();
+    if (popupUrl !== undefined) await guard.noteUnguarded(popupUrl);
+    return guard;
+  }
+
+  refusal(): Refusal | null {
+    if (this.#refusal !== null) return this.#refusal;
+    const host = this.#documentHost;
+    const failure = host === null ? null : this.#proxy.line.failureAt(host);
+    return failure === null ? null : { kind: 'failed', failure, url: host ?? '' };
+  }
+
+  async next(visit: BrowserVisit): Promise<void> {
+    for (const guard of this.#guards) guard.end();
+    this.#refusal = null;
+    this.#documentHost = null;
+    await this.#proxy.next(visit);
+  }
+
+  async close(): Promise<void> {
+    for (const guard of this.#guards) guard.end();
+    this.#guards.clear();
+    await this.#proxy.close();
+    this.#onClosed();
+  }
+}

@@ -1,0 +1,35 @@
+import { createHash, X509Certificate } from 'node:crypto';
+
+/**
+ * What a local Chromium must be started with, so that its pages have no way out but the proxy of their context. `test/browser`
+ * tries to get past them.
+ *
+ * A context names its proxy when it is made. Whatever the browser does outside of our contexts goes to a proxy that does not
+ * exist, and no name is ever looked up by the browser: hints to look names up ahead would tell a stranger's DNS server what
+ * we read.
+ */
+export const LAUNCH_ARGS: readonly string[] = [
+  '--proxy-server=http://nowhere.invalid:9',
+  '--proxy-bypass-list=<-loopback>',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-domain-reliability',
+  '--dns-prefetch-disable',
+  '--no-pings',
+  // Without it, `navigator.webdriver` is true.
+  '--disable-blink-features=AutomationControlled',
+];
+
+/** Proxies that decrypt sign with keys of their own. These are trusted wherever they are in a chain. */
+export function trustArgs(ca: string | null): readonly string[] {
+  const certificates = ca?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (certificates.length === 0) return [];
+  const hashes = certificates.map((pem) => {
+    const key = new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' });
+    return createHash('sha256').update(key).digest('base64');
+  });
+  return [`--ignore-certificate-errors-spki-list=${hashes.join(',')}`];
+}
