@@ -9,9 +9,9 @@ import { exists, type ForgetfulSite, startForgetfulSite } from '../models/forget
 import { sized } from '../support/sized.ts';
 import { itemsOf, submit, tempDataDir, untilFinished, untilJob, withEngine } from './engine.ts';
 
-const ITEMS = sized({ quick: 900, slow: 5000 });
-const EVERY = 100;
-const BREAKS_AT = 500;
+const EVERY = sized({ quick: 40, slow: 100 });
+const BREAKS_AT = 5 * EVERY;
+const ITEMS = sized({ quick: 8 * EVERY, slow: 50 * EVERY });
 
 async function withSite(t: TestContext, use: (engine: Engine, site: ForgetfulSite) => Promise<void>): Promise<void> {
   const site = await startForgetfulSite();
@@ -29,7 +29,7 @@ function start(engine: Engine, policy: Record<string, unknown>, items = ITEMS): 
     scraper_id: 'model-forgetful',
     items: itemsOf(items, (index) => ({ apn: String(index) })),
     execution_policy: {
-      throttling: { max_concurrent_workers: 8 },
+      throttling: { max_concurrent_workers: 8, adaptive: false },
       retries: { max_retries: 1, backoff_factor: 0.01 },
       ...policy,
     },
@@ -60,7 +60,7 @@ async function resume(engine: Engine): Promise<void> {
   assert.ok(answer !== 'missing' && !('refused' in answer), JSON.stringify(answer));
 }
 
-test('a site that answers "no records" to everything from item 500 on is noticed within `every` items, and no false answer remains', async (t) => {
+test(`a site that answers "no records" to everything from item ${BREAKS_AT} on is noticed within ${EVERY} items, and no false answer remains`, async (t) => {
   await withSite(t, async (engine, site) => {
     site.next = { after: BREAKS_AT, mode: 'finds-nothing' };
     await start(engine, { controls: CONTROL });
@@ -96,7 +96,7 @@ test('a site that answers "no records" to everything from item 500 on is noticed
       ([apn, times]) => apn !== 'KNOWN' && times > (before.get(apn) ?? 0) && before.has(apn),
     );
     assert.ok(again.length <= 2 * EVERY, `${again.length} parcels were asked for again`);
-    const early = Array.from({ length: 150 }, (_, number) => number).filter((number) => !exists(number));
+    const early = Array.from({ length: 1.5 * EVERY }, (_, number) => number).filter((number) => !exists(number));
     for (const number of early) assert.equal(site.asked.get(String(number)), 1, `parcel ${number}`);
     assert.equal(
       job.counts.failed,
@@ -123,7 +123,7 @@ test('a site that breaks with the last items is noticed before the job is comple
 
 test('other data than the first time, or than expected, pause the job and name the field', async (t) => {
   await withSite(t, async (engine, site) => {
-    site.next = { after: 150, mode: 'mixes-up' };
+    site.next = { after: 1.5 * EVERY, mode: 'mixes-up' };
     await start(engine, { controls: CONTROL });
     const paused = await untilStopped(engine);
     assert.match(paused.reason?.message ?? '', /returned other data than the first time in this job: owner\./);
@@ -141,8 +141,8 @@ test('other data than the first time, or than expected, pause the job and name t
 });
 
 test('a county that starts blocking wastes fewer than 100 items, shows the evidence, and is finished after a resume', async (t) => {
-  const items = sized({ quick: 1000, slow: 100_000 });
-  const blocksAt = sized({ quick: 300, slow: 3000 });
+  const items = sized({ quick: 400, slow: 100_000 });
+  const blocksAt = sized({ quick: 150, slow: 3000 });
   await withSite(t, async (engine, site) => {
     site.next = { after: blocksAt, mode: 'blocks' };
     await start(engine, { circuit_breaker: { consecutive_failures: 20 } }, items);
