@@ -25,6 +25,8 @@ export interface RefusalSeen {
   readonly acceptedPerSecond: number;
   /** How long a request to this host takes. */
   readonly latencyMs: number;
+  /** For how long after a cut requests may still be sent at the former pace. */
+  readonly settleMs: number;
 }
 
 /** With a fifth less, the pace is within 3 % of the limit half of the time; with a half, it would be for a quarter. */
@@ -45,10 +47,11 @@ const LEAST_GOOD = 20;
 /** Faster than timers can pace, and than a host that refuses will ever be visited. */
 const UNPACED_PER_SECOND = 200;
 
-export function afterRefusal(rate: HostRate | null, { now, acceptedPerSecond, latencyMs }: RefusalSeen): HostRate {
+export function afterRefusal(rate: HostRate | null, seen: RefusalSeen): HostRate {
+  const { now, acceptedPerSecond, latencyMs, settleMs } = seen;
   const accepted = Math.max(LEAST_PER_SECOND, acceptedPerSecond);
   if (rate === null) return { refusedPerSecond: accepted, cutAt: now, good: 0, returnMs: FIRST_RETURN_MS };
-  if (now - rate.cutAt < Math.max(LEAST_GUARD_MS, 2 * latencyMs)) return rate;
+  if (now - rate.cutAt < Math.max(LEAST_GUARD_MS, 2 * latencyMs, settleMs + latencyMs)) return rate;
   const pace = pacePerSecond(rate) ?? accepted;
   const way = wayBack(rate);
   // Refused again at once, and the limit is not known yet: it is far below, and is to be found with few refusals. Of a

@@ -1,5 +1,6 @@
 import { fairShares, type Wish } from './fair-share.ts';
-import { type LineLimits, type LinePace, linePace } from './line-limits.ts';
+import { type HeardHealth, hearHealth, type LineHealth, type LineNews, withNews } from './line-health.ts';
+import { type LineLimits, type LinePace, linePace, NO_LIMITS, stricterLimits } from './line-limits.ts';
 import { freeSlots, giveAway, gridFrom, type SlotGrid, slotTime, spread } from './slot-grid.ts';
 
 /**
@@ -12,9 +13,11 @@ import { freeSlots, giveAway, gridFrom, type SlotGrid, slotTime, spread } from '
 export interface LineBook {
   readonly grid: SlotGrid | null;
   readonly holders: readonly Holder[];
+  /** Of a host that refused requests or did not answer; null if it is well, and of other lines. */
+  readonly health: LineHealth | null;
 }
 
-export const EMPTY_BOOK: LineBook = { grid: null, holders: [] };
+export const EMPTY_BOOK: LineBook = { grid: null, holders: [], health: null };
 
 /** A process that reserved something, or waits for it. */
 export interface Holder {
@@ -51,6 +54,8 @@ export interface LineAsk {
   /** Requests that are under way. */
   readonly inside: number;
   readonly demands: readonly JobDemand[];
+  /** What was seen of the host since the last time of asking; null if nothing was. */
+  readonly news: LineNews | null;
 }
 
 /** What a process may use. Durations are counted from the moment of asking. */
@@ -70,6 +75,8 @@ export interface LineShare {
   readonly isCut: boolean;
   /** It is useless to ask sooner, or more often. */
   readonly againMs: number;
+  /** What is known of the host; null if it is well. */
+  readonly health: HeardHealth | null;
 }
 
 /** A lease lasts this much longer than it takes until it is renewed. */
@@ -86,13 +93,17 @@ export const MAX_DEMANDS = 20;
 export function reserve(
   book: LineBook,
   process: string,
-  ask: LineAsk,
+  asked: LineAsk,
   now: number,
 ): { readonly book: LineBook; readonly share: LineShare } {
-  const { leaseMs, limits } = ask;
-  const pace = linePace(limits);
-  const reachMs = Math.max(HELD * leaseMs, pace?.spacingMs ?? 0);
+  const { leaseMs } = asked;
   const known = book.holders.find((holder) => holder.process === process);
+  const reporter = { now, settleMs: HELD * leaseMs, crowd: crowdOf(book.holders, known) };
+  const health = withNews(book.health, asked.news, reporter);
+  const heard = hearHealth(health, now);
+  const ask = { ...asked, limits: stricterLimits(asked.limits, heard?.limits ?? NO_LIMITS) };
+  const pace = linePace(ask.limits);
+  const reachMs = Math.max(HELD * leaseMs, pace?.spacingMs ?? 0);
   const others = liveHolders(book.holders, process, reachMs, leaseMs, now);
   const crowd: Crowd = { process, ask, others, known, now };
 
@@ -113,7 +124,11 @@ export function reserve(
     doubtedAt: null,
   };
   return {
-    book: { grid: isTurnedAway ? book.grid : slots.grid, holders: isTurnedAway ? others : [...others, holder] },
+    book: {
+      grid: isTurnedAway ? book.grid : slots.grid,
+      holders: isTurnedAway ? others : [...others, holder],
+      health,
+    },
     share: {
       places: isTurnedAway ? 0 : places.granted,
       heldMs,
@@ -123,15 +138,26 @@ export function reserve(
       parts: slots.parts ?? places.parts,
       isCut: isTurnedAway || places.isCut || slots.isCut,
       againMs,
+      health: heard,
     },
   };
 }
 
-/** From then on the book says no more than an empty one. */
-export function bookEndsAt({ grid, holders }: LineBook): number {
-  const lastSlot = grid === null ? 0 : grid.from + (grid.taken.toString(2).length + 1) * grid.spacingMs;
-  return Math.max(lastSlot, ...holders.map(({ until }) => until + LONGEST_GRACE_MS));
+/** Processes that visit a host at any speed do as much as they have places. */
+function crowdOf(holders: readonly Holder[], own: Holder | undefined): number {
+  if (own === undefined || own.places === 0) return 1;
+  return holders.reduce((sum, { places }) => sum + places, 0) / own.places;
 }
+
+/** From then on the book says no more than an empty one. */
+export function bookEndsAt({ grid, holders, health }: LineBook): number {
+  const lastSlot = grid === null ? 0 : grid.from + (grid.taken.toString(2).length + 1) * grid.spacingMs;
+  const endsAt = Math.max(lastSlot, ...holders.map(({ until }) => until + LONGEST_GRACE_MS));
+  return health === null ? endsAt : endsAt + HEALTH_KEPT_MS;
+}
+
+/** A host that was not visited for longer may have become another one. */
+const HEALTH_KEPT_MS = 3_600_000;
 
 /** Leases are no longer than some seconds. */
 const LONGEST_GRACE_MS = 10_000;

@@ -1,11 +1,12 @@
 import type { Holder, JobDemand, LineBook } from './line-book.ts';
+import type { LineHealth } from './line-health.ts';
 import type { SlotGrid } from './slot-grid.ts';
 
 /**
  * A book as text, as short as possible: on AWS it is one row, which costs by its size, and many processes may be in it.
  * Jobs are named once, and times are counted from the end of the first lease.
  */
-export function packLineBook({ grid, holders }: LineBook): string {
+export function packLineBook({ grid, holders, health }: LineBook): string {
   const jobs = [...new Set(holders.flatMap(({ demands }) => demands.map(({ job }) => job)))];
   const base = Math.round(holders.reduce((least, { until }) => Math.min(least, until), holders[0]?.until ?? 0));
   const rows = holders.map(({ process, until, places, slotsUntil, owed, waitsSince, demands, doubtedAt }) => [
@@ -16,19 +17,34 @@ export function packLineBook({ grid, holders }: LineBook): string {
     ]),
     ...(doubtedAt === null ? [] : [Math.round(doubtedAt) - base]),
   ]);
-  return JSON.stringify([VERSION, grid === null ? null : packGrid(grid), jobs, base, rows]);
+  const packedHealth = health === null ? [] : [packHealth(health, base)];
+  return JSON.stringify([VERSION, grid === null ? null : packGrid(grid), jobs, base, rows, ...packedHealth]);
 }
 
 /** Null for what another version of this program wrote: nobody knows what is reserved there. */
 export function unpackLineBook(text: string): LineBook | null {
-  const [version, grid, jobs, base, rows] = JSON.parse(text) as PackedBook;
+  const [version, grid, jobs, base, rows, health] = JSON.parse(text) as PackedBook;
   if (version !== VERSION) return null;
-  return { grid: grid === null ? null : unpackGrid(grid), holders: rows.map((row) => unpackHolder(row, base, jobs)) };
+  return {
+    grid: grid === null ? null : unpackGrid(grid),
+    holders: rows.map((row) => unpackHolder(row, base, jobs)),
+    // Absent in what an earlier version wrote.
+    health: health === undefined ? null : unpackHealth(health, base),
+  };
 }
 
 const VERSION = 1;
 
-type PackedBook = readonly [number, PackedGrid | null, readonly string[], number, readonly PackedHolder[]];
+type PackedBook = readonly [
+  number,
+  PackedGrid | null,
+  readonly string[],
+  number,
+  readonly PackedHolder[],
+  PackedHealth?,
+];
+type PackedRate = readonly [refusedPerSecond: number, cutAt: number, good: number, returnMs: number];
+type PackedHealth = readonly [PackedRate | null, number, number, number, number, number];
 type PackedGrid = readonly [from: number, spacingMs: number, taken: string, lastAt: number | null, ...former: number[]];
 type PackedDemand = readonly [job: number, weight: number, places: number, perSecond: number];
 type PackedHolder = readonly [string, number, number, number, number, number | null, readonly PackedDemand[], number?];
@@ -39,6 +55,25 @@ function packGrid({ from, spacingMs, taken, lastAt, former }: SlotGrid): PackedG
 
 function unpackGrid([from, spacingMs, taken, lastAt, ...former]: PackedGrid): SlotGrid {
   return { from, spacingMs, taken: BigInt(`0x${taken}`), lastAt: lastAt ?? Number.NEGATIVE_INFINITY, former };
+}
+
+function packHealth(health: LineHealth, base: number): PackedHealth {
+  const { rate, failures, failingSince, failedAt, pauses, pausedUntil } = health;
+  const since = (time: number) => Math.round(time) - base;
+  const packedRate = rate && ([rate.refusedPerSecond, since(rate.cutAt), rate.good, rate.returnMs] as const);
+  return [packedRate, failures, since(failingSince), since(failedAt), pauses, since(pausedUntil)];
+}
+
+function unpackHealth(packed: PackedHealth, base: number): LineHealth {
+  const [rate, failures, failingSince, failedAt, pauses, pausedUntil] = packed;
+  return {
+    rate: rate && { refusedPerSecond: rate[0], cutAt: base + rate[1], good: rate[2], returnMs: rate[3] },
+    failures,
+    failingSince: base + failingSince,
+    failedAt: base + failedAt,
+    pauses,
+    pausedUntil: base + pausedUntil,
+  };
 }
 
 function unpackHolder(row: PackedHolder, base: number, jobs: readonly string[]): Holder {

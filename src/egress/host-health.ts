@@ -1,10 +1,19 @@
 import { afterAway, afterGood, type HostOutage, isAway, NO_OUTAGE } from '../domain/host-outage.ts';
 import { afterAccepted, afterRefusal, type HostRate, pacePerSecond } from '../domain/host-rate.ts';
+import type { HeardHealth } from '../domain/line-health.ts';
 import { FRESH_BUDGET, type RetryBudget, withFirstRequest, withRetry } from '../domain/retry-budget.ts';
 import type { RetryAnswer } from '../ports/host-gate.ts';
+import { HostNews } from './host-news.ts';
 
-/** What one process knows of a host from its answers: whether it is away, the pace it bears, and what retries it may get. */
+/**
+ * What one process knows of a host from its answers: whether it is away, the pace it bears, and what retries it may get.
+ * Where processes keep the limits of the host together, they also share what they learn: `news` goes out with the next
+ * reservation, and its answer says what all of them know. The pace is then kept by the slots that were reserved, and one of
+ * its own only until the first answer.
+ */
 export class HostHealth {
+  readonly news = new HostNews();
+  #isPacedTogether = false;
   #outage: HostOutage = NO_OUTAGE;
   #rate: HostRate | null = null;
   #budget: RetryBudget = FRESH_BUDGET;
@@ -58,6 +67,7 @@ export class HostHealth {
   }
 
   good(now: number): void {
+    this.news.noteGood(now, this.isAway);
     this.#outage = afterGood(this.#outage);
     if (this.#rate !== null) this.#rate = afterAccepted(this.#rate);
     this.#turn(now);
@@ -67,18 +77,36 @@ export class HostHealth {
   refused(now: number): void {
     this.isThere();
     this.#turn(now);
-    this.#rate = afterRefusal(this.#rate, {
-      now,
-      acceptedPerSecond: this.#acceptedPerSecond(now),
-      latencyMs: this.#latencyMs,
-    });
+    const acceptedPerSecond = this.#acceptedPerSecond(now);
+    const latencyMs = this.#latencyMs;
+    this.news.noteRefusal(now, acceptedPerSecond, latencyMs);
+    if (this.#isPacedTogether) return;
+    this.#rate = afterRefusal(this.#rate, { now, acceptedPerSecond, latencyMs, settleMs: 0 });
   }
 
   /** Answers how long the host is to be left alone; null if it is not away. */
   away(now: number, chance: number): number | null {
     const { outage, pauseMs } = afterAway(this.#outage, { now, chance });
     this.#outage = outage;
+    this.news.noteFailure(now);
+    if (pauseMs !== null) this.news.noteOutage(outage.pauses);
     return pauseMs;
+  }
+
+  /** What all processes know of the host; null if it is well. It was asked for at `askedAt`. */
+  learn(heard: HeardHealth | null, askedAt: number): void {
+    this.#isPacedTogether = heard !== null && heard.limits.requestsPerSecond !== null;
+    if (this.#isPacedTogether) this.#rate = null;
+    // A good answer that came since is newer.
+    if (this.news.hasGood) return;
+    const { failures, pauses } = this.news;
+    const common = heard ?? { failures: 0, failingMs: 0, pauses: 0 };
+    this.#outage = {
+      hasWorked: this.#outage.hasWorked || common.pauses > 0,
+      failures: common.failures + failures,
+      failingSince: common.failures > 0 ? askedAt - common.failingMs : this.#outage.failingSince,
+      pauses: Math.max(common.pauses, pauses),
+    };
   }
 
   #turn(now: number): void {

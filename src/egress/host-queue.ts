@@ -1,4 +1,6 @@
 import { type HostTrouble, NO_TROUBLE } from '../domain/host-trouble.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { HealthLink } from './health-link.ts';
 import { HostHealth } from './host-health.ts';
 import type { Line, Readiness } from './line.ts';
 
@@ -31,11 +33,38 @@ export interface Waiter {
   turnAway(heldMs: number): void;
 }
 
-export function newHost(name: string, line: Line, now: number): Host {
-  return {
-    ...{ name, line, heldUntil: 0, heldWhy: '', trouble: NO_TROUBLE, health: new HostHealth(now), isProbed: false },
+export function newHost(name: string, clock: Clock, makeLine: (link: HealthLink) => Line): Host {
+  const health = new HostHealth(clock.elapsed());
+  const { news } = health;
+  const line = makeLine({
+    isUrgent: () => news.isUrgent,
+    take: (now) => news.take(now),
+    restore: () => news.restore(),
+    learn: (heard, askedAt) => {
+      health.learn(heard, askedAt);
+      const now = clock.elapsed();
+      const pausedMs = (heard?.pausedMs ?? 0) - (now - askedAt);
+      if (pausedMs > 0) pauseHost(host, pausedMs, heard?.pauses === 0 ? ASKED_TO_WAIT : NOT_ANSWERING, now);
+    },
+  });
+  const host: Host = {
+    ...{ name, line, heldUntil: 0, heldWhy: '', trouble: NO_TROUBLE, health, isProbed: false },
     ...{ startedAt: Number.NEGATIVE_INFINITY, waiting: new Map(), timer: null, timerAt: 0, wake: null },
   };
+  return host;
+}
+
+const ASKED_TO_WAIT = 'the host asked us to wait';
+const NOT_ANSWERING = 'the host does not answer';
+
+/** Callers that cannot wait for so long are turned away. */
+export function pauseHost(host: Host, ms: number, why: string, now: number): void {
+  const until = now + ms;
+  if (until > host.heldUntil) host.heldWhy = why;
+  host.heldUntil = Math.max(host.heldUntil, until);
+  for (const waiters of [...host.waiting.values()]) {
+    for (const waiter of [...waiters]) if (waiter.patienceMs < ms) waiter.turnAway(ms);
+  }
 }
 
 /** When the next caller may enter a host that is not paused: at the pace it bears, and one at a time while it is away. */

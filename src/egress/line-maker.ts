@@ -1,6 +1,7 @@
 import type { LineLimits } from '../domain/line-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { HostShares } from '../ports/host-shares.ts';
+import type { HealthLink } from './health-link.ts';
 import type { Line } from './line.ts';
 import { Reserver } from './reserver.ts';
 import { SharedLine } from './shared-line.ts';
@@ -15,14 +16,17 @@ export interface SharedLimits {
   readonly onError: (where: string, error: unknown) => void;
 }
 
+/** `link` is null for a line that is not a host's. */
+export type LineMaker = (name: string, limits: LineLimits, link: HealthLink | null) => Line;
+
 /** Makes the lines of a process, which have them to itself if there is nothing to share them by. */
 export function lineMaker(
   shared: SharedLimits | undefined,
   clock: Clock,
   weightOf: (job: string) => number,
-): (name: string, limits: LineLimits) => Line {
+): LineMaker {
   if (shared === undefined) return (_, limits) => new SoleLine(limits);
   const { shares, process, leaseMs, onError } = shared;
   const reserver = new Reserver({ shares, process, clock, onError });
-  return (name, limits) => new SharedLine({ name, limits, reserver, clock, leaseMs, weightOf });
+  return (name, limits, link) => new SharedLine({ name, limits, link, reserver, clock, leaseMs, weightOf });
 }

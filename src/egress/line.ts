@@ -61,6 +61,9 @@ export abstract class Line {
     subtractOne(this.waitingByJob, job);
   }
 
+  /** There may be news of the host that other processes should hear. */
+  spread(): void {}
+
   /** Ends timers. */
   close(): void {}
 }

@@ -6,10 +6,10 @@ import { type LineLimits, NO_LIMITS } from '../domain/line-limits.ts';
 import { hostLine, jobItemsLine, jobRequestsLine } from '../domain/line-name.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type GatePause, HostHeld, type RetryAnswer, type WorkerGate } from '../ports/host-gate.ts';
-import { addWaiter, dropWaiter, type Host, newHost, readyIn, type Waiter } from './host-queue.ts';
+import { addWaiter, dropWaiter, type Host, newHost, pauseHost, readyIn, type Waiter } from './host-queue.ts';
 import { LimitsByHost } from './limits-by-host.ts';
 import type { Line, Readiness } from './line.ts';
-import { lineMaker, type SharedLimits } from './line-maker.ts';
+import { type LineMaker, lineMaker, type SharedLimits } from './line-maker.ts';
 
 export interface HostGateSettings extends Partial<LineLimits> {
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export class PoliteHostGate implements WorkerGate {
   readonly #limits: LimitsByHost;
   readonly #hosts = new Map<string, Host>();
   readonly #jobs = new Map<string, Job>();
-  readonly #newLine: (name: string, limits: LineLimits) => Line;
+  readonly #newLine: LineMaker;
   #sweepAt = SWEEP_FROM;
 
   constructor({ clock, hosts = {}, onHold = () => {}, shared, ...usual }: HostGateSettings) {
@@ -83,7 +83,12 @@ export class PoliteHostGate implements WorkerGate {
 
   noteAnswer(name: string, answer: HostAnswer, why: string): void {
     const host = this.#host(name);
-    const { health } = host;
+    this.#noteAnswer(host, answer, why);
+    host.line.spread();
+  }
+
+  #noteAnswer(host: Host, answer: HostAnswer, why: string): void {
+    const { name, health } = host;
     const now = this.#clock.elapsed();
     if (answer === 'there' || answer === 'refused') {
       if (answer === 'there') health.isThere();
@@ -116,7 +121,11 @@ export class PoliteHostGate implements WorkerGate {
   hold(name: string, ms: number, why = 'the host asked us to wait'): void {
     // This is also false for NaN.
     if (!(ms > 0)) return;
-    this.#pause(this.#host(name), ms, why);
+    const host = this.#host(name);
+    const now = this.#clock.elapsed();
+    pauseHost(host, ms, why, now);
+    host.health.news.notePause(now + ms);
+    host.line.spread();
     this.#onHold(name, ms, why);
   }
 
@@ -125,16 +134,7 @@ export class PoliteHostGate implements WorkerGate {
     if (!(ms > 0)) return;
     const host = this.#host(name);
     host.health.isThere();
-    this.#pause(host, ms, why);
-  }
-
-  #pause(host: Host, ms: number, why: string): void {
-    const until = this.#clock.elapsed() + ms;
-    if (until > host.heldUntil) host.heldWhy = why;
-    host.heldUntil = Math.max(host.heldUntil, until);
-    for (const waiters of [...host.waiting.values()]) {
-      for (const waiter of [...waiters]) if (waiter.patienceMs < ms) waiter.turnAway(ms);
-    }
+    pauseHost(host, ms, why, this.#clock.elapsed());
   }
 
   /** The host's pause was lifted: it ends now. */
@@ -188,14 +188,14 @@ export class PoliteHostGate implements WorkerGate {
 
   /** A limit that was taken back stays for those who wait for it, and lets them in. */
   #paceLine(name: string, known: Line | null, limits: LineLimits): Line | null {
-    if (known === null) return isPaced(limits) ? this.#newLine(name, limits) : null;
+    if (known === null) return isPaced(limits) ? this.#newLine(name, limits, null) : null;
     known.setLimits(limits);
     return known;
   }
 
   #paceHost(name: string, known: Host | null, limits: LineLimits): Host | null {
     if (known === null)
-      return isPaced(limits) ? newHost(name, this.#newLine(name, limits), this.#clock.elapsed()) : null;
+      return isPaced(limits) ? newHost(name, this.#clock, () => this.#newLine(name, limits, null)) : null;
     if (known.line.setLimits(limits)) known.timer?.abort(OTHER_LIMITS);
     return known;
   }
@@ -349,7 +349,7 @@ export class PoliteHostGate implements WorkerGate {
     const known = this.#hosts.get(name);
     if (known !== undefined) return known;
     if (this.#hosts.size >= this.#sweepAt) this.#sweep();
-    const host = newHost(name, this.#newLine(hostLine(name), this.#limits.of(name)), this.#clock.elapsed());
+    const host = newHost(name, this.#clock, (link) => this.#newLine(hostLine(name), this.#limits.of(name), link));
     this.#hosts.set(name, host);
     return host;
   }

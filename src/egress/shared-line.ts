@@ -1,13 +1,15 @@
 import { type JobDemand, type LineShare, MAX_DEMANDS } from '../domain/line-book.ts';
-import { isUnlimited, type LineLimits, linePace } from '../domain/line-limits.ts';
+import { isUnlimited, type LineLimits, linePace, NO_LIMITS, stricterLimits } from '../domain/line-limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { NamedAsk } from '../ports/host-shares.ts';
+import type { HealthLink } from './health-link.ts';
 import { Line, type Readiness } from './line.ts';
 import type { Reserver } from './reserver.ts';
 
 export interface SharedLineDeps {
   readonly name: string;
   readonly limits: LineLimits;
+  readonly link: HealthLink | null;
   readonly reserver: Reserver;
   readonly clock: Clock;
   readonly leaseMs: number;
@@ -26,6 +28,8 @@ export interface SharedLineDeps {
  */
 export class SharedLine extends Line {
   readonly #deps: SharedLineDeps;
+  /** Its own limits, and those that the host has shown. */
+  #inForce: LineLimits;
   #share: LineShare | null = null;
   #sharedAt = Number.NEGATIVE_INFINITY;
   #heldUntil = Number.NEGATIVE_INFINITY;
@@ -48,15 +52,16 @@ export class SharedLine extends Line {
   constructor(deps: SharedLineDeps) {
     super(deps.limits);
     this.#deps = deps;
+    this.#inForce = deps.limits;
   }
 
   override readyIn(now: number): Readiness {
-    const { maxConcurrent } = this.limits;
+    const { maxConcurrent } = this.#inForce;
     if (maxConcurrent !== null) {
       if (now >= this.#heldUntil) return 'until-reserved';
       if (this.inside >= this.#places) return this.#isAsking || this.#mayGrow ? 'until-reserved' : 'until-one-leaves';
     }
-    const pace = linePace(this.limits);
+    const pace = linePace(this.#inForce);
     if (pace === null) return 0;
     while (this.#slots[0] !== undefined && this.#slots[0] + pace.lateMs < now) this.#nextSlot();
     const [slot] = this.#slots;
@@ -92,8 +97,15 @@ export class SharedLine extends Line {
     if (!hasSlotsForAll) this.#askInTime(now);
   }
 
+  override spread(): void {
+    const { link, clock } = this.#deps;
+    if (link === null || !link.isUrgent() || this.#timer !== null || this.#isAsking) return;
+    this.#renewAt(Math.max(clock.elapsed(), this.#mayAskAt));
+  }
+
   override setLimits(limits: LineLimits): boolean {
     if (!super.setLimits(limits)) return false;
+    this.#inForce = stricterLimits(limits, this.#share?.health?.limits ?? NO_LIMITS);
     // They were spaced for the old limit.
     this.#slots = [];
     this.#usedOfSlot = 0;
@@ -121,7 +133,8 @@ export class SharedLine extends Line {
     this.#used = new Map();
     // Places that are empty now may be given to others, which takes effect before the answer is here.
     this.#places = Math.min(this.#places, this.inside);
-    return { line: name, limits: this.limits, leaseMs, inside: this.inside, demands };
+    const news = this.#deps.link?.take(now) ?? null;
+    return { line: name, limits: this.limits, leaseMs, inside: this.inside, demands, news };
   }
 
   /** What was asked for at `askedAt` was reserved. */
@@ -130,9 +143,11 @@ export class SharedLine extends Line {
     this.#isAsking = false;
     this.#share = share;
     this.#sharedAt = askedAt;
+    this.#inForce = stricterLimits(this.limits, share.health?.limits ?? NO_LIMITS);
     this.#grant(share, askedAt, askedAt + share.heldMs);
     this.#mayAskAt = askedAt + (share.isCut ? share.againMs : leaseMs / GROWTHS_PER_LEASE);
     this.#renewAt(askedAt + share.againMs);
+    this.#deps.link?.learn(share.health, askedAt);
     this.#wakeAll();
   }
 
@@ -141,6 +156,7 @@ export class SharedLine extends Line {
     const { clock, leaseMs } = this.#deps;
     const now = clock.elapsed();
     this.#isAsking = false;
+    this.#deps.link?.restore();
     this.#mayAskAt = now + leaseMs;
     const share = this.#share;
     if (share !== null && now - this.#sharedAt < CUT_OFF_MS && now >= this.#heldUntil - leaseMs / 2) {
@@ -221,7 +237,8 @@ export class SharedLine extends Line {
 
   /** Places that are filled must stay reserved; what was used a moment ago will be needed in a moment. */
   get #isNeeded(): boolean {
-    if (this.waitingByJob.size > 0 || (this.inside > 0 && this.limits.maxConcurrent !== null)) return true;
+    if (this.waitingByJob.size > 0 || (this.inside > 0 && this.#inForce.maxConcurrent !== null)) return true;
+    if (this.#deps.link?.isUrgent() === true) return true;
     let used = 0;
     for (const count of this.#used.values()) used += count;
     return used >= STEADY_USE;

@@ -18,6 +18,7 @@ test('the next owner of the ledger knows what is reserved, and when a slow host 
     leaseMs: 1000,
     inside: 0,
     demands: [{ job: 'j1', weight: 1, places: 9, perSecond: 9 }],
+    news: null,
   };
   const before = open();
   const [first] = await before.hostShares.reserve('w1', [ask], NOW);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { LineShare } from '../../src/domain/line-book.ts';
+import type { LineNews } from '../../src/domain/line-health.ts';
 import { type LineLimits, NO_LIMITS } from '../../src/domain/line-limits.ts';
 import type { HostShares, NamedAsk } from '../../src/ports/host-shares.ts';
 import { NOW } from '../support/builders.ts';
@@ -10,6 +11,10 @@ export interface HostSharesParts {
 }
 
 const LEASE_MS = 1000;
+
+const NO_NEWS: LineNews = {
+  ...{ good: 0, goodMs: null, refusal: null, failures: 0, failingMs: 0, failedMs: 0, pauses: 0, pausedMs: 0 },
+};
 
 /** Everything that the comments of `ports/host-shares.ts` promise. `open` makes one in which nothing is reserved. */
 export function hostSharesContract(
@@ -24,6 +29,7 @@ export function hostSharesContract(
       leaseMs: LEASE_MS,
       inside,
       demands: [{ job: 'j1', weight: 1, places, perSecond: places }],
+      news: null,
     });
     const reserveOne = async (shares: HostShares, process: string, ask: NamedAsk, now: number): Promise<LineShare> => {
       const [share] = await shares.reserve(process, [ask], now);
@@ -100,6 +106,46 @@ export function hostSharesContract(
       );
       assert.equal(share.isCut, true);
     });
+
+    add('all processes keep the pace that one of them has found', async ({ hostShares }) => {
+      const ask = asking('host a.gov', { maxConcurrent: 16 }, 50);
+      const first = await reserveOne(hostShares, 'w1', ask, NOW);
+      assert.deepEqual([first.health, first.slots.length], [null, 0]);
+      const refusal = { agoMs: 200, acceptedPerSecond: 5, latencyMs: 100 };
+      const cut = await reserveOne(hostShares, 'w1', { ...ask, news: { ...NO_NEWS, refusal } }, NOW + 1000);
+      const pace = cut.health?.limits.requestsPerSecond ?? 0;
+      assert.ok(pace > 3.9 && pace <= 4, `${pace} requests per second`);
+      const other = await reserveOne(hostShares, 'w2', ask, NOW + 1001);
+      assert.equal(other.health?.limits.requestsPerSecond, pace);
+      const given = [...cut.slots.map((slot) => 1000 + slot), ...other.slots.map((slot) => 1001 + slot)];
+      assert.ok(given.length >= 5 && given.length <= 7, `${given.length} slots in a second and a half`);
+      const good = { ...NO_NEWS, good: 300, goodMs: 10 };
+      const risen = await reserveOne(hostShares, 'w2', { ...ask, news: good }, NOW + 2001);
+      assert.ok((risen.health?.limits.requestsPerSecond ?? 0) > 4.8);
+      const elsewhere = await reserveOne(hostShares, 'w2', asking('host b.gov', { maxConcurrent: 16 }), NOW + 2001);
+      assert.equal(elsewhere.health, null);
+    });
+
+    add(
+      'a host that is away for one process is away for all, and gets one request at a time',
+      async ({ hostShares }) => {
+        const ask = asking('host a.gov', { maxConcurrent: 16 });
+        await reserveOne(hostShares, 'w1', ask, NOW);
+        const failing = { ...NO_NEWS, failures: 2, failingMs: 400, failedMs: 100 };
+        await reserveOne(hostShares, 'w1', { ...ask, news: failing }, NOW + 1000);
+        const summed = await reserveOne(hostShares, 'w2', { ...ask, news: failing }, NOW + 1500);
+        assert.deepEqual([summed.health?.failures, summed.health?.failingMs, summed.health?.pauses], [4, 900, 0]);
+        const away = { ...NO_NEWS, failures: 1, pauses: 1, pausedMs: 5000 };
+        await reserveOne(hostShares, 'w1', { ...ask, news: away }, NOW + 2000);
+        const told = await reserveOne(hostShares, 'w2', ask, NOW + 3000);
+        assert.deepEqual([told.places, told.health?.pauses, told.health?.pausedMs], [0, 1, 4000]);
+        // w1 has left, and w2 is the one that probes.
+        assert.equal((await reserveOne(hostShares, 'w2', ask, NOW + 8000)).places, 1);
+        assert.equal((await reserveOne(hostShares, 'w3', ask, NOW + 8001)).places, 0);
+        const back = { ...NO_NEWS, good: 1, goodMs: 0 };
+        assert.equal((await reserveOne(hostShares, 'w2', { ...ask, news: back }, NOW + 9000)).health, null);
+      },
+    );
 
     add('requests that are under way count as places, although fewer are granted', async ({ hostShares }) => {
       const six = asking('host a.gov', { maxConcurrent: 6 });

@@ -4,13 +4,16 @@ import { runCounty } from './run-county.ts';
 
 const SMALL = { items: 3000, workers: 2, outageMs: 3_600_000, seed: 1 };
 
-test('a county that becomes slow, refuses more than it bears and is down for an hour is finished, with few refusals', async () => {
-  const report = await runCounty({ ...SMALL, isAdaptive: true });
-  assert.deepEqual([report.status, report.success, report.failed], ['completed', 3000, 0]);
-  assert.ok(report.refused_share < 0.01, `${report.refused_share} of the requests were refused`);
-  assert.ok(report.outage_requests < 40, `${report.outage_requests} requests while the county was down`);
-  assert.ok(report.time_ratio < 1.3, `it took ${report.time_ratio} times the ideal time`);
-});
+for (const workers of [1, 2, 4, 8]) {
+  const who = workers === 1 ? 'one worker' : `${workers} workers`;
+  test(`a county that becomes slow, refuses more than it bears and is down for an hour is finished by ${who}`, async () => {
+    const report = await runCounty({ ...SMALL, workers, isAdaptive: true });
+    assert.deepEqual([report.status, report.success, report.failed], ['completed', 3000, 0]);
+    assert.ok(report.refused_share < 0.01, `${report.refused_share} of the requests were refused`);
+    assert.ok(report.outage_requests < 40, `${report.outage_requests} requests while the county was down`);
+    assert.ok(report.time_ratio < 1.3, `it took ${report.time_ratio} times the ideal time`);
+  });
+}
 
 test('without adaptive, most requests of the same job are refused', async () => {
   const report = await runCounty({ ...SMALL, isAdaptive: false });

@@ -6,6 +6,7 @@ import { policySchema } from '../../src/domain/policy.ts';
 import { PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
 import { SharedPauses } from '../../src/egress/shared-pauses.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
+import type { HostShares } from '../../src/ports/host-shares.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { defineHttpScraper } from '../../src/scraping/http/define-http-scraper.ts';
 import { ScraperRegistry } from '../../src/scraping/registry.ts';
@@ -19,6 +20,7 @@ import { Timeline } from '../simulation/timeline.ts';
 import { inProcessHeartbeat } from '../support/in-process-heartbeat.ts';
 import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
+import { openMemoryHostShares } from '../support/memory/host-shares.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
@@ -52,6 +54,8 @@ export interface CountyReport {
 
 const LIMIT_PER_SECOND = 5;
 const LEASE_MS = 30_000;
+/** As on one machine. */
+const SHARE_MS = 1000;
 
 /** A job may take so many times the ideal time before it is given up. */
 const PATIENCE = 4;
@@ -76,6 +80,7 @@ export async function runCounty({ items, workers, isAdaptive, seed, outageMs }: 
     store: openMemoryResultStore(),
     pauses: openMemoryHostPauses(),
     settings: openMemoryHostSettings(),
+    shares: openMemoryHostShares(),
   };
   const services = new SimProcess('services', timeline, seed);
   const queue = openMemoryQueue(services.clock);
@@ -122,6 +127,7 @@ interface Parts {
   readonly store: ReturnType<typeof openMemoryResultStore>;
   readonly pauses: ReturnType<typeof openMemoryHostPauses>;
   readonly settings: ReturnType<typeof openMemoryHostSettings>;
+  readonly shares: HostShares;
   readonly queue: ReturnType<typeof openMemoryQueue>;
   readonly county: County;
 }
@@ -168,7 +174,11 @@ function startWorker(process: SimProcess, parts: Parts, stop: AbortSignal): void
   const pauses = new SharedPauses({
     ...{ pauses: parts.pauses, settings: parts.settings, worker: name, clock, everyMs: 1000, onError },
   });
-  const gate = new PoliteHostGate({ clock, onHold: (...hold) => pauses.note(...hold) });
+  const gate = new PoliteHostGate({
+    clock,
+    onHold: (...hold) => pauses.note(...hold),
+    shared: { shares: parts.shares, process: name, leaseMs: SHARE_MS, onError },
+  });
   void pauses.run(gate, stop);
   const beats = {
     leases: ledger,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { afterAccepted, afterRefusal, type HostRate, pacePerSecond } from '../../src/domain/host-rate.ts';
 
-const SEEN = { acceptedPerSecond: 5, latencyMs: 300 };
+const SEEN = { acceptedPerSecond: 5, latencyMs: 300, settleMs: 0 };
 
 /** A host that refuses what comes faster than `limit`; visited at the pace for so many seconds. */
 function visit(limit: number, seconds: number) {
@@ -41,6 +41,8 @@ test('refusals of requests that were on their way do not cut the pace a second t
   assert.equal(afterRefusal(rate, { ...SEEN, now: 1999 }), rate);
   assert.equal(afterRefusal(rate, { ...SEEN, now: 5000, latencyMs: 3000 }), rate);
   assert.notEqual(afterRefusal(rate, { ...SEEN, now: 5000 }), rate);
+  assert.equal(afterRefusal(rate, { ...SEEN, now: 4799, settleMs: 4500 }), rate);
+  assert.notEqual(afterRefusal(rate, { ...SEEN, now: 4800, settleMs: 4500 }), rate);
 });
 
 test('a limit that stays where it is is touched more and more rarely, and a new one is found again', () => {
@@ -78,13 +80,18 @@ test('the pace is never nothing, and a refusal never raises it', () => {
   const gaps = fc.array(fc.tuple(fc.integer({ min: 0, max: 600_000 }), fc.nat(2000)), { maxLength: 50 });
   fc.assert(
     fc.property(gaps, fc.double({ min: 0, max: 100, noNaN: true }), (gapsMs, acceptedPerSecond) => {
-      let rate = afterRefusal(null, { now: 0, acceptedPerSecond, latencyMs: 0 });
+      let rate = afterRefusal(null, { now: 0, acceptedPerSecond, latencyMs: 0, settleMs: 0 });
       let now = 0;
       for (const [gap, good] of gapsMs) {
         now += gap;
         rate = { ...rate, good: rate.good + good };
         const before = pacePerSecond(rate) ?? Number.POSITIVE_INFINITY;
-        rate = afterRefusal(rate, { now, acceptedPerSecond: Math.min(before, acceptedPerSecond), latencyMs: 0 });
+        rate = afterRefusal(rate, {
+          now,
+          acceptedPerSecond: Math.min(before, acceptedPerSecond),
+          latencyMs: 0,
+          settleMs: 0,
+        });
         const after = pacePerSecond(rate) ?? Number.POSITIVE_INFINITY;
         assert.ok(after > 0 && after <= before);
       }

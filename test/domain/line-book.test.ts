@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { EMPTY_BOOK, type JobDemand, type LineAsk, type LineBook, reserve } from '../../src/domain/line-book.ts';
+import {
+  bookEndsAt,
+  EMPTY_BOOK,
+  type JobDemand,
+  type LineAsk,
+  type LineBook,
+  reserve,
+} from '../../src/domain/line-book.ts';
+import type { LineNews } from '../../src/domain/line-health.ts';
 import { type LineLimits, linePace, NO_LIMITS } from '../../src/domain/line-limits.ts';
 import { packLineBook, unpackLineBook } from '../../src/domain/pack-line-book.ts';
 import { sized } from '../support/sized.ts';
@@ -14,7 +22,7 @@ function demand(job: string, places: number, weight = 1, perSecond = places * 10
 }
 
 function askOf(limits: Partial<LineLimits>, demands: readonly JobDemand[], inside = 0): LineAsk {
-  return { limits: { ...NO_LIMITS, ...limits }, leaseMs: LEASE_MS, inside, demands };
+  return { limits: { ...NO_LIMITS, ...limits }, leaseMs: LEASE_MS, inside, demands, news: null };
 }
 
 /** Processes that ask every lease, one after another, and what each of them got per second on average. */
@@ -306,4 +314,42 @@ test('the book of a hundred processes with two jobs fits in ten kilobytes', () =
     ({ book } = reserve(book, name, ask, NOW + at));
   }
   assert.ok(packLineBook(book).length < 10_240, `${packLineBook(book).length} characters`);
+});
+
+const NO_NEWS: LineNews = {
+  ...{ good: 0, goodMs: null, refusal: null, failures: 0, failingMs: 0, failedMs: 0, pauses: 0, pausedMs: 0 },
+};
+
+test('a pace that rises leaves nine tenths of its slots usable, whoever gets them', () => {
+  const ask = askOf({ maxConcurrent: 16 }, [demand('a', 5)]);
+  const refusal = { agoMs: 0, acceptedPerSecond: 10, latencyMs: 100 };
+  let { book } = reserve(EMPTY_BOOK, 'w1', { ...ask, news: { ...NO_NEWS, refusal } }, NOW);
+  let given = 0;
+  let allowed = 0;
+  for (let second = 0; second < 60; second += 1) {
+    for (const [at, name] of ['w1', 'w2', 'w3', 'w4'].entries()) {
+      const news = { ...NO_NEWS, good: 2, goodMs: 0 };
+      const answer = reserve(book, name, { ...ask, news }, NOW + 1000 * second + 250 * at);
+      book = roundTrip(answer.book);
+      given += answer.share.slots.length;
+      allowed += (answer.share.health?.limits.requestsPerSecond ?? 0) / 4;
+    }
+  }
+  assert.ok(given > 0.9 * allowed && given < 1.1 * allowed, `${given} of ${allowed} slots`);
+});
+
+test('what is known of a host outlives the leases of those who found it, and its row by an hour', () => {
+  const ask = askOf({ maxConcurrent: 16 }, [demand('a', 5)]);
+  const refusal = { agoMs: 0, acceptedPerSecond: 10, latencyMs: 100 };
+  const news = { ...NO_NEWS, refusal, failures: 2, failingMs: 30, failedMs: 10, pauses: 1, pausedMs: 700 };
+  const { book } = reserve(EMPTY_BOOK, 'w1', { ...ask, news }, NOW);
+  assert.deepEqual(roundTrip(book).health, book.health);
+  assert.ok(bookEndsAt(book) > NOW + 3_600_000);
+  const later = reserve(roundTrip(book), 'w2', ask, NOW + 3_000_000);
+  assert.deepEqual([later.book.holders.length, later.share.health?.pauses], [1, 1]);
+});
+
+test('a book that an earlier version wrote says that the host is well', () => {
+  const book = unpackLineBook('[1,null,["j1"],1000,[["w1",0,4,0,0,null,[[0,1,9,9]]]]]');
+  assert.deepEqual([book?.health, book?.holders.length], [null, 1]);
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MIN_SHARED_PAUSE_MS } from '../../src/domain/host-pause.ts';
 import { NO_LIMITS } from '../../src/domain/host-settings.ts';
 import { PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
 import type { HostShares } from '../../src/ports/host-shares.ts';
@@ -41,6 +42,7 @@ class Fleet {
     const onError = (_: string, error: unknown) => this.errors.push(error);
     const gate = new PoliteHostGate({
       clock: this.clock,
+      onHold: (host, ms, why) => this.#tellOthers(gate, host, ms, why),
       shared: { shares: this.shares, process, leaseMs: LEASE_MS, onError },
     });
     this.#gates.set(process, { gate, stop: new AbortController() });
@@ -69,6 +71,12 @@ class Fleet {
     return this.starts.filter(
       ({ at, job, process }) => at >= from && at < to && job === (by.job ?? job) && process === (by.process ?? process),
     ).length;
+  }
+
+  /** Long pauses go another way (`SharedPauses`). */
+  #tellOthers(from: PoliteHostGate, host: string, ms: number, why: string): void {
+    if (ms < MIN_SHARED_PAUSE_MS) return;
+    for (const { gate } of this.#gates.values()) if (gate !== from) gate.keepAway(host, ms, why);
   }
 
   async #visitFor(
@@ -283,5 +291,78 @@ test('a limit that is changed holds within a lease', async () => {
   for (const process of ['w1', 'w2']) fleet.gate(process).setLimits(HOST, null);
   await fleet.clock.advance(10_000);
   near(fleet.count(17_000, 25_000), 1280, 0.1);
+  await fleet.stop();
+});
+
+/** A host that accepts so many requests in any second; every refusal is noted by the process that got it. */
+async function visitStrict(fleet: Fleet, perSecond: number, process: string, callers: number): Promise<void> {
+  const gate = fleet.gate(process);
+  for (let at = 0; at < callers; at += 1) {
+    void (async () => {
+      while (fleet.clock.elapsed() < 300_000) {
+        const leave = await gate.enter(HOST, Number.POSITIVE_INFINITY, FOREVER, 'a');
+        const now = fleet.clock.elapsed();
+        const isAccepted = fleet.count(now - 1000, now + 1, { job: 'accepted' }) < perSecond;
+        fleet.starts.push({ at: now, job: isAccepted ? 'accepted' : 'refused', process });
+        await fleet.clock.sleep(isAccepted ? 200 : 20);
+        leave();
+        gate.noteAnswer(HOST, isAccepted ? 'good' : 'refused', '429');
+      }
+    })();
+  }
+}
+
+test('processes find the pace of a host together, and use it together', async () => {
+  const fleet = new Fleet();
+  for (const process of ['w1', 'w2', 'w3', 'w4']) void visitStrict(fleet, 10, process, 4);
+  await fleet.clock.advance(310_000);
+  const accepted = fleet.count(60_000, 300_000, { job: 'accepted' });
+  const refused = fleet.count(60_000, 300_000, { job: 'refused' });
+  assert.ok(accepted > 0.75 * 2400, `${accepted} of 2400 requests`);
+  assert.ok(refused < 0.01 * accepted, `${refused} were refused`);
+  const writes = fleet.reservations.filter(
+    ({ at, process }) => at >= 60_000 && at < 300_000 && process === 'w1',
+  ).length;
+  assert.ok(writes <= 245, `${writes} reservations of one process in 240 leases`);
+  await fleet.stop();
+});
+
+test('a short pause that one process was asked for holds for all of them within a lease', async () => {
+  const fleet = new Fleet();
+  for (const process of ['w1', 'w2', 'w3']) fleet.visit(process, 'a', 4, 100);
+  await fleet.clock.advance(5000);
+  fleet.gate('w1').hold(HOST, 5000, '429, retry after 5 s');
+  await fleet.clock.advance(10_000);
+  assert.equal(fleet.count(7100, 9900), 0);
+  assert.ok(fleet.count(10_000, 15_000) > 100);
+  await fleet.stop();
+});
+
+test('a host that goes away is probed by one process at a time, and open to all as soon as it answers', async () => {
+  const fleet = new Fleet();
+  const seen: { readonly at: number; readonly isGood: boolean }[] = [];
+  const isDown = (now: number) => now >= 10_000 && now < 200_000;
+  for (const process of ['w1', 'w2', 'w3', 'w4', 'w5', 'w6']) {
+    const gate = fleet.gate(process);
+    for (let at = 0; at < 3; at += 1) {
+      void (async () => {
+        while (fleet.clock.elapsed() < 400_000) {
+          const leave = await gate.enter(HOST, Number.POSITIVE_INFINITY, FOREVER, 'a');
+          const isGood = !isDown(fleet.clock.elapsed());
+          seen.push({ at: fleet.clock.elapsed(), isGood });
+          await fleet.clock.sleep(500);
+          leave();
+          gate.noteAnswer(HOST, isGood ? 'good' : 'away', 'connection refused');
+        }
+      })();
+    }
+  }
+  await fleet.clock.advance(410_000);
+  const failed = seen.filter(({ isGood }) => !isGood);
+  assert.ok(failed.length < 60, `${failed.length} requests while the host was down`);
+  const probes = failed.filter(({ at }) => at > 20_000);
+  assert.ok(probes.length <= 8, `${probes.length} probes: ${probes.map(({ at }) => at).join(', ')}`);
+  const backAt = seen.find(({ at, isGood }) => isGood && at > 200_000)?.at ?? 0;
+  assert.ok(seen.filter(({ at }) => at > backAt + 5000 && at < backAt + 15_000).length > 200);
   await fleet.stop();
 });

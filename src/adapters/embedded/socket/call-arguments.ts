@@ -7,8 +7,6 @@ import { MAX_VERSION_LENGTH } from '../../../domain/item.ts';
 import { type ItemWait, MAX_WAITS } from '../../../domain/item-wait.ts';
 import type { HeldBack } from '../../../domain/job-wait.ts';
 import { LANES, type Lane } from '../../../domain/lane.ts';
-import { type JobDemand, MAX_DEMANDS } from '../../../domain/line-book.ts';
-import type { LineLimits } from '../../../domain/line-limits.ts';
 import { isSkipReason } from '../../../domain/outcome.ts';
 import { MAX_OWN_ERROR_LENGTH } from '../../../domain/own-error.ts';
 import { PROXY_TYPES } from '../../../domain/proxy-policy.ts';
@@ -20,7 +18,6 @@ import {
   type Usage,
   type UsageRow,
 } from '../../../domain/usage.ts';
-import type { NamedAsk } from '../../../ports/host-shares.ts';
 import type { ReleaseCause, SettlePart } from '../../../ports/ledger.ts';
 
 /**
@@ -105,44 +102,6 @@ function isHeldBack(value: unknown): value is HeldBack {
     isName(value['host']) &&
     isNumber(value['until']) &&
     isText(value['reason'], MAX_REASON_LENGTH)
-  );
-}
-
-export function lineAsks(value: unknown): readonly NamedAsk[] {
-  if (!isListOf(value, isNamedAsk)) throw new BadCall('this is not a list of reservations');
-  return value;
-}
-
-function isNamedAsk(value: unknown): value is NamedAsk {
-  return (
-    isRecord(value, 5) &&
-    isName(value['line']) &&
-    isLimits(value['limits']) &&
-    isAbove0(value['leaseMs']) &&
-    isWhole(value['inside']) &&
-    isListOf(value['demands'], isDemand) &&
-    value['demands'].length <= MAX_DEMANDS
-  );
-}
-
-function isLimits(value: unknown): value is LineLimits {
-  return (
-    isRecord(value, 3) &&
-    (value['maxConcurrent'] === null || isWhole(value['maxConcurrent'])) &&
-    (value['requestsPerSecond'] === null || isAbove0(value['requestsPerSecond'])) &&
-    isNumber(value['minDelayMs']) &&
-    value['minDelayMs'] >= 0
-  );
-}
-
-function isDemand(value: unknown): value is JobDemand {
-  return (
-    isRecord(value, 4) &&
-    isName(value['job']) &&
-    isAbove0(value['weight']) &&
-    isWhole(value['places']) &&
-    isNumber(value['perSecond']) &&
-    value['perSecond'] >= 0
   );
 }
 
@@ -336,13 +295,13 @@ function isFailure(value: unknown): boolean {
 }
 
 /** With this many fields, so that once the known ones are there no unknown one is. */
-function isRecord(value: unknown, fields: number): value is Readonly<Record<string, unknown>> {
+export function isRecord(value: unknown, fields: number): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && Object.keys(value).length === fields;
 }
 
-function isListOf<T>(value: unknown, isOne: (entry: unknown) => entry is T): value is readonly T[];
-function isListOf(value: unknown, isOne: (entry: unknown) => boolean): boolean;
-function isListOf(value: unknown, isOne: (entry: unknown) => boolean): boolean {
+export function isListOf<T>(value: unknown, isOne: (entry: unknown) => entry is T): value is readonly T[];
+export function isListOf(value: unknown, isOne: (entry: unknown) => boolean): boolean;
+export function isListOf(value: unknown, isOne: (entry: unknown) => boolean): boolean {
   return Array.isArray(value) && value.length <= MAX_LIST && value.every(isOne);
 }
 
@@ -350,7 +309,7 @@ function isLane(value: unknown): value is Lane {
   return LANE_NAMES.has(value);
 }
 
-function isName(value: unknown): value is string {
+export function isName(value: unknown): value is string {
   return isText(value, MAX_NAME);
 }
 
@@ -358,14 +317,14 @@ function isText(value: unknown, max: number): value is string {
   return typeof value === 'string' && value.length <= max;
 }
 
-function isWhole(value: unknown): value is number {
+export function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-function isAbove0(value: unknown): value is number {
+export function isAbove0(value: unknown): value is number {
   return isNumber(value) && value > 0;
 }
 
-function isNumber(value: unknown): value is number {
+export function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }

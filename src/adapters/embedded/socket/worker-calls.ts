@@ -12,7 +12,6 @@ import {
   controlReport,
   itemWaits,
   lane,
-  lineAsks,
   name,
   names,
   pauseReport,
@@ -23,6 +22,7 @@ import {
   usage,
   whole,
 } from './call-arguments.ts';
+import { lineAsks } from './line-asks.ts';
 import { receivedReports, reportList } from './sent-reports.ts';
 
 /**
