@@ -10,22 +10,38 @@ export type Decision =
 interface TrySoFar {
   /** 1 for the first try. */
   readonly tries: number;
+  /** Earlier tries that failed because of the proxy. */
+  readonly proxyFaults: number;
   /** What is left of the item's time. */
   readonly remainingMs: number;
 }
 
+/**
+ * A proxy that fails says nothing about the item, so the retries that its policy allows are not used up by it. The number is
+ * limited all the same, or an item would go round for as long as its time lasts if the proxy is broken.
+ */
+export const MAX_PROXY_RETRIES = 5;
+
 /** `chance` is in [0, 1): it spreads retries, so that items which failed together do not come back together. */
 export function afterAttempt(so: TrySoFar, failure: Failure, policy: RetryPolicy, chance: number): Decision {
   if (!isRetryable(failure.type)) return { kind: 'give-up', because: 'not-retryable' };
-  if (so.tries > policy.max_retries) return { kind: 'give-up', because: 'retries-used-up' };
+  const isProxys = isProxyFault(failure);
+  // Each kind of failure has a count of its own.
+  const tries = isProxys ? so.proxyFaults + 1 : so.tries - so.proxyFaults;
+  const retries = isProxys ? MAX_PROXY_RETRIES : policy.max_retries;
+  if (tries > retries) return { kind: 'give-up', because: 'retries-used-up' };
 
-  const delayMs = retryDelayMs(so.tries, failure, policy, chance);
+  const delayMs = retryDelayMs(tries, failure, policy, chance);
   // A retry that the item's deadline would cut off tells us nothing and costs the site a request.
   if (delayMs >= so.remainingMs) return { kind: 'give-up', because: 'no-time-left' };
 
   const { retry } = FAILURES[failure.type];
   const identity = retry === 'new-identity' ? 'new' : retry === 'new-proxy-session' ? 'new-proxy-session' : 'keep';
   return { kind: 'retry', delayMs, identity };
+}
+
+export function isProxyFault({ type }: Pick<Failure, 'type'>): boolean {
+  return FAILURES[type].blame === 'proxy';
 }
 
 /** 1 s, 2 s, 4 s … (or 1, 2, 3 …) times the factor, never above the limit, then the upper half of it at random. */

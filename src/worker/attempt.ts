@@ -1,7 +1,7 @@
-import { afterAttempt } from '../domain/after-attempt.ts';
+import { afterAttempt, isProxyFault } from '../domain/after-attempt.ts';
 import type { Digest, StoredArtifact } from '../domain/artifact.ts';
 import { listFailedTries, type SeenTry } from '../domain/failed-try.ts';
-import { FAILURES, type Failure, type FailureType, failure } from '../domain/failure.ts';
+import { type Failure, type FailureType, failure } from '../domain/failure.ts';
 import { type HostStanding, isHeldByHost, isOfTheHost } from '../domain/held-back.ts';
 import { MAX_VERSION_LENGTH, type SourcePage } from '../domain/item.ts';
 import type { HeldBack } from '../domain/job-wait.ts';
@@ -223,6 +223,7 @@ export async function tryUntilDecided(
   const climb = ladders.begin(job, tools.log);
   let identity = 0;
   let proxySession = 0;
+  let proxyFaults = 0;
   for (let tries = 1; ; tries += 1) {
     const remainingMs = itemTimeMs - elapsedSince(begunAt, clock);
     const cut = new AbortController();
@@ -241,7 +242,7 @@ export async function tryUntilDecided(
       now: () => clock.now(),
       sleep: (ms) => sleepUntilCut(clock, ms, cut.signal),
       isRetried: (failure) => {
-        const so = { tries, remainingMs: itemTimeMs - elapsedSince(begunAt, clock) };
+        const so = { tries, proxyFaults, remainingMs: itemTimeMs - elapsedSince(begunAt, clock) };
         // By the longest wait: what a scraper leaves to another try must not be lost because there is none.
         return afterAttempt(so, failure, policy.retries, LONGEST_WAIT).kind === 'retry';
       },
@@ -261,7 +262,7 @@ export async function tryUntilDecided(
       return { result, tries, failed: failed.tries };
     }
 
-    const so = { tries, remainingMs: itemTimeMs - elapsedSince(begunAt, clock) };
+    const so = { tries, proxyFaults, remainingMs: itemTimeMs - elapsedSince(begunAt, clock) };
     const isHeld = isHeldByHost(result.failure, standingOf(gate), so.remainingMs);
     const decision = afterAttempt(so, result.failure, policy.retries, clock.chance());
     const retry = isHeld || decision.kind === 'give-up' ? 'go' : takeRetry(gate, result.failure);
@@ -277,6 +278,7 @@ export async function tryUntilDecided(
     // A site that refused us must not recognise us; when only the proxy failed, the site has nothing against us.
     if (decision.identity === 'new') identity += 1;
     if (decision.identity !== 'keep') proxySession += 1;
+    if (isProxyFault(result.failure)) proxyFaults += 1;
     failed.add(result, clock.now(), decision.delayMs);
     climb.failed(result.failure);
     onFailedTry({ tries, failure: result.failure, delayMs: decision.delayMs });
@@ -292,7 +294,7 @@ function standingOf(gate: AttemptGate): HostStanding | null {
 
 /** What is the item's own, or the proxy's, is not held against the host. */
 function takeRetry(gate: AttemptGate, failure: Failure): RetryAnswer {
-  if (gate.host === null || FAILURES[failure.type].blame === 'proxy') return 'go';
+  if (gate.host === null || isProxyFault(failure)) return 'go';
   const answer = gate.takeRetry(gate.host);
   return answer === 'later' && !isOfTheHost(failure) ? 'never' : answer;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { afterAttempt, type Decision } from '../../src/domain/after-attempt.ts';
+import { afterAttempt, type Decision, isProxyFault, MAX_PROXY_RETRIES } from '../../src/domain/after-attempt.ts';
 import { FAILURE_TYPES, FAILURES, type FailureType, failure, isRetryable } from '../../src/domain/failure.ts';
 import { type RetryPolicy, retriesSchema } from '../../src/domain/policy.ts';
 import { anyFailureType } from './builders.ts';
@@ -12,7 +12,7 @@ const PLENTY = 24 * 60 * 60 * 1000;
 const LATEST = 1 - Number.EPSILON;
 
 function after(type: FailureType, tries: number, policy: Partial<RetryPolicy> = {}, chance = LATEST): Decision {
-  return afterAttempt({ tries, remainingMs: PLENTY }, failure(type, 'x'), policyOf(policy), chance);
+  return afterAttempt({ tries, proxyFaults: 0, remainingMs: PLENTY }, failure(type, 'x'), policyOf(policy), chance);
 }
 
 function delays(count: number, policy: Partial<RetryPolicy>, chance = LATEST): number[] {
@@ -57,14 +57,19 @@ test('a site that is down on purpose is asked again after the longest delay', ()
 
 test('what the site asked for is honoured, even beyond our own limit', () => {
   const asked = (retryAfterMs: number) =>
-    afterAttempt({ tries: 1, remainingMs: PLENTY }, failure('rate_limited', 'x', { retryAfterMs }), policyOf(), 0);
+    afterAttempt(
+      { tries: 1, proxyFaults: 0, remainingMs: PLENTY },
+      failure('rate_limited', 'x', { retryAfterMs }),
+      policyOf(),
+      0,
+    );
   assert.deepEqual(asked(120_000), { kind: 'retry', delayMs: 120_000, identity: 'keep' });
   assert.deepEqual(asked(10), { kind: 'retry', delayMs: 500, identity: 'keep' });
 });
 
 test('a retry that the deadline would cut off is not begun', () => {
   const left = (remainingMs: number) =>
-    afterAttempt({ tries: 1, remainingMs }, failure('timeout', 'x'), policyOf(), LATEST).kind;
+    afterAttempt({ tries: 1, proxyFaults: 0, remainingMs }, failure('timeout', 'x'), policyOf(), LATEST).kind;
   assert.equal(left(1001), 'retry');
   assert.equal(left(1000), 'give-up');
   assert.equal(left(-5), 'give-up');
@@ -76,6 +81,20 @@ test('a block is met as somebody else, a bad proxy through another session, and 
     const identity = type === 'blocked' ? 'new' : type === 'proxy_error' ? 'new-proxy-session' : 'keep';
     assert.equal(decision.kind === 'retry' && decision.identity, identity, type);
   }
+});
+
+test('a proxy that fails uses up no retry of the item, and has a limit of its own', () => {
+  const so = (tries: number, proxyFaults: number) => ({ tries, proxyFaults, remainingMs: PLENTY });
+  const decide = (type: FailureType, tries: number, proxyFaults: number, max_retries: number) =>
+    afterAttempt(so(tries, proxyFaults), failure(type, 'x'), policyOf({ max_retries }), LATEST);
+  assert.deepEqual(decide('proxy_error', 1, 0, 0), { kind: 'retry', delayMs: 1000, identity: 'new-proxy-session' });
+  assert.equal(decide('proxy_error', 5, 4, 0).kind, 'retry');
+  assert.deepEqual(decide('proxy_error', 6, 5, 20), { kind: 'give-up', because: 'retries-used-up' });
+  // Three faults of the proxy, and the second of two tries that the site answered.
+  assert.deepEqual(decide('timeout', 4, 3, 1), { kind: 'retry', delayMs: 1000, identity: 'keep' });
+  assert.deepEqual(decide('timeout', 5, 3, 1), { kind: 'give-up', because: 'retries-used-up' });
+  // What went wrong with the site does not make the proxy wait longer.
+  assert.deepEqual(decide('proxy_error', 4, 0, 3), { kind: 'retry', delayMs: 1000, identity: 'new-proxy-session' });
 });
 
 for (const type of FAILURE_TYPES.filter((each) => !isRetryable(each))) {
@@ -93,10 +112,15 @@ const anyRetryPolicy: fc.Arbitrary<RetryPolicy> = fc
   })
   .map(policyOf);
 
+function allowed(type: FailureType, { max_retries }: RetryPolicy): number {
+  return isProxyFault({ type }) ? MAX_PROXY_RETRIES : max_retries;
+}
+
 const anyCase = fc.record({
   type: anyFailureType,
   policy: anyRetryPolicy,
   tries: fc.integer({ min: 1, max: 30 }),
+  faults: fc.nat(30),
   remainingMs: fc.oneof(fc.constant(PLENTY), fc.integer({ min: -1000, max: 300_000 })),
   chance: fc.double({ min: 0, max: LATEST, noNaN: true }),
   retryAfterMs: fc.option(fc.nat({ max: 200_000 })),
@@ -104,11 +128,19 @@ const anyCase = fc.record({
 
 test('delays lie between half and all of the backoff, or are what the site asked for, under every policy', () => {
   fc.assert(
-    fc.property(anyCase, ({ type, policy, tries, remainingMs, chance, retryAfterMs }) => {
-      const decision = afterAttempt({ tries, remainingMs }, failure(type, 'x', { retryAfterMs }), policy, chance);
+    fc.property(anyCase, ({ type, policy, tries, faults, remainingMs, chance, retryAfterMs }) => {
+      const proxyFaults = Math.min(faults, tries - 1);
+      const counted = isProxyFault({ type }) ? proxyFaults + 1 : tries - proxyFaults;
+      const decision = afterAttempt(
+        { tries, proxyFaults, remainingMs },
+        failure(type, 'x', { retryAfterMs }),
+        policy,
+        chance,
+      );
       if (decision.kind === 'give-up') return;
       const longest = policy.max_backoff_seconds * 1000;
-      const grown = (policy.backoff_strategy === 'linear' ? tries : 2 ** (tries - 1)) * policy.backoff_factor * 1000;
+      const grown =
+        (policy.backoff_strategy === 'linear' ? counted : 2 ** (counted - 1)) * policy.backoff_factor * 1000;
       const backoff = type === 'maintenance' ? longest : Math.min(longest, grown);
       assert.ok(Number.isInteger(decision.delayMs));
       assert.ok(decision.delayMs >= Math.floor(Math.max(backoff / 2, retryAfterMs ?? 0)));
@@ -120,10 +152,18 @@ test('delays lie between half and all of the backoff, or are what the site asked
 
 test('nothing is tried more often than allowed, past its time, or if its failure forbids it', () => {
   fc.assert(
-    fc.property(anyCase, ({ type, policy, tries, remainingMs, chance, retryAfterMs }) => {
-      const decision = afterAttempt({ tries, remainingMs }, failure(type, 'x', { retryAfterMs }), policy, chance);
+    fc.property(anyCase, ({ type, policy, tries, faults, remainingMs, chance, retryAfterMs }) => {
+      const proxyFaults = Math.min(faults, tries - 1);
+      const counted = isProxyFault({ type }) ? proxyFaults + 1 : tries - proxyFaults;
+      const decision = afterAttempt(
+        { tries, proxyFaults, remainingMs },
+        failure(type, 'x', { retryAfterMs }),
+        policy,
+        chance,
+      );
       if (!isRetryable(type)) assert.deepEqual(decision, { kind: 'give-up', because: 'not-retryable' });
-      else if (tries > policy.max_retries) assert.deepEqual(decision, { kind: 'give-up', because: 'retries-used-up' });
+      else if (counted > allowed(type, policy))
+        assert.deepEqual(decision, { kind: 'give-up', because: 'retries-used-up' });
       else if (decision.kind === 'give-up') assert.equal(decision.because, 'no-time-left');
       else assert.ok(decision.delayMs < remainingMs);
     }),
@@ -140,11 +180,12 @@ test('an item that always fails is tried once and then as often as its policy sa
       (type, policy, chance) => {
         let tries = 1;
         while (tries < 100) {
-          const so = { tries, remainingMs: Number.POSITIVE_INFINITY };
+          const proxyFaults = isProxyFault({ type }) ? tries - 1 : 0;
+          const so = { tries, proxyFaults, remainingMs: Number.POSITIVE_INFINITY };
           if (afterAttempt(so, failure(type, 'x'), policy, chance).kind === 'give-up') break;
           tries += 1;
         }
-        assert.equal(tries, isRetryable(type) ? policy.max_retries + 1 : 1);
+        assert.equal(tries, isRetryable(type) ? allowed(type, policy) + 1 : 1);
       },
     ),
   );
@@ -153,9 +194,10 @@ test('an item that always fails is tried once and then as often as its policy sa
 test('a later try never waits less than an earlier one would', () => {
   fc.assert(
     fc.property(anyCase, ({ type, policy, tries, chance }) => {
-      fc.pre(isRetryable(type) && tries < policy.max_retries);
+      fc.pre(isRetryable(type) && tries < allowed(type, policy));
       const at = (count: number) => {
-        const so = { tries: count, remainingMs: Number.POSITIVE_INFINITY };
+        const proxyFaults = isProxyFault({ type }) ? count - 1 : 0;
+        const so = { tries: count, proxyFaults, remainingMs: Number.POSITIVE_INFINITY };
         const decision = afterAttempt(so, failure(type, 'x'), policy, chance);
         return decision.kind === 'retry' ? decision.delayMs : Number.NaN;
       };

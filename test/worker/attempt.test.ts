@@ -196,6 +196,32 @@ test('a site that refused us sees another visitor, a proxy that failed is left f
   assert.deepEqual(seen, ['0 0', '0 0', '1 1', '1 2', '1 2', '2 3']);
 });
 
+test('a proxy that fails costs an item none of its retries, and one that stays broken fails it as proxy_error', async () => {
+  const failures = ['proxy_error', 'proxy_error', 'timeout', 'proxy_error'] as const;
+  let tries = 0;
+  const { result: saved } = await attempt(
+    async ({ tryNumber }) => {
+      tries = tryNumber;
+      const type = failures[tryNumber - 1];
+      return type === undefined ? { kind: 'scraped', artifacts: [] } : { kind: 'failed', failure: failure(type, 'no') };
+    },
+    { policy: { retries: { max_retries: 1 } } },
+  );
+  assert.ok(saved !== 'aborted');
+  assert.deepEqual([tries, saved.outcome.kind], [5, 'scraped']);
+
+  const { result: broken } = await attempt(
+    async ({ tryNumber }) => {
+      tries = tryNumber;
+      return { kind: 'failed', failure: failure(tryNumber === 1 ? 'timeout' : 'proxy_error', 'no') };
+    },
+    { policy: { retries: { max_retries: 20 } } },
+  );
+  assert.ok(broken !== 'aborted');
+  const { outcome } = broken;
+  assert.deepEqual([tries, outcome.kind === 'failed' && outcome.failure.type], [7, 'proxy_error']);
+});
+
 test('after a block and after a failure of the proxy, the dialer of the next try sees another session', async (t) => {
   const sessions: string[] = [];
   const ends = ['proxy_error', 'blocked'] as const;
