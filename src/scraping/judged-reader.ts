@@ -1,8 +1,8 @@
-import { failure } from '../../domain/failure.ts';
-import { Reader } from '../extract/reader.ts';
-import { ScrapeFailure } from '../scrape-failure.ts';
-import { type Arrival, explainAbsence } from './explain-absence.ts';
-import { type CompiledSigns, nothingFoundIn } from './signs.ts';
+import { failure } from '../domain/failure.ts';
+import { Reader } from './extract/reader.ts';
+import { type Arrival, explainAbsence } from './page/explain-absence.ts';
+import { type CompiledSigns, nothingFoundIn } from './page/signs.ts';
+import { ScrapeFailure } from './scrape-failure.ts';
 
 /** A page that came just now and seemed good, whatever fetched it. What it lacks is explained by what it says instead. */
 export abstract class JudgedReader extends Reader {
