@@ -22,9 +22,7 @@ export async function withEngine<T>(
   overrides: Partial<Config>,
   use: (engine: Engine, pids: () => readonly number[]) => Promise<T>,
 ): Promise<T> {
-  const engine = await openEngine(
-    loadConfig({ workers: 2, slots: 8, logLevel: 'silent', leaseMs: LEASE_MS, ...overrides }),
-  );
+  const engine = await open(overrides);
   try {
     const pool = engine.startWorkers();
     await pool.ready;
@@ -32,6 +30,21 @@ export async function withEngine<T>(
   } finally {
     await engine.stop();
   }
+}
+
+/** The same for all tests of a file: starting worker processes is most of what a small job costs. */
+export async function engineForFile(overrides: Partial<Config> = {}): Promise<Engine> {
+  let stop = async () => {};
+  // Added before the removal of its folder, because hooks run in the order in which they were added.
+  after(() => stop());
+  const engine = await open({ dataDir: tempDataDir(), ...overrides });
+  stop = () => engine.stop();
+  await engine.startWorkers().ready;
+  return engine;
+}
+
+function open(overrides: Partial<Config>): Promise<Engine> {
+  return openEngine(loadConfig({ workers: 2, slots: 8, logLevel: 'silent', leaseMs: LEASE_MS, ...overrides }));
 }
 
 /** Submits a job and answers its id. */
