@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { FailureType } from '../../src/domain/failure.ts';
 import { type Behaviour, type MaricopaServer, parcelOf, startMaricopa } from '../models/maricopa-server.ts';
+import { CHEAP } from './trawl.ts';
 
 /**
  * `trawl run maricopa-az` against a server that behaves like the treasurer's: everything that such a site can do to an
@@ -127,6 +128,7 @@ describe('trawl run maricopa-az', () => {
   function trawl(args: readonly string[]): Promise<Ended> {
     const env = {
       ...process.env,
+      ...CHEAP,
       TRAWL_ALLOW_ADDRESSES: 'loopback',
       TRAWL_ROUTES: `https://treasurer.maricopa.gov=${server.url}`,
     };

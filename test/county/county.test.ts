@@ -16,7 +16,7 @@ for (const workers of [1, 2, 4, 8]) {
 }
 
 test('without adaptive, most requests of the same job are refused', async () => {
-  const report = await runCounty({ ...SMALL, isAdaptive: false });
+  const report = await runCounty({ ...SMALL, items: 1000, isAdaptive: false });
   assert.ok(report.refused_share > 0.5, `${report.refused_share} of the requests were refused`);
   assert.ok(report.outage_requests < 80, `${report.outage_requests} requests while the county was down`);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { startTrawl, tempFolder, trawl } from '../cli/trawl.ts';
+import { command, startTrawl, tempFolder } from '../cli/trawl.ts';
 import { startEmulators } from '../support/aws/emulators.ts';
 import { awsEnvironment, awsNames } from '../support/aws/names.ts';
 import { sized } from '../support/sized.ts';
@@ -29,7 +29,7 @@ const AWS = {
 
 test('a job of two controllers and four workers comes to its end, whoever of them is killed', async () => {
   const folder = tempFolder();
-  const created = await trawl(['doctor', '--create'], { ...AWS, TRAWL_DATA_DIR: join(folder, 'unused') });
+  const created = await command(['doctor', '--create'], { ...AWS, TRAWL_DATA_DIR: join(folder, 'unused') });
   assert.equal(created.code, 0, created.stdout + created.stderr);
 
   const first = await startController();
@@ -56,7 +56,7 @@ test('a job of two controllers and four workers comes to its end, whoever of the
     waiting_for: null,
   });
 
-  const verified = await trawl(['verify', JOB], AWS);
+  const verified = await command(['verify', JOB], AWS);
   assert.equal(verified.code, 0, verified.stdout + verified.stderr);
   const rows = await exported(second.url);
   assert.equal(rows.length, ITEMS);

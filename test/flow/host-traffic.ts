@@ -39,6 +39,7 @@ export interface Traffic {
 }
 
 interface Timing {
+  readonly workers: number;
   readonly perSecond: number;
   readonly calmMs: number;
   readonly settleMs: number;
@@ -47,17 +48,17 @@ interface Timing {
 }
 
 /**
- * Two jobs on one host with a rate, and four worker processes, of which one is killed and replaced on the way. `calmMs` is
+ * Two jobs on one host with a rate, and worker processes, of which one is killed and replaced on the way. `calmMs` is
  * how long each of the two calm stretches is that are measured.
  */
 export async function playTwoJobs(
   env: Readonly<Record<string, string>>,
   site: Site,
-  { perSecond, calmMs, settleMs, heardMs }: Timing,
+  { workers: started, perSecond, calmMs, settleMs, heardMs }: Timing,
 ): Promise<Traffic> {
   const controller = startTrawl(['controller', '--port', '0'], env);
   const [, url = ''] = await controller.shows(/"url":"([^"]+)"/);
-  const workers = [1, 2, 3, 4].map(() => startTrawl(['worker'], env));
+  const workers = Array.from({ length: started }, () => startTrawl(['worker'], env));
   try {
     await Promise.all(workers.map((worker) => worker.shows(/"working"/)));
     await send('PUT', `${url}/hosts/${site.host}`, { requests_per_second: perSecond, max_concurrent_requests: 50 });

@@ -7,7 +7,7 @@ import { provisionAws } from '../../src/adapters/aws/provisioning.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import { LOCAL_RESULTS, loadConfig } from '../../src/config.ts';
 import { verifyResults } from '../../src/main/verify-results.ts';
-import { trawl } from '../cli/trawl.ts';
+import { command } from '../cli/trawl.ts';
 import { startEmulators } from '../support/aws/emulators.ts';
 import { awsEnvironment, awsNames } from '../support/aws/names.ts';
 import { itemsOf, submit, tempDataDir, untilJob, withEngine } from './engine.ts';
@@ -61,7 +61,7 @@ test('with ledger and queues on AWS, results may be files of this machine, and n
     WEB_SCRAPER_QUEUE_URL: names.queueUrls.http,
     TRAWL_DATA_DIR: dataDir,
   };
-  const doctor = await trawl(['doctor', '--json'], environment);
+  const doctor = await command(['doctor', '--json'], environment);
   assert.equal(doctor.code, 0, doctor.stdout + doctor.stderr);
   const { settings, checks } = JSON.parse(doctor.stdout);
   assert.deepEqual(
@@ -87,7 +87,8 @@ test('with the ledger in the data directory, results may be in a bucket', async 
   await verified(config);
 
   const environment = { ...awsEnvironment(emulators), TRAWL_RESULTS: 's3', TRAWL_DATA_DIR: dataDir };
-  const look = (bucket: string) => trawl(['doctor', '--json'], { ...environment, WEB_SCRAPER_RESULTS_BUCKET: bucket });
+  const look = (bucket: string) =>
+    command(['doctor', '--json'], { ...environment, WEB_SCRAPER_RESULTS_BUCKET: bucket });
   const found = await look(names.bucket);
   assert.equal(found.code, 0, found.stdout + found.stderr);
   const { checks } = JSON.parse(found.stdout);

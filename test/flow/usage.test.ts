@@ -120,7 +120,7 @@ test('a job stops at its budget, and goes on to its end when that is raised', as
 });
 
 test('max_cost is refused where the price of the proxy is not known', async (t) => {
-  await withEngine(settingsFor(t, { port: 1 }), async (engine) => {
+  await withEngine({ ...settingsFor(t, { port: 1 }), workers: 1 }, async (engine) => {
     const policy = { proxy: { type: 'datacenter' }, budget: { max_cost: 5 } };
     const answer = await engine.submit(jobFor('http://127.0.0.1:1/', 1, policy));
     assert.equal(answer.kind, 'bad');

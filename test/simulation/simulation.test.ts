@@ -20,7 +20,7 @@ async function assertHealthy(seed: number, store: StoreKind): Promise<string> {
   return hash;
 }
 
-const SEEDS = sized({ quick: { memory: 100, sqlite: 10 }, slow: { memory: 300, sqlite: 25 } });
+const SEEDS = sized({ quick: { memory: 80, sqlite: 8 }, slow: { memory: 300, sqlite: 25 } });
 
 test(`${SEEDS.memory} seeds in memory, with faults of every kind: every invariant holds after every step, and every job ends`, async () => {
   for (let seed = 1; seed <= SEEDS.memory; seed += 1) await assertHealthy(seed, 'memory');
