@@ -1,3 +1,4 @@
+import type { HostAnswer } from '../../src/domain/host-outage.ts';
 import { PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
 import type { HostOracle } from './oracle/hosts.ts';
 import { sharesFor } from './shares-port.ts';
@@ -13,6 +14,7 @@ export interface Door {
 /** Null where there is none. It is the real gate, which reserves through a network that loses, delays and doubles its calls. */
 export function openDoor(process: SimProcess, sim: Sim, onError: (where: string, error: unknown) => void): Door | null {
   const { sharedHost: host, hostOracle: oracle } = sim;
+  const answer = () => sim.temperedHost?.answer(sim.timeline.now) ?? null;
   if (host === null || oracle === null) return null;
   const shares = sharesFor(process, sim, oracle);
   const gate = new PoliteHostGate({
@@ -20,17 +22,18 @@ export function openDoor(process: SimProcess, sim: Sim, onError: (where: string,
     hosts: { [host.name]: host.limits },
     shared: { shares, process: process.name, leaseMs: host.leaseMs, onError },
   });
+  oracle.opened(process, () => gate.pauseOf(host.name) !== null);
   process.onEnd(() => {
     gate.close();
     oracle.ended(process);
   });
-  return { enter: (jobId, signal) => enter(gate, host.name, { process, oracle }, jobId, signal) };
+  return { enter: (jobId, signal) => enter(gate, host.name, { process, oracle, answer }, jobId, signal) };
 }
 
 async function enter(
   gate: PoliteHostGate,
   host: string,
-  { process, oracle }: { readonly process: SimProcess; readonly oracle: HostOracle },
+  { process, oracle, answer }: Visitors,
   jobId: string,
   signal: AbortSignal,
 ): Promise<() => void> {
@@ -43,8 +46,17 @@ async function enter(
     throw error;
   }
   oracle.enters(process);
+  const said = answer();
   return () => {
     oracle.leaves(process);
     leave();
+    if (said !== null) gate.noteAnswer(host, said, 'as the host is');
   };
+}
+
+interface Visitors {
+  readonly process: SimProcess;
+  readonly oracle: HostOracle;
+  /** What the host says to a request that arrives now; null for nothing that matters. */
+  readonly answer: () => HostAnswer | null;
 }

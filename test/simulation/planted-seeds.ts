@@ -31,6 +31,8 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   'the share of a dead process never comes back': 19,
   'only one of the others is counted when places are given': 19,
   'slots are given again after an answer was lost': 19,
+  'a host that is away gets a probe from each process': 72,
+  'the pace that a process has found is forgotten': 197,
   'a batch mixes groups': 5,
   'a batch by group is out of order': 5,
   'a drafted job is made before its last items': 13,

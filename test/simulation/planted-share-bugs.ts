@@ -38,9 +38,17 @@ const takesSlotsBack: Mistake = (book, process, _ask, now) => {
   return { ...book, grid: { ...book.grid, taken: 0n } };
 };
 
+/** The pace that one process has found is not there for the next. */
+const forgetsPace: Mistake = (book) => ({ ...book, health: book.health && { ...book.health, rate: null } });
+
+/** That a host is away is known only to the process that found it. */
+const hidesOutage: Mistake = (book) => ({ ...book, health: book.health && { ...book.health, pauses: 0 } });
+
 /** Mistakes in what processes may use of a host. */
 export const SHARE_BUGS: readonly Plant[] = [
   { name: 'the share of a dead process never comes back', shares: () => sharesWith(neverEnds) },
   { name: 'only one of the others is counted when places are given', shares: () => sharesWith(countsOne) },
   { name: 'slots are given again after an answer was lost', shares: () => sharesWith(takesSlotsBack) },
+  { name: 'the pace that a process has found is forgotten', shares: () => sharesWith(forgetsPace) },
+  { name: 'a host that is away gets a probe from each process', shares: () => sharesWith(hidesOutage) },
 ];

@@ -8,7 +8,7 @@ import type { Network } from './network.ts';
 import type { HostOracle } from './oracle/hosts.ts';
 import type { Oracle } from './oracle/oracle.ts';
 import type { Plant } from './plant.ts';
-import type { SharedHost } from './shared-host.ts';
+import type { SharedHost, TemperedHost } from './shared-host.ts';
 import type { Timeline } from './timeline.ts';
 import type { Trace } from './trace.ts';
 
@@ -30,6 +30,8 @@ export interface Sim {
   readonly hangingSite: HangingSite | null;
   /** Set where workers keep the limits of a host together. */
   readonly sharedHost: SharedHost | null;
+  /** What it answers; null where it answers everything. */
+  readonly temperedHost: TemperedHost | null;
   readonly hostOracle: HostOracle | null;
   /** The engine is about to change a job's state: a good moment for a user to do so, too. */
   onEngineDecision: (jobId: string) => void;

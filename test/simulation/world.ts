@@ -11,7 +11,7 @@ import { HostOracle } from './oracle/hosts.ts';
 import { Oracle } from './oracle/oracle.ts';
 import { NO_BUG, type Plant } from './plant.ts';
 import { playHangingSite } from './play-hanging-site.ts';
-import { drawSharedHost } from './shared-host.ts';
+import { drawSharedHost, TemperedHost } from './shared-host.ts';
 import { Disk, type Sim, type Timing } from './sim.ts';
 import { EPOCH, SimProcess } from './sim-process.ts';
 import { SqliteBackend } from './sqlite-backend.ts';
@@ -193,7 +193,8 @@ function build(seed: number, store: StoreKind, plant: Plant, dice: Dice, print: 
       Math.max(disk.wasFullAt, timeline.wallSetAt) >= bornAt - timing.leaseMs &&
       timeline.now - bornAt < 2 * timing.leaseMs,
   });
-  const sharedHost = hangingSite === null ? drawSharedHost(new Dice(seed, 'shared host')) : null;
+  const sharedHost =
+    hangingSite === null ? drawSharedHost(new Dice(seed, 'shared host'), new Dice(seed, 'host temper')) : null;
   const hostOracle =
     sharedHost === null
       ? null
@@ -230,6 +231,7 @@ function build(seed: number, store: StoreKind, plant: Plant, dice: Dice, print: 
     disk,
     hangingSite,
     sharedHost,
+    temperedHost: sharedHost === null || sharedHost.temper === null ? null : new TemperedHost(sharedHost.temper),
     hostOracle,
     sites: new ForgetfulSites(seed, faults.isOn('site-forgets')),
     onEngineDecision() {},

@@ -1,8 +1,9 @@
 import type { LineShare } from '../../../src/domain/line-book.ts';
-import { linePace } from '../../../src/domain/line-limits.ts';
+import { type LineLimits, linePace, NO_LIMITS, stricterLimits } from '../../../src/domain/line-limits.ts';
 import type { NamedAsk } from '../../../src/ports/host-shares.ts';
 import type { SharedHost } from '../shared-host.ts';
 import type { SimProcess } from '../sim-process.ts';
+import { HostHealthOracle } from './host-health.ts';
 
 /**
  * What all workers together may do to a host:
@@ -12,6 +13,8 @@ import type { SimProcess } from '../sim-process.ts';
  *   slots    no two that were given away are closer than the host's spacing, also if an answer was lost
  *   use      a process gets a place if no other has a lease, and callers do not wait for long at a host that is empty: what a
  *            dead process had has come back
+ *
+ * Limits are those of the host, or what processes have learned about it (`HostHealthOracle`) where that is less.
  *
  * Slots and leases are times of the clock of the process that asks. Where clocks differ or are set, only the last of all
  * is checked; elsewhere they agree exactly, and so nothing is tolerated but the rounding of fractions.
@@ -23,6 +26,8 @@ export class HostOracle {
   readonly #areClocksRight: boolean;
   readonly #isHealing: () => boolean;
   readonly #fail: (message: string) => void;
+  readonly #health: HostHealthOracle;
+  readonly #pauses = new Map<SimProcess, () => boolean>();
   readonly #reserved = new Map<string, { readonly until: number; readonly places: number }>();
   #slots: number[] = [];
   readonly #inside = new Map<SimProcess, number>();
@@ -48,14 +53,21 @@ export class HostOracle {
     this.#areClocksRight = parts.areClocksRight;
     this.#isHealing = parts.isHealing;
     this.#fail = parts.fail;
+    this.#health = new HostHealthOracle(parts.fail);
+  }
+
+  /** A process can visit the host from now on. `isPaused`: it leaves the host alone for a while. */
+  opened(process: SimProcess, isPaused: () => boolean): void {
+    this.#pauses.set(process, isPaused);
   }
 
   /** A reservation took effect, whether or not the process ever hears of it. `now` is the time by its clock. */
   reserved(process: SimProcess, ask: NamedAsk, share: LineShare, now: number): void {
     if (this.#areClocksRight) {
+      this.#health.reserved(process.name, ask, share, now);
       this.#judgePlaces(process, share, now + share.heldMs);
       this.#judgeRefusal(process, ask, share, now);
-      for (const slot of share.slots) this.#judgeSlot(process, now + slot);
+      for (const slot of share.slots) this.#judgeSlot(process, share, now + slot);
       this.#slots = this.#slots.filter((slot) => slot > now - KEPT_MS);
     }
     this.#reserved.set(process.name, {
@@ -67,6 +79,7 @@ export class HostOracle {
   /** A reservation was cut off: it may have replaced what the process had, or not. */
   unsure(process: SimProcess): void {
     this.#reserved.set(process.name, { until: this.#wallTime() + this.#longestMs, places: 0 });
+    this.#health.unsure();
     this.disturbed(process);
   }
 
@@ -76,6 +89,7 @@ export class HostOracle {
     // Some of it may be on the disk.
     this.#reserved.set('the machine that went down', { until: this.#wallTime() + this.#longestMs, places: 0 });
     this.#slots = [];
+    this.#health.unsure();
   }
 
   /** It got its answer late or never, and goes on with a part of what it had (`SharedLine`). */
@@ -114,10 +128,12 @@ export class HostOracle {
     this.#look();
     this.#waiting.delete(process);
     this.#inside.delete(process);
+    this.#pauses.delete(process);
   }
 
-  #judgePlaces(process: SimProcess, { places }: LineShare, until: number): void {
-    const limit = this.#host.limits.maxConcurrent;
+  #judgePlaces(process: SimProcess, share: LineShare, until: number): void {
+    const { places } = share;
+    const limit = this.#inForce(share).maxConcurrent;
     const now = this.#wallTime();
     // What a reservation that was long on its way gives is over before it is given.
     if (limit === null || places === null || places === 0 || until <= now) return;
@@ -143,8 +159,12 @@ export class HostOracle {
     return 2 * this.#host.leaseMs + 4 * (linePace(this.#host.limits)?.spacingMs ?? 0);
   }
 
-  #judgeSlot(process: SimProcess, slot: number): void {
-    const spacingMs = linePace(this.#host.limits)?.spacingMs ?? 0;
+  #inForce({ health }: LineShare): LineLimits {
+    return stricterLimits(this.#host.limits, health?.limits ?? NO_LIMITS);
+  }
+
+  #judgeSlot(process: SimProcess, share: LineShare, slot: number): void {
+    const spacingMs = linePace(this.#inForce(share))?.spacingMs ?? 0;
     const near = this.#slots.find((other) => Math.abs(other - slot) < spacingMs - ROUNDING_MS);
     this.#slots.push(slot);
     if (near === undefined) return;
@@ -159,7 +179,8 @@ export class HostOracle {
 
   #look(): void {
     const now = this.#now();
-    const isIdle = this.#isHealing() && sum(this.#waiting) > 0 && sum(this.#inside) === 0;
+    const isPaused = [...this.#pauses.values()].some((paused) => paused());
+    const isIdle = this.#isHealing() && !isPaused && sum(this.#waiting) > 0 && sum(this.#inside) === 0;
     this.#idleMs = isIdle ? this.#idleMs + now - this.#lookedAt : 0;
     this.#lookedAt = now;
     if (this.#idleMs <= PATIENCE_MS) return;
