@@ -99,7 +99,8 @@ export class SharedLine extends Line {
 
   override spread(): void {
     const { link, clock } = this.#deps;
-    if (link === null || !link.isUrgent() || this.#timer !== null || this.#isAsking) return;
+    if (link === null || this.#timer !== null || this.#isAsking || !link.isUrgent()) return;
+    if (isUnlimited(this.limits)) return;
     this.#renewAt(Math.max(clock.elapsed(), this.#mayAskAt));
   }
 

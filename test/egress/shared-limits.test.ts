@@ -366,3 +366,30 @@ test('a host that goes away is probed by one process at a time, and open to all 
   assert.ok(seen.filter(({ at }) => at > backAt + 5000 && at < backAt + 15_000).length > 200);
   await fleet.stop();
 });
+
+test('a host without limits is never reserved, and refusals there set no timers', async () => {
+  const fleet = new Fleet();
+  const shared = { shares: fleet.shares, process: 'w1', leaseMs: LEASE_MS, onError: () => assert.fail() };
+  const gate = new PoliteHostGate({ clock: fleet.clock, maxConcurrent: null, shared });
+  (await gate.enter(HOST, 0, FOREVER, 'a'))();
+  gate.noteAnswer(HOST, 'refused', '429');
+  assert.equal(gate.isOpen(HOST, 'a'), false);
+  assert.equal(fleet.clock.sleepers, 0);
+  await fleet.clock.advance(60_000);
+  assert.equal(fleet.reservations.length, 0);
+});
+
+test('what a process has to tell is not lost when it cannot reserve for a while', async () => {
+  const fleet = new Fleet();
+  for (const process of ['w1', 'w2']) fleet.visit(process, 'a', 4, 100);
+  await fleet.clock.advance(10_000);
+  fleet.isStorageDown = true;
+  fleet.gate('w1').noteAnswer(HOST, 'refused', '429');
+  await fleet.clock.advance(5000);
+  fleet.isStorageDown = false;
+  await fleet.clock.advance(10_000);
+  // Both did 80 per second before.
+  const rate = fleet.count(20_000, 25_000, { process: 'w2' }) / 5;
+  assert.ok(rate < 35, `${rate} requests per second of the process that was not refused`);
+  await fleet.stop();
+});
