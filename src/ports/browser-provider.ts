@@ -17,6 +17,8 @@ export interface BrowserProvider {
    * leaves alone what living processes use, and answers how many sessions it ended.
    */
   sweep(signal: AbortSignal): Promise<number>;
+  /** Closes all sessions that are still open. Afterwards nothing of them is left. */
+  close(): Promise<void>;
 }
 
 export interface BrowserOptions {
