@@ -79,7 +79,7 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
   return {
     ready,
     isStillHeld: ({ host }) => pauses.isPaused(gate, host),
-    tools: { web, gate, watch, log, secrets: loadSecrets(config), states, robots },
+    tools: { web, gate, watch, log, secrets: loadSecrets(config), states, robots, browser: null },
     async close() {
       ended.abort();
       gate.close();

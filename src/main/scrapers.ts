@@ -53,7 +53,7 @@ export async function openScrapers(config: Config) {
       states.close();
       await web.close();
     };
-    return { tools: { web, gate: OPEN_GATE, log: NO_LOG, secrets, states, robots: UNCHECKED }, close };
+    return { tools: { web, gate: OPEN_GATE, log: NO_LOG, secrets, states, robots: UNCHECKED, browser: null }, close };
   };
   const parts = { clock, openTools, loadSecrets: () => loadSecrets(config) };
   return await openAuthorTools(scraperFolders(config), parts).catch(badFolder);

@@ -140,7 +140,7 @@ async function visit(
   const opened = await openVisitorTools(config, clock, (host, ms) => tell({ kind: 'wait', host, ms }));
   const web = new TracedWeb(opened.web, tell);
   const { gate, secrets, states } = opened;
-  const tools: ScrapeTools = { web, gate, log: tracedLog(tell), secrets, states, robots: UNCHECKED };
+  const tools: ScrapeTools = { web, gate, log: tracedLog(tell), secrets, states, robots: UNCHECKED, browser: null };
   const drafts: Draft[] = [];
   try {
     const { result: decided, tries } = await tryUntilDecided(

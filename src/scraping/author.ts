@@ -1,6 +1,16 @@
 /** What a scraper author imports, as `trawl/scraper`. What is not named here may change without notice. */
 export { z } from 'zod';
 export { FAILURE_TYPES, type Failure, type FailureType, failure } from '../domain/failure.ts';
+export {
+  type BrowserScrapeContext,
+  type BrowserScrapeResult,
+  type BrowserSetupContext,
+  defineBrowserScraper,
+} from './browser/define-browser-scraper.ts';
+export type { RenderedPage } from './browser/rendered-page.ts';
+export type { GotoOptions, ReadOptions, Tab } from './browser/tab.ts';
+export type { DownloadWish } from './browser/tab-deps.ts';
+export type { Awaited as PageWait } from './browser/waits.ts';
 export { definePlainScraper } from './define-scraper.ts';
 export { expect } from './extract/expect.ts';
 export type { OptionalReader } from './extract/optional-reader.ts';

@@ -2,7 +2,7 @@ import { ARTIFACT_KINDS, artifactLabel, isPageName, MAX_PAGES } from '../domain/
 import { FAILURES, type FailureType, failure } from '../domain/failure.ts';
 import { isRecord } from '../domain/is-record.ts';
 import { isSkipReason } from '../domain/outcome.ts';
-import type { ProducedArtifact, ScrapeFacts, ScrapeResult } from './scraper.ts';
+import type { Evidence, ProducedArtifact, ScrapeFacts, ScrapeResult } from './scraper.ts';
 
 /**
  * What a scraper returned, if it is a result. Scrapers are other people's code, and not all of it is type-checked: one
@@ -70,7 +70,8 @@ function isDraft(value: unknown): boolean {
 }
 
 /** A copy, so that an overlong message is cut and nothing else is passed on. */
-function checkedFailure({ failure: value, artifacts = [], facts }: Readonly<Record<string, unknown>>): ScrapeResult {
+function checkedFailure(given: Readonly<Record<string, unknown>>): ScrapeResult {
+  const { failure: value, artifacts = [], facts, evidence } = given;
   if (!isRecord(value) || !isFailureType(value['type']) || typeof value['message'] !== 'string') {
     return noResult('failed without a known type and a message');
   }
@@ -85,7 +86,12 @@ function checkedFailure({ failure: value, artifacts = [], facts }: Readonly<Reco
     failure: failure(value['type'], value['message'], more),
     ...(typeof kept === 'string' || kept.length === 0 ? {} : { artifacts: kept }),
     ...checkedFacts(facts),
+    ...(isEvidence(evidence) && { evidence }),
   };
+}
+
+function isEvidence(value: unknown): value is Evidence {
+  return isRecord(value) && typeof value['url'] === 'string' && isArtifact(value['page']);
 }
 
 function isFailureType(value: unknown): value is FailureType {

@@ -10,6 +10,7 @@ import type { Secrets } from '../domain/secrets.ts';
 import type { Web } from '../egress/web.ts';
 import type { HostGate } from '../ports/host-gate.ts';
 import type { Draft } from '../ports/result-store.ts';
+import type { BrowserTools } from './browser/browser-tools.ts';
 import type { RobotsCheck } from './robots/robots-check.ts';
 import type { SharedStates } from './shared-states.ts';
 import type { UsageMeter } from './usage-meter.ts';
@@ -95,6 +96,8 @@ export interface ScrapeTools {
   readonly states: SharedStates;
   /** Asked before each request if the policy respects robots.txt. */
   readonly robots: RobotsCheck;
+  /** Null where there are no browsers: in workers of the lane `http`. */
+  readonly browser: BrowserTools | null;
 }
 
 /** Lines for the operator's log; job and item are added. */
@@ -134,4 +137,11 @@ export type ScrapeResult =
       readonly failure: Failure;
       readonly artifacts?: readonly ProducedArtifact[];
       readonly facts?: ScrapeFacts;
+      readonly evidence?: Evidence;
     };
+
+/** What a browser showed when an item failed. It is kept of the first items of each group of failures. */
+export interface Evidence {
+  readonly url: string;
+  readonly page: ProducedArtifact & { readonly kind: 'failed_page' };
+}

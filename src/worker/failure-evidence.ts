@@ -73,18 +73,26 @@ export class AttemptEvidence {
   /** The result as it is recorded: with the address at which it failed and, for the first of a group, what was seen there. */
   async addTo(result: FailedResult, lastType: FailureType, at: number): Promise<FailedResult> {
     const seen = this.#visits.tryThatFailedAs(result.failure.type, lastType);
-    const place = seen.last === null ? null : urlPattern(seen.last.url, this.#input);
+    const { evidence, ...rest } = result;
+    const url = evidence?.url ?? seen.last?.url ?? null;
+    const place = url === null ? null : urlPattern(url, this.#input);
     const failure: Failure = { ...result.failure, ...(place === null ? {} : { place }) };
     const added = await this.#artifacts({ ...result, failure }, seen, at);
     return {
-      ...result,
+      ...rest,
       failure,
       ...(added.length === 0 ? {} : { artifacts: [...(result.artifacts ?? []), ...added] }),
     };
   }
 
   async #artifacts(result: FailedResult, seen: SeenTry, at: number): Promise<readonly ProducedArtifact[]> {
-    const { failure, artifacts = [] } = result;
+    const { failure, artifacts = [], evidence } = result;
+    // What a browser shows is no answer to one request, and a visit of requests could not be replayed in it.
+    if (evidence !== undefined) {
+      this.#giveBack = this.#kept.reserve(this.#attempt, failure, this.#most);
+      const hasPage = artifacts.some(({ kind }) => kind === 'html' || kind === 'page');
+      return this.#giveBack === null || hasPage ? [] : [evidence.page];
+    }
     // A request without an answer has no page, and the page before it is not the one that failed.
     if (seen.last?.kind !== 'answer') return [];
     this.#giveBack = this.#kept.reserve(this.#attempt, failure, this.#most);

@@ -94,7 +94,15 @@ async function record(t: TestContext, folder: string, input: Record<string, unkn
   assert.ok(scraper);
   const web = openWeb({ rules: new AddressRules(parseAddressRanges('loopback')), routes: parseRoutes(''), clock });
   t.after(() => web.close());
-  const tools = { web, gate: OPEN_GATE, log: NO_LOG, secrets: NO_SECRETS, states: sharedStates(), robots: UNCHECKED };
+  const tools = {
+    web,
+    gate: OPEN_GATE,
+    log: NO_LOG,
+    secrets: NO_SECRETS,
+    states: sharedStates(),
+    robots: UNCHECKED,
+    browser: null,
+  };
   const deps = { tools, clock, signal: new AbortController().signal };
   return recordCase(scraper, join(folder, 'site.ts'), { name: 'one', input, expectFailure }, deps);
 }

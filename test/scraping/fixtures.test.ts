@@ -229,7 +229,15 @@ async function record(
   const rules = new AddressRules(parseAddressRanges('loopback'));
   const web = openWeb({ rules, routes: parseRoutes(''), clock });
   t.after(() => web.close());
-  const tools = { web, gate: OPEN_GATE, log: NO_LOG, secrets: NO_SECRETS, states: sharedStates(), robots: UNCHECKED };
+  const tools = {
+    web,
+    gate: OPEN_GATE,
+    log: NO_LOG,
+    secrets: NO_SECRETS,
+    states: sharedStates(),
+    robots: UNCHECKED,
+    browser: null,
+  };
   const asked = { name, input, expectFailure: false };
   const answer = await recordCase(scraper, join(folder, 'county.ts'), asked, { tools, clock, signal });
   if (answer.kind === 'refused') throw new Error(answer.because);

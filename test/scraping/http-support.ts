@@ -109,7 +109,7 @@ export function webTools(t: TestContext, gate: HostGate = new PoliteHostGate({ c
   const web = openWeb({ rules, routes: parseRoutes(''), clock: systemClock() });
   t.after(() => web.close());
   const log = { debug: () => {}, info: () => {}, warn: () => {} };
-  return { web, gate, log, secrets: NO_SECRETS, states: sharedStates(), robots: UNCHECKED };
+  return { web, gate, log, secrets: NO_SECRETS, states: sharedStates(), robots: UNCHECKED, browser: null };
 }
 
 /** A client as a scraper gets it. */

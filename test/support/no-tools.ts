@@ -21,6 +21,7 @@ export const NO_TOOLS: WorkerDeps['tools'] = {
   secrets: NO_SECRETS,
   states: sharedStates(),
   robots: UNCHECKED,
+  browser: null,
 };
 
 /** In a world where time stands still. */

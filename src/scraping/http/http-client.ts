@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import { type Failure, failure } from '../../domain/failure.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { Deadlines, Exit, HostUsage, Limits, Visit, WebAnswer, WebFailed, WebRequest } from '../../egress/web.ts';
-import { HostHeld } from '../../ports/host-gate.ts';
 import type { Draft } from '../../ports/result-store.ts';
 import { problemsOf } from '../define-scraper.ts';
 import { classify } from '../page/classify.ts';
@@ -10,7 +9,6 @@ import { pageFingerprint } from '../page/page-fingerprint.ts';
 import { titleOf } from '../page/rough-text.ts';
 import { type CompiledSigns, withSigns } from '../page/signs.ts';
 import { Disallowed } from '../robots/disallowed.ts';
-import type { RobotsVisitor } from '../robots/fetch-robots.ts';
 import type { RobotsCheck } from '../robots/robots-check.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
 import type { ScrapeTools } from '../scraper.ts';
@@ -19,6 +17,7 @@ import { parseJson, sourceOf } from './answer-text.ts';
 import { Arrivals } from './arrivals.ts';
 import { decodeText } from './charset.ts';
 import type { VisitCookies } from './cookies.ts';
+import { throwHeldBack } from './held-back.ts';
 import type { Identity } from './identity.ts';
 import { Page } from './page.ts';
 import { contentOf, type PostOptions } from './post-content.ts';
@@ -26,6 +25,7 @@ import { type Bad, badAnswer, type Good, Repeater, unanswered } from './repeater
 import { headersFor, type Purpose } from './request-headers.ts';
 import type { RequestLog } from './request-log.ts';
 import type { PageRequest, Requester } from './requester.ts';
+import { robotsVisitor } from './robots-visitor.ts';
 import {
   type DocumentOptions,
   DocumentSink,
@@ -273,7 +273,7 @@ export class HttpClient {
 
   async #send(request: WebRequest, visit: Visit): Promise<WebAnswer | WebFailed> {
     const { web, log } = this.#deps.tools;
-    const end = await web.send(request, visit).catch(heldBack);
+    const end = await web.send(request, visit).catch(throwHeldBack);
     log.debug(this.#deps.requests.add(request, end), 'request');
     return end;
   }
@@ -346,24 +346,14 @@ export class HttpClient {
       exit: exits(),
       usage,
       checkHost: (host) => this.#checkHost(host),
-      ...(robots !== null && { checkUrl: (url: string) => robots.check(url, this.#robotsVisitor(deadlines), signal) }),
+      ...(robots !== null && {
+        checkUrl: (url: string) => robots.check(url, robotsVisitor(this.#deps, deadlines), signal),
+      }),
       gate: tools.gate,
       // A pause no longer than a request may take is waited for; for a longer one, the attempt decides.
       patienceMs: answerMs,
       sink: null,
       signal,
-    };
-  }
-
-  /** The file is small, whatever is asked for afterwards. */
-  #robotsVisitor(deadlines: Deadlines): RobotsVisitor {
-    const { identity, exits, usage } = this.#deps;
-    const wanted = { method: 'GET', purpose: 'page', from: null, contentType: null, extra: {} } as const;
-    return {
-      exit: exits(),
-      usage,
-      deadlines: { ...deadlines, totalMs: deadlines.firstByteMs },
-      headersFor: (url) => headersFor(identity, { url, ...wanted }),
     };
   }
 
@@ -377,11 +367,6 @@ class NoDocument extends ScrapeFailure {
   constructor(message: string) {
     super(failure('navigation_failed', message));
   }
-}
-
-function heldBack(error: unknown): never {
-  if (!(error instanceof HostHeld)) throw error;
-  throw new ScrapeFailure(failure('rate_limited', error.message, { retryAfterMs: error.ms }));
 }
 
 /** As for requests: a loop of them must not make metadata that are larger than the data. */

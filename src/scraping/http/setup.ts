@@ -4,15 +4,16 @@ import { exitIn } from '../exit-for.ts';
 import { findSecret } from '../find-secret.ts';
 import { Disallowed } from '../robots/disallowed.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
-import type { ScrapeContext, ScrapeLog } from '../scraper.ts';
+import type { ScrapeContext, ScrapeLog, ScrapeTools } from '../scraper.ts';
 import type { Held, Maker } from '../shared-states.ts';
 import { thrownFailure } from '../thrown-failure.ts';
 import { VisitCookies } from './cookies.ts';
-import type { HttpClient, HttpClientDeps } from './http-client.ts';
+import type { HttpClient } from './http-client.ts';
 import { chooseIdentity, type Identity } from './identity.ts';
+import type { OpenClient } from './open-client.ts';
 import { RequestLog } from './request-log.ts';
 
-type ItemContext = Omit<ScrapeContext, 'input'>;
+export type ItemContext = Omit<ScrapeContext, 'input'>;
 
 /** What `setup` is given: a visitor of its own, who belongs to no item. */
 export interface SetupContext {
@@ -24,20 +25,20 @@ export interface SetupContext {
   sleep(ms: number): Promise<void>;
 }
 
+/** By and for whom `setup` is run. */
+export interface SetupVisitor {
+  readonly item: ItemContext;
+  readonly exit: Exit;
+  readonly tools: ScrapeTools;
+}
+
 /** What the items of a process share: what `setup` returned, and the cookies that it was given on the way. */
 interface Shared<State> {
   readonly value: State;
   readonly cookies: VisitCookies;
 }
 
-/** Opens a visitor, as whom and with what; the limits are the scraper's, and what is left is the policy's. */
-export type OpenClient = (
-  who: Pick<
-    HttpClientDeps,
-    'identity' | 'exits' | 'signal' | 'tools' | 'sleep' | 'cookies' | 'requests' | 'startsOver'
-  >,
-  context: Pick<ScrapeContext, 'policy' | 'now' | 'draft' | 'usage' | 'proxyType'>,
-) => HttpClient;
+type RunSetup<State> = (context: SetupContext, visitor: SetupVisitor) => Promise<State>;
 
 /**
  * Runs `setup` of a scraper when its first item needs it, and again when a site no longer accepts what it brought. There
@@ -46,10 +47,10 @@ export type OpenClient = (
  */
 export class Setup<State> {
   readonly #scraperId: string;
-  readonly #setup: (context: SetupContext) => Promise<State>;
+  readonly #setup: RunSetup<State>;
   readonly #open: OpenClient;
 
-  constructor(scraperId: string, setup: (context: SetupContext) => Promise<State>, open: OpenClient) {
+  constructor(scraperId: string, setup: RunSetup<State>, open: OpenClient) {
     this.#scraperId = scraperId;
     this.#setup = setup;
     this.#open = open;
@@ -106,9 +107,10 @@ export class Setup<State> {
       await sleep(ms, signal);
       signal.throwIfAborted();
     };
+    const lent = { ...tools, gate, log };
     const http = this.#open(
       {
-        tools: { ...tools, gate, log },
+        tools: lent,
         identity: this.#identity(identity),
         exits: () => exit,
         signal,
@@ -122,7 +124,7 @@ export class Setup<State> {
     );
     try {
       const secret = (name: string) => findSecret(tools.secrets, name);
-      const value = await this.#setup({ http, log, signal, secret, sleep: wait });
+      const value = await this.#setup({ http, log, signal, secret, sleep: wait }, { item: context, exit, tools: lent });
       log.debug({ requests: http.requests.count }, 'setup done');
       return { value, cookies: http.cookies };
     } catch (error) {

@@ -1,0 +1,142 @@
+import type { Page } from 'playwright-core';
+import type { Policy } from '../../domain/policy.ts';
+import type { BrowserVisit as EgressVisit } from '../../egress/browser/browser-visit.ts';
+import type { Exit } from '../../egress/web.ts';
+import type { HttpClient } from '../http/http-client.ts';
+import type { Identity } from '../http/identity.ts';
+import { robotsVisitor } from '../http/robots-visitor.ts';
+import type { CompiledSigns } from '../page/signs.ts';
+import { fail } from '../scrape-failure.ts';
+import type { ProducedArtifact, ScrapeContext, ScrapeLog, ScrapeTools } from '../scraper.ts';
+import type { Companion, Finished } from '../visit-site.ts';
+import { BrowserIdentity } from './browser-identity.ts';
+import { BrowserVisit, type StorageState, screenshotArtifact } from './browser-visit.ts';
+import type { CookieBridge } from './cookie-bridge.ts';
+import { Tab } from './tab.ts';
+
+/** What a browser scraper says about pages. */
+export interface BrowserRules {
+  readonly signs: CompiledSigns;
+  readonly limits: { readonly pageBytes: number; readonly documentBytes: number; readonly visitBytes: number };
+  readonly allowsHost: (host: string) => boolean;
+}
+
+/** What `scrape` and `setup` are given of the browser. */
+export interface OpenedTab {
+  /** Playwright's own page, in a context of its own. */
+  readonly page: Page;
+  /** What the kit adds to it: going to pages under the rules, judging and reading them, downloads, waits. */
+  readonly tab: Tab;
+}
+
+export interface BrowserWish {
+  readonly rules: BrowserRules;
+  readonly tools: ScrapeTools;
+  readonly log: ScrapeLog;
+  readonly context: Pick<ScrapeContext, 'policy' | 'usage' | 'proxyType' | 'now' | 'draft'>;
+  readonly exits: () => Exit;
+  readonly http: HttpClient;
+  readonly identity: Identity;
+  /** Of the web of the HTTP client; null if that has none. */
+  readonly bridge: CookieBridge | null;
+  readonly suspect: string;
+  readonly storage: StorageState | null;
+  readonly signal: AbortSignal;
+  sleep(ms: number): Promise<void>;
+}
+
+/** The browser of one visit. */
+export interface BrowserCompanion extends Companion<OpenedTab> {
+  readonly visit: BrowserVisit;
+}
+
+export async function openCompanion(wish: BrowserWish): Promise<BrowserCompanion> {
+  const { tools, log, context, http, identity, bridge, suspect, storage, rules } = wish;
+  const { policy } = context;
+  if (tools.browser === null) return fail('proxy_config', NO_BROWSER);
+  const visit = await BrowserVisit.open({
+    ...{ browser: tools.browser, suspect, policy, storage, log },
+    visit: egressVisit(wish),
+  });
+  bridge?.attach(visit.context);
+  if (identity instanceof BrowserIdentity) identity.adopt(await visit.name());
+  const tab = new Tab(visit.page, {
+    ...{ tools, log, http, policy, ...rules },
+    ...{ watch: visit.watch, way: visit.way, deadline: visit.deadline },
+    isGone: () => visit.isGone,
+    draft: () => context.draft(),
+    now: () => context.now(),
+    sleep: (ms) => wish.sleep(ms),
+  });
+  return {
+    visit,
+    given: { page: visit.page, tab },
+    get lastPage() {
+      return tab.lastPage;
+    },
+    get isUnauthorized() {
+      return tab.isUnauthorized;
+    },
+    get hasGoodAnswer() {
+      return tab.hasGoodAnswer;
+    },
+    run: (work) =>
+      visit.untilOver(async () => {
+        const answer = await work();
+        tab.checkPlace();
+        return answer;
+      }),
+    explain: (error) => tab.explain(error),
+    finish: (end, returned) => finish(visit, policy, end, { returned, draft: () => context.draft() }),
+    close: (isGood) => visit.close(isGood),
+  };
+}
+
+const NO_BROWSER =
+  'this worker has no browser: browser scrapers need a worker of the lane browser (trawl worker --lane browser)';
+
+function egressVisit({ context, exits, tools, rules, identity, signal }: BrowserWish): EgressVisit {
+  const { policy } = context;
+  const { timeouts } = policy;
+  const answerMs = timeouts.request_timeout_seconds * 1000;
+  const deadlines = { connectMs: timeouts.connect_timeout_seconds * 1000, firstByteMs: answerMs, silenceMs: answerMs };
+  const usage = context.usage.through(context.proxyType);
+  const visitor = () => robotsVisitor({ identity, exits, usage }, { ...deadlines, totalMs: answerMs });
+  return {
+    ...{ usage, deadlines, signal, gate: tools.gate, patienceMs: answerMs },
+    exit: exits(),
+    maxBytes: rules.limits.visitBytes,
+    checkHost: (host) => {
+      if (!rules.allowsHost(host)) fail('refused_address', `${host} is not one of the scraper's hosts`);
+    },
+    ...(policy.robots === 'respect' && { checkUrl: (url: string) => tools.robots.check(url, visitor(), signal) }),
+  };
+}
+
+async function finish(
+  visit: BrowserVisit,
+  { results, browser }: Policy,
+  end: 'scraped' | 'failed',
+  { returned, draft }: { readonly returned: unknown; readonly draft: Parameters<BrowserVisit['trace']>[0] },
+): Promise<Finished> {
+  const isWanted = (when: 'never' | 'on_failure' | 'always') =>
+    when === 'always' || (when === 'on_failure' && end === 'failed');
+  const artifacts: ProducedArtifact[] = [];
+  const own = ownScreenshot(returned);
+  const picture = own ?? (isWanted(results.screenshot) ? await visit.screenshot() : null);
+  if (picture !== null) artifacts.push(picture);
+  const sight = end === 'failed' && results.keep_failures > 0 ? await visit.lastSight() : null;
+  const trace = isWanted(browser.trace) ? await visit.trace(draft) : null;
+  if (trace !== null) artifacts.push(trace);
+  return {
+    artifacts,
+    facts: { navigations: visit.watch.navigations },
+    evidence: sight === null ? null : { url: sight.url, page: { kind: 'failed_page', bytes: Buffer.from(sight.html) } },
+  };
+}
+
+function ownScreenshot(returned: unknown): ProducedArtifact | null {
+  const bytes =
+    typeof returned === 'object' && returned !== null && 'screenshot' in returned ? returned.screenshot : null;
+  return bytes instanceof Uint8Array ? screenshotArtifact(bytes) : null;
+}

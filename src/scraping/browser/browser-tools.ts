@@ -1,0 +1,36 @@
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserPolicy } from '../../domain/browser-policy.ts';
+import type { BrowserVisit } from '../../egress/browser/browser-visit.ts';
+import type { BrowserContexts } from '../../ports/browser-provider.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Suspects } from './suspects.ts';
+
+/** What a worker of the lane `browser` lends to its scrapers, besides what all of them get. */
+export interface BrowserTools {
+  readonly contexts: BrowserContexts;
+  readonly ways: BrowserWays;
+  readonly suspects: Suspects;
+  /** Real time, whatever time it is for the scraper: a browser has no other. */
+  readonly clock: Pick<Clock, 'sleep'>;
+}
+
+/** How the requests of pages go out: by the egress, or to recorded answers. */
+export interface BrowserWays {
+  open(visit: BrowserVisit, policy: BrowserPolicy): Promise<ContextWay>;
+}
+
+/** The way out of one context. */
+export interface ContextWay {
+  /** With these the context must be created. */
+  readonly options: BrowserContextOptions;
+  /** Called once, before the context has a page. */
+  prepare(context: BrowserContext): Promise<void>;
+  /** Called for each page before anything is done with it, and for each pop-up as soon as it is known. */
+  guard(page: Page, isPopup: boolean): Promise<void>;
+  /** Why the document that was asked for last did not come, if it was our doing or the network's; null otherwise. */
+  refusal(): Error | null;
+  /** Everything from now on belongs to another visit. */
+  next(visit: BrowserVisit): Promise<void>;
+  /** After the context is closed. Never rejects. */
+  close(): Promise<void>;
+}

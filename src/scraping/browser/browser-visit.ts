@@ -1,0 +1,239 @@
+import { mkdtemp, open as openFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright-core';
+import { type Failure, failure } from '../../domain/failure.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { BrowserVisit as Visit } from '../../egress/browser/browser-visit.ts';
+import { type BrowserSession, BrowserUnavailable, type ContextLease } from '../../ports/browser-provider.ts';
+import type { Draft } from '../../ports/result-store.ts';
+import { ScrapeFailure } from '../scrape-failure.ts';
+import type { ProducedArtifact, ScrapeLog } from '../scraper.ts';
+import type { BrowserName } from './browser-identity.ts';
+import type { BrowserTools, ContextWay } from './browser-tools.ts';
+import { contextOptions } from './context-options.ts';
+import { ContextWatch } from './context-watch.ts';
+import { Deadline } from './deadline.ts';
+import { type Entered, MOST_DEATHS } from './suspects.ts';
+
+/** Cookies and storage, as Playwright writes them down. */
+export type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
+
+export interface VisitWish {
+  readonly browser: BrowserTools;
+  /** Who may be to blame if the browser ends. */
+  readonly suspect: string;
+  readonly visit: Visit;
+  readonly policy: Policy;
+  readonly storage: StorageState | null;
+  readonly log: ScrapeLog;
+}
+
+/** To open a context or a page, to write down what is in it: a browser that works takes a fraction of a second. */
+const OPEN_MS = 30_000;
+const LOOK_MS = 5000;
+
+/** One try of an item in a browser: from a context of its own to the end of it. */
+export class BrowserVisit {
+  readonly page: Page;
+  readonly watch: ContextWatch;
+  readonly way: ContextWay;
+  readonly deadline: Deadline;
+  readonly #lease: ContextLease;
+  readonly #entered: Entered;
+  readonly #wish: VisitWish;
+  #isTraced = false;
+
+  private constructor(
+    wish: VisitWish,
+    parts: {
+      page: Page;
+      watch: ContextWatch;
+      way: ContextWay;
+      lease: ContextLease;
+      entered: Entered;
+      deadline: Deadline;
+    },
+  ) {
+    this.#wish = wish;
+    this.page = parts.page;
+    this.watch = parts.watch;
+    this.way = parts.way;
+    this.deadline = parts.deadline;
+    this.#lease = parts.lease;
+    this.#entered = parts.entered;
+  }
+
+  static async open(wish: VisitWish): Promise<BrowserVisit> {
+    const { browser, suspect, visit, policy, log } = wish;
+    const { signal } = visit;
+    const entered = await browser.suspects.enter(suspect, signal);
+    let way: ContextWay | null = null;
+    let lease: ContextLease | null = null;
+    try {
+      way = await browser.ways.open(visit, policy.browser);
+      const storage = wish.storage === null ? {} : { storageState: wish.storage };
+      const options = { ...(await contextOptions(policy.browser)), ...storage, ...way.options };
+      lease = await browser.contexts.open(options, signal);
+      const deadline = new Deadline(browser.clock);
+      const watch = new ContextWatch(lease.context, log);
+      const page = await deadline.within(OPEN_MS, openPage(lease, way, policy), 'opening a page');
+      watchPopups(lease.context, page, way, log);
+      const opened = new BrowserVisit(wish, { page, watch, way, lease, entered, deadline });
+      if (policy.browser.trace !== 'never') await opened.#startTrace();
+      return opened;
+    } catch (error) {
+      const deaths = entered.leave(lease?.session.gone.aborted === true);
+      await lease?.release('spoilt');
+      await way?.close();
+      throw openingFailure(error, deaths);
+    }
+  }
+
+  get context(): BrowserContext {
+    return this.#lease.context;
+  }
+
+  /** Whether the browser has ended. */
+  get isGone(): boolean {
+    return this.#lease.session.gone.aborted;
+  }
+
+  /** What the work answers; rejects at once when the browser ends or the try is over, whatever the work still waits for. */
+  async untilOver<T>(work: () => Promise<T>): Promise<T> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const { gone } = this.#lease.session;
+    const { signal } = this.#wish.visit;
+    const end = () =>
+      reject(gone.aborted ? new Error('Target page, context or browser has been closed') : signal.reason);
+    if (gone.aborted || signal.aborted) end();
+    gone.addEventListener('abort', end, { once: true });
+    signal.addEventListener('abort', end, { once: true });
+    try {
+      return await Promise.race([work(), promise]);
+    } finally {
+      promise.catch(() => {});
+      gone.removeEventListener('abort', end);
+      signal.removeEventListener('abort', end);
+    }
+  }
+
+  /** What the browser says about itself. */
+  async name(): Promise<BrowserName> {
+    const names = NAMES.get(this.#lease.session) ?? new Map<string, BrowserName>();
+    NAMES.set(this.#lease.session, names);
+    const { device, locale, stealth } = this.#wish.policy.browser;
+    const { proxy: _, ...options } = this.way.options;
+    const key = JSON.stringify([device, locale, stealth, options]);
+    const known = names.get(key);
+    if (known !== undefined) return known;
+    const asked = this.page.evaluate<BrowserName>('({ userAgent: navigator.userAgent, locale: navigator.language })');
+    const name = await this.deadline.within(LOOK_MS, asked, 'asking the browser for its name');
+    if (names.size < MAX_NAMES) names.set(key, name);
+    return name;
+  }
+
+  async storage(): Promise<StorageState> {
+    return this.deadline.within(LOOK_MS, this.context.storageState(), 'reading cookies and storage');
+  }
+
+  /** What the page shows, however it is; null if that cannot be had. */
+  async lastSight(): Promise<{ readonly url: string; readonly html: string } | null> {
+    if (this.isGone || this.watch.isCrashed(this.page)) return null;
+    const html = await this.deadline.within(LOOK_MS, this.page.content(), 'reading the page').catch(() => null);
+    const url = this.page.url();
+    return html === null || url === 'about:blank' ? null : { url, html };
+  }
+
+  async screenshot(): Promise<ProducedArtifact | null> {
+    if (this.isGone || this.watch.isCrashed(this.page)) return null;
+    const taken = this.page.screenshot({ type: 'png', timeout: LOOK_MS, animations: 'disabled' });
+    const bytes = await this.deadline.within(LOOK_MS, taken, 'a screenshot').catch(() => null);
+    return bytes === null ? null : screenshotArtifact(bytes);
+  }
+
+  /** What the browser did, for Playwright's viewer. It goes through a file, because Playwright writes it to one. */
+  async trace(draft: () => Draft): Promise<ProducedArtifact | null> {
+    if (!this.#isTraced || this.isGone) return null;
+    const folder = await mkdtemp(join(tmpdir(), 'trawl-trace-'));
+    try {
+      const path = join(folder, 'trace.zip');
+      await this.deadline.within(OPEN_MS, this.context.tracing.stop({ path }), 'writing the trace');
+      this.#isTraced = false;
+      const kept = draft();
+      const file = await openFile(path);
+      for await (const chunk of file.createReadStream()) await kept.write(chunk as Uint8Array);
+      return { kind: 'trace', bytes: kept };
+    } catch (error) {
+      this.#wish.log.warn({ problem: String(error) }, 'the trace could not be kept');
+      return null;
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** Gives everything back. Answers the failure to record if the item has taken down too many browsers. */
+  async close(isGood: boolean): Promise<Failure | null> {
+    const { isGone } = this;
+    const isHanging = !isGone && !isGood && !(await this.#lease.session.isHealthy(LOOK_MS));
+    const deaths = this.#entered.leave(isGone || isHanging);
+    await this.#lease.release(isGone || isHanging ? 'spoilt' : isGood ? 'done' : 'failed');
+    await this.way.close();
+    return poisonAfter(deaths);
+  }
+
+  async #startTrace(): Promise<void> {
+    await this.deadline.within(OPEN_MS, this.context.tracing.start({ screenshots: true, snapshots: true }), 'tracing');
+    this.#isTraced = true;
+  }
+}
+
+/** What each browser said, by the options of the context: it is asked once, and not for each item. */
+const NAMES = new WeakMap<BrowserSession, Map<string, BrowserName>>();
+const MAX_NAMES = 100;
+
+async function openPage(
+  { context, session }: ContextLease,
+  way: ContextWay,
+  { timeouts }: VisitWish['policy'],
+): Promise<Page> {
+  await way.prepare(context);
+  const timeout = timeouts.request_timeout_seconds * 1000;
+  context.setDefaultTimeout(timeout);
+  context.setDefaultNavigationTimeout(timeout);
+  // A remote browser comes with one.
+  const [first] = session.contexts === 'shared' ? context.pages() : [];
+  const page = first ?? (await context.newPage());
+  await way.guard(page, false);
+  return page;
+}
+
+function watchPopups(context: BrowserContext, own: Page, way: ContextWay, log: ScrapeLog): void {
+  context.on('page', (page) => {
+    if (page === own) return;
+    way.guard(page, true).catch((error: unknown) => {
+      if (page.isClosed()) return;
+      log.warn({ problem: String(error) }, 'a page could not be guarded, and was closed');
+      page.close().catch(() => {});
+    });
+  });
+}
+
+export function screenshotArtifact(bytes: Uint8Array): ProducedArtifact {
+  return { kind: 'screenshot', bytes, contentType: 'image/png', extension: 'png' };
+}
+
+function openingFailure(error: unknown, deaths: number): unknown {
+  const poison = poisonAfter(deaths);
+  if (poison !== null) return new ScrapeFailure(poison);
+  if (!(error instanceof BrowserUnavailable)) return error;
+  const { reason, message, retryAfterMs } = error;
+  if (reason === 'misconfigured') return new ScrapeFailure(failure('proxy_config', `no browser: ${message}`));
+  // Like a proxy, a browser service is neither the site nor us.
+  if (reason === 'busy') return new ScrapeFailure(failure('proxy_error', `no browser: ${message}`, { retryAfterMs }));
+  return new ScrapeFailure(failure('unexpected', `no browser: ${message}`, { cause: error.cause }));
+}
+
+function poisonAfter(deaths: number): Failure | null {
+  return deaths < MOST_DEATHS ? null : failure('poison', `the browser ended ${deaths} times while it was at this item`);
+}

@@ -1,0 +1,47 @@
+import type { BrowserContextOptions } from 'playwright-core';
+import type { BrowserPolicy, DeviceFields } from '../../domain/browser-policy.ts';
+import { nearNames } from '../../domain/near-names.ts';
+import { fail } from '../scrape-failure.ts';
+
+/** What the policy says about the contexts of a job. What the way out needs is added to it, and wins. */
+export async function contextOptions(policy: BrowserPolicy): Promise<BrowserContextOptions> {
+  const { device, locale, timezone } = policy;
+  return {
+    acceptDownloads: true,
+    ...(typeof device === 'string' ? await deviceNamed(device) : deviceOf(device ?? {})),
+    locale: locale ?? DEFAULT_LOCALE,
+    ...(timezone !== null && { timezoneId: timezone }),
+  };
+}
+
+/** Without one, the browser sends no Accept-Language, as no browser of a person does. */
+const DEFAULT_LOCALE = 'en-US';
+
+/** It is the policy of the whole job that is wrong. */
+async function deviceNamed(name: string): Promise<BrowserContextOptions> {
+  const { devices } = await import('playwright-core');
+  const found = devices[name];
+  if (found !== undefined) {
+    const { defaultBrowserType: _, ...options } = found;
+    return options;
+  }
+  const near = nearNames(name, Object.keys(devices));
+  const advice = near.length === 0 ? '' : `; there is ${near.join(', ')}`;
+  return fail('proxy_config', `browser.device: Playwright does not know the device "${name}"${advice}`);
+}
+
+function deviceOf({
+  viewport,
+  user_agent,
+  is_mobile,
+  has_touch,
+  device_scale_factor,
+}: DeviceFields): BrowserContextOptions {
+  return {
+    ...(viewport !== undefined && { viewport }),
+    ...(user_agent !== undefined && { userAgent: user_agent }),
+    ...(is_mobile !== undefined && { isMobile: is_mobile }),
+    ...(has_touch !== undefined && { hasTouch: has_touch }),
+    ...(device_scale_factor !== undefined && { deviceScaleFactor: device_scale_factor }),
+  };
+}

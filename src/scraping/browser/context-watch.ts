@@ -1,0 +1,97 @@
+import { EventEmitter } from 'node:events';
+import type { BrowserContext, Dialog, Download, Page } from 'playwright-core';
+import type { ScrapeLog } from '../scraper.ts';
+
+/** A site that opens one window after another must not fill the memory. */
+const MAX_PAGES = 20;
+const MAX_NAVIGATIONS = 100;
+const MAX_URL_LENGTH = 2000;
+
+/** What happens in the context of one try, noticed whether or not the scraper looks for it. */
+export class ContextWatch {
+  readonly #context: BrowserContext;
+  readonly #log: ScrapeLog;
+  readonly #crashed = new WeakSet<Page>();
+  readonly #versions = new WeakMap<Page, number>();
+  readonly #navigations: string[] = [];
+  readonly #downloads = new Set<(download: Download) => void>();
+  #answer: DialogAnswer = 'accept';
+
+  constructor(context: BrowserContext, log: ScrapeLog) {
+    this.#context = context;
+    this.#log = log;
+    for (const page of context.pages()) this.#watch(page);
+    context.on('page', (page) => this.#admit(page));
+    context.on('dialog', (dialog) => this.#reply(dialog));
+    context.on('download', (download) => {
+      this.#log.debug({ url: download.url().slice(0, MAX_URL_LENGTH) }, 'a download began');
+      for (const listener of [...this.#downloads]) listener(download);
+    });
+  }
+
+  /** How dialogs are answered from here on. */
+  answerDialogs(answer: DialogAnswer): void {
+    this.#answer = answer;
+  }
+
+  isCrashed(page: Page): boolean {
+    return this.#crashed.has(page);
+  }
+
+  /** Counts the documents that the page has had: another number is another document. */
+  documentNumber(page: Page): number {
+    return this.#versions.get(page) ?? 0;
+  }
+
+  /** Addresses that pages of this context went to, in order. */
+  get navigations(): readonly string[] {
+    return this.#navigations;
+  }
+
+  onDownload(listener: (download: Download) => void): () => void {
+    this.#downloads.add(listener);
+    return () => this.#downloads.delete(listener);
+  }
+
+  #admit(page: Page): void {
+    this.#watch(page);
+    const { length } = this.#context.pages();
+    if (length <= 1) return;
+    this.#log.debug({ url: page.url().slice(0, MAX_URL_LENGTH) }, 'the site opened another page');
+    if (length <= MAX_PAGES) return;
+    this.#log.warn({ pages: length }, 'the site opens too many pages: this one was closed');
+    page.close().catch(() => {});
+  }
+
+  #watch(page: Page): void {
+    page.on('crash', () => {
+      this.#crashed.add(page);
+      this.#log.warn({ url: page.url().slice(0, MAX_URL_LENGTH) }, 'the page crashed in the browser');
+    });
+    page.on('framenavigated', (frame) => {
+      if (frame !== page.mainFrame()) return;
+      this.#versions.set(page, this.documentNumber(page) + 1);
+      const url = frame.url();
+      if (url === 'about:blank' || this.#navigations.length >= MAX_NAVIGATIONS) return;
+      this.#navigations.push(url.slice(0, MAX_URL_LENGTH));
+    });
+  }
+
+  /** An open dialog stops the page, so that every call would wait for it. */
+  #reply(dialog: Dialog): void {
+    const said = { kind: dialog.type(), message: dialog.message().slice(0, 500) };
+    const isAuthors = isHeardBy(dialog.page());
+    this.#log.info(said, isAuthors ? 'a dialog, left to the scraper' : `a dialog, answered with ${this.#answer}`);
+    if (isAuthors) return;
+    const done = this.#answer === 'accept' ? dialog.accept(dialog.defaultValue()) : dialog.dismiss();
+    // It may have gone with its page.
+    done.catch(() => {});
+  }
+}
+
+/** Playwright's objects are event emitters; their types do not say so. */
+function isHeardBy(page: Page | null): boolean {
+  return page instanceof EventEmitter && page.listenerCount('dialog') > 0;
+}
+
+export type DialogAnswer = 'accept' | 'dismiss';

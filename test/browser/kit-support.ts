@@ -1,0 +1,98 @@
+import { after, type TestContext } from 'node:test';
+import { type Browser, chromium } from 'playwright-core';
+import { systemClock } from '../../src/adapters/system/clock.ts';
+import { parseAddressRanges } from '../../src/egress/address-range.ts';
+import { AddressRules } from '../../src/egress/address-rules.ts';
+import { openBrowserEgress } from '../../src/egress/browser/browser-egress.ts';
+import { parseRoutes } from '../../src/egress/routes.ts';
+import type { BrowserContexts, BrowserSession } from '../../src/ports/browser-provider.ts';
+import type { HostGate } from '../../src/ports/host-gate.ts';
+import type { BrowserTools } from '../../src/scraping/browser/browser-tools.ts';
+import { guardedWays } from '../../src/scraping/browser/guarded-ways.ts';
+import { Suspects } from '../../src/scraping/browser/suspects.ts';
+import type { ScrapeContext, ScrapeTools } from '../../src/scraping/scraper.ts';
+import { contextOf, webTools } from '../scraping/http-support.ts';
+import { policyOf } from '../support/builders.ts';
+
+const clock = systemClock();
+
+/** One browser for the tests of a file, and its tools as a worker lends them. */
+export function browserTools(): BrowserTools & { pids(): readonly number[] } {
+  const egress = openBrowserEgress({
+    ...{ rules: new AddressRules(parseAddressRanges('loopback')), routes: parseRoutes(''), clock },
+  });
+  let session: (BrowserSession & { readonly pid: number }) | null = null;
+  after(async () => {
+    await session?.kill();
+    await egress.close();
+  });
+  const contexts: BrowserContexts = {
+    async open(options) {
+      if (session === null || session.gone.aborted) session = await startBrowser(egress.launchArgs);
+      const held = session;
+      const context = await held.browser.newContext(options);
+      return {
+        session: held,
+        context,
+        async release(end) {
+          if (end === 'spoilt') await held.kill();
+          else await context.close();
+        },
+      };
+    },
+  };
+  return {
+    ...{ contexts, ways: guardedWays(egress, 'local'), suspects: new Suspects(), clock },
+    pids: () => (session === null ? [] : [session.pid]),
+  };
+}
+
+async function startBrowser(args: readonly string[]): Promise<BrowserSession & { readonly pid: number }> {
+  const server = await chromium.launchServer({
+    executablePath: '/usr/lib/chromium/chromium-headless-shell',
+    args: [...args],
+    ...{ handleSIGHUP: false, handleSIGINT: false, handleSIGTERM: false, chromiumSandbox: false },
+  });
+  const browser: Browser = await chromium.connect(server.wsEndpoint());
+  const gone = new AbortController();
+  browser.on('disconnected', () => gone.abort(new Error('the browser ended')));
+  const pid = server.process().pid ?? 0;
+  return {
+    ...{ id: String(pid), pid, provider: 'local', browser, contexts: 'own', gone: gone.signal },
+    pids: () => [pid],
+    memoryBytes: () => null,
+    async isHealthy(ms) {
+      const late = new AbortController();
+      const asked = browser.newBrowserCDPSession().then(async (cdp) => {
+        await cdp.send('Browser.getVersion');
+        await cdp.detach();
+        return true;
+      });
+      const isWell = await Promise.race([asked.catch(() => false), clock.sleep(ms, late.signal).then(() => false)]);
+      late.abort();
+      return isWell;
+    },
+    close: () => server.close(),
+    kill: () => server.kill(),
+  };
+}
+
+/** What a scraper with a browser is given for one try. */
+export function browserContext(
+  t: TestContext,
+  browser: BrowserTools,
+  {
+    policy = {},
+    gate,
+    log,
+    ...context
+  }: Partial<Omit<ScrapeContext, 'policy'>> & {
+    policy?: Parameters<typeof policyOf>[0];
+    gate?: HostGate;
+    log?: ScrapeTools['log'];
+  } = {},
+): ScrapeContext {
+  const tools = gate === undefined ? webTools(t) : webTools(t, gate);
+  const lent = { ...tools, browser, ...(log !== undefined && { log }) };
+  return contextOf(lent, { policy: policyOf(policy), ...context });
+}
