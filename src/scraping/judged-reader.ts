@@ -1,11 +1,11 @@
 import { failure } from '../domain/failure.ts';
-import { Reader } from './extract/reader.ts';
+import { WholePage } from './extract/whole-page.ts';
 import { type Arrival, explainAbsence } from './page/explain-absence.ts';
 import { type CompiledSigns, nothingFoundIn } from './page/signs.ts';
 import { ScrapeFailure } from './scrape-failure.ts';
 
 /** A page that came just now and seemed good, whatever fetched it. What it lacks is explained by what it says instead. */
-export abstract class JudgedReader extends Reader {
+export abstract class JudgedReader extends WholePage {
   readonly #arrival: Arrival;
   readonly #signs: CompiledSigns;
 
@@ -15,9 +15,6 @@ export abstract class JudgedReader extends Reader {
     this.#arrival = arrival;
     this.#signs = signs;
   }
-
-  /** The source, decoded. */
-  abstract get body(): string;
 
   /** What the page says in place of what was looked for is a better answer than that it is not there. */
   protected override absent(what: string): ScrapeFailure {

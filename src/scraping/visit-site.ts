@@ -3,6 +3,7 @@ import type { Failure } from '../domain/failure.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { WithInput } from './define-scraper.ts';
 import { exitsFor } from './exit-for.ts';
+import { WholePage } from './extract/whole-page.ts';
 import type { PageParser } from './extract-page.ts';
 import { findSecret } from './find-secret.ts';
 import { VisitCookies } from './http/cookies.ts';
@@ -222,6 +223,11 @@ async function visit<Input extends z.ZodType, State, Given extends object>(
       facts: { ...facts, ...more.facts },
       ...(more.evidence !== null && { evidence: more.evidence }),
     });
+  } finally {
+    // Not all scrapers are type-checked: `page` may be anything with a body.
+    for (const read of [lastPage(), page, ...pages.map((each) => each.page)]) {
+      if (read instanceof WholePage) read.letGo();
+    }
   }
 }
 

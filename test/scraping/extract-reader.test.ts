@@ -165,3 +165,14 @@ test('a page is parsed once, and not before it is read', () => {
   assert.throws(() => parcel.$, { name: 'ScrapeFailure', message: /more than/ });
   assert.equal(PARCEL.$, PARCEL.$);
 });
+
+test('a page that was let go is parsed again when it is read, and its parts go on reading what they had', () => {
+  const parcel = page('<div id=a><p id=owner>SMITH</p></div>');
+  const part = parcel.within('#a');
+  const { document, $ } = parcel;
+  parcel.letGo();
+  assert.equal(part.text('#owner'), 'SMITH');
+  assert.equal(parcel.text('#owner'), 'SMITH');
+  assert.notEqual(parcel.document, document);
+  assert.notEqual(parcel.$, $);
+});

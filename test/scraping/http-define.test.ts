@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { defineHttpScraper, type HttpScrapeContext, type HttpScrapeResult, z } from '../../src/scraping/author.ts';
 import type { HttpScraperDefinition, PageScraperDefinition } from '../../src/scraping/http/define-http-scraper.ts';
+import type { Page } from '../../src/scraping/http/page.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
 import { NOW, policyOf } from '../support/builders.ts';
 import { contextOf, openSite, webTools } from './http-support.ts';
@@ -365,5 +366,29 @@ test('a definition that cannot work is refused when it is made, with what is wro
   ];
   for (const [change, message] of bad) {
     assert.throws(() => defineHttpScraper({ ...good, ...change } as typeof good), message);
+  }
+});
+
+test('what was parsed of its pages is let go at the end of a visit, whether it was good or not', async (t) => {
+  const site = await openSite(t, () => PARCEL('SMITH'));
+  const input = { apn: '123', site: site.origin };
+  for (const isGood of [true, false]) {
+    const seen: { page: Page; document: Page['document'] }[] = [];
+    const read = async ({ http }: Context) => {
+      const page = await http.get(`${site.origin}/parcel`);
+      seen.push({ page, document: page.document });
+      return page;
+    };
+    const scraper = scraperOf(async (context) => {
+      const [owner, taxes] = [await read(context), await read(context)];
+      const data = { apn: '123', owner: owner.text('#owner'), tax: taxes.money(isGood ? '#tax' : '#none') };
+      return { html: owner, data };
+    });
+    const { kind } = await run(t, scraper, { input });
+    assert.deepEqual([kind, seen.length], [isGood ? 'scraped' : 'failed', 2]);
+    const { page, document } = seen[1] ?? assert.fail();
+    assert.notEqual(page.document, document);
+    const isReturned = seen[0]?.page.document !== seen[0]?.document;
+    assert.equal(isReturned, isGood);
   }
 });

@@ -1,5 +1,3 @@
-import type { PageDocument } from '../extract/page-document.ts';
-import { parseHtml } from '../extract/parse-html.ts';
 import { JudgedReader } from '../judged-reader.ts';
 import type { Arrival } from '../page/explain-absence.ts';
 import type { CompiledSigns } from '../page/signs.ts';
@@ -24,7 +22,6 @@ export class RenderedPage extends JudgedReader {
   readonly status: number | null;
   /** Milliseconds since 1970. */
   readonly fetchedAt: number;
-  #parsed: PageDocument | null = null;
 
   constructor(facts: RenderedFacts) {
     super(facts);
@@ -32,11 +29,5 @@ export class RenderedPage extends JudgedReader {
     this.body = facts.body;
     this.status = facts.status;
     this.fetchedAt = facts.fetchedAt;
-  }
-
-  /** Parsed on first use. */
-  override get document(): PageDocument {
-    this.#parsed ??= parseHtml(this.body);
-    return this.#parsed;
   }
 }

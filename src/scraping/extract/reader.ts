@@ -5,7 +5,6 @@ import { ScrapeFailure } from '../scrape-failure.ts';
 import { findAll, findFirst } from './find.ts';
 import { type OptionalReader, optionalReader } from './optional-reader.ts';
 import type { PageDocument } from './page-document.ts';
-import { cheerioOf } from './parse-html.ts';
 import {
   attributeNamed,
   DATE,
@@ -40,13 +39,8 @@ export abstract class Reader {
   /** What it means that something is not on the page; `what` is a selector, or `the text of #selector`. */
   protected abstract absent(what: string): ScrapeFailure;
 
-  #cheerio: CheerioAPI | null = null;
-
   /** For what the readers below do not do. Change nothing through it: elements are found by an index of ids. */
-  get $(): CheerioAPI {
-    this.#cheerio ??= cheerioOf(this.document);
-    return this.#cheerio;
-  }
+  abstract get $(): CheerioAPI;
 
   /** The same readers, but null where these fail for want of an element or a value. */
   get optional(): OptionalReader {
@@ -188,6 +182,8 @@ export abstract class Reader {
 /** One element of a page. */
 class Part extends Reader {
   readonly #page: Reader;
+  /** The one that its element is in, even if the page is parsed again. */
+  readonly #document: PageDocument;
   readonly #root: Element;
   readonly #name: string;
   readonly #absentFromPage: (what: string) => ScrapeFailure;
@@ -195,13 +191,14 @@ class Part extends Reader {
   constructor(page: Reader, root: Element, name: string, absentFromPage: (what: string) => ScrapeFailure) {
     super();
     this.#page = page;
+    this.#document = page.document;
     this.#root = root;
     this.#name = name;
     this.#absentFromPage = absentFromPage;
   }
 
   override get document(): PageDocument {
-    return this.#page.document;
+    return this.#document;
   }
 
   override get $(): CheerioAPI {

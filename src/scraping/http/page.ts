@@ -1,7 +1,5 @@
 import type { Element } from 'domhandler';
 import { findAll } from '../extract/find.ts';
-import type { PageDocument } from '../extract/page-document.ts';
-import { parseHtml } from '../extract/parse-html.ts';
 import { JudgedReader } from '../judged-reader.ts';
 import type { Arrival } from '../page/explain-absence.ts';
 import type { CompiledSigns } from '../page/signs.ts';
@@ -40,7 +38,6 @@ export class Page extends JudgedReader {
   readonly fetchedAt: number;
   readonly #source: PageSource;
   readonly #requester: Requester<Page>;
-  #parsed: PageDocument | null = null;
 
   constructor(facts: PageFacts, requester: Requester<Page>) {
     super(facts);
@@ -60,12 +57,6 @@ export class Page extends JudgedReader {
   /** What it came in, as `windows-1252`. Its forms are sent in the same. */
   get charset(): string {
     return this.#source.charset();
-  }
-
-  /** Parsed on first use. */
-  override get document(): PageDocument {
-    this.#parsed ??= parseHtml(this.body);
-    return this.#parsed;
   }
 
   /** The form that the selector finds, or that is around what it finds; without one, the only form. */
