@@ -1,16 +1,24 @@
 import { after, type TestContext } from 'node:test';
 import { type Browser, chromium } from 'playwright-core';
 import { systemClock } from '../../src/adapters/system/clock.ts';
+import type { Failure } from '../../src/domain/failure.ts';
 import { parseAddressRanges } from '../../src/egress/address-range.ts';
 import { AddressRules } from '../../src/egress/address-rules.ts';
 import { openBrowserEgress } from '../../src/egress/browser/browser-egress.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import type { BrowserContexts, BrowserSession } from '../../src/ports/browser-provider.ts';
 import type { HostGate } from '../../src/ports/host-gate.ts';
+import {
+  type BrowserScrapeContext,
+  type BrowserScrapeResult,
+  defineBrowserScraper,
+  z,
+} from '../../src/scraping/author.ts';
 import type { BrowserTools } from '../../src/scraping/browser/browser-tools.ts';
 import { guardedWays } from '../../src/scraping/browser/guarded-ways.ts';
 import { Suspects } from '../../src/scraping/browser/suspects.ts';
-import type { ScrapeContext, ScrapeTools } from '../../src/scraping/scraper.ts';
+import type { Signs } from '../../src/scraping/page/signs.ts';
+import type { ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
 import { contextOf, webTools } from '../scraping/http-support.ts';
 import { policyOf } from '../support/builders.ts';
 
@@ -95,4 +103,29 @@ export function browserContext(
   const tools = gate === undefined ? webTools(t) : webTools(t, gate);
   const lent = { ...tools, browser, ...(log !== undefined && { log }) };
   return contextOf(lent, { policy: policyOf(policy), ...context });
+}
+
+/** A scraper for one test, of which only `scrape` matters. */
+export function scraperOf(
+  hosts: readonly string[],
+  scrape: (context: BrowserScrapeContext<Record<string, unknown>>) => Promise<BrowserScrapeResult<unknown>>,
+  more: { readonly signs?: Signs; readonly limits?: { readonly documentBytes?: number } } = {},
+): Scraper {
+  return defineBrowserScraper({
+    ...{ id: 'county', name: 'County', version: '1.0.0', description: 'a county', hosts, ...more },
+    input: z.record(z.string(), z.unknown()),
+    output: z.unknown(),
+    scrape,
+  });
+}
+
+export function dataOf(result: ScrapeResult): unknown {
+  if (result.kind !== 'scraped') throw new Error(`not scraped: ${JSON.stringify(result)}`);
+  const bytes = result.artifacts.find(({ kind }) => kind === 'data')?.bytes;
+  return JSON.parse(Buffer.from(bytes as Uint8Array).toString());
+}
+
+export function failureOf(result: ScrapeResult): Failure {
+  if (result.kind !== 'failed') throw new Error(`did not fail: ${JSON.stringify(result)}`);
+  return result.failure;
 }

@@ -64,6 +64,7 @@ export async function openCompanion(wish: BrowserWish): Promise<BrowserCompanion
     ...{ tools, log, http, policy, ...rules },
     ...{ watch: visit.watch, way: visit.way, deadline: visit.deadline },
     isGone: () => visit.isGone,
+    isHealthy: () => visit.isHealthy(),
     draft: () => context.draft(),
     now: () => context.now(),
     sleep: (ms) => wish.sleep(ms),

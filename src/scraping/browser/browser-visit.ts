@@ -31,7 +31,8 @@ export interface VisitWish {
 
 /** To open a context or a page, to write down what is in it: a browser that works takes a fraction of a second. */
 const OPEN_MS = 30_000;
-const LOOK_MS = 5000;
+const LOOK_MS = 3000;
+const HEALTH_MS = 2000;
 
 /** One try of an item in a browser: from a context of its own to the end of it. */
 export class BrowserVisit {
@@ -99,6 +100,10 @@ export class BrowserVisit {
     return this.#lease.session.gone.aborted;
   }
 
+  async isHealthy(): Promise<boolean> {
+    return !this.isGone && (await this.#lease.session.isHealthy(HEALTH_MS));
+  }
+
   /** What the work answers; rejects at once when the browser ends or the try is over, whatever the work still waits for. */
   async untilOver<T>(work: () => Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
@@ -139,14 +144,14 @@ export class BrowserVisit {
 
   /** What the page shows, however it is; null if that cannot be had. */
   async lastSight(): Promise<{ readonly url: string; readonly html: string } | null> {
-    if (this.isGone || this.watch.isCrashed(this.page)) return null;
+    if (this.isGone || !this.watch.isAnswering(this.page)) return null;
     const html = await this.deadline.within(LOOK_MS, this.page.content(), 'reading the page').catch(() => null);
     const url = this.page.url();
     return html === null || url === 'about:blank' ? null : { url, html };
   }
 
   async screenshot(): Promise<ProducedArtifact | null> {
-    if (this.isGone || this.watch.isCrashed(this.page)) return null;
+    if (this.isGone || !this.watch.isAnswering(this.page)) return null;
     const taken = this.page.screenshot({ type: 'png', timeout: LOOK_MS, animations: 'disabled' });
     const bytes = await this.deadline.within(LOOK_MS, taken, 'a screenshot').catch(() => null);
     return bytes === null ? null : screenshotArtifact(bytes);
@@ -175,7 +180,7 @@ export class BrowserVisit {
   /** Gives everything back. Answers the failure to record if the item has taken down too many browsers. */
   async close(isGood: boolean): Promise<Failure | null> {
     const { isGone } = this;
-    const isHanging = !isGone && !isGood && !(await this.#lease.session.isHealthy(LOOK_MS));
+    const isHanging = !isGone && !isGood && !(await this.isHealthy());
     const deaths = this.#entered.leave(isGone || isHanging);
     await this.#lease.release(isGone || isHanging ? 'spoilt' : isGood ? 'done' : 'failed');
     await this.way.close();

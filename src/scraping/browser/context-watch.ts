@@ -12,6 +12,7 @@ export class ContextWatch {
   readonly #context: BrowserContext;
   readonly #log: ScrapeLog;
   readonly #crashed = new WeakSet<Page>();
+  readonly #hanging = new WeakSet<Page>();
   readonly #versions = new WeakMap<Page, number>();
   readonly #navigations: string[] = [];
   readonly #downloads = new Set<(download: Download) => void>();
@@ -36,6 +37,16 @@ export class ContextWatch {
 
   isCrashed(page: Page): boolean {
     return this.#crashed.has(page);
+  }
+
+  /** The page has not answered in time, so that there is no use in asking it for more. */
+  noteHanging(page: Page): void {
+    this.#hanging.add(page);
+  }
+
+  /** Whether the page may still be asked for something. */
+  isAnswering(page: Page): boolean {
+    return !this.#crashed.has(page) && !this.#hanging.has(page) && !page.isClosed();
   }
 
   /** Counts the documents that the page has had: another number is another document. */

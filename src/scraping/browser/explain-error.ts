@@ -3,7 +3,7 @@ import { failure } from '../../domain/failure.ts';
 import { explainAbsence } from '../page/explain-absence.ts';
 import { pageFingerprint } from '../page/page-fingerprint.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
-import { translatePlaywright } from './playwright-failure.ts';
+import { isClosedError, translatePlaywright } from './playwright-failure.ts';
 import type { TabDeps } from './tab-deps.ts';
 import { NothingCame } from './waits.ts';
 
@@ -18,20 +18,27 @@ const LOOK_MS = 3000;
 export async function explainError(
   error: unknown,
   page: Page,
-  { isGone, watch, way, deadline, signs }: Pick<TabDeps, 'isGone' | 'watch' | 'way' | 'deadline' | 'signs'>,
+  deps: Pick<TabDeps, 'isGone' | 'isHealthy' | 'watch' | 'way' | 'deadline' | 'signs'>,
 ): Promise<unknown> {
   if (error instanceof ScrapeFailure && !(error instanceof NothingCame)) return error;
+  const { watch, way, deadline, signs } = deps;
   const isCrashed = watch.isCrashed(page);
+  // A call may fail some moments before it is known that the browser has ended.
+  const isGone = deps.isGone() || (isClosedError(error) && !isCrashed && !(await deps.isHealthy()));
   const found =
     error instanceof NothingCame
       ? { failure: error.failure, isAbsence: true }
-      : translatePlaywright(error, { isGone: isGone(), isCrashed });
+      : translatePlaywright(error, { isGone, isCrashed });
   if (found === null) return error;
-  const refusal = isGone() || isCrashed ? null : way.refusal();
+  const refusal = isGone || isCrashed ? null : way.refusal();
   if (refusal !== null) return refusal;
-  if (!found.isAbsence || isGone() || isCrashed) return new ScrapeFailure(found.failure);
+  if (!found.isAbsence || isGone || isCrashed) return new ScrapeFailure(found.failure);
   const body = await deadline.within(LOOK_MS, page.content(), 'reading the page').catch(() => null);
-  if (body === null) return new ScrapeFailure(found.failure);
+  if (body === null) {
+    watch.noteHanging(page);
+    const { message: said, cause: why } = found.failure;
+    return new ScrapeFailure(failure('timeout', `the page does not answer, and ${said}`, { cause: why }));
+  }
   const { message, cause } = found.failure;
   const seen = { cause, page: pageFingerprint(body) };
   const explained = explainAbsence(body, signs, { kind: 'as-asked' });

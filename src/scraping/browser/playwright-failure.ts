@@ -50,6 +50,11 @@ const CLOSED =
   /(?:Target page, context or browser|Target|Page|Browser|Context) (?:has been )?closed|browser has disconnected/i;
 const CRASHED = /(?:Page|Target) crashed/;
 
+/** Whether a call failed because its page, or all of the browser, is gone. */
+export function isClosedError(error: unknown): boolean {
+  return error instanceof Error && CLOSED.test(error.message);
+}
+
 /** Waiting for a page is waiting for the site; waiting for an element is expecting one. */
 function timedOut(text: string, what: string): Translated {
   const ms = /Timeout (\d+)ms exceeded/.exec(text)?.[1];

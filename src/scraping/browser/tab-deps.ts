@@ -29,6 +29,8 @@ export interface TabDeps {
   readonly allowsHost: (host: string) => boolean;
   /** Whether the browser has ended. */
   readonly isGone: () => boolean;
+  /** Whether it answers: it may be frozen, or have ended just now. */
+  readonly isHealthy: () => Promise<boolean>;
   readonly draft: () => Draft;
   now(): number;
   /** Rejects when the try is over. */

@@ -111,7 +111,14 @@ export class Tab {
   /** The page as HTML, unjudged. */
   async html(): Promise<string> {
     const timeout = this.#timeoutMs({});
-    return this.#safely(() => this.#deps.deadline.within(timeout, this.page.content(), 'reading the page'));
+    return this.#safely(async () => {
+      try {
+        return await this.#deps.deadline.within(timeout, this.page.content(), 'reading the page');
+      } catch (error) {
+        if (error instanceof ScrapeFailure) this.#deps.watch.noteHanging(this.page);
+        throw error;
+      }
+    });
   }
 
   /**
