@@ -9,7 +9,7 @@ import { enterHost } from './enter-host.ts';
 import { type ExchangeDeps, type ExchangeEnd, exchange } from './exchange.ts';
 import { noDialer, openReach, type ReachDeps } from './reach.ts';
 import { isRedirect, nextHop } from './redirects.ts';
-import type { Endpoint } from './routes.ts';
+import { type Endpoint, endpointOrigin } from './routes.ts';
 import { parseTarget, type Target } from './target.ts';
 import { translateError } from './translate-error.ts';
 import type { Redirect, Visit, Web, WebAnswer, WebFailed, WebRequest } from './web.ts';
@@ -185,14 +185,8 @@ interface Opening {
 }
 
 /** The request as a proxy must see it that passes it on itself. */
-function forwarded(
-  hop: ExchangeDeps,
-  headers: readonly string[],
-  { protocol, hostname, port }: Endpoint,
-): ExchangeDeps {
-  const host = hostname.includes(':') ? `[${hostname}]` : hostname;
-  const origin = `${protocol}//${host}${port === 80 ? '' : `:${port}`}`;
-  return { ...hop, path: `${origin}${hop.path}`, headers: [...hop.headers, ...headers] };
+function forwarded(hop: ExchangeDeps, headers: readonly string[], endpoint: Endpoint): ExchangeDeps {
+  return { ...hop, path: `${endpointOrigin(endpoint)}${hop.path}`, headers: [...hop.headers, ...headers] };
 }
 
 const CLOSED = { kind: 'failed', failure: failure('network_error', 'the web client was closed') } as const;

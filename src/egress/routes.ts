@@ -48,3 +48,9 @@ function endpointOf(url: URL): Endpoint {
   const port = url.port === '' ? (protocol === 'https:' ? 443 : 80) : Number(url.port);
   return { protocol, hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'), port };
 }
+
+/** As a proxy must see it that passes plain requests on itself. */
+export function endpointOrigin({ protocol, hostname, port }: Endpoint): string {
+  const host = hostname.includes(':') ? `[${hostname}]` : hostname;
+  return `${protocol}//${host}${port === 80 ? '' : `:${port}`}`;
+}

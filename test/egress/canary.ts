@@ -51,7 +51,7 @@ async function started(server: Server, address: string, port: number): Promise<C
 }
 
 /** The real clock, which can be told that time has passed: so DNS answers grow old without anybody's waiting. */
-class HurriedClock extends SystemClock {
+export class HurriedClock extends SystemClock {
   #ahead = 0;
 
   override elapsed(): number {

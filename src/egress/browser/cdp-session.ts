@@ -2,5 +2,6 @@
 export interface CdpSession {
   /** Rejects when the page is gone. */
   send(method: string, params?: object): Promise<unknown>;
-  on(event: string, listener: (payload: never) => void): unknown;
+  /** The event `close` says that the page is gone; all others are the protocol's. */
+  on(event: string, listener: (payload: unknown) => void): unknown;
 }

@@ -78,12 +78,12 @@ class Exchange implements Dispatcher.DispatchHandler, Watched {
     this.dueAt = clock.elapsed() + line.visit.deadlines.firstByteMs;
     watch.add(this);
     response.once('close', this.#onClose);
-    const path = target.url.slice(target.origin.length);
     const via = connection.via?.forwardHeaders ?? null;
+    const path = target.url.slice(target.origin.length);
     connection.client.dispatch(
       {
         method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
-        path: via === null ? path : target.url,
+        path: via === null ? path : `${line.originFor(target)}${path}`,
         headers: [...endToEnd(request.rawHeaders), ...(via ?? [])],
         body: hasBody ? request : null,
       },

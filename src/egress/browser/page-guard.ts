@@ -71,11 +71,13 @@ export class PageGuard {
   async start(): Promise<void> {
     const session = this.#session;
     const { urlPatterns, types } = this.#deps.blocking;
-    session.on('Fetch.requestPaused', (paused: PausedRequest) => void this.#onPaused(paused));
-    session.on('Fetch.authRequired', (asked: AskedForPassword) => void this.#onAsked(asked));
-    session.on('Network.responseReceived', (received: ReceivedResponse) => this.#count(received));
-    session.on('Network.loadingFinished', ({ requestId }: EndedRequest) => this.#leave(requestId));
-    session.on('Network.loadingFailed', ({ requestId }: EndedRequest) => this.#leave(requestId));
+    session.on('Fetch.requestPaused', (paused) => void this.#onPaused(paused as PausedRequest));
+    session.on('Fetch.authRequired', (asked) => void this.#onAsked(asked as AskedForPassword));
+    session.on('Network.responseReceived', (received) => this.#count(received as ReceivedResponse));
+    for (const event of ['Network.loadingFinished', 'Network.loadingFailed']) {
+      session.on(event, (ended) => this.#leave((ended as EndedRequest).requestId));
+    }
+    session.on('close', () => this.end());
     const stages = ['Document', ...types].map((resourceType) => ({ resourceType, requestStage: 'Request' }));
     const [info] = await Promise.all([
       session.send('Target.getTargetInfo'),

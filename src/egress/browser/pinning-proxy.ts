@@ -81,16 +81,26 @@ export class PinningProxy {
   async next(visit: BrowserVisit): Promise<void> {
     const last = this.#line;
     this.#line = new VisitLine(visit, this.#deps);
-    for (const socket of this.#sockets) socket.destroy();
-    await last.end();
+    await Promise.all([this.#destroyAll(), last.end()]);
   }
 
   async close(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.closeAllConnections();
-    await Promise.all([promise, this.#line.end()]);
+    await Promise.all([this.#destroyAll(), this.#line.end()]);
+    await promise;
+  }
+
+  /** Resolves when they are gone: only then is everything counted. */
+  async #destroyAll(): Promise<void> {
+    await Promise.all(
+      [...this.#sockets].map((socket) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        socket.once('close', () => resolve());
+        socket.destroy();
+        return promise;
+      }),
+    );
   }
 
   #isKnown({ headers }: IncomingMessage): boolean {

@@ -5,7 +5,7 @@ import { HostHeld } from '../../ports/host-gate.ts';
 import { type Connection, ConnectionPool } from '../connection-pool.ts';
 import type { Dialled } from '../dialer.ts';
 import { noDialer, type Reach } from '../reach.ts';
-import type { Endpoint } from '../routes.ts';
+import { type Endpoint, endpointOrigin } from '../routes.ts';
 import type { Target } from '../target.ts';
 import { translateError } from '../translate-error.ts';
 import type { BrowserVisit } from './browser-visit.ts';
@@ -110,6 +110,11 @@ export class VisitLine {
     const dialled = await this.connect(target, false);
     if (dialled.kind === 'failed') return dialled;
     return this.pool.add(target.origin, target.origin, dialled.socket, dialled.via ?? null);
+  }
+
+  /** What a proxy that reads requests must be asked for, without the path. */
+  originFor(target: Target): string {
+    return endpointOrigin(this.#deps.reach.endpoint(target));
   }
 
   /** So many bytes have come. Beyond the limit, the visit is over for the browser. */

@@ -1,0 +1,95 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { SystemClock } from '../../src/adapters/system/clock.ts';
+import { parseAddressRanges } from '../../src/egress/address-range.ts';
+import { AddressRules } from '../../src/egress/address-rules.ts';
+import {
+  type BrowserEgress,
+  type BrowserWay,
+  openBrowserEgress,
+  type WayOptions,
+} from '../../src/egress/browser/browser-egress.ts';
+import type { BrowserVisit } from '../../src/egress/browser/browser-visit.ts';
+import type { ReachDeps } from '../../src/egress/reach.ts';
+import { parseRoutes } from '../../src/egress/routes.ts';
+import { OPEN_GATE } from '../../src/ports/host-gate.ts';
+import { ensureChromium } from '../../src/sessions/chromium/ensure-chromium.ts';
+
+/** A browser of this machine, and the way out that its pages have. */
+export interface OpenBrowser extends AsyncDisposable {
+  readonly browser: Browser;
+  readonly egress: BrowserEgress;
+  openContext(parts?: ContextParts): Promise<OpenContext>;
+}
+
+export interface ContextParts {
+  readonly visit?: Partial<BrowserVisit>;
+  readonly way?: Partial<WayOptions>;
+  readonly options?: BrowserContextOptions;
+}
+
+export interface OpenContext extends AsyncDisposable {
+  readonly context: BrowserContext;
+  readonly way: BrowserWay;
+  /** A page that is guarded. */
+  newPage(): Promise<Page>;
+}
+
+export async function openBrowser(
+  allowed: string,
+  parts: Partial<ReachDeps> = {},
+  args: readonly string[] = [],
+): Promise<OpenBrowser> {
+  const clock = new SystemClock();
+  const rules = new AddressRules(parseAddressRanges(allowed));
+  const egress = openBrowserEgress({ rules, routes: parseRoutes(''), clock, ...parts });
+  const browser = await launchChromium([...egress.launchArgs, ...args]);
+  return {
+    browser,
+    egress,
+    async openContext({ visit = {}, way: wayParts = {}, options = {} } = {}) {
+      const way = await egress.open(aBrowserVisit(visit), { block: [], browser: 'local', ...wayParts });
+      const context = await browser.newContext({ ...options, ...way.contextOptions });
+      return {
+        context,
+        way,
+        async newPage() {
+          const page = await context.newPage();
+          await way.attach(await context.newCDPSession(page));
+          return page;
+        },
+        async [Symbol.asyncDispose]() {
+          await context.close();
+          await way.close();
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await egress.close();
+    },
+  };
+}
+
+/** As it is, with the usual way to the web. */
+export async function launchChromium(args: readonly string[] = []): Promise<Browser> {
+  const { path, sandbox } = await ensureChromium({
+    ...{ chosenPath: process.env['TRAWL_CHROMIUM'] ?? '', cacheDir: join(tmpdir(), 'trawl-test-browser') },
+    ...{ clock: new SystemClock(), onProgress: () => undefined },
+  });
+  return chromium.launch({ executablePath: path, chromiumSandbox: sandbox, args: [...args] });
+}
+
+export function aBrowserVisit(parts: Partial<BrowserVisit> = {}): BrowserVisit {
+  return {
+    exit: { dialer: 'direct', session: '' },
+    checkHost: () => undefined,
+    gate: OPEN_GATE,
+    patienceMs: 10_000,
+    deadlines: { connectMs: 10_000, firstByteMs: 10_000, silenceMs: 10_000 },
+    maxBytes: 64 << 20,
+    signal: new AbortController().signal,
+    ...parts,
+  };
+}
