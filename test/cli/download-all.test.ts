@@ -87,7 +87,7 @@ test('the documents of a job become files that are named after their items, and 
     { item_id: 'x/y', input: { data: { owner: 'B' } } },
     { item_id: 'bad', input: { type: 'no_results' } },
   ]);
-  await trawl(['jobs', 'create', 'test-mixed', '--items', list, '--job-id', 'j', '--watch'], { TRAWL_URL: url });
+  await command(['jobs', 'create', 'test-mixed', '--items', list, '--job-id', 'j', '--watch'], { TRAWL_URL: url });
   const to = join(folder, 'pages', 'of j');
   const download = ['jobs', 'download', 'j', '--all', '--kind', 'html', '--to', to];
   // A process of its own for what fills pipes.

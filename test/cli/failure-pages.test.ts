@@ -15,12 +15,12 @@ const ITEMS = sized({ quick: 300, slow: 40_002 });
 const PROCESSES = 2;
 const KEPT = 3;
 
-async function openStage(t: TestContext) {
+async function openStage(t: TestContext, workers = 1) {
   const county = await startFailingCounty();
   t.after(() => county.close());
   const scrapers = folderWith(t, { 'failing-county.ts': scraperSource('#owner') });
   const routes = `http://failing-county.test=${county.url}`;
-  const config = { scrapers: [scrapers], allowAddresses: 'loopback', routes, workers: PROCESSES };
+  const config = { scrapers: [scrapers], allowAddresses: 'loopback', routes, workers };
   const open = async (dataDir?: string) => {
     const service = await startService({ ...config, ...(dataDir === undefined ? {} : { dataDir }) });
     const env = { TRAWL_URL: service.url, TRAWL_SCRAPERS: scrapers };
@@ -66,7 +66,7 @@ function causeOfItem(itemId: string) {
 }
 
 test(`${ITEMS} failures with ${CAUSES.length} causes are ${CAUSES.length} groups; their pages are kept, open, and become fixtures`, async (t) => {
-  const stage = await openStage(t);
+  const stage = await openStage(t, PROCESSES);
   const { run, service, scrapers, county } = stage;
   await runJob(stage, ITEMS);
 

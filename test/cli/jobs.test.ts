@@ -99,7 +99,7 @@ test('a job whose breaker trips ends with 3, and can be looked into, tried again
     parcels(10).map((apn) => ({ apn })),
   );
   const create = ['create', 'example-fail', '--items', list, '--policy', policy, '--concurrency', '1'];
-  const failed = await trawl(['jobs', ...create, '--job-id', 'f', '--watch'], { TRAWL_URL: url });
+  const failed = await command(['jobs', ...create, '--job-id', 'f', '--watch'], { TRAWL_URL: url });
   assert.equal(failed.code, EXIT.failed);
   assert.match(failed.stdout, /^Job f failed .*5 of 5 failed[\s\S]*5 {2}server_error: [\s\S]*trawl jobs resume f\n/);
   assert.match(

@@ -117,7 +117,7 @@ test('trawl run --plan checks the list, runs a sample and leaves nothing behind'
   assert.deepEqual(readdirSync(join(folder, 'data', 'run')), []);
 
   const good = writeLines(folder, 'good.jsonl', items);
-  const asJson = await trawl(['run', 'example-slow', '--items', good, '--plan', '--json', '--keep'], env);
+  const asJson = await command(['run', 'example-slow', '--items', good, '--plan', '--json', '--keep'], env);
   assert.equal(asJson.code, EXIT.done, asJson.stderr);
   const { plan, inputs, start } = JSON.parse(asJson.stdout);
   assert.deepEqual([inputs.items, plan.status, plan.sample.success, plan.expires_at], [300, 'ready', 20, null]);

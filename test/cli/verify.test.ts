@@ -9,7 +9,7 @@ test('trawl verify finds the job of a run by its name, and what was taken away f
   const folder = tempFolder();
   const env = { TRAWL_DATA_DIR: folder };
   const list = writeLines(folder, 'items.jsonl', [{ ms: 1, bytes: 30 }]);
-  const ran = await trawl(['run', 'example-slow', '--items', list], env);
+  const ran = await command(['run', 'example-slow', '--items', list], env);
   assert.equal(ran.code, 0, ran.stderr);
   const well = await command(['verify', 'items'], env);
   assert.equal(well.code, 0, well.stdout);

@@ -49,7 +49,7 @@ test('an item that keeps three files costs three puts, and is within the budgets
 });
 
 test('a job with a delay between its items costs hardly more than others, because its workers keep the delay', async () => {
-  const items = sized({ quick: 2000, slow: 20_000 });
+  const items = sized({ quick: 1000, slow: 20_000 });
   const throttling = { min_delay_between_items_seconds: 0.002 };
   const { job, seconds, whole } = await runCounted({ items, keeps: 'nothing', workers: 2, concurrency: 2, throttling });
   assert.equal(job.counts.success, items);
