@@ -44,7 +44,8 @@ type PackedBook = readonly [
   PackedHealth?,
 ];
 type PackedRate = readonly [refusedPerSecond: number, cutAt: number, good: number, returnMs: number];
-type PackedHealth = readonly [PackedRate | null, number, number, number, number, number];
+type PackedTime = number | null;
+type PackedHealth = readonly [PackedRate | null, number, PackedTime, PackedTime, number, PackedTime];
 type PackedGrid = readonly [from: number, spacingMs: number, taken: string, lastAt: number | null, ...former: number[]];
 type PackedDemand = readonly [job: number, weight: number, places: number, perSecond: number];
 type PackedHolder = readonly [string, number, number, number, number, number | null, readonly PackedDemand[], number?];
@@ -59,20 +60,23 @@ function unpackGrid([from, spacingMs, taken, lastAt, ...former]: PackedGrid): Sl
 
 function packHealth(health: LineHealth, base: number): PackedHealth {
   const { rate, failures, failingSince, failedAt, pauses, pausedUntil } = health;
-  const since = (time: number) => Math.round(time) - base;
-  const packedRate = rate && ([rate.refusedPerSecond, since(rate.cutAt), rate.good, rate.returnMs] as const);
+  const since = (time: number) => (time === 0 ? null : Math.round(time) - base);
+  const packedRate: PackedRate | null = rate && [
+    ...([rounded(rate.refusedPerSecond), Math.round(rate.cutAt) - base, rate.good, rate.returnMs] as const),
+  ];
   return [packedRate, failures, since(failingSince), since(failedAt), pauses, since(pausedUntil)];
 }
 
 function unpackHealth(packed: PackedHealth, base: number): LineHealth {
   const [rate, failures, failingSince, failedAt, pauses, pausedUntil] = packed;
+  const time = (since: PackedTime) => (since === null ? 0 : base + since);
   return {
     rate: rate && { refusedPerSecond: rate[0], cutAt: base + rate[1], good: rate[2], returnMs: rate[3] },
     failures,
-    failingSince: base + failingSince,
-    failedAt: base + failedAt,
+    failingSince: time(failingSince),
+    failedAt: time(failedAt),
     pauses,
-    pausedUntil: base + pausedUntil,
+    pausedUntil: time(pausedUntil),
   };
 }
 

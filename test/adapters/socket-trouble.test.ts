@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { encodeFrame, FrameReader, MAX_FRAME_BYTES, ProtocolError } from '../../src/adapters/embedded/socket/frame.ts';
 import { HELLO_MS, PROTOCOL_VERSION } from '../../src/adapters/embedded/socket/protocol.ts';
 import { connectToOwner, OwnerGone } from '../../src/adapters/embedded/socket/socket-client.ts';
+import { NO_LIMITS } from '../../src/domain/line-limits.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { roomFor, roomForAnyJob } from '../support/room.ts';
 import { batches, framesOf, helloOf, withOwner } from './socket-owner.ts';
@@ -81,6 +82,9 @@ withOwner('random bytes end the connection that sent them or wait for more, and 
   );
 });
 
+const HOST_ASK = { line: 'host a.gov', limits: NO_LIMITS, leaseMs: 1000, inside: 0, demands: [] };
+const NO_NEWS = { good: 0, goodMs: null, failures: 0, failingMs: 0, failedMs: 0, pauses: 0, pausedMs: 0 };
+
 for (const call of [
   ['sudo'],
   ['constructor'],
@@ -90,6 +94,8 @@ for (const call of [
   ['ack', 'x'],
   ['take', 'http', {}, 1],
   ['settle', [{}], 1],
+  ['reserve', [{ ...HOST_ASK, news: { good: -1 } }], 1],
+  ['reserve', [{ ...HOST_ASK, news: { ...NO_NEWS, refusal: { agoMs: 1, acceptedPerSecond: null, latencyMs: 1 } } }], 1],
 ]) {
   withOwner(`a call ${JSON.stringify(call)} is answered with an error, or not at all`, async (owner) => {
     const stranger = await owner.stranger();

@@ -9,7 +9,7 @@ import {
   type LineBook,
   reserve,
 } from '../../src/domain/line-book.ts';
-import type { LineNews } from '../../src/domain/line-health.ts';
+import { hearHealth, type LineNews } from '../../src/domain/line-health.ts';
 import { type LineLimits, linePace, NO_LIMITS } from '../../src/domain/line-limits.ts';
 import { packLineBook, unpackLineBook } from '../../src/domain/pack-line-book.ts';
 import { sized } from '../support/sized.ts';
@@ -347,6 +347,16 @@ test('what is known of a host outlives the leases of those who found it, and its
   assert.ok(bookEndsAt(book) > NOW + 3_600_000);
   const later = reserve(roundTrip(book), 'w2', ask, NOW + 3_000_000);
   assert.deepEqual([later.book.holders.length, later.share.health?.pauses], [1, 1]);
+});
+
+test('the row of a host that has shown its pace is longer by less than 60 bytes', () => {
+  const ask = askOf({ maxConcurrent: 16 }, [demand('a', 5)]);
+  const refusal = { agoMs: 3.7, acceptedPerSecond: 10 / 3, latencyMs: 100 };
+  const { book } = reserve(EMPTY_BOOK, 'w1', { ...ask, news: { ...NO_NEWS, refusal } }, NOW + 0.3);
+  const bytes = packLineBook(book).length - packLineBook({ ...book, health: null }).length;
+  assert.ok(bytes < 60, `${bytes} bytes`);
+  const pace = hearHealth(book.health, NOW)?.limits.requestsPerSecond;
+  assert.equal(hearHealth(roundTrip(book).health, NOW)?.limits.requestsPerSecond, pace);
 });
 
 test('a book that an earlier version wrote says that the host is well', () => {
