@@ -50,7 +50,8 @@ export async function openBrowser(
     egress,
     async openContext({ visit = {}, way: wayParts = {}, options = {} } = {}) {
       const way = await egress.open(aBrowserVisit(visit), { block: [], browser: 'local', ...wayParts });
-      const context = await browser.newContext({ ...options, ...way.contextOptions });
+      const context = await browser.newContext({ ...options, ...way.contextOptions } as BrowserContextOptions);
+      for (const content of way.initScripts) await context.addInitScript({ content });
       return {
         context,
         way,

@@ -3,6 +3,8 @@ import { openReach, type ReachDeps } from '../reach.ts';
 import { type Blocked, type Blocking, blockingOf } from './blocking.ts';
 import type { BrowserVisit, Refusal } from './browser-visit.ts';
 import type { CdpSession } from './cdp-session.ts';
+import { DISGUISED_DESKTOP, type Disguise, disguisePage } from './disguise.ts';
+import { DISGUISE_SCRIPT } from './disguise-script.ts';
 import { LAUNCH_ARGS, trustArgs } from './launch-args.ts';
 import { PageGuard } from './page-guard.ts';
 import { PinningProxy, type ProxyCredentials } from './pinning-proxy.ts';
@@ -24,6 +26,8 @@ export interface WayOptions {
    * which is neither ours to protect nor reachable for our proxy; documents are checked, paced and counted all the same.
    */
   readonly browser: 'local' | 'remote';
+  /** Absent if the browser may be seen to be automated. */
+  readonly disguise?: Disguise;
 }
 
 /**
@@ -32,6 +36,12 @@ export interface WayOptions {
  */
 export interface WayContextOptions {
   readonly proxy?: { readonly server: string };
+  readonly viewport?: { readonly width: number; readonly height: number };
+  readonly screen?: { readonly width: number; readonly height: number };
+  /** There and undefined with a disguise: Playwright's own settings would contradict it. */
+  readonly locale?: undefined;
+  readonly timezoneId?: undefined;
+  readonly userAgent?: undefined;
 }
 
 /**
@@ -40,6 +50,8 @@ export interface WayContextOptions {
  */
 export interface BrowserWay {
   readonly contextOptions: WayContextOptions;
+  /** To be run in every frame of the context before its own scripts. */
+  readonly initScripts: readonly string[];
   /**
    * Guards a page: to be called for each page of the context before anything is done with it, and for each pop-up as soon as
    * it is known, with the address that it has by then. Rejects if the page is gone.
@@ -60,12 +72,13 @@ export function openBrowserEgress(deps: ReachDeps): BrowserEgress {
   const ways = new Set<BrowserWay>();
   return {
     launchArgs: [...LAUNCH_ARGS, ...trustArgs(proxies?.ca ?? null)],
-    async open(visit, { block, browser }) {
+    async open(visit, { block, browser, disguise = null }) {
       const blocking = blockingOf(block);
       const credentials = { username: 'trawl', password: `${clock.id()}${clock.id()}` };
       const parts = { reach, clock, watch, credentials, refusesHost: blocking.refusesHost };
       const proxy = await PinningProxy.open(visit, parts);
-      const way = new Way(proxy, { blocking, credentials, isLocal: browser === 'local' }, () => ways.delete(way));
+      const isLocal = browser === 'local';
+      const way = new Way(proxy, { blocking, credentials, isLocal, disguise }, () => ways.delete(way));
       ways.add(way);
       return way;
     },
@@ -77,8 +90,17 @@ export function openBrowserEgress(deps: ReachDeps): BrowserEgress {
   };
 }
 
+interface WayParts {
+  readonly blocking: Blocking;
+  readonly credentials: ProxyCredentials;
+  readonly isLocal: boolean;
+  readonly disguise: Disguise | null;
+}
+
 class Way implements BrowserWay {
   readonly contextOptions: WayContextOptions;
+  readonly initScripts: readonly string[];
+  readonly #disguise: Disguise | null;
   readonly #proxy: PinningProxy;
   readonly #blocking: Blocking;
   readonly #credentials: ProxyCredentials;
@@ -87,16 +109,18 @@ class Way implements BrowserWay {
   #refusal: Refusal | null = null;
   #documentHost: string | null = null;
 
-  constructor(
-    proxy: PinningProxy,
-    { blocking, credentials, isLocal }: { blocking: Blocking; credentials: ProxyCredentials; isLocal: boolean },
-    onClosed: () => void,
-  ) {
+  constructor(proxy: PinningProxy, { blocking, credentials, isLocal, disguise }: WayParts, onClosed: () => void) {
     this.#proxy = proxy;
     this.#blocking = blocking;
     this.#credentials = credentials;
     this.#onClosed = onClosed;
-    this.contextOptions = isLocal ? { proxy: { server: `http://127.0.0.1:${proxy.port}` } } : {};
+    this.#disguise = disguise;
+    this.initScripts = disguise === null ? [] : [DISGUISE_SCRIPT];
+    this.contextOptions = {
+      ...(isLocal && { proxy: { server: `http://127.0.0.1:${proxy.port}` } }),
+      ...(disguise !== null && { locale: undefined, timezoneId: undefined, userAgent: undefined }),
+      ...(disguise?.userAgent === null && DISGUISED_DESKTOP),
+    };
   }
 
   async attach(session: CdpSession, popupUrl?: string): Promise<PageGuard> {
@@ -113,7 +137,7 @@ class Way implements BrowserWay {
       },
     });
     this.#guards.add(guard);
-    await guard.start();
+    await Promise.all([guard.start(), this.#disguise === null ? null : disguisePage(session, this.#disguise)]);
     if (popupUrl !== undefined) await guard.noteUnguarded(popupUrl);
     return guard;
   }

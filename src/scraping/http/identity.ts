@@ -1,3 +1,7 @@
+import { brandList } from '../../domain/brands.ts';
+
+export { brandList };
+
 /**
  * Who we are towards a site: one of a handful of common desktop browsers, with the headers that it sends and no others. The
  * same item with the same identity number is always the same one; the next number is always another.
@@ -24,18 +28,6 @@ export function chooseIdentity(who: {
 /** Stable releases of summer 2026. Sites that look at them mind when they are years old: raise them with the packages. */
 const CHROMIUM = 150;
 const FIREFOX = 152;
-
-/** The characters that a brand list may contain. */
-const SIGNS = [' ', '(', ':', '-', '.', '/', ')', ';', '=', '?', '_'];
-const MADE_UP_VERSIONS = ['8', '99', '24'];
-const PLACES = [
-  [0, 1, 2],
-  [0, 2, 1],
-  [1, 0, 2],
-  [1, 2, 0],
-  [2, 0, 1],
-  [2, 1, 0],
-];
 
 const WINDOWS = { agent: 'Windows NT 10.0; Win64; x64', hint: '"Windows"' };
 const MAC = { agent: 'Macintosh; Intel Mac OS X 10_15_7', hint: '"macOS"' };
@@ -73,20 +65,6 @@ function firefox(system: string, version: number): Identity {
     acceptLanguage: 'en-US,en;q=0.5',
     acceptPage: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
   };
-}
-
-/**
- * Chromium adds a made-up brand to its own, and shuffles the three by its version (components/embedder_support/
- * user_agent_utils.cc), to keep sites from relying on the list. A list that does not fit the version gives us away.
- */
-export function brandList(brand: string, version: number): string {
-  const sign = (at: number) => SIGNS[at % SIGNS.length] ?? '';
-  const madeUp = `"Not${sign(version)}A${sign(version + 1)}Brand";v="${MADE_UP_VERSIONS[version % 3]}"`;
-  const entries = [madeUp, `"Chromium";v="${version}"`, `"${brand}";v="${version}"`];
-  const places = PLACES[version % PLACES.length] ?? [];
-  const list: (string | undefined)[] = [];
-  for (const [index, place] of places.entries()) list[place] = entries[index];
-  return list.join(', ');
 }
 
 /** FNV-1a: the same on every machine and in every version. */
