@@ -24,7 +24,7 @@ export function gridFrom(known: SlotGrid | null, { spacingMs }: LinePace, start:
   const reachedAt = Number.isFinite(known.lastAt) ? known.lastAt : known.from;
   // By our clock, what was given away by the wrong one is over after `reachMs`.
   if (reachedAt > latest) {
-    const former = [reachedAt, ...takenTimes(known.from, known.spacingMs, known.taken)];
+    const former = [reachedAt, ...known.former, ...takenTimes(known.from, known.spacingMs, known.taken)];
     return { ...emptyGrid(start + reachMs, spacingMs), former };
   }
 

@@ -122,13 +122,13 @@ export class HostHealth {
 
   /**
    * Over the last window and what has passed of this one. Refusals come faster than pages, so before the first pages half of
-   * what was sent is taken for it.
+   * what was sent is taken for it. That is one request at least: it may have been sent long before.
    */
   #acceptedPerSecond(now: number): number {
     const isFirst = this.#sentBefore === 0;
     const ms = isFirst ? Math.max(LEAST_WINDOW_MS, now - this.#windowAt) : WINDOW_MS + (now - this.#windowAt);
     const good = this.#good + this.#goodBefore;
-    return ((good > 0 ? good : (this.#sent + this.#sentBefore) / 2) * 1000) / ms;
+    return ((good > 0 ? good : Math.max(1, this.#sent + this.#sentBefore) / 2) * 1000) / ms;
   }
 }
 

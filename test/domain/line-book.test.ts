@@ -162,6 +162,20 @@ test('a reservation that was long on its way does not give slots away a second t
   }
 });
 
+test('a reservation that was long on its way does not forget slots that were given at another pace', () => {
+  const ask = (requestsPerSecond: number) => askOf({ requestsPerSecond }, [demand('j1', 5, 1, 1)]);
+  const first = reserve(EMPTY_BOOK, 'w1', ask(10), NOW);
+  const second = reserve(roundTrip(first.book), 'w1', ask(9), NOW + 1000);
+  const late = reserve(roundTrip(second.book), 'w2', ask(9), NOW - 11_000);
+  const next = reserve(roundTrip(late.book), 'w3', ask(9), NOW + 1020);
+  const given = [first.share.slots, second.share.slots.map((slot) => slot + 1000)].flat();
+  assert.ok(next.share.slots.length > 0);
+  for (const slot of next.share.slots.map((offset) => offset + 1020)) {
+    const nearest = Math.min(...given.map((other) => Math.abs(other - slot)));
+    assert.ok(nearest >= 1000 / 9 - 0.001, `${slot} is ${nearest} ms from another`);
+  }
+});
+
 test('a reservation that was long on its way does not end the lease of another process', () => {
   const ask = askOf({ maxConcurrent: 4 }, [demand('j1', 4)]);
   for (const lateMs of [1000, 3000, 20_000]) {

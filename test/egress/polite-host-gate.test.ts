@@ -389,6 +389,17 @@ test('after a refusal a host is visited at a pace below the one that it accepted
   assert.ok(inside >= 4 && inside <= 5, `${inside} in a second, and 5 were accepted`);
 });
 
+test('a refusal that took long does not stop visits for minutes: the pace is not measured by a time without any', async () => {
+  const { clock, gate } = openGate();
+  const slow = ask(gate, 'a');
+  await clock.advance(30_000);
+  gate.noteAnswer('a', 'refused', '429');
+  slow.leave();
+  const [next, afterNext] = [ask(gate, 'a'), ask(gate, 'a')];
+  await clock.advance(6000);
+  assert.deepEqual([next.state, afterNext.state], ['inside', 'inside']);
+});
+
 test('retries are refused when there were too many: for now at a host that has worked, for good at one that has not', () => {
   const { gate } = openGate();
   gate.noteAnswer('works', 'good', '');
