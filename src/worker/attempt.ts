@@ -46,19 +46,20 @@ export async function runAttempt(
   const drafts: Draft[] = [];
   const evidence = evidenceFor(deps, job, item);
   try {
-    const { result, tries, failed } = await carryOut({ ...deps, meter }, job, item, { drafts, evidence }, signal);
+    const { result, tries, failed } = await carryOut(deps, job, item, { drafts, evidence, meter }, signal);
     if (result === 'aborted') return 'aborted';
     if (result.kind === 'held') return result.held;
     await faults.at('after-work-before-bytes');
     const { secrets } = deps.tools;
     const endedAt = clock.now();
-    const seen = await withEvidence(evidence, result, failed, endedAt);
+    const seen =
+      evidence === null || result.kind !== 'failed'
+        ? result
+        : await evidence.addTo(result, failed.at(-1)?.failure.type ?? result.failure.type, endedAt);
     const told = maskResult(toldOf(job, item, seen, { tries, startedAt, endedAt }), secrets);
     const masked = failed.map((each) => maskTry(each, secrets));
-    const outcome = await keepBytes(deps, job.jobId, item, told).catch((error: unknown) => {
-      evidence?.lose();
-      throw error;
-    });
+    const outcome = await keepBytes(deps, job.jobId, item, told);
+    evidence?.kept();
     const durationMs = elapsedSince(begunAt, clock);
     return {
       ...{ seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs },
@@ -77,16 +78,6 @@ function evidenceFor({ evidence, tools }: AttemptDeps, job: AttemptJob, item: Le
   const { scraper } = job;
   if ('unusable' in scraper || scraper.kind === 'plain' || item.source !== undefined) return null;
   return evidence.begin(job, item, tools);
-}
-
-async function withEvidence(
-  evidence: AttemptEvidence | null,
-  result: ScrapeResult,
-  failed: readonly SeenTry[],
-  at: number,
-): Promise<ScrapeResult> {
-  if (evidence === null || result.kind !== 'failed') return result;
-  return await evidence.addTo(result, failed.at(-1)?.failure.type ?? result.failure.type, at);
 }
 
 export interface AttemptJob {
@@ -148,11 +139,18 @@ interface Tried {
 
 const NONE: readonly SeenTry[] = [];
 
+/** What belongs to one attempt alone. */
+interface Own {
+  readonly drafts: Draft[];
+  readonly evidence: AttemptEvidence | null;
+  readonly meter: UsageMeter;
+}
+
 async function carryOut(
-  deps: AttemptDeps & Pick<TryDeps, 'meter'>,
+  deps: AttemptDeps,
   { jobId, order, scraper }: AttemptJob,
   item: LeasedItem,
-  { drafts, evidence }: { readonly drafts: Draft[]; readonly evidence: AttemptEvidence | null },
+  { drafts, evidence, meter }: Own,
   signal: AbortSignal,
 ): Promise<Tried> {
   if ('unusable' in scraper) {
@@ -169,7 +167,8 @@ async function carryOut(
     );
   };
   const tools = evidence?.tools ?? deps.tools;
-  return tryUntilDecided({ ...deps, tools, onFailedTry }, job, item, drafts, signal);
+  const { clock, store, ladders } = deps;
+  return tryUntilDecided({ clock, store, ladders, tools, meter, onFailedTry }, job, item, drafts, signal);
 }
 
 /** Tries only once: the same code would give the same result for the same page. */

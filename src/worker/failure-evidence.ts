@@ -105,18 +105,24 @@ export class AttemptEvidence {
     } catch (error) {
       // A site may send anything: the item has failed for a reason of its own, which must not be lost over its page.
       this.#log.warn({ problem: errorMessage(error) }, 'the page of a failed item could not be kept');
-      this.lose();
+      this.#lose();
       return [];
     }
   }
 
-  /** What was to be kept could not be. */
-  lose(): void {
-    this.#giveBack?.();
+  /** What was to be kept of the attempt is kept. */
+  kept(): void {
     this.#giveBack = null;
   }
 
+  /** Forgets everything. What was to be kept and could not be leaves its place to another failure. */
   close(): void {
+    this.#lose();
     this.#visits.close();
+  }
+
+  #lose(): void {
+    this.#giveBack?.();
+    this.#giveBack = null;
   }
 }

@@ -15,11 +15,11 @@ import { FailureEvidence } from './failure-evidence.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import { JobLadders } from './job-ladders.ts';
 import { OwnErrors } from './own-errors.ts';
-import { paceParked, parkingGate } from './parking-gate.ts';
+import { ParkingGate, paceParked } from './parking-gate.ts';
 import { Settler } from './settle.ts';
 import { type Place, Slots } from './slots.ts';
 import { tryControl } from './try-control.ts';
-import { type RequestWatch, watchedGate } from './watched-gate.ts';
+import { type RequestWatch, WatchedGate } from './watched-gate.ts';
 
 /**
  * The loop of a worker: receive, claim, process, settle, acknowledge; as many batches at once as it has slots, which the
@@ -228,7 +228,7 @@ export class Worker {
 
   #batchDeps(jobId: string, place: Place) {
     const { tools, clock } = this.#deps;
-    const gate = watchedGate(parkingGate(tools.gate, jobId, place), jobId, tools.watch, clock);
+    const gate = new WatchedGate(new ParkingGate(tools.gate, jobId, place), jobId, tools.watch, clock);
     return {
       ...this.#deps,
       ladders: this.#ladders,

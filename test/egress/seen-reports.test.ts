@@ -5,7 +5,7 @@ import { HostWatch, MAX_WATCHED } from '../../src/domain/host-watch.ts';
 import { PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
 import { SeenReports } from '../../src/egress/seen-reports.ts';
 import type { SeenReport } from '../../src/ports/host-records.ts';
-import { watchedGate } from '../../src/worker/watched-gate.ts';
+import { WatchedGate } from '../../src/worker/watched-gate.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 const { signal: NEVER } = new AbortController();
@@ -32,7 +32,7 @@ function openProcess() {
     store,
     reports,
     watch,
-    gateOf: (job: string) => watchedGate(gate, job, watch, clock),
+    gateOf: (job: string) => new WatchedGate(gate, job, watch, clock),
   };
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Admission } from '../../src/domain/slot-share.ts';
 import { PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
-import { parkingGate } from '../../src/worker/parking-gate.ts';
+import { ParkingGate } from '../../src/worker/parking-gate.ts';
 import { Slots } from '../../src/worker/slots.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
@@ -37,12 +37,12 @@ test('a batch that waits at the gate of a host has no slot, and has one again wh
   const slots = new Slots(1);
   const gate = new PoliteHostGate({ clock: new FakeClock(), maxConcurrent: 1 });
   const first = slots.occupy('a');
-  const leaveHost = await parkingGate(gate, 'j1', first).enter('county.gov', 1000, NEVER);
+  const leaveHost = await new ParkingGate(gate, 'j1', first).enter('county.gov', 1000, NEVER);
   assert.equal(mayTake(slots, 'a'), false);
   first.leave();
 
   const second = slots.occupy('a');
-  const waiting = parkingGate(gate, 'j1', second).enter('county.gov', 1000, NEVER);
+  const waiting = new ParkingGate(gate, 'j1', second).enter('county.gov', 1000, NEVER);
   assert.equal(mayTake(slots, 'a'), true, 'its slot is free while it waits');
   leaveHost();
   await waiting;
@@ -54,10 +54,10 @@ test('a batch that is turned away at a gate, or cut off there, has its slot agai
   const gate = new PoliteHostGate({ clock: new FakeClock(), maxConcurrent: 1 });
   gate.hold('county.gov', 5000);
   const place = slots.occupy('a');
-  await assert.rejects(parkingGate(gate, 'j1', place).enter('county.gov', 1000, NEVER), { name: 'HostHeld' });
+  await assert.rejects(new ParkingGate(gate, 'j1', place).enter('county.gov', 1000, NEVER), { name: 'HostHeld' });
   assert.equal(mayTake(slots, 'a'), false);
   const cut = new AbortController();
-  const waiting = parkingGate(gate, 'j1', place).enter('county.gov', 9000, cut.signal);
+  const waiting = new ParkingGate(gate, 'j1', place).enter('county.gov', 9000, cut.signal);
   assert.equal(mayTake(slots, 'a'), true);
   cut.abort(new Error('over'));
   await assert.rejects(waiting, { message: 'over' });
