@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism, homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { type BrowserSecrets, browserSecrets } from './domain/browser-settings.ts';
 import { errorMessage } from './domain/error-message.ts';
 import { LANES, type Lane } from './domain/lane.ts';
 import { nearNames } from './domain/near-names.ts';
@@ -229,15 +230,15 @@ function isKeptBack({ isForWorkers }: Setting<unknown>): boolean {
 /**
  * Secrets of scrapers: variables of the environment, and the file of `TRAWL_SECRETS_FILE`. They are not part of the Config,
  * which is shown, logged and handed on. Worker processes read them from the environment that they inherit. The book masks
- * the credentials of proxies, too, and gives them to no scraper.
+ * the credentials of proxies and of remote browsers, too, and gives them to no scraper.
  */
 export function loadSecrets(config: SecretsConfig, environment: NodeJS.ProcessEnv = process.env): SecretBook {
   const values = readSecrets(config, environment);
   const own = new Map([...values].filter(([name]) => !PROXY_SECRET_NAMES.has(name)));
-  return new SecretBook(own, proxySecrets(proxySettingsIn(config, values)));
+  return new SecretBook(own, new Map([...proxySecrets(proxySettingsIn(config, values)), ...browserSecrets(config)]));
 }
 
-type SecretsConfig = Pick<Config, 'secretsFile'> & Partial<ProxySettings>;
+type SecretsConfig = Pick<Config, 'secretsFile'> & Partial<ProxySettings & BrowserSecrets>;
 
 /** Where proxies are and who we are to them: settings, or secrets by the names of these settings in lower case. */
 export function loadProxySettings(

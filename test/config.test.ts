@@ -156,7 +156,11 @@ test('every setting has a variable of its own, and a name in the file that follo
 
 test('what has the name of a secret is one, and the keys of the API do not reach worker processes', () => {
   for (const [, { variable, isSecret }] of ROWS) {
-    assert.equal(isSecret === true, /KEY|PASSWORD|SECRET|TOKEN|PROXY_URL|PROXY_CUSTOM/.test(variable), variable);
+    assert.equal(
+      isSecret === true,
+      /KEY|PASSWORD|SECRET|TOKEN|PROXY_URL|PROXY_CUSTOM|CDP_URL/.test(variable),
+      variable,
+    );
   }
   const keys = { TRAWL_API_KEY: 'a', TRAWL_READ_API_KEY: 'b' };
   const environment = toEnvironment(loadConfig({}, keys), { ...keys, PATH: '/bin' });

@@ -1,9 +1,59 @@
 import { z } from 'zod';
 
 /** Rows of the table in settings.ts: where browsers come from. */
+const text = z.string();
+const none = { schema: text, fallback: '' } as const;
+const secret = { ...none, isSecret: true } as const;
+
 export const BROWSER_SETTINGS = {
+  browserProvider: {
+    variable: 'TRAWL_BROWSER_PROVIDER',
+    fallback: 'local',
+    schema: z.enum(['local', 'cdp', 'browserbase'], 'must be local, cdp or browserbase'),
+    about:
+      'where the browsers of browser scrapers come from: `local` means Chromium on this machine, `cdp` the endpoint of `TRAWL_CDP_URL`, `browserbase` its service ([sessions](sessions.md))',
+  },
+  browserSessions: {
+    ...{ variable: 'TRAWL_BROWSER_SESSIONS', fallback: 0 },
+    schema: z.coerce.number().int().min(0).max(256),
+    about:
+      'browsers that a worker process of the lane `browser` keeps open at the same time. 0 means one, or with `browserbase` one for each slot',
+  },
+  browserItems: {
+    ...{ variable: 'TRAWL_BROWSER_ITEMS', fallback: 500 },
+    schema: z.coerce.number().int().min(1),
+    about: 'items after which a browser is replaced: browsers grow with every page',
+  },
+  browserMemoryMb: {
+    ...{ variable: 'TRAWL_BROWSER_MEMORY_MB', fallback: 1500 },
+    schema: z.coerce.number().int().min(100),
+    about: 'memory in MB at which a local browser is replaced, all of its processes together',
+  },
+  browserIdleMs: {
+    ...{ variable: 'TRAWL_BROWSER_IDLE_MS', fallback: 60_000 },
+    schema: z.coerce.number().int().min(0),
+    about: 'a browser without items is closed after this',
+  },
+  cdpUrl: {
+    ...{ ...secret, variable: 'TRAWL_CDP_URL' },
+    about:
+      'with `cdp`: where to connect, `ws://host:9222/…`, `http://host:9222`, or `wss://user:password@brd.superproxy.io:9222`',
+  },
+  browserbaseApiKey: {
+    ...{ ...secret, variable: 'BROWSERBASE_API_KEY' },
+    about: 'with `browserbase`: the key of its API',
+  },
+  browserbaseProjectId: {
+    ...{ ...none, variable: 'BROWSERBASE_PROJECT_ID', byDefault: 'that of the key' },
+    about: 'with `browserbase`: the project',
+  },
+  browserbaseBaseUrl: {
+    ...{ variable: 'BROWSERBASE_BASE_URL', fallback: 'https://api.browserbase.com' },
+    schema: z.url({ protocol: /^https?$/, error: 'must be an address like https://api.browserbase.com' }),
+    about: 'with `browserbase`: where its API is',
+  },
   chromium: {
-    ...{ variable: 'TRAWL_CHROMIUM', schema: z.string(), fallback: '', byDefault: 'the first that works' },
+    ...{ ...none, variable: 'TRAWL_CHROMIUM', byDefault: 'the first that works' },
     about:
       'path of the Chromium for browser scrapers, and of no other. `trawl browser install` finds one or installs it ([sessions](sessions.md#chromium))',
   },
@@ -13,3 +63,18 @@ export const BROWSER_SETTINGS = {
     about: 'where it is remembered which Chromium works, and where one may be unpacked',
   },
 } as const;
+
+export interface BrowserSecrets {
+  readonly cdpUrl: string;
+  readonly browserbaseApiKey: string;
+}
+
+/** Values that must not appear in any text, by name. */
+export function browserSecrets({ cdpUrl, browserbaseApiKey }: Partial<BrowserSecrets>): ReadonlyMap<string, string> {
+  const url = URL.parse(cdpUrl ?? '');
+  const values: [string, string | undefined][] = [
+    ['cdp_url', url === null ? cdpUrl : decodeURIComponent(url.password)],
+    ['browserbase_api_key', browserbaseApiKey],
+  ];
+  return new Map(values.filter((each): each is [string, string] => (each[1] ?? '') !== ''));
+}

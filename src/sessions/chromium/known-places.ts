@@ -49,3 +49,8 @@ function namesIn(folder: string): string[] {
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
+
+/** It is quicker, and has no windows. */
+export function isHeadlessShell(path: string): boolean {
+  return /headless[-_]shell$|sparticuz/.test(path);
+}

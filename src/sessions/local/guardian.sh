@@ -32,7 +32,7 @@ while [ -e "$root" ] && [ "$tries" -lt 100 ]; do
     rm -rf -- "$folder"
   done 2> /dev/null
   # A process that is being killed may still write: then something is left, and it is tried again.
-  rm -f -- "$root/owner.json"
+  rm -f -- "$root/owner"
   rmdir "$root" 2> /dev/null || sleep 0.1
   tries=$((tries + 1))
 done

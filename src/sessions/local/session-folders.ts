@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
-import { isAlive, statOf } from './process-group.ts';
+import { isOwnerGone, readOwner, showOwner, thisProcess } from '../owner.ts';
 
 const GUARDIAN = fileURLToPath(new URL('./guardian.sh', import.meta.url));
 const PREFIX = 'trawl-browsers-';
@@ -65,7 +64,7 @@ export class SessionFolders {
 
 function makeRoot(temporaryDir: string): string {
   const root = mkdtempSync(join(temporaryDir, PREFIX));
-  writeFileSync(join(root, OWNER), JSON.stringify(thisProcess()));
+  writeFileSync(join(root, OWNER), showOwner(thisProcess()));
   return root;
 }
 
@@ -82,13 +81,7 @@ function startGuardian(root: string, stdin: 'pipe' | 'ignore'): ChildProcess {
   return guardian;
 }
 
-const OWNER = 'owner.json';
-const owner = z.object({ pid: z.number(), startedAt: z.string(), pids: z.string() });
-
-/** The number of a process means something with its start, and only among processes that can see each other. */
-function thisProcess(): z.infer<typeof owner> {
-  return { pid: process.pid, startedAt: startOf(process.pid), pids: namespace() };
-}
+const OWNER = 'owner';
 
 function leftBehind(temporaryDir: string): readonly string[] {
   return readdirSync(temporaryDir)
@@ -103,26 +96,9 @@ function isOurs(root: string): boolean {
 
 function isAbandoned(root: string): boolean {
   try {
-    const { pid, startedAt, pids } = owner.parse(JSON.parse(readFileSync(join(root, OWNER), 'utf8')));
-    if (pids !== namespace()) return false;
-    return !isAlive(pid) || startOf(pid) !== startedAt;
+    return isOwnerGone(readOwner(readFileSync(join(root, OWNER), 'utf8')));
   } catch {
     // It has just been made, or is just being removed.
     return false;
-  }
-}
-
-/** Where in its line a process has the time of its start: the twentieth after the name. */
-const START_FIELD = 19;
-
-function startOf(pid: number): string {
-  return statOf(pid)[START_FIELD] ?? '';
-}
-
-function namespace(): string {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return '';
   }
 }

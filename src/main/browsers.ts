@@ -1,0 +1,105 @@
+import { tmpdir } from 'node:os';
+import { type Config, laneConfig } from '../config.ts';
+import {
+  type BrowserContexts,
+  type BrowserOptions,
+  type BrowserProvider,
+  type BrowserProviderName,
+  BrowserUnavailable,
+} from '../ports/browser-provider.ts';
+import type { Clock } from '../ports/clock.ts';
+import { BrowserPool } from '../sessions/browser-pool.ts';
+import { BrowserbaseProvider } from '../sessions/browserbase/browserbase-provider.ts';
+import { CdpProvider } from '../sessions/cdp/cdp-provider.ts';
+import { findChromium, showFailed } from '../sessions/chromium/find-chromium.ts';
+import { isHeadlessShell } from '../sessions/chromium/known-places.ts';
+import type { Chromium } from '../sessions/chromium/prove-chromium.ts';
+import { LocalProvider } from '../sessions/local/local-provider.ts';
+import { SessionManager } from '../sessions/session-manager.ts';
+import { chromiumDeps } from './chromium.ts';
+
+interface BrowsersDeps {
+  readonly clock: Clock;
+  /** Besides our own: those of the egress. */
+  readonly args: readonly string[];
+  readonly headless: boolean;
+  readonly onTrouble: (where: string, error: unknown) => void;
+}
+
+/** The browsers of a worker process. */
+export interface OpenBrowsers extends BrowserContexts {
+  readonly provider: BrowserProviderName;
+  /** Opens one before an item needs it. */
+  warmUp(): void;
+  close(): Promise<void>;
+}
+
+const OPEN_MS = 60_000;
+const LOOK_EVERY_MS = 5000;
+/** A page that leaks does so slowly, and a browser is started in a fraction of a second. */
+const MAX_AGE_MS = 60 * 60_000;
+/** What a session costs at most that could not be released. It must be longer than our own age limit. */
+const BROWSERBASE_SECONDS = 1800;
+const BROWSERBASE_AGE_MS = 1500 * 1000;
+
+/** Nothing is started before the first item needs it, except for a sweep of what dead processes have left. */
+export function openBrowsers(config: Config, { clock, args, headless, onTrouble }: BrowsersDeps): OpenBrowsers {
+  const provider = openProvider(config, clock);
+  const { slots } = laneConfig(config, 'browser');
+  const isRemote = provider.name === 'browserbase';
+  const sessions = config.browserSessions || (isRemote ? slots : 1);
+  const browser: BrowserOptions = { headless, args, openMs: OPEN_MS, proxy: null, metadata: {} };
+  const manager = new SessionManager({
+    ...{ provider, clock, browser, maxSessions: sessions + 1, sessionTimeout: config.browserIdleMs },
+    limits: {
+      maxItems: config.browserItems,
+      maxAgeMs: isRemote ? BROWSERBASE_AGE_MS : MAX_AGE_MS,
+      maxMemoryBytes: config.browserMemoryMb * 1e6,
+    },
+  });
+  const pool = new BrowserPool({
+    ...{ manager, clock, sessions, contextsPerSession: Math.ceil((slots * 2) / sessions) },
+    onRetired: () => {},
+  });
+  const ended = new AbortController();
+  const swept = provider.sweep(ended.signal).catch((error: unknown) => onTrouble('browser sweep', error));
+  const running = pool.run(LOOK_EVERY_MS, ended.signal).catch((error: unknown) => onTrouble('browsers', error));
+  return {
+    provider: provider.name,
+    open: (options, signal) => pool.open(options, signal),
+    warmUp: () => pool.warmUp(),
+    async close() {
+      ended.abort();
+      await pool.close();
+      await Promise.all([swept, running]);
+      await provider.close();
+    },
+  };
+}
+
+/** A provider for each name. */
+export function openProvider(config: Config, clock: Clock, name = config.browserProvider): BrowserProvider {
+  const temporaryDir = tmpdir();
+  if (name === 'cdp') return new CdpProvider({ clock, temporaryDir, endpoint: config.cdpUrl });
+  if (name === 'browserbase') {
+    const { browserbaseBaseUrl: baseUrl, browserbaseApiKey: apiKey, browserbaseProjectId: projectId } = config;
+    return new BrowserbaseProvider({
+      ...{ clock, temporaryDir, baseUrl, apiKey, projectId, timeoutSeconds: BROWSERBASE_SECONDS },
+    });
+  }
+  return new LocalProvider({ clock, temporaryDir, chromium: (wants) => chooseChromium(config, clock, wants) });
+}
+
+async function chooseChromium(config: Config, clock: Clock, { window }: { window: boolean }): Promise<Chromium> {
+  const deps = { ...chromiumDeps(config), clock };
+  const { found, failed } = await findChromium(deps);
+  if (found === null) {
+    const why = failed.length === 0 ? 'no Chromium was found' : showFailed(failed);
+    throw new BrowserUnavailable('misconfigured', `${why}; run trawl browser install`);
+  }
+  if (window && isHeadlessShell(found.path)) {
+    const advice = 'install the package chromium, or set TRAWL_CHROMIUM to one that has windows';
+    throw new BrowserUnavailable('misconfigured', `${found.path} has no windows; ${advice}`);
+  }
+  return found;
+}
