@@ -36,6 +36,7 @@ export interface OpenBrowsers extends BrowserContexts {
 
 const OPEN_MS = 60_000;
 const LOOK_EVERY_MS = 5000;
+const SWEEP_EVERY_MS = 5 * 60_000;
 /** A page that leaks does so slowly, and a browser is started in a fraction of a second. */
 const MAX_AGE_MS = 60 * 60_000;
 /** What a session costs at most that could not be released. It must be longer than our own age limit. */
@@ -62,7 +63,7 @@ export function openBrowsers(config: Config, { clock, args, headless, onTrouble 
     onRetired: () => {},
   });
   const ended = new AbortController();
-  const swept = provider.sweep(ended.signal).catch((error: unknown) => onTrouble('browser sweep', error));
+  const swept = sweepAgain(provider, clock, ended.signal, onTrouble);
   const running = pool.run(LOOK_EVERY_MS, ended.signal).catch((error: unknown) => onTrouble('browsers', error));
   return {
     provider: provider.name,
@@ -75,6 +76,19 @@ export function openBrowsers(config: Config, { clock, args, headless, onTrouble 
       await provider.close();
     },
   };
+}
+
+/** At the start, and now and then: the answer to the creation of a remote session may have come after we gave up. */
+async function sweepAgain(
+  provider: BrowserProvider,
+  clock: Clock,
+  signal: AbortSignal,
+  onTrouble: BrowsersDeps['onTrouble'],
+): Promise<void> {
+  while (!signal.aborted) {
+    await provider.sweep(signal).catch((error: unknown) => onTrouble('browser sweep', error));
+    await clock.sleep(SWEEP_EVERY_MS, signal);
+  }
 }
 
 /** A provider for each name. */

@@ -41,7 +41,8 @@ export async function connectByCdp({ endpoint, openMs, folder, clock, signal }: 
 }
 
 /** Closing what we have opened there takes one message each. */
-const CLOSE_MS = 5000;
+const CLOSE_MS = 3000;
+const DISCONNECT_MS = 1000;
 
 interface RemoteDeps {
   readonly clock: Clock;
@@ -112,7 +113,7 @@ export class RemoteSession implements BrowserSession {
 
   async #end(): Promise<void> {
     const disconnected = this.browser.close().catch(() => {});
-    await within(this.#deps.clock, CLOSE_MS, disconnected, () => {});
+    await within(this.#deps.clock, DISCONNECT_MS, disconnected, () => {});
     await this.#deps.release();
     await rm(this.#deps.folder, { recursive: true, force: true }).catch(() => {});
   }

@@ -27,7 +27,7 @@ export type CreatedSession = z.infer<typeof created>;
 /** It answers within a second; a new session takes a few. */
 const ANSWER_MS = 30_000;
 const MAX_RELEASES = 4;
-const RELEASE_AGAIN_MS = 500;
+const RELEASE_AGAIN_MS = 300;
 
 export class BrowserbaseApi {
   readonly #deps: ApiDeps;
