@@ -78,6 +78,20 @@ test('what was found is remembered without another start, until its file changes
   assert.equal(recallChromium(folder), null);
 });
 
+test('to install looks at the remembered one again, so that one that has broken since is replaced', async () => {
+  const { folder, broken } = programs();
+  rememberChromium(folder, { path: broken, version: '1.2', sandbox: false });
+  const found = await ensureChromium({
+    chosenPath: '',
+    cacheDir: folder,
+    clock,
+    onProgress: () => {},
+    places: () => [real],
+  });
+  assert.equal(found.path, real);
+  assert.equal(recallChromium(folder)?.path, real);
+});
+
 test('an installer that fails, or leaves a browser that does not work, is followed by the next one; all are reported', async () => {
   const { folder, broken } = programs();
   const said: string[] = [];

@@ -1,8 +1,8 @@
 import { BrowserUnavailable } from '../../ports/browser-provider.ts';
 import { type ChromiumDeps, type Failed, findChromium, firstThatWorks, showFailed } from './find-chromium.ts';
 import { takeInstallLock } from './install-lock.ts';
-import type { Chromium } from './prove-chromium.ts';
-import { rememberChromium } from './remembered.ts';
+import { type Chromium, proveChromium } from './prove-chromium.ts';
+import { forgetChromium, recallChromium, rememberChromium } from './remembered.ts';
 import { WAYS_TO_INSTALL, type WayToInstall } from './ways-to-install.ts';
 
 export interface InstallDeps extends ChromiumDeps {
@@ -21,6 +21,7 @@ const WAIT_FOR_OTHERS_MS = 20 * 60_000;
  */
 export async function ensureChromium(deps: InstallDeps): Promise<Chromium> {
   const { chosenPath, cacheDir, clock, onProgress } = deps;
+  await forgetIfBroken(deps);
   const atOnce = await findChromium(deps);
   if (atOnce.found !== null) return atOnce.found;
   if (chosenPath !== '') throw new BrowserUnavailable('misconfigured', `TRAWL_CHROMIUM: ${showFailed(atOnce.failed)}`);
@@ -36,6 +37,12 @@ export async function ensureChromium(deps: InstallDeps): Promise<Chromium> {
   } finally {
     await release();
   }
+}
+
+/** An update of the system may have taken a library away from a browser that was found before. */
+async function forgetIfBroken({ cacheDir, clock }: InstallDeps): Promise<void> {
+  const recalled = recallChromium(cacheDir);
+  if (recalled !== null && !(await proveChromium(recalled.path, clock)).works) forgetChromium(cacheDir);
 }
 
 async function install(
