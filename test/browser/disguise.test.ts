@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { test } from 'node:test';
 import { brandList } from '../../src/domain/brands.ts';
-import type { Disguise } from '../../src/egress/browser/disguise.ts';
+import { DISGUISED_DESKTOP, type Disguise } from '../../src/egress/browser/disguise.ts';
 import { trustArgs } from '../../src/egress/browser/launch-args.ts';
 import { openBrowser } from './open-browser.ts';
 import { CERTIFICATE, startSite, toSites } from './sites.ts';
@@ -67,7 +67,7 @@ test('a simple check finds nothing, in a page, in a frame of another site, and i
   port = site.port;
   const look = async (disguise: Disguise | null) => {
     await using open = await openBrowser('127.0.0.2', { lookup: toSites }, trustArgs(CERTIFICATE.cert));
-    await using visitor = await open.openContext({ way: disguise === null ? {} : { disguise } });
+    await using visitor = await open.openContext({ way: { disguise }, options: DISGUISED_DESKTOP });
     const tab = await visitor.newPage();
     await tab.goto(`${site.origin}/`, { waitUntil: 'networkidle' });
     const [popup] = await Promise.all([visitor.context.waitForEvent('page'), tab.evaluate("void open('/popup')")]);
@@ -91,7 +91,7 @@ test('headers, scripts and workers agree with each other, and with the place of 
   const site = await startSite(t, { '/': noted, '/data': noted, '/worker.js': WORKER }, true);
   await using open = await openBrowser('127.0.0.2', { lookup: toSites }, trustArgs(CERTIFICATE.cert));
   const disguise = { ...PHOENIX, locale: 'de-DE', timezone: 'Europe/Berlin' };
-  await using visitor = await open.openContext({ way: { disguise }, options: { locale: 'en-US', timezoneId: 'UTC' } });
+  await using visitor = await open.openContext({ way: { disguise }, options: DISGUISED_DESKTOP });
   const tab = await visitor.newPage();
   await tab.goto(`${site.origin}/`);
   await tab.evaluate("fetch('/data').then((answer) => answer.text())");

@@ -49,8 +49,8 @@ export async function openBrowser(
     browser,
     egress,
     async openContext({ visit = {}, way: wayParts = {}, options = {} } = {}) {
-      const way = await egress.open(aBrowserVisit(visit), { block: [], browser: 'local', ...wayParts });
-      const context = await browser.newContext({ ...options, ...way.contextOptions } as BrowserContextOptions);
+      const way = await egress.open(aBrowserVisit(visit), { block: [], browser: 'local', disguise: null, ...wayParts });
+      const context = await browser.newContext({ ...options, ...way.contextOptions });
       for (const content of way.initScripts) await context.addInitScript({ content });
       return {
         context,

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { brandList } from '../../src/domain/brands.ts';
 import { compileHosts } from '../../src/scraping/http/allowed-hosts.ts';
 import { VisitCookies } from '../../src/scraping/http/cookies.ts';
-import { brandList, chooseIdentity } from '../../src/scraping/http/identity.ts';
+import { chooseIdentity } from '../../src/scraping/http/identity.ts';
 import { headersFor } from '../../src/scraping/http/request-headers.ts';
 import { retryAfterMs } from '../../src/scraping/page/retry-after.ts';
 import { NOW } from '../support/builders.ts';

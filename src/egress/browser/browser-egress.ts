@@ -3,7 +3,7 @@ import { openReach, type ReachDeps } from '../reach.ts';
 import { type Blocked, type Blocking, blockingOf } from './blocking.ts';
 import type { BrowserVisit, Refusal } from './browser-visit.ts';
 import type { CdpSession } from './cdp-session.ts';
-import { DISGUISED_DESKTOP, type Disguise, disguisePage } from './disguise.ts';
+import { type Disguise, disguisePage } from './disguise.ts';
 import { DISGUISE_SCRIPT } from './disguise-script.ts';
 import { LAUNCH_ARGS, trustArgs } from './launch-args.ts';
 import { PageGuard } from './page-guard.ts';
@@ -26,8 +26,8 @@ export interface WayOptions {
    * which is neither ours to protect nor reachable for our proxy; documents are checked, paced and counted all the same.
    */
   readonly browser: 'local' | 'remote';
-  /** Absent if the browser may be seen to be automated. */
-  readonly disguise?: Disguise;
+  /** Null if the browser may be seen to be automated. */
+  readonly disguise: Disguise | null;
 }
 
 /**
@@ -36,12 +36,6 @@ export interface WayOptions {
  */
 export interface WayContextOptions {
   readonly proxy?: { readonly server: string };
-  readonly viewport?: { readonly width: number; readonly height: number };
-  readonly screen?: { readonly width: number; readonly height: number };
-  /** There and undefined with a disguise: Playwright's own settings would contradict it. */
-  readonly locale?: undefined;
-  readonly timezoneId?: undefined;
-  readonly userAgent?: undefined;
 }
 
 /**
@@ -72,7 +66,7 @@ export function openBrowserEgress(deps: ReachDeps): BrowserEgress {
   const ways = new Set<BrowserWay>();
   return {
     launchArgs: [...LAUNCH_ARGS, ...trustArgs(proxies?.ca ?? null)],
-    async open(visit, { block, browser, disguise = null }) {
+    async open(visit, { block, browser, disguise }) {
       const blocking = blockingOf(block);
       const credentials = { username: 'trawl', password: `${clock.id()}${clock.id()}` };
       const parts = { reach, clock, watch, credentials, refusesHost: blocking.refusesHost };
@@ -118,8 +112,6 @@ class Way implements BrowserWay {
     this.initScripts = disguise === null ? [] : [DISGUISE_SCRIPT];
     this.contextOptions = {
       ...(isLocal && { proxy: { server: `http://127.0.0.1:${proxy.port}` } }),
-      ...(disguise !== null && { locale: undefined, timezoneId: undefined, userAgent: undefined }),
-      ...(disguise?.userAgent === null && DISGUISED_DESKTOP),
     };
   }
 

@@ -14,8 +14,8 @@ export interface Disguise {
 }
 
 /**
- * Options of a context, in Playwright's words. Its own options for language, time and user agent are left out: they would
- * say HeadlessChrome in client hints, and nothing at all in workers.
+ * Options of a disguised context, in Playwright's words: a window that is smaller than its screen. Playwright's options for
+ * language, time and user agent must be left out: they would say HeadlessChrome in client hints, and nothing in workers.
  */
 export const DISGUISED_DESKTOP = {
   viewport: { width: 1440, height: 789 },

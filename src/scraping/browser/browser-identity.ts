@@ -1,4 +1,5 @@
-import { brandList, type Identity } from '../http/identity.ts';
+import { brandList } from '../../domain/brands.ts';
+import type { Identity } from '../http/identity.ts';
 
 /** Who the HTTP client of a browser scraper is: the browser, as soon as there is one. Many sites bind a session to both. */
 export class BrowserIdentity implements Identity {

@@ -1,21 +1,33 @@
 import type { BrowserContextOptions } from 'playwright-core';
 import type { BrowserPolicy, DeviceFields } from '../../domain/browser-policy.ts';
 import { nearNames } from '../../domain/near-names.ts';
+import { DISGUISED_DESKTOP } from '../../egress/browser/disguise.ts';
 import { fail } from '../scrape-failure.ts';
 
 /** What the policy says about the contexts of a job. What the way out needs is added to it, and wins. */
 export async function contextOptions(policy: BrowserPolicy): Promise<BrowserContextOptions> {
-  const { device, locale, timezone } = policy;
+  const { locale, timezone, stealth } = policy;
+  const device = await deviceOptions(policy.device);
+  if (stealth) {
+    // Who it is, is told to each page by its way out: Playwright's options would contradict that in workers and headers.
+    const { userAgent: _, ...looks } = device;
+    return { acceptDownloads: true, ...DISGUISED_DESKTOP, ...looks };
+  }
   return {
     acceptDownloads: true,
-    ...(typeof device === 'string' ? await deviceNamed(device) : deviceOf(device ?? {})),
+    ...device,
     locale: locale ?? DEFAULT_LOCALE,
     ...(timezone !== null && { timezoneId: timezone }),
   };
 }
 
 /** Without one, the browser sends no Accept-Language, as no browser of a person does. */
-const DEFAULT_LOCALE = 'en-US';
+export const DEFAULT_LOCALE = 'en-US';
+
+/** Nothing for a desktop browser. */
+export async function deviceOptions(device: BrowserPolicy['device']): Promise<BrowserContextOptions> {
+  return typeof device === 'string' ? deviceNamed(device) : deviceOf(device ?? {});
+}
 
 /** It is the policy of the whole job that is wrong. */
 async function deviceNamed(name: string): Promise<BrowserContextOptions> {

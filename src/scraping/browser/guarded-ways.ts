@@ -3,12 +3,14 @@ import type { Refusal } from '../../egress/browser/browser-visit.ts';
 import { heldBack } from '../http/held-back.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
 import type { BrowserWays, ContextWay } from './browser-tools.ts';
+import { disguiseFor } from './disguise-for.ts';
 
 /** Pages go out by the egress, under its rules. */
 export function guardedWays(egress: Pick<BrowserEgress, 'open'>, browser: 'local' | 'remote'): BrowserWays {
   return {
-    async open(visit, { block }) {
-      return guardedWay(await egress.open(visit, { block, browser }));
+    async open(visit, policy) {
+      const disguise = await disguiseFor(policy, visit.exit);
+      return guardedWay(await egress.open(visit, { block: policy.block, browser, disguise }));
     },
   };
 }
@@ -16,16 +18,12 @@ export function guardedWays(egress: Pick<BrowserEgress, 'open'>, browser: 'local
 function guardedWay(way: BrowserWay): ContextWay {
   return {
     options: way.contextOptions,
-    prepare: async () => {},
+    async prepare(context) {
+      for (const content of way.initScripts) await context.addInitScript({ content });
+    },
     async guard(page, isPopup) {
       const session = await page.context().newCDPSession(page);
-      await way.attach(
-        {
-          send: (method, params) => session.send(method as 'Page.enable', params as never),
-          on: (event, listener) => session.on(event as never, listener),
-        },
-        ...(isPopup ? [page.url()] : []),
-      );
+      await way.attach(session, ...(isPopup ? [page.url()] : []));
     },
     refusal: () => {
       const refusal = way.refusal();

@@ -1,7 +1,5 @@
 import { brandList } from '../../domain/brands.ts';
 
-export { brandList };
-
 /**
  * Who we are towards a site: one of a handful of common desktop browsers, with the headers that it sends and no others. The
  * same item with the same identity number is always the same one; the next number is always another.
