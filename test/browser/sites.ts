@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { selfSigned } from '../support/self-signed.ts';
 
 /** Of every https site here. A browser trusts it if it was started with `trustArgs`. */
-export const CERTIFICATE = selfSigned(['site.test', 'other.test', 'www.google-analytics.com']);
+export const CERTIFICATE = selfSigned(['site.test', 'www.site.test', 'other.test', 'www.google-analytics.com']);
 
 export interface TestSite {
   /** `http://site.test:1234` or the same with https; any other name leads there, too. */

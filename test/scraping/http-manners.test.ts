@@ -101,7 +101,7 @@ test('what browsers say over TLS only is said over TLS only', () => {
   });
   assert.deepEqual(
     [away['sec-fetch-site'], away['sec-fetch-mode'], away['referer']],
-    ['cross-site', 'cors', undefined],
+    ['cross-site', 'cors', 'https://county.example/'],
   );
 });
 

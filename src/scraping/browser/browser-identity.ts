@@ -40,7 +40,7 @@ export class BrowserIdentity implements Identity {
       ...{ userAgent, clientHints },
       acceptLanguage: locale.includes('-') ? `${locale},${locale.split('-')[0]};q=0.9` : locale,
       acceptPage:
-        'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
+        'text/html,application/xhtml+xml,application/xml;q=0.9,image/jxl,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
     };
   }
 }

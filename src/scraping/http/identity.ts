@@ -23,25 +23,30 @@ export function chooseIdentity(who: {
   return found;
 }
 
-/** Stable releases of summer 2026. Sites that look at them mind when they are years old: raise them with the packages. */
-const CHROMIUM = 150;
-const FIREFOX = 152;
+/** Stable releases of autumn 2026. Sites that look at them mind when they are years old: raise them with the packages. */
+const CHROMIUM = 156;
+const FIREFOX = 156;
 
 const WINDOWS = { agent: 'Windows NT 10.0; Win64; x64', hint: '"Windows"' };
 const MAC = { agent: 'Macintosh; Intel Mac OS X 10_15_7', hint: '"macOS"' };
-const LINUX = { agent: 'X11; Linux x86_64', hint: '"Linux"' };
+export const LINUX = { agent: 'X11; Linux x86_64', hint: '"Linux"' };
 
 const IDENTITIES: readonly Identity[] = [
-  chromium('Google Chrome', WINDOWS, CHROMIUM),
+  chromiumIdentity('Google Chrome', WINDOWS, CHROMIUM),
   firefox('Windows NT 10.0; Win64; x64', FIREFOX),
-  chromium('Google Chrome', MAC, CHROMIUM),
-  chromium('Microsoft Edge', WINDOWS, CHROMIUM),
-  chromium('Google Chrome', WINDOWS, CHROMIUM - 1),
+  chromiumIdentity('Google Chrome', MAC, CHROMIUM),
+  chromiumIdentity('Microsoft Edge', WINDOWS, CHROMIUM),
+  chromiumIdentity('Google Chrome', WINDOWS, CHROMIUM - 1),
   firefox('Macintosh; Intel Mac OS X 10.15', FIREFOX),
-  chromium('Google Chrome', LINUX, CHROMIUM),
+  chromiumIdentity('Google Chrome', LINUX, CHROMIUM),
 ];
 
-function chromium(brand: string, system: { agent: string; hint: string }, version: number): Identity {
+/** The browser of this brand and version. */
+export function chromiumIdentity(
+  brand: string,
+  system: { readonly agent: string; readonly hint: string },
+  version: number,
+): Identity {
   const edge = brand === 'Microsoft Edge' ? ` Edg/${version}.0.0.0` : '';
   return {
     userAgent: `Mozilla/5.0 (${system.agent}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${version}.0.0.0 Safari/537.36${edge}`,
@@ -52,7 +57,7 @@ function chromium(brand: string, system: { agent: string; hint: string }, versio
     },
     acceptLanguage: 'en-US,en;q=0.9',
     acceptPage:
-      'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
+      'text/html,application/xhtml+xml,application/xml;q=0.9,image/jxl,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
   };
 }
 
