@@ -18,6 +18,7 @@ export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export const PAGE_KINDS = [
   ...(['home', 'disclaimer', 'search', 'results', 'select', 'detail', 'parcel', 'bill', 'json', 'other'] as const),
+  ...(['app', 'api'] as const),
 ] as const;
 export type PageKind = (typeof PAGE_KINDS)[number];
 
@@ -79,5 +80,5 @@ function hits(when: When, at: Moment, random: Random): boolean {
 
 /** Only the page of a parcel can be that of another parcel. */
 function isPossible(fault: Fault, { page }: Moment): boolean {
-  return fault.kind !== 'wrongParcel' || page === 'detail' || page === 'parcel' || page === 'bill';
+  return fault.kind !== 'wrongParcel' || ['detail', 'parcel', 'bill', 'api'].includes(page);
 }

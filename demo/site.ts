@@ -1,7 +1,9 @@
 import { type Answer, htmlAnswer, jsonAnswer, pdfAnswer, redirectAnswer } from './answer.ts';
 import { numberOf, startingWith } from './apn.ts';
+import { answerApp } from './app.ts';
 import { billDocument } from './bill-document.ts';
 import type { PageKind } from './faults.ts';
+import { appPage } from './pages/app.ts';
 import { detailPage } from './pages/detail.ts';
 import { disclaimerPage } from './pages/disclaimer.ts';
 import { homePage } from './pages/home.ts';
@@ -46,6 +48,7 @@ const OWNERS_SEARCHED = 2000;
 
 export function pageOf({ path, form }: SiteRequest): PageKind {
   if (path.startsWith(PARCEL)) return 'parcel';
+  if (path.startsWith('/api/')) return 'api';
   switch (path) {
     case '/':
       return 'home';
@@ -60,6 +63,9 @@ export function pageOf({ path, form }: SiteRequest): PageKind {
       return 'bill';
     case '/json':
       return 'json';
+    case '/app':
+    case '/app/parcel':
+      return 'app';
     default:
       return 'other';
   }
@@ -171,6 +177,10 @@ export function openSite({ parcels, seed, sessions: mostSessions, secret }: Site
           return chosen(request, isNeighbour, (n) => bill(n, request.query));
         case 'json':
           return jsonAnswer(200, { args: Object.fromEntries(new URLSearchParams(request.query)), url: request.path });
+        case 'app':
+          return htmlAnswer(200, appPage());
+        case 'api':
+          return answerApp(request, { seed, parcels, isNeighbour });
         case 'other':
           return missing;
       }
