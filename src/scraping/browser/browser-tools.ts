@@ -1,5 +1,5 @@
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import type { BrowserPolicy } from '../../domain/browser-policy.ts';
+import type { Policy } from '../../domain/policy.ts';
 import type { BrowserVisit } from '../../egress/browser/browser-visit.ts';
 import type { BrowserContexts } from '../../ports/browser-provider.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -16,12 +16,13 @@ export interface BrowserTools {
 
 /** How the requests of pages go out: by the egress, or to recorded answers. */
 export interface BrowserWays {
-  open(visit: BrowserVisit, policy: BrowserPolicy): Promise<ContextWay>;
+  /** `options` are those that the context would have by the policy alone. */
+  open(visit: BrowserVisit, policy: Policy, options: BrowserContextOptions): Promise<ContextWay>;
 }
 
 /** The way out of one context. */
 export interface ContextWay {
-  /** With these the context must be created. */
+  /** With these the context must be created: those that were given, as far as they still hold, and its proxy. */
   readonly options: BrowserContextOptions;
   /** Called once, before the context has a page. */
   prepare(context: BrowserContext): Promise<void>;

@@ -72,10 +72,9 @@ export class BrowserVisit {
     let way: ContextWay | null = null;
     let lease: ContextLease | null = null;
     try {
-      way = await browser.ways.open(visit, policy.browser);
+      way = await browser.ways.open(visit, policy, await contextOptions(policy));
       const storage = wish.storage === null ? {} : { storageState: wish.storage };
-      const options = { ...(await contextOptions(policy.browser)), ...storage, ...way.options };
-      lease = await browser.contexts.open(options, signal);
+      lease = await browser.contexts.open({ ...way.options, ...storage }, signal);
       const deadline = new Deadline(browser.clock);
       const watch = new ContextWatch(lease.context, log);
       const page = await deadline.within(OPEN_MS, openPage(lease, way, policy), 'opening a page');

@@ -1,11 +1,12 @@
 import type { BrowserContextOptions } from 'playwright-core';
 import type { BrowserPolicy, DeviceFields } from '../../domain/browser-policy.ts';
 import { nearNames } from '../../domain/near-names.ts';
+import type { Policy } from '../../domain/policy.ts';
 import { DISGUISED_DESKTOP } from '../../egress/browser/disguise.ts';
 import { fail } from '../scrape-failure.ts';
 
 /** What the policy says about the contexts of a job. What the way out needs is added to it, and wins. */
-export async function contextOptions(policy: BrowserPolicy): Promise<BrowserContextOptions> {
+export async function contextOptions({ browser: policy }: Pick<Policy, 'browser'>): Promise<BrowserContextOptions> {
   const { locale, timezone, stealth } = policy;
   const device = await deviceOptions(policy.device);
   if (stealth) {

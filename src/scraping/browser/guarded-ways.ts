@@ -1,3 +1,4 @@
+import type { BrowserContextOptions } from 'playwright-core';
 import type { BrowserEgress, BrowserWay } from '../../egress/browser/browser-egress.ts';
 import type { Refusal } from '../../egress/browser/browser-visit.ts';
 import { heldBack } from '../http/held-back.ts';
@@ -8,16 +9,16 @@ import { disguiseFor } from './disguise-for.ts';
 /** Pages go out by the egress, under its rules. */
 export function guardedWays(egress: Pick<BrowserEgress, 'open'>, browser: 'local' | 'remote'): BrowserWays {
   return {
-    async open(visit, policy) {
-      const disguise = await disguiseFor(policy, visit.exit);
-      return guardedWay(await egress.open(visit, { block: policy.block, browser, disguise }));
+    async open(visit, policy, options) {
+      const disguise = await disguiseFor(policy.browser, visit.exit);
+      return guardedWay(await egress.open(visit, { block: policy.browser.block, browser, disguise }), options);
     },
   };
 }
 
-function guardedWay(way: BrowserWay): ContextWay {
+function guardedWay(way: BrowserWay, options: BrowserContextOptions): ContextWay {
   return {
-    options: way.contextOptions,
+    options: { ...options, ...way.contextOptions },
     async prepare(context) {
       for (const content of way.initScripts) await context.addInitScript({ content });
     },
