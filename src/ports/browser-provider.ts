@@ -46,7 +46,10 @@ export interface BrowserProxy {
 export interface BrowserSession {
   readonly id: string;
   readonly provider: BrowserProviderName;
-  /** Playwright's own. Its calls have no deadlines of ours: a frozen browser never answers `newContext` or `evaluate`. */
+  /**
+   * Playwright's own. Its calls have no deadlines of ours: a frozen browser never answers `newContext` or `evaluate`, and a
+   * `newPage` that was under way when the browser was killed may never be rejected. Race them with a deadline and with `gone`.
+   */
   readonly browser: Browser;
   /**
    * `own`: each context is separate from all others. `shared`: there is only the one that the browser came with, so that a

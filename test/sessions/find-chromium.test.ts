@@ -100,12 +100,13 @@ test('an installer that fails, or leaves a browser that does not work, is follow
     install: async () => end,
   });
   const ways = [way('one', { why: 'no network' }), way('two', { paths: [broken] }), way('three', { paths: [] })];
+  const throwing = { ...way('thrown', { paths: [] }), install: () => Promise.reject(new Error('EACCES')) };
   const impossible = { ...way('none', { paths: [real] }), isPossible: () => false };
   const emptyHome = { chosenPath: '', cacheDir: folder, clock, onProgress: (line: string) => void said.push(line) };
   // What is installed here must not be found: the test is about a machine without any.
   await assert.rejects(
-    ensureChromium({ ...emptyHome, ways: [...ways, impossible], places: () => [] }),
-    /no Chromium could be installed.*one: no network; two: .*broken does not work.*; three: it left no browser behind/,
+    ensureChromium({ ...emptyHome, ways: [...ways, throwing, impossible], places: () => [] }),
+    /no Chromium could be installed.*one: no network; two: .*broken does not work.*; three: it left no browser behind; thrown: EACCES/,
   );
   const found = await ensureChromium({
     ...emptyHome,
@@ -115,7 +116,7 @@ test('an installer that fails, or leaves a browser that does not work, is follow
   assert.equal(found.path, real);
   assert.deepEqual(
     said.filter((line) => line.startsWith('installing')).map((line) => line.split(' ')[1]),
-    ['one', 'two', 'three', 'one', 'two', 'three', 'four'],
+    ['one', 'two', 'three', 'thrown', 'one', 'two', 'three', 'four'],
   );
   assert.equal(recallChromium(folder)?.path, real);
 });

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../domain/error-message.ts';
 import { BrowserUnavailable } from '../../ports/browser-provider.ts';
 import { type ChromiumDeps, type Failed, findChromium, firstThatWorks, showFailed } from './find-chromium.ts';
 import { takeInstallLock } from './install-lock.ts';
@@ -54,7 +55,10 @@ async function install(
   for (const way of (ways ?? WAYS_TO_INSTALL).filter(({ isPossible }) => isPossible())) {
     onProgress(`installing ${way.name}`);
     const startedAt = clock.elapsed();
-    const installed = await way.install({ cacheDir, clock, onLine: (line) => onProgress(`  ${line}`) });
+    const installed = await way
+      .install({ cacheDir, clock, onLine: (line) => onProgress(`  ${line}`) })
+      // A folder that may not be written to, for instance.
+      .catch((error: unknown) => ({ why: errorMessage(error) }));
     const search = 'why' in installed ? null : await firstThatWorks(installed.paths, clock);
     if (search?.found) {
       rememberChromium(cacheDir, search.found);

@@ -9,7 +9,7 @@ import { runProgram } from './run-program.ts';
 export interface WayToInstall {
   readonly name: string;
   readonly isPossible: () => boolean;
-  /** Files that may be the new browser, or why there are none. Never rejects for what may well happen. */
+  /** Files that may be the new browser, or why there are none. */
   readonly install: (deps: WayDeps) => Promise<Installed>;
 }
 
