@@ -9,7 +9,7 @@ import { trustArgs } from '../../src/egress/browser/launch-args.ts';
 import { type HostGate, HostHeld, OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { UsageMeter } from '../../src/scraping/usage-meter.ts';
 import { untilTrue } from '../support/until.ts';
-import { aBrowserVisit, type ContextParts, openBrowser } from './open-browser.ts';
+import { aBrowserVisit, type ContextParts, launchChromium, openBrowser } from './open-browser.ts';
 import { CERTIFICATE, startSite, toSites } from './sites.ts';
 
 const trusting = trustArgs(CERTIFICATE.cert);
@@ -248,4 +248,26 @@ test('a context that goes on to the next visit counts for it, and leaves by new 
     [first, second].map((meter) => meter.read()[0]?.requests),
     [1, 2],
   );
+});
+
+test('a remote browser has its own network; its documents are checked and wait at the gate all the same', async (t) => {
+  const site = await startSite(t, { '/': 'x' });
+  const gate = new WatchedGate();
+  await using open = await opened();
+  // A browser of this machine in the place of a remote one: it was not told about our proxy.
+  const browser = await launchChromium(['--host-resolver-rules=MAP *.test 127.0.0.2']);
+  t.after(() => browser.close());
+  const checkHost = (host: string) => {
+    if (!host.startsWith('site.test')) throw new Error(`${host} is foreign`);
+  };
+  const options = { block: [], browser: 'remote', disguise: null } as const;
+  const way = await open.egress.open(aBrowserVisit({ gate, checkHost }), options);
+  assert.deepEqual(way.contextOptions, {});
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await way.attach(await context.newCDPSession(page));
+  await page.goto(`${site.origin}/`);
+  assert.deepEqual(gate.noted, ['site.test']);
+  assert.match(await errorOf(page.goto(`http://other.test:${site.port}/`)), /ERR_BLOCKED_BY_CLIENT/);
+  assert.deepEqual(site.asked, ['GET /']);
 });

@@ -72,7 +72,8 @@ export function openBrowserEgress(deps: ReachDeps): BrowserEgress {
       const parts = { reach, clock, watch, credentials, refusesHost: blocking.refusesHost };
       const proxy = await PinningProxy.open(visit, parts);
       const isLocal = browser === 'local';
-      const way = new Way(proxy, { blocking, credentials, isLocal, disguise }, () => ways.delete(way));
+      const told = isLocal ? credentials : null;
+      const way = new Way(proxy, { blocking, credentials: told, disguise }, () => ways.delete(way));
       ways.add(way);
       return way;
     },
@@ -86,8 +87,8 @@ export function openBrowserEgress(deps: ReachDeps): BrowserEgress {
 
 interface WayParts {
   readonly blocking: Blocking;
-  readonly credentials: ProxyCredentials;
-  readonly isLocal: boolean;
+  /** Null for a browser that does not use the proxy. */
+  readonly credentials: ProxyCredentials | null;
   readonly disguise: Disguise | null;
 }
 
@@ -97,22 +98,20 @@ class Way implements BrowserWay {
   readonly #disguise: Disguise | null;
   readonly #proxy: PinningProxy;
   readonly #blocking: Blocking;
-  readonly #credentials: ProxyCredentials;
+  readonly #credentials: ProxyCredentials | null;
   readonly #guards = new Set<PageGuard>();
   readonly #onClosed: () => void;
   #refusal: Refusal | null = null;
   #documentHost: string | null = null;
 
-  constructor(proxy: PinningProxy, { blocking, credentials, isLocal, disguise }: WayParts, onClosed: () => void) {
+  constructor(proxy: PinningProxy, { blocking, credentials, disguise }: WayParts, onClosed: () => void) {
     this.#proxy = proxy;
     this.#blocking = blocking;
     this.#credentials = credentials;
     this.#onClosed = onClosed;
     this.#disguise = disguise;
     this.initScripts = disguise === null ? [] : [DISGUISE_SCRIPT];
-    this.contextOptions = {
-      ...(isLocal && { proxy: { server: `http://127.0.0.1:${proxy.port}` } }),
-    };
+    this.contextOptions = credentials === null ? {} : { proxy: { server: `http://127.0.0.1:${proxy.port}` } };
   }
 
   async attach(session: CdpSession, popupUrl?: string): Promise<PageGuard> {

@@ -37,7 +37,8 @@ interface EndedRequest {
 export interface GuardDeps {
   readonly visit: () => BrowserVisit;
   readonly blocking: Blocking;
-  readonly credentials: ProxyCredentials;
+  /** Of our proxy; null for a browser that does not use it. */
+  readonly credentials: ProxyCredentials | null;
   readonly onRefused: (refusal: Refusal) => void;
   /** A document of the page itself, not of a frame, is being fetched. */
   readonly onDocument: (host: string) => void;
@@ -70,7 +71,8 @@ export class PageGuard {
   /** Resolves when the page is guarded. Rejects if it is gone. */
   async start(): Promise<void> {
     const session = this.#session;
-    const { urlPatterns, types } = this.#deps.blocking;
+    const { blocking, credentials } = this.#deps;
+    const { urlPatterns, types } = blocking;
     session.on('Fetch.requestPaused', (paused) => void this.#onPaused(paused as PausedRequest));
     session.on('Fetch.authRequired', (asked) => void this.#onAsked(asked as AskedForPassword));
     session.on('Network.responseReceived', (received) => this.#count(received as ReceivedResponse));
@@ -84,7 +86,7 @@ export class PageGuard {
       // Playwright keeps the bodies of answers in its own session: here they would be kept a second time.
       session.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
       ...(urlPatterns.length === 0 ? [] : [session.send('Network.setBlockedURLs', { urlPatterns })]),
-      session.send('Fetch.enable', { patterns: stages, handleAuthRequests: true }),
+      session.send('Fetch.enable', { patterns: stages, handleAuthRequests: credentials !== null }),
     ]);
     // The main frame of a page has the id of its target.
     this.#mainFrame = (info as { readonly targetInfo: { readonly targetId: string } }).targetInfo.targetId;
