@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { availableParallelism, homedir } from 'node:os';
+import { availableParallelism, homedir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type BrowserSecrets, browserSecrets } from './domain/browser-settings.ts';
 import { errorMessage } from './domain/error-message.ts';
@@ -86,6 +86,7 @@ export function loadConfig(
     backend: backend.kind,
     port: reader.read(PLAIN.port),
     cores: availableParallelism(),
+    memoryBytes: Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY),
     ownScrapers: existsSync(OWN_SCRAPERS) ? [resolve(OWN_SCRAPERS)] : [],
     userCache: environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'),
   };
@@ -148,7 +149,7 @@ class SettingsReader {
 }
 
 /** For settings whose defaults depend on nothing. */
-const ANY: Circumstances = { backend: 'embedded', port: 0, cores: 1, ownScrapers: [], userCache: '' };
+const ANY: Circumstances = { backend: 'embedded', port: 0, cores: 1, memoryBytes: 4e9, ownScrapers: [], userCache: '' };
 
 /** By the name that a setting has in trawl.config.ts. */
 const IN_FILE: ReadonlyMap<string, Setting<unknown>> = new Map(

@@ -15,6 +15,7 @@ import {
   settingsInForce,
   toEnvironment,
 } from '../src/config.ts';
+import { browserSlots } from '../src/domain/browser-settings.ts';
 import { SETTINGS, type Setting } from '../src/domain/settings.ts';
 import { folderWith } from './scraping/scraper-folder.ts';
 
@@ -213,7 +214,8 @@ test('settings of AWS that cannot be used are named together with the others', (
 test('each lane has its own worker processes and slots, those of browsers none unless they are set', () => {
   const config = loadConfig({}, { TRAWL_WORKERS: '3', TRAWL_SLOTS: '7' });
   assert.deepEqual(laneConfig(config, 'http'), { workers: 3, slots: 7 });
-  assert.deepEqual(laneConfig(config, 'browser'), { workers: 0, slots: 2 });
+  assert.equal(laneConfig(config, 'browser').workers, 0);
+  assert.deepEqual([browserSlots(2, 24e9), browserSlots(16, 4e9), browserSlots(1, 256e6)], [4, 6, 1]);
   assert.equal(countWorkers(config), 3);
   const both = loadConfig({}, { TRAWL_WORKERS: '3', TRAWL_BROWSER_WORKERS: '2', TRAWL_BROWSER_SLOTS: '5' });
   assert.deepEqual(laneConfig(both, 'browser'), { workers: 2, slots: 5 });

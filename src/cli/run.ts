@@ -38,6 +38,8 @@ interface RunOptions extends ColumnOptions {
   readonly concurrency?: number;
   readonly limit?: number;
   readonly workers?: number;
+  readonly headed?: true;
+  readonly slow?: number | true;
   readonly policy?: string;
   readonly job?: string;
   readonly format?: string;
@@ -80,6 +82,8 @@ export function addRunCommand(program: Command): void {
       wholeNumber,
     )
     .option('--policy <file>', 'JSON with the execution policy')
+    .option('--headed', 'show the windows of the browser, of a browser scraper')
+    .option('--slow [ms]', 'pause before each step of the browser (500 ms)', wholeNumber)
     .option('--json', 'one JSON object on stdout at the end')
     .addHelpText('after', HELP)
     .action(run);
@@ -217,8 +221,13 @@ function runConfig(base: Config, { id, lane }: RunScraper, { folder }: ResultsWi
     [LANE_SETTINGS[lane].workers]: Math.min(workers, concurrency ?? Number.POSITIVE_INFINITY),
     logLevel: isLevelChosen ? base.logLevel : 'warn',
     logTo: 'stderr',
+    ...(options.headed && { browserHeaded: true }),
+    ...(options.slow !== undefined && { browserSlowMs: options.slow === true ? SLOW_MS : options.slow }),
   });
 }
+
+/** Slow enough to follow a person's steps. */
+const SLOW_MS = 500;
 
 /** A plan has one of its own, which is deleted with it: it must not be that of a job, nor of samples that are kept. */
 function runFolder({ dataDir }: Config, id: string, chosen: string | null, options: RunOptions): string {

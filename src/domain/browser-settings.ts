@@ -34,6 +34,16 @@ export const BROWSER_SETTINGS = {
     schema: z.coerce.number().int().min(0),
     about: 'a browser without items is closed after this',
   },
+  browserHeaded: {
+    ...{ variable: 'TRAWL_BROWSER_HEADED', fallback: false, schema: z.stringbool() },
+    about:
+      'whether browsers of this machine show their windows, as with `trawl run --headed`. It needs a Chromium with windows and a display',
+  },
+  browserSlowMs: {
+    ...{ variable: 'TRAWL_BROWSER_SLOW_MS', fallback: 0 },
+    schema: z.coerce.number().int().min(0).max(60_000),
+    about: 'pause before each step of a browser, in milliseconds, as with `trawl run --slow`: for watching',
+  },
   cdpUrl: {
     ...{ ...secret, variable: 'TRAWL_CDP_URL' },
     about:
@@ -63,6 +73,16 @@ export const BROWSER_SETTINGS = {
     about: 'where it is remembered which Chromium works, and where one may be unpacked',
   },
 } as const;
+
+/** Two to four pages at a time are the optimum on two cores: half of what a page does is waiting. */
+const PAGES_PER_CORE = 2;
+/** What a heavy page takes. Half of the memory is for everything else. */
+const BYTES_PER_PAGE = 300e6;
+
+/** Pages that one worker process has open at the same time. */
+export function browserSlots(cores: number, memoryBytes: number): number {
+  return Math.max(1, Math.min(PAGES_PER_CORE * cores, Math.floor(memoryBytes / 2 / BYTES_PER_PAGE)));
+}
 
 export interface BrowserSecrets {
   readonly cdpUrl: string;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BROWSER_SETTINGS } from './browser-settings.ts';
+import { BROWSER_SETTINGS, browserSlots } from './browser-settings.ts';
 import type { Lane } from './lane.ts';
 import { PRICE_SETTINGS } from './prices.ts';
 import { PROXY_SETTINGS } from './proxy-settings.ts';
@@ -31,6 +31,8 @@ export interface Circumstances {
   readonly backend: 'embedded' | 'aws';
   readonly port: number;
   readonly cores: number;
+  /** Of the machine, or of the container. */
+  readonly memoryBytes: number;
   /** The folder in which `trawl scrapers new` writes, if there is one. */
   readonly ownScrapers: readonly string[];
   /** Where programs of this user keep what they could get again. */
@@ -222,7 +224,8 @@ export const PLAIN = {
   browserSlots: row({
     variable: 'TRAWL_BROWSER_SLOTS',
     schema: count.max(4096),
-    fallback: 2,
+    fallback: ({ cores, memoryBytes }) => browserSlots(cores, memoryBytes),
+    byDefault: 'two for each core, if the memory allows it',
     about: 'like `TRAWL_SLOTS`, for worker processes of the lane `browser`',
   }),
   ...BROWSER_SETTINGS,

@@ -23,6 +23,8 @@ interface BrowsersDeps {
   /** Besides our own: those of the egress. */
   readonly args: readonly string[];
   readonly headless: boolean;
+  /** Pause before each step of a browser; 0 for none. */
+  readonly slowMs: number;
   readonly onTrouble: (where: string, error: unknown) => void;
 }
 
@@ -44,12 +46,12 @@ const BROWSERBASE_SECONDS = 1800;
 const BROWSERBASE_AGE_MS = 1500 * 1000;
 
 /** Nothing is started before the first item needs it, except for a sweep of what dead processes have left. */
-export function openBrowsers(config: Config, { clock, args, headless, onTrouble }: BrowsersDeps): OpenBrowsers {
+export function openBrowsers(config: Config, { clock, args, headless, slowMs, onTrouble }: BrowsersDeps): OpenBrowsers {
   const provider = openProvider(config, clock);
   const { slots } = laneConfig(config, 'browser');
   const isRemote = provider.name === 'browserbase';
   const sessions = config.browserSessions || (isRemote ? slots : 1);
-  const browser: BrowserOptions = { headless, args, openMs: OPEN_MS, proxy: null, metadata: {} };
+  const browser: BrowserOptions = { headless, slowMs, args, openMs: OPEN_MS, proxy: null, metadata: {} };
   const manager = new SessionManager({
     ...{ provider, clock, browser, maxSessions: sessions + 1, sessionTimeout: config.browserIdleMs },
     limits: {

@@ -36,17 +36,29 @@ interface OpenTools {
   close(): Promise<void>;
 }
 
-/**
- * What a worker process opens for the scrapers of its lane, and nothing else. Scrapers of the lane `browser` may fetch,
- * too; browser sessions belong in their row only.
- */
-const OPEN_TOOLS: Readonly<Record<Lane, (deps: ToolsDeps) => OpenTools>> = {
+/** What a worker process opens for the scrapers of its lane, and nothing else. */
+const OPEN_TOOLS: Readonly<Record<Lane, (deps: ToolsDeps) => OpenTools | Promise<OpenTools>>> = {
   http: openHttpTools,
-  browser: openHttpTools,
+  browser: openAllTools,
 };
 
-export function openTools(lane: Lane, deps: ToolsDeps): OpenTools {
+export async function openTools(lane: Lane, deps: ToolsDeps): Promise<OpenTools> {
   return OPEN_TOOLS[lane](deps);
+}
+
+/** Scrapers of the lane `browser` may fetch, too. */
+async function openAllTools(deps: ToolsDeps): Promise<OpenTools> {
+  const { openBrowserTools } = await import('./browser-tools.ts');
+  const browsers = openBrowserTools(deps.config, deps);
+  const { tools, close, ...rest } = openHttpTools(deps);
+  return {
+    ...rest,
+    tools: { ...tools, browser: browsers.tools },
+    async close() {
+      await browsers.close();
+      await close();
+    },
+  };
 }
 
 function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps): OpenTools {

@@ -83,7 +83,7 @@ async function work({ config, backends, lane, log, clock, onJoined }: WorkDeps, 
     clock,
     onTrouble: (error) => onTrouble('heartbeat', error),
   });
-  const opened = openTools(lane, { config, log, clock, backend, id, onTrouble });
+  const opened = await openTools(lane, { config, log, clock, backend, id, onTrouble });
   const waits = new WaitReporter({ waits: backend.itemWaits, worker: id, clock });
   const worker = new Worker({
     ...backend,

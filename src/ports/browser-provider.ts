@@ -24,6 +24,8 @@ export interface BrowserProvider {
 export interface BrowserOptions {
   /** Of a local browser. A remote one has no window. */
   readonly headless: boolean;
+  /** Of a local browser: pause before each step, so that a person can follow; 0 for none. */
+  readonly slowMs: number;
   /** For the start of a browser, or the way to it. */
   readonly openMs: number;
   /** Arguments of a local Chromium, besides our own. */

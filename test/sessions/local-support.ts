@@ -7,7 +7,14 @@ import type { BrowserOptions } from '../../src/ports/browser-provider.ts';
 import { LocalProvider } from '../../src/sessions/local/local-provider.ts';
 import { testChromium } from '../support/chromium.ts';
 
-export const OPTIONS: BrowserOptions = { headless: true, openMs: 60_000, args: [], proxy: null, metadata: {} };
+export const OPTIONS: BrowserOptions = {
+  headless: true,
+  slowMs: 0,
+  openMs: 60_000,
+  args: [],
+  proxy: null,
+  metadata: {},
+};
 
 /** Guards against hanging. */
 export const patience = () => AbortSignal.timeout(120_000);

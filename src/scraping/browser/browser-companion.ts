@@ -6,7 +6,7 @@ import type { HttpClient } from '../http/http-client.ts';
 import type { Identity } from '../http/identity.ts';
 import { robotsVisitor } from '../http/robots-visitor.ts';
 import type { CompiledSigns } from '../page/signs.ts';
-import { fail } from '../scrape-failure.ts';
+import { fail, ScrapeFailure } from '../scrape-failure.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeLog, ScrapeTools } from '../scraper.ts';
 import type { Companion, Finished } from '../visit-site.ts';
 import { BrowserIdentity } from './browser-identity.ts';
@@ -59,7 +59,6 @@ export async function openCompanion(wish: BrowserWish): Promise<BrowserCompanion
     visit: egressVisit(wish),
   });
   bridge?.attach(visit.context);
-  if (identity instanceof BrowserIdentity) identity.adopt(await visit.name());
   const tab = new Tab(visit.page, {
     ...{ tools, log, http, policy, ...rules },
     ...{ watch: visit.watch, way: visit.way, deadline: visit.deadline },
@@ -69,6 +68,13 @@ export async function openCompanion(wish: BrowserWish): Promise<BrowserCompanion
     now: () => context.now(),
     sleep: (ms) => wish.sleep(ms),
   });
+  try {
+    if (identity instanceof BrowserIdentity) identity.adopt(await visit.untilOver(() => visit.name()));
+  } catch (thrown) {
+    const error = await tab.explain(thrown);
+    const poison = await visit.close(false);
+    throw poison === null ? error : new ScrapeFailure(poison);
+  }
   return {
     visit,
     given: { page: visit.page, tab },

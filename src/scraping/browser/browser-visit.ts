@@ -83,7 +83,7 @@ export class BrowserVisit {
       if (policy.browser.trace !== 'never') await opened.#startTrace();
       return opened;
     } catch (error) {
-      const deaths = entered.leave(lease?.session.gone.aborted === true);
+      const { deaths } = entered.leave(lease?.session.gone.aborted === true);
       await lease?.release('spoilt');
       await way?.close();
       throw openingFailure(error, deaths);
@@ -176,13 +176,15 @@ export class BrowserVisit {
     }
   }
 
-  /** Gives everything back. Answers the failure to record if the item has taken down too many browsers. */
+  /** Gives everything back. Answers the failure to record in place of any other, if the browser has ended. */
   async close(isGood: boolean): Promise<Failure | null> {
     const { isGone } = this;
     const isHanging = !isGone && !isGood && !(await this.isHealthy());
-    const deaths = this.#entered.leave(isGone || isHanging);
+    const { deaths, wasShared } = this.#entered.leave(isGone || isHanging);
     await this.#lease.release(isGone || isHanging ? 'spoilt' : isGood ? 'done' : 'failed');
     await this.way.close();
+    // It says nothing about this item, as a proxy that fails does not.
+    if (isGone && wasShared) return failure('proxy_error', 'the browser ended while several items were in it');
     return poisonAfter(deaths);
   }
 

@@ -14,6 +14,8 @@ export class Suspects {
   /** By item: how many browsers ended while it was in them. */
   readonly #deaths = new Map<string, number>();
   #inside = 0;
+  /** The most that were inside since it was empty. */
+  #most = 0;
   #isAlone = false;
   readonly #line: { readonly alone: boolean; readonly go: () => void }[] = [];
 
@@ -26,15 +28,17 @@ export class Suspects {
     let hasLeft = false;
     return {
       leave: (isBrowserGone) => {
-        if (hasLeft) return 0;
+        if (hasLeft) return { deaths: 0, wasShared: false };
         hasLeft = true;
+        const wasShared = !alone && this.#most > 1;
         this.#inside -= 1;
         this.#isAlone = false;
+        if (this.#inside === 0) this.#most = 0;
         const deaths = isBrowserGone ? (this.#deaths.get(item) ?? 0) + 1 : 0;
         if (deaths === 0 || deaths >= MOST_DEATHS) this.#deaths.delete(item);
         else this.#remember(item, deaths);
         this.#callNext();
-        return deaths;
+        return { deaths, wasShared };
       },
     };
   }
@@ -45,6 +49,7 @@ export class Suspects {
 
   #admit(alone: boolean): void {
     this.#inside += 1;
+    this.#most = Math.max(this.#most, this.#inside);
     this.#isAlone = alone;
   }
 
@@ -81,6 +86,13 @@ export class Suspects {
 const MOST_REMEMBERED = 1000;
 
 export interface Entered {
-  /** `isBrowserGone`: the browser ended during the try. Answers how often that has happened now. */
-  leave(isBrowserGone: boolean): number;
+  /** `isBrowserGone`: the browser ended during the try. */
+  leave(isBrowserGone: boolean): Left;
+}
+
+export interface Left {
+  /** How many browsers have ended during the item by now. */
+  readonly deaths: number;
+  /** Whether other items may have been in the browser: then it is not known which of them it was. */
+  readonly wasShared: boolean;
 }

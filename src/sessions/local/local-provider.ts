@@ -88,16 +88,18 @@ export class LocalProvider implements BrowserProvider {
 function launchOptions(
   found: Chromium,
   folder: string,
-  { headless, openMs, args, proxy }: BrowserOptions,
+  { headless, slowMs, openMs, args, proxy }: BrowserOptions,
 ): LaunchOptions {
   return {
     executablePath: START,
     args: [`--trawl-session=${folder}`, `--trawl-chromium=${found.path}`, ...args],
     headless,
+    slowMo: slowMs,
     chromiumSandbox: found.sandbox,
     timeout: openMs,
     // Downloads and traces, until they are fetched.
     artifactsDir: folder,
+    tracesDir: folder,
     ...(proxy === null ? {} : { proxy }),
     // Playwright's own would close the browser at the first SIGTERM, in the middle of items that may be finished.
     ...{ handleSIGHUP: false, handleSIGINT: false, handleSIGTERM: false },

@@ -1,0 +1,40 @@
+import type { Config } from '../config.ts';
+import { openBrowserEgress } from '../egress/browser/browser-egress.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { BrowserTools } from '../scraping/browser/browser-tools.ts';
+import { guardedWays } from '../scraping/browser/guarded-ways.ts';
+import { Suspects } from '../scraping/browser/suspects.ts';
+import { openBrowsers } from './browsers.ts';
+import { egressSettings } from './egress-settings.ts';
+
+export interface OpenBrowserTools {
+  readonly tools: BrowserTools;
+  close(): Promise<void>;
+}
+
+/**
+ * Browsers for scrapers. No process starts before the first item needs one. It is loaded by processes that have a use for
+ * browsers, and by no others: Playwright alone takes longer to load than a worker takes to start.
+ */
+export function openBrowserTools(
+  config: Config,
+  { clock, onTrouble }: { readonly clock: Clock; readonly onTrouble: (where: string, error: unknown) => void },
+): OpenBrowserTools {
+  const egress = openBrowserEgress({ ...egressSettings(config), clock });
+  const { browserHeaded, browserSlowMs: slowMs } = config;
+  const browsers = openBrowsers(config, {
+    clock,
+    args: egress.launchArgs,
+    headless: !browserHeaded,
+    slowMs,
+    onTrouble,
+  });
+  const ways = guardedWays(egress, browsers.provider === 'local' ? 'local' : 'remote');
+  return {
+    tools: { contexts: browsers, ways, suspects: new Suspects(), clock },
+    async close() {
+      await browsers.close();
+      await egress.close();
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { startCounty } from '../../demo/county.ts';
+import { apnOf } from '../../demo/parcels.ts';
+import type { Config } from '../../src/config.ts';
+import type { Engine } from '../../src/main/engine.ts';
+import { submit, tempDataDir, untilFinished, withEngine } from '../flow/engine.ts';
+import { testChromium } from '../support/chromium.ts';
+import { sized } from '../support/sized.ts';
+
+const county = await startCounty({ parcels: 2000 });
+after(() => county.close());
+const chromium = await testChromium();
+
+const SETTINGS: Partial<Config> = {
+  ...{ workers: 1, browserWorkers: 1, chromium: chromium.path, allowAddresses: 'loopback' },
+  scrapers: [join(import.meta.dirname, 'scrapers')],
+  routes: `http://demo-county.test=${county.url}`,
+};
+
+function withBrowsers<T>(use: (engine: Engine, pids: () => readonly number[]) => Promise<T>): Promise<T> {
+  return withEngine({ ...SETTINGS, dataDir: tempDataDir() }, use);
+}
+
+async function endsOf(engine: Engine, jobId: string): Promise<ReadonlyMap<string, string>> {
+  const { entries } = await engine.ledger.items(jobId, { status: null, errorType: null }, { after: null, limit: 1000 });
+  return new Map(
+    entries.map(({ itemId, status, attempts }) => [itemId, attempts.at(-1)?.failure?.type ?? String(status)]),
+  );
+}
+
+/** What browsers leave behind, if they leave anything. */
+function leftovers(): readonly string[] {
+  return readdirSync(tmpdir()).filter((name) => /^(?:playwright|trawl-(?:browser|trace|session))/.test(name));
+}
+
+test('load, accept, search, click, read and download: a county that only works in a browser', async () => {
+  const before = leftovers();
+  await withBrowsers(async (engine) => {
+    const items = Array.from({ length: sized({ quick: 6, slow: 60 }) }, (_, n) => ({ input: { apn: apnOf(n) } }));
+    await submit(engine, {
+      ...{ job_id: 'parcels', scraper_id: 'demo-county-browser' },
+      items: [...items, { input: { apn: '999-99-999' } }],
+      execution_policy: { results: { screenshot: 'always' }, browser: { trace: 'on_failure' } },
+    });
+    const job = await untilFinished(engine, 'parcels');
+    const ends = await endsOf(engine, 'parcels');
+    assert.equal(job.counts.success, items.length, JSON.stringify([...ends]));
+    assert.equal(ends.get('999-99-999'), 'no_results');
+    const item = await engine.ledger.item('parcels', apnOf(0));
+    assert.deepEqual(
+      item?.artifacts.map(({ kind, contentType }) => [kind, contentType]),
+      [
+        ['html', 'text/html; charset=utf-8'],
+        ['data', 'application/json'],
+        ['metadata', 'application/json'],
+        ['screenshot', 'image/png'],
+        ['document', 'application/pdf'],
+      ],
+    );
+    const failed = await engine.ledger.item('parcels', '999-99-999');
+    const kept = failed?.artifacts.map(({ kind }) => kind);
+    assert.deepEqual(kept, ['metadata', 'screenshot', 'failed_page', 'trace']);
+  });
+  assert.deepEqual(leftovers(), before);
+});
+
+/** Each kind of trouble, and how its items end. */
+const ENDS: Readonly<Record<string, string>> = {
+  none: 'success',
+  'page-crash': 'unexpected',
+  'browser-crash': 'poison',
+  hang: 'timeout',
+  dialog: 'success',
+  'pop-up': 'success',
+  'failing-download': 'timeout',
+};
+
+test('whatever browsers do wrong ends its own item, each in its own way, and no other', async () => {
+  await withBrowsers(async (engine) => {
+    const troubles = Object.keys(ENDS);
+    const good = sized({ quick: 16, slow: 440 });
+    const bad = sized({ quick: 1, slow: 8 });
+    const items = [
+      ...Array.from({ length: good }, (_, n) => ({ item_id: `none-${n}`, input: { trouble: 'none' } })),
+      ...troubles
+        .filter((trouble) => trouble !== 'none')
+        .flatMap((trouble) =>
+          Array.from({ length: bad }, (_, n) => ({ item_id: `${trouble}-${n}`, input: { trouble } })),
+        ),
+    ];
+    // Spread, so that each kind has good neighbours.
+    items.sort((a, b) => (a.item_id.split('').reverse().join('') < b.item_id.split('').reverse().join('') ? -1 : 1));
+    await submit(engine, {
+      ...{ job_id: 'trouble', scraper_id: 'trouble', items },
+      execution_policy: {
+        throttling: { max_concurrent_workers: 3, adaptive: false },
+        timeouts: { request_timeout_seconds: 3, item_timeout_seconds: 120 },
+        retries: { max_retries: 2, backoff_factor: 0.05 },
+        circuit_breaker: { min_requests: 1000, consecutive_failures: 1000 },
+      },
+    });
+    await untilFinished(engine, 'trouble');
+    const ends = await endsOf(engine, 'trouble');
+    assert.equal(ends.size, items.length);
+    for (const [itemId, end] of ends) {
+      const item = await engine.ledger.item('trouble', itemId);
+      const tries = JSON.stringify(item?.attempts.map(({ failedTries }) => failedTries));
+      assert.equal(end, ENDS[itemId.replace(/-\d+$/, '')], `${itemId}: ${tries}`);
+    }
+  });
+});
+
+test('an item that never ends has its time, and others are carried out beside it', async () => {
+  await withBrowsers(async (engine) => {
+    await submit(engine, {
+      ...{ job_id: 'endless', scraper_id: 'trouble' },
+      items: ['never-ends', 'none', 'dialog'].map((trouble) => ({ item_id: trouble, input: { trouble } })),
+      execution_policy: { timeouts: { item_timeout_seconds: 4 }, retries: { max_retries: 0 } },
+    });
+    await untilFinished(engine, 'endless');
+    const ends = await endsOf(engine, 'endless');
+    assert.deepEqual([...ends].sort(), [
+      ['dialog', 'success'],
+      ['never-ends', 'timeout'],
+      ['none', 'success'],
+    ]);
+  });
+});
