@@ -43,21 +43,27 @@ for (const isTls of [false, true]) {
       isTls,
     );
     const meter = new UsageMeter();
+    let downBefore = 0;
     await using open = await opened();
     {
       await using visitor = await open.openContext({ visit: { usage: meter.through('datacenter') } });
       const page = await visitor.newPage();
       await page.goto(`${site.origin}/`, { waitUntil: 'networkidle' });
       await page.goto(`${site.origin}/data`);
+      downBefore = site.bytes().down;
     }
     const [row, ...others] = meter.read();
     assert.deepEqual(others, []);
     const { up, down } = site.bytes();
-    assert.ok(down > 200_000 && up > 50_000);
-    assert.deepEqual(row, {
+    assert.ok(downBefore > 200_000 && up > 50_000);
+    assert.ok(row !== undefined);
+    const { bytesDown, ...counts } = row;
+    assert.deepEqual(counts, {
       ...{ host: new URL(site.origin).host, proxy: 'datacenter', requests: site.asked.length },
-      ...{ bytesUp: up, bytesDown: down, refused: 1, blocked: 1 },
+      ...{ bytesUp: up, refused: 1, blocked: 1 },
     });
+    // What the site says to a connection that is being closed may come too late to be read.
+    assert.ok(bytesDown >= downBefore && bytesDown <= down, `${bytesDown} of ${downBefore} to ${down}`);
   });
 
   test(`a ${scheme} page beyond the limit of bytes ends, and the reason is known`, async (t) => {
