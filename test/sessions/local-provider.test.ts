@@ -17,7 +17,10 @@ const isEnded = (pids: readonly number[]) => pids.every((pid) => !isRunning(pid)
 
 test('a session is a browser with its processes and memory, and nothing of it is left after close', async () => {
   const { provider, files, temporaryDir } = await localProvider();
+  const listeners = () => ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => process.listenerCount(signal));
+  const before = listeners();
   const session = await provider.open(OPTIONS, patience());
+  assert.deepEqual(listeners(), before, 'a worker that is told to stop decides itself when its browsers close');
   const page = await session.browser.newPage();
   assert.equal(await page.evaluate('navigator.userAgent.length > 0'), true);
   const pids = session.pids();
