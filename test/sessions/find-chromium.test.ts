@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -62,6 +62,21 @@ test("the user's choice is taken or refused, and no other browser in its place",
     assert.match(error.message, /^TRAWL_CHROMIUM: .*broken does not work: libnss3/);
     return true;
   });
+});
+
+test('a browser that is missing or broken leaves no temporary file', async () => {
+  const { folder, broken } = programs();
+  const script = `
+    import { systemClock } from '${new URL('../../src/adapters/system/clock.ts', import.meta.url)}';
+    import { firstThatWorks } from '${new URL('../../src/sessions/chromium/find-chromium.ts', import.meta.url)}';
+    const { failed } = await firstThatWorks(['/nowhere/chromium', '${broken}'], systemClock());
+    process.stdout.write(failed.map(({ why }) => why).join('|'));`;
+  const empty = mkdtempSync(join(folder, 'temporary-'));
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    env: { ...process.env, TMPDIR: empty },
+  });
+  assert.equal(stdout, 'there is no such file|libnss3.so: cannot open shared object file');
+  assert.deepEqual(readdirSync(empty), []);
 });
 
 test('what was found is remembered without another start, until its file changes or goes away', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { chromium } from 'playwright-core';
 import { errorMessage } from '../../domain/error-message.ts';
@@ -22,6 +23,8 @@ const PROOF_MS = 30_000;
 
 /** Starts the browser and has it run a script in a page: a binary may be there and lack a library, or crash with the first page. */
 export async function proveChromium(path: string, clock: Clock): Promise<Proof> {
+  // Playwright would leave a profile behind.
+  if (!existsSync(path)) return { works: false, why: 'there is no such file' };
   let why = '';
   for (const sandbox of process.getuid?.() === 0 ? [false] : [true, false]) {
     const answer = await within(

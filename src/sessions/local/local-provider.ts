@@ -98,7 +98,7 @@ function launchOptions(
     chromiumSandbox: found.sandbox,
     timeout: openMs,
     // Downloads and traces, until they are fetched.
-    artifactsDir: folder,
+    ...{ artifactsDir: folder, tracesDir: folder },
     tracesDir: folder,
     ...(proxy === null ? {} : { proxy }),
     // Playwright's own would close the browser at the first SIGTERM, in the middle of items that may be finished.
