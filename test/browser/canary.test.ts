@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { HurriedClock } from '../egress/canary.ts';
 import { runInNamespace } from '../egress/network-namespace.ts';
+import { sized } from '../support/sized.ts';
 import type { Findings } from './canary-in-namespace.ts';
 import { openBrowser } from './open-browser.ts';
-import { WAYS_OUT } from './ways-out.ts';
+import { PROVEN, WAYS_OUT } from './ways-out.ts';
 
 test('a page that tries 200 ways and more reaches neither this machine nor its networks nor a metadata service', async () => {
   const { attempts, guarded, allowed, bare }: Findings = JSON.parse(
@@ -16,13 +17,13 @@ test('a page that tries 200 ways and more reaches neither this machine nor its n
   assert.deepEqual(guarded, { seen: [], ways: [], targets: [], pages: WAYS_OUT.length });
 
   // The same pages with everything allowed, so that it is our rules that kept them away.
-  const working = WAYS_OUT.filter(({ isIdle }) => isIdle !== true).map(({ name }) => name);
+  const working = WAYS_OUT.filter(({ isIdle }, at) => isIdle !== true && PROVEN.includes(at)).map(({ name }) => name);
   assert.deepEqual(
     working.filter((name) => !allowed.ways.includes(name)),
     [],
     'ways that lead nowhere prove nothing',
   );
-  assert.ok(allowed.targets.length > 20, allowed.targets.join(' '));
+  assert.ok(allowed.targets.length > sized({ quick: 4, slow: 20 }), allowed.targets.join(' '));
 
   // What goes past proxies, in a browser that was not told otherwise.
   assert.ok(
