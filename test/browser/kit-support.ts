@@ -21,6 +21,7 @@ import type { Signs } from '../../src/scraping/page/signs.ts';
 import type { ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
 import { contextOf, webTools } from '../scraping/http-support.ts';
 import { policyOf } from '../support/builders.ts';
+import { testChromium } from '../support/chromium.ts';
 
 const clock = systemClock();
 
@@ -56,10 +57,11 @@ export function browserTools(): BrowserTools & { pids(): readonly number[] } {
 }
 
 async function startBrowser(args: readonly string[]): Promise<BrowserSession & { readonly pid: number }> {
+  const { path, sandbox } = await testChromium();
   const server = await chromium.launchServer({
-    executablePath: '/usr/lib/chromium/chromium-headless-shell',
+    executablePath: path,
     args: [...args],
-    ...{ handleSIGHUP: false, handleSIGINT: false, handleSIGTERM: false, chromiumSandbox: false },
+    ...{ handleSIGHUP: false, handleSIGINT: false, handleSIGTERM: false, chromiumSandbox: sandbox },
   });
   const browser: Browser = await chromium.connect(server.wsEndpoint());
   const gone = new AbortController();

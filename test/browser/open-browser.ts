@@ -1,5 +1,3 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { SystemClock } from '../../src/adapters/system/clock.ts';
 import { parseAddressRanges } from '../../src/egress/address-range.ts';
@@ -14,7 +12,7 @@ import type { BrowserVisit } from '../../src/egress/browser/browser-visit.ts';
 import type { ReachDeps } from '../../src/egress/reach.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import { OPEN_GATE } from '../../src/ports/host-gate.ts';
-import { ensureChromium } from '../../src/sessions/chromium/ensure-chromium.ts';
+import { testChromium } from '../support/chromium.ts';
 
 /** A browser of this machine, and the way out that its pages have. */
 export interface OpenBrowser extends AsyncDisposable {
@@ -75,10 +73,7 @@ export async function openBrowser(
 
 /** As it is, with the usual way to the web. */
 export async function launchChromium(args: readonly string[] = []): Promise<Browser> {
-  const { path, sandbox } = await ensureChromium({
-    ...{ chosenPath: process.env['TRAWL_CHROMIUM'] ?? '', cacheDir: join(tmpdir(), 'trawl-test-browser') },
-    ...{ clock: new SystemClock(), onProgress: () => undefined },
-  });
+  const { path, sandbox } = await testChromium();
   return chromium.launch({ executablePath: path, chromiumSandbox: sandbox, args: [...args] });
 }
 
