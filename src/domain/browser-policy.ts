@@ -4,13 +4,15 @@ import { z } from 'zod';
 export const BLOCKABLE = ['images', 'media', 'fonts', 'trackers'] as const;
 export type Blockable = (typeof BLOCKABLE)[number];
 
-const pixels = z.number().int().min(1).max(10_000);
+function pixels(description: string) {
+  return z.number().int().min(1).max(10_000).meta({ description });
+}
 
 /** A device that has no name: what differs from a desktop browser. */
 const deviceSchema = z
   .strictObject({
     viewport: z
-      .strictObject({ width: pixels, height: pixels })
+      .strictObject({ width: pixels('Width of the window.'), height: pixels('Height of the window.') })
       .optional()
       .meta({ description: 'Size of the window, in CSS pixels.' }),
     user_agent: z.string().min(1).max(500).optional().meta({ description: 'User-Agent to send.' }),

@@ -139,7 +139,7 @@ test('the bodies of a new job and of a change of its policy are named, and a cha
   }
   assert.doesNotMatch(
     JSON.stringify(named('PolicyChange')),
-    /"(default|required)":(?!\["(country|execution_policy|input)"\])/,
+    /"(default|required)":(?!\["(country|execution_policy|input)"\]|\["width","height"\])/,
   );
 });
 
