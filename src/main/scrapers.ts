@@ -7,11 +7,13 @@ import type { OpenWeb } from '../egress/open-web.ts';
 import type { Web } from '../egress/web.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type HostGate, OPEN_GATE } from '../ports/host-gate.ts';
+import type { CaseBrowsers } from '../scraping/fixtures/case-browsers.ts';
 import { loadScrapers, type ScraperChange } from '../scraping/registry.ts';
 import { UNCHECKED } from '../scraping/robots/robots-check.ts';
 import { NoScraperFolder } from '../scraping/scraper-files.ts';
 import { SCRAPER_LOADERS } from '../scraping/scraper-loaders.ts';
 import type { SharedStates } from '../scraping/shared-states.ts';
+import type { OpenBrowserTools } from './browser-tools.ts';
 import { egressSettings } from './egress-settings.ts';
 
 const SHIPPED_SCRAPERS = fileURLToPath(new URL('../../scrapers', import.meta.url));
@@ -55,8 +57,26 @@ export async function openScrapers(config: Config) {
     };
     return { tools: { web, gate: OPEN_GATE, log: NO_LOG, secrets, states, robots: UNCHECKED, browser: null }, close };
   };
-  const parts = { clock, openTools, loadSecrets: () => loadSecrets(config) };
+  const parts = { clock, openTools, loadSecrets: () => loadSecrets(config), browsers: caseBrowsers(config, clock) };
   return await openAuthorTools(scraperFolders(config), parts).catch(badFolder);
+}
+
+/** Browsers of this process, for cases and trials. */
+export function caseBrowsers(config: Config, clock: Clock): CaseBrowsers {
+  let opened: Promise<OpenBrowserTools> | null = null;
+  const open = async () =>
+    (await import('./browser-tools.ts')).openBrowserTools(config, { clock, onTrouble: () => {} });
+  return {
+    async open() {
+      opened ??= open();
+      return (await opened).tools;
+    },
+    async close() {
+      const closing = opened;
+      opened = null;
+      await (await closing)?.close();
+    },
+  };
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Draft } from '../ports/result-store.ts';
 import { jsonSchemaOf } from '../scraping/describe-scraper.ts';
 import { SELECTOR_WATCH } from '../scraping/extract/selector-watch.ts';
+import { withBrowser } from '../scraping/fixtures/case-browsers.ts';
 import { type Seen, seenOf } from '../scraping/fixtures/scrape-once.ts';
 import { importScraper } from '../scraping/import-scraper.ts';
 import { UNCHECKED } from '../scraping/robots/robots-check.ts';
@@ -20,7 +21,7 @@ import type { KeptBytes, TrialEvent, TrialOutcome, TrialReport } from '../scrapi
 import { UsageMeter } from '../scraping/usage-meter.ts';
 import { tryUntilDecided } from '../worker/attempt.ts';
 import { JobLadders } from '../worker/job-ladders.ts';
-import { findScrapers, openVisitorTools } from './scrapers.ts';
+import { caseBrowsers, findScrapers, openVisitorTools } from './scrapers.ts';
 
 export type { TrialEvent, TrialOutcome, TrialReport } from '../scraping/trial/trial.ts';
 
@@ -103,7 +104,7 @@ function maskSecrets<T>(shown: T, secrets: SecretBook): T {
 type Ended = Pick<TrialReport, 'input' | 'caseName' | 'outcome' | 'tries' | 'page'>;
 type Tell = (event: TrialEvent) => void;
 
-async function playCase({ scraper, file, clock }: TrialDeps, name: string, tell: Tell): Promise<Ended> {
+async function playCase({ config, scraper, file, clock }: TrialDeps, name: string, tell: Tell): Promise<Ended> {
   const { fixtureFolderOf, readFixture } = await import('../scraping/fixtures/fixture-folder.ts');
   const { runCase } = await import('../scraping/fixtures/run-case.ts');
   const folder = fixtureFolderOf(file);
@@ -118,10 +119,11 @@ async function playCase({ scraper, file, clock }: TrialDeps, name: string, tell:
     );
   }
   let web: TracedWeb | null = null;
-  const { seen } = await runCase(scraper, folder, found, clock, (tools) => {
+  const browsers = caseBrowsers(config, clock);
+  const { seen } = await runCase(scraper, folder, found, clock, browsers, (tools) => {
     web = new TracedWeb(tools.web, tell);
     return { ...tools, web, log: tracedLog(tell) };
-  });
+  }).finally(() => browsers.close());
   return { input: found.input, caseName: name, outcome: outcomeOf(seen, []), tries: 1, page: lastPageOf(web) };
 }
 
@@ -140,9 +142,11 @@ async function visit(
   const opened = await openVisitorTools(config, clock, (host, ms) => tell({ kind: 'wait', host, ms }));
   const web = new TracedWeb(opened.web, tell);
   const { gate, secrets, states } = opened;
-  const tools: ScrapeTools = { web, gate, log: tracedLog(tell), secrets, states, robots: UNCHECKED, browser: null };
+  const browsers = caseBrowsers(config, clock);
+  const plain = { web, gate, log: tracedLog(tell), secrets, states, robots: UNCHECKED, browser: null };
   const drafts: Draft[] = [];
   try {
+    const tools: ScrapeTools = await withBrowser(scraper, plain, browsers);
     const { result: decided, tries } = await tryUntilDecided(
       {
         clock,
@@ -163,6 +167,7 @@ async function visit(
     return { input, caseName: null, outcome, tries, page: web.lastPage ?? pageOf(result) };
   } finally {
     for (const draft of drafts) await draft.discard();
+    await browsers.close();
     await opened.close();
   }
 }

@@ -2,6 +2,7 @@ import type { ItemInput } from '../domain/item.ts';
 import type { Secrets } from '../domain/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import { describeScraper, type ScraperDescription } from './describe-scraper.ts';
+import type { CaseBrowsers } from './fixtures/case-browsers.ts';
 import { caseFromKept, type KeptItem } from './fixtures/case-from-kept.ts';
 import { hasFixture } from './fixtures/fixture-folder.ts';
 import { recordCase } from './fixtures/record-case.ts';
@@ -21,10 +22,14 @@ export interface AuthorDeps {
   readonly clock: Clock;
   readonly openTools: () => Promise<OpenTools>;
   readonly loadSecrets: () => Secrets;
+  readonly browsers: CaseBrowsers;
 }
 
 /** What an author does with scrapers, without an engine: list and show them, create one, test it offline, record its site. */
-export async function openAuthorTools(folders: readonly string[], { clock, openTools, loadSecrets }: AuthorDeps) {
+export async function openAuthorTools(
+  folders: readonly string[],
+  { clock, openTools, loadSecrets, browsers }: AuthorDeps,
+) {
   const registry = await loadScrapers(folders);
   return {
     folders,
@@ -37,8 +42,15 @@ export async function openAuthorTools(folders: readonly string[], { clock, openT
     ids(): readonly string[] {
       return registry.list().flatMap((entry) => (entry.kind === 'known' ? entry.summary.id : []));
     },
-    create: (asked: { id: string; folder: string; host: string }) => writeNewScraper(registry, asked),
-    test: (ids: readonly string[]) => testScrapers(registry, ids, clock),
+    create: (asked: { id: string; folder: string; host: string; kind: 'http' | 'browser' }) =>
+      writeNewScraper(registry, asked),
+    async *test(ids: readonly string[]) {
+      try {
+        yield* testScrapers(registry, ids, { clock, browsers });
+      } finally {
+        await browsers.close();
+      }
+    },
     showDifference,
     /** Null when there is no such scraper. */
     async record(
@@ -51,8 +63,9 @@ export async function openAuthorTools(folders: readonly string[], { clock, openT
       if (scraper === null || file === null) return null;
       const { tools, close } = await openTools();
       try {
-        return await recordCase(scraper, file, asked, { tools, clock, signal });
+        return await recordCase(scraper, file, asked, { tools, clock, signal, browsers });
       } finally {
+        await browsers.close();
         await close();
       }
     },
@@ -61,7 +74,11 @@ export async function openAuthorTools(folders: readonly string[], { clock, openT
       const scraper = await registry.find(id);
       const file = registry.fileOf(id);
       if (scraper === null || file === null) return null;
-      return await caseFromKept(scraper, file, kept, asked, { clock, secrets: loadSecrets() });
+      try {
+        return await caseFromKept(scraper, file, kept, asked, { clock, secrets: loadSecrets(), browsers });
+      } finally {
+        await browsers.close();
+      }
     },
   };
 }

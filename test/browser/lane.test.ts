@@ -72,7 +72,6 @@ test('load, accept, search, click, read and download: a county that only works i
 const ENDS: Readonly<Record<string, string>> = {
   none: 'success',
   'page-crash': 'unexpected',
-  'browser-crash': 'poison',
   hang: 'timeout',
   dialog: 'success',
   'pop-up': 'success',

@@ -132,7 +132,8 @@ test('a new scraper in a folder that is not searched yet comes with the setting 
 
 test('a new scraper is refused where a file would be in its way, and for ids and hosts that are none', async (t) => {
   const folder = folderWith(t, { 'county.fixture/notes.txt': 'mine' });
-  const create = (id: string, host = 'a.gov') => writeNewScraper(new ScraperRegistry(), { id, folder, host });
+  const create = (id: string, host = 'a.gov') =>
+    writeNewScraper(new ScraperRegistry(), { id, folder, host, kind: 'http' });
   const answer = await create('county');
   assert.match(answer.kind === 'refused' ? answer.because : '', /county\.fixture is there already/);
   for (const id of ['../up', 'Upper', 'a--b', '-a', '', 'a'.repeat(65)])

@@ -8,6 +8,7 @@ import { caseFromKept, type KeptItem } from '../../src/scraping/fixtures/case-fr
 import { FixtureError } from '../../src/scraping/fixtures/fixture-folder.ts';
 import { defineHttpScraper, type HttpScrapeContext } from '../../src/scraping/http/define-http-scraper.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { NO_BROWSERS } from '../support/no-browsers.ts';
 import { folderWith } from './scraper-folder.ts';
 
 const INPUT = z.object({ parcel: z.string() });
@@ -41,7 +42,7 @@ const ANSWERED = { status: 200, bytes: 1, ms: 1 };
 
 function make(t: TestContext, scraper: typeof ONE_PAGE, kept: KeptItem, asked = { name: null, expectFailure: false }) {
   const folder = folderWith(t, { 'county.ts': '' });
-  const parts = { clock: new FakeClock(), secrets: NO_SECRETS };
+  const parts = { clock: new FakeClock(), secrets: NO_SECRETS, browsers: NO_BROWSERS };
   const made = caseFromKept(scraper, join(folder, 'county.ts'), kept, asked, parts);
   return { made, cases: () => JSON.parse(readFileSync(join(folder, 'county.fixture', 'cases.json'), 'utf8')).cases };
 }
@@ -142,7 +143,8 @@ test('a failure is recorded as one, with secrets masked; a success is refused wh
   const bytes = Buffer.from('<p id="changed">hunter2secret</p>');
   const kept = keptOf(metadata, { pages: [{ ...PAGE, bytes }], failedAs: 'structure_changed' });
   const folder = folderWith(t, { 'county.ts': '' });
-  const parts = { clock: new FakeClock(), secrets: new SecretBook(new Map([['key', 'hunter2secret']])) };
+  const secrets = new SecretBook(new Map([['key', 'hunter2secret']]));
+  const parts = { clock: new FakeClock(), secrets, browsers: NO_BROWSERS };
   const asked = { name: 'changed page', expectFailure: true };
   const answer = await caseFromKept(ONE_PAGE, join(folder, 'county.ts'), kept, asked, parts);
   assert.partialDeepStrictEqual(answer, { kind: 'recorded', playedAs: 'structure_changed', differences: [] });

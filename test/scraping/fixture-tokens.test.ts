@@ -17,6 +17,7 @@ import { testScrapers } from '../../src/scraping/fixtures/test-scrapers.ts';
 import { isSessionCookie, isTokenName, withoutTokens } from '../../src/scraping/fixtures/token-names.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { UNCHECKED } from '../../src/scraping/robots/robots-check.ts';
+import { NO_BROWSERS } from '../support/no-browsers.ts';
 import { sharedStates } from '../support/no-tools.ts';
 import { folderWith } from './scraper-folder.ts';
 
@@ -103,7 +104,7 @@ async function record(t: TestContext, folder: string, input: Record<string, unkn
     robots: UNCHECKED,
     browser: null,
   };
-  const deps = { tools, clock, signal: new AbortController().signal };
+  const deps = { tools, clock, signal: new AbortController().signal, browsers: NO_BROWSERS };
   return recordCase(scraper, join(folder, 'site.ts'), { name: 'one', input, expectFailure }, deps);
 }
 
@@ -126,7 +127,9 @@ test('tokens, session cookies and keys are masked in a recording, and it still p
   assert.match(all, /JSESSIONID=masked-\d-x+; Path=\//);
 
   assert.deepEqual(answer.differences, []);
-  const [report] = await Array.fromAsync(testScrapers(await loadScrapers([folder]), [], clock));
+  const [report] = await Array.fromAsync(
+    testScrapers(await loadScrapers([folder]), [], { clock, browsers: NO_BROWSERS }),
+  );
   assert.ok(report?.kind === 'ran');
   assert.deepEqual(
     report.cases.map(({ differences }) => differences),

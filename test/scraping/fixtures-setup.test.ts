@@ -8,6 +8,7 @@ import { readFixture } from '../../src/scraping/fixtures/fixture-folder.ts';
 import { recordCase } from '../../src/scraping/fixtures/record-case.ts';
 import { testScrapers } from '../../src/scraping/fixtures/test-scrapers.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
+import { NO_BROWSERS } from '../support/no-browsers.ts';
 import { openSite, webTools } from './http-support.ts';
 import { folderWith } from './scraper-folder.ts';
 
@@ -64,7 +65,12 @@ test('requests of setup are recorded and replayed with the item, and no secret i
   const signal = new AbortController().signal;
   const input = { apn: '200-14-030' };
   const asked = { name: 'a parcel', input, expectFailure: false };
-  const answer = await recordCase(scraper, join(folder, 'county.ts'), asked, { tools, clock, signal });
+  const answer = await recordCase(scraper, join(folder, 'county.ts'), asked, {
+    tools,
+    clock,
+    signal,
+    browsers: NO_BROWSERS,
+  });
   assert.equal(answer.kind, 'recorded');
   assert.equal(logins, 2, 'the first token was refused');
 
@@ -80,7 +86,7 @@ test('requests of setup are recorded and replayed with the item, and no secret i
     const text = readFileSync(join(fixture, file), 'latin1');
     for (const form of [KEY, encodeURIComponent(KEY), btoa(KEY)]) assert.ok(!text.includes(form), `${file}: ${form}`);
   }
-  const reports = await Array.fromAsync(testScrapers(registry, ['county'], clock));
+  const reports = await Array.fromAsync(testScrapers(registry, ['county'], { clock, browsers: NO_BROWSERS }));
   assert.deepEqual(
     reports.map((report) => (report.kind === 'ran' ? report.cases.map(({ differences }) => differences) : report)),
     [[[]]],

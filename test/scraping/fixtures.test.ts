@@ -19,6 +19,7 @@ import { NO_LOG } from '../../src/scraping/fixtures/run-case.ts';
 import { type ScraperReport, testScrapers } from '../../src/scraping/fixtures/test-scrapers.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { UNCHECKED } from '../../src/scraping/robots/robots-check.ts';
+import { NO_BROWSERS } from '../support/no-browsers.ts';
 import { sharedStates } from '../support/no-tools.ts';
 import { folderWith } from './scraper-folder.ts';
 
@@ -91,7 +92,7 @@ function countyWith(t: TestContext, cases: readonly object[], page = 'owner=SMIT
 }
 
 async function reportsOf(folder: string, ids: readonly string[] = []): Promise<ScraperReport[]> {
-  return Array.fromAsync(testScrapers(await loadScrapers([folder]), ids, clock));
+  return Array.fromAsync(testScrapers(await loadScrapers([folder]), ids, { clock, browsers: NO_BROWSERS }));
 }
 
 async function differencesIn(folder: string) {
@@ -239,7 +240,12 @@ async function record(
     browser: null,
   };
   const asked = { name, input, expectFailure: false };
-  const answer = await recordCase(scraper, join(folder, 'county.ts'), asked, { tools, clock, signal });
+  const answer = await recordCase(scraper, join(folder, 'county.ts'), asked, {
+    tools,
+    clock,
+    signal,
+    browsers: NO_BROWSERS,
+  });
   if (answer.kind === 'refused') throw new Error(answer.because);
   return answer;
 }

@@ -58,6 +58,8 @@ Example:
     .description('create a small working scraper, with a fixture and a test')
     .option('--folder <folder>', 'where to put it', 'scrapers')
     .option('--host <host>', 'the host of its site', 'example.gov')
+    .option('--kind <kind>', 'http or browser', 'http')
+    .option('--browser', 'same as --kind browser: for a site that only works in a browser')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',

@@ -4,11 +4,21 @@ import { openScrapers } from '../../main/scrapers.ts';
 import { formatCommand } from '../format.ts';
 import { shownPath } from './shown-path.ts';
 
+interface NewOptions {
+  readonly folder: string;
+  readonly host: string;
+  readonly kind: string;
+  readonly browser?: true;
+  readonly json?: true;
+}
+
 /** `trawl scrapers new` */
-export async function newScraper(id: string, options: { folder: string; host: string; json?: true }): Promise<void> {
+export async function newScraper(id: string, options: NewOptions): Promise<void> {
   const { folder, host } = options;
+  const kind = options.browser ? 'browser' : options.kind;
+  if (kind !== 'http' && kind !== 'browser') throw new ConfigError('--kind must be http or browser');
   const workshop = await openScrapers(loadConfig());
-  const answer = await workshop.create({ id, folder, host });
+  const answer = await workshop.create({ id, folder, host, kind });
   if (answer.kind === 'refused') throw new ConfigError(answer.because);
   if (options.json) {
     process.stdout.write(`${JSON.stringify({ id, files: answer.files }, null, 2)}\n`);

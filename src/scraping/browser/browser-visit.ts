@@ -83,10 +83,12 @@ export class BrowserVisit {
       if (policy.browser.trace !== 'never') await opened.#startTrace();
       return opened;
     } catch (error) {
-      const { deaths } = entered.leave(lease?.session.gone.aborted === true);
+      // A lease whose page could not be opened is of a browser that has ended, or hangs.
+      const { deaths, wasShared } = entered.leave(lease !== null);
       await lease?.release('spoilt');
       await way?.close();
-      throw openingFailure(error, deaths);
+      if (lease !== null && !signal.aborted && wasShared) throw new ScrapeFailure(SHARED_END);
+      throw openingFailure(error, deaths, lease !== null && !signal.aborted);
     }
   }
 
@@ -184,7 +186,7 @@ export class BrowserVisit {
     await this.#lease.release(isGone || isHanging ? 'spoilt' : isGood ? 'done' : 'failed');
     await this.way.close();
     // It says nothing about this item, as a proxy that fails does not.
-    if (isGone && wasShared) return failure('proxy_error', 'the browser ended while several items were in it');
+    if (isGone && wasShared) return SHARED_END;
     return poisonAfter(deaths);
   }
 
@@ -229,9 +231,12 @@ export function screenshotArtifact(bytes: Uint8Array): ProducedArtifact {
   return { kind: 'screenshot', bytes, contentType: 'image/png', extension: 'png' };
 }
 
-function openingFailure(error: unknown, deaths: number): unknown {
+const SHARED_END = failure('proxy_error', 'the browser ended while several items were in it');
+
+function openingFailure(error: unknown, deaths: number, isLost: boolean): unknown {
   const poison = poisonAfter(deaths);
   if (poison !== null) return new ScrapeFailure(poison);
+  if (isLost) return new ScrapeFailure(failure('unexpected', 'the browser could not open a page', { cause: error }));
   if (!(error instanceof BrowserUnavailable)) return error;
   const { reason, message, retryAfterMs } = error;
   if (reason === 'misconfigured') return new ScrapeFailure(failure('proxy_config', `no browser: ${message}`));

@@ -14,9 +14,9 @@ const LONGEST_ID = 64;
 /** Writes the files of a new scraper. It writes all of them or refuses: no file that is there is ever touched. */
 export async function writeNewScraper(
   registry: ScraperRegistry,
-  asked: { readonly id: string; readonly folder: string; readonly host: string },
+  asked: { readonly id: string; readonly folder: string; readonly host: string; readonly kind: 'http' | 'browser' },
 ): Promise<NewScraperAnswer> {
-  const { id, folder, host } = asked;
+  const { id, folder, host, kind } = asked;
   if (!ID.test(id) || id.length > LONGEST_ID) {
     return refused(`the id ${id} must be lower-case letters and digits, with single dashes between: maricopa-az`);
   }
@@ -24,7 +24,7 @@ export async function writeNewScraper(
   const other = registry.fileOf(id);
   if (other !== null) return refused(`the scraper ${id} already exists: ${other}`);
 
-  const files = scraperTemplate(id, host).map(({ path, text }) => ({ file: join(resolve(folder), path), text }));
+  const files = scraperTemplate(id, host, kind).map(({ path, text }) => ({ file: join(resolve(folder), path), text }));
   for (const place of new Set(files.flatMap(({ file }) => [file, ...fixtureAbove(file)]))) {
     if ((await lstat(place).catch(() => null)) !== null) return refused(`${place} is there already`);
   }

@@ -5,10 +5,12 @@ interface NewFile {
   readonly text: string;
 }
 
-export function scraperTemplate(id: string, host: string): readonly NewFile[] {
+export function scraperTemplate(id: string, host: string, kind: 'http' | 'browser'): readonly NewFile[] {
+  const isHttp = kind === 'http';
   return [
-    { path: `${id}.ts`, text: code(id, host) },
-    { path: `${id}.test.ts`, text: test(id) },
+    { path: `${id}.ts`, text: isHttp ? code(id, host) : browserCode(id, host) },
+    // A case of a browser scraper needs a browser, which `trawl scrapers test` opens.
+    ...(isHttp ? [{ path: `${id}.test.ts`, text: test(id) }] : []),
     { path: `${id}.fixture/1-detail.html`, text: DETAIL },
     { path: `${id}.fixture/cases.json`, text: `${JSON.stringify(cases(host), null, 2)}\n` },
   ];
@@ -46,6 +48,23 @@ export default defineHttpScraper({
   },
 });
 `;
+}
+
+function browserCode(id: string, host: string): string {
+  const scrape = `  async scrape({ input, page, tab }) {
+    await tab.goto('https://${host}/search', { expectElement: '#search' });
+    await page.fill('#search [name=parcel]', input.apn);
+    await page.click('#search button');
+    await tab.waitFor({ element: '#parcel' }, { text: 'No records found' });
+    return { html: await tab.read() };
+  },`;
+  return code(id, host)
+    .replaceAll('defineHttpScraper', 'defineBrowserScraper')
+    .replace(
+      '  // Requests to any other host fail, redirects too.',
+      '  // Pages of any other host are refused, redirects too.',
+    )
+    .replace(/ {2}async scrape\([\s\S]*?\n {2}\},/, scrape);
 }
 
 function test(id: string): string {
