@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -14,6 +14,11 @@ import { sized } from '../support/sized.ts';
 const county = await startCounty({ parcels: 2000 });
 after(() => county.close());
 const chromium = await testChromium();
+
+// Of its own, because other test files start browsers at the same time.
+const temporary = mkdtempSync(join(tmpdir(), 'trawl-lane-'));
+process.env['TMPDIR'] = temporary;
+after(() => rmSync(temporary, { recursive: true, force: true }));
 
 const SETTINGS: Partial<Config> = {
   ...{ workers: 1, browserWorkers: 1, chromium: chromium.path, allowAddresses: 'loopback' },
@@ -118,7 +123,7 @@ test('an item that never ends has its time, and others are carried out beside it
     await submit(engine, {
       ...{ job_id: 'endless', scraper_id: 'trouble' },
       items: ['never-ends', 'none', 'dialog'].map((trouble) => ({ item_id: trouble, input: { trouble } })),
-      execution_policy: { timeouts: { item_timeout_seconds: 4 }, retries: { max_retries: 0 } },
+      execution_policy: { timeouts: { item_timeout_seconds: 20 }, retries: { max_retries: 0 } },
     });
     await untilFinished(engine, 'endless');
     const ends = await endsOf(engine, 'endless');

@@ -93,7 +93,7 @@ test('a bad plan is refused by the name of the field', () => {
     [{ drip: { bytes: 0 } }, 'drip.bytes: is not a number from 1 to 1048576'],
     [
       { block: { pages: ['bills'] } },
-      'block.pages: is not a list of home, disclaimer, search, results, select, detail, parcel, bill, json, other',
+      'block.pages: is not a list of home, disclaimer, search, results, select, detail, parcel, bill, json, other, app, api',
     ],
   ];
   for (const [plan, message] of bad) assert.throws(() => parseFaultPlan(plan), new BadPlan(...cut(message)));

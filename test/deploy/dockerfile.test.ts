@@ -93,7 +93,10 @@ test('nobody is root in the end, and what may be written to belongs to the user 
 test('only the image with a browser has one, and no image has tools of development', () => {
   const installed = (of: string) => allOf('RUN', of).filter((text) => /apt|apk|chromium/.test(text));
   assert.deepEqual(installed('http'), []);
-  assert.match(installed('browser').join(' '), /--no-install-recommends chromium-headless-shell .*rm -rf \/var\/lib\/apt\/lists/);
+  assert.match(
+    installed('browser').join(' '),
+    /--no-install-recommends chromium-headless-shell .*rm -rf \/var\/lib\/apt\/lists/,
+  );
   assert.match(allOf('RUN', 'packages').join(' '), /npm ci --omit=dev --omit=optional --ignore-scripts/);
 });
 

@@ -16,6 +16,8 @@ import { openCountingSite, playTwoJobs, type Traffic } from './host-traffic.ts';
 /** Slow enough for a busy machine: worker processes and emulators share it with other tests. */
 const PER_SECOND = 20;
 const CALM_MS = sized({ quick: 4000, slow: 20_000 });
+/** Other tests take the machine away for seconds; then what was reserved passes unused. */
+const LEAST_USE = sized({ quick: 0.5, slow: 0.85 });
 /** One is killed, and one comes. */
 const AWS_WORKERS = sized({ quick: 2, slow: 4 });
 const COMMON = { TRAWL_ALLOW_ADDRESSES: 'loopback', TRAWL_SLOTS: '8', TRAWL_LOG_TO: 'stderr' };
@@ -23,7 +25,7 @@ const COMMON = { TRAWL_ALLOW_ADDRESSES: 'loopback', TRAWL_SLOTS: '8', TRAWL_LOG_
 /** Two requests may fall on either side of the ten seconds; the rest is 5 %. */
 function checkTraffic({ busiest, perSecond, share }: Traffic): void {
   assert.ok(busiest <= PER_SECOND * 10 * 1.05 + 2, `${busiest} requests in ten seconds`);
-  for (const rate of perSecond) assert.ok(rate >= PER_SECOND * 0.85, `${rate} requests per second`);
+  for (const rate of perSecond) assert.ok(rate >= PER_SECOND * LEAST_USE, `${rate} requests per second`);
   assert.ok(Math.abs(share - 0.5) <= 0.05, `${share} of the requests were of one of two jobs`);
 }
 

@@ -20,7 +20,7 @@ test('an address may be relative to the page that came last, after its redirects
   assert.equal(site.asked.at(-1)?.query.toString(), 'q=x+y&n=1&n=2');
 });
 
-test('one visitor looks like one browser, and says where it comes from within a site only', async (t) => {
+test('one visitor looks like one browser, and tells another site no more than the origin it comes from', async (t) => {
   const site = await openSite(t, () => 'ok');
   const other = await openSite(t, () => 'ok');
   const http = openClient(t);
@@ -39,7 +39,7 @@ test('one visitor looks like one browser, and says where it comes from within a 
   assert.equal(two?.headers['origin'], site.origin);
   assert.equal(two?.headers['x-own'], 'yes');
   assert.equal(two?.headers['accept'], 'text/x');
-  assert.equal(three?.headers['referer'], undefined);
+  assert.equal(three?.headers['referer'], `${site.origin}/`);
   await assert.rejects(http.get('/x', { headers: { Cookie: 'a=b' } }), /cookie is not a scraper's to set/);
 });
 
