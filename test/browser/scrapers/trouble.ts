@@ -25,10 +25,9 @@ export default defineBrowserScraper({
         break;
       }
       case 'hang':
-        // In the page: no call to it answers any more.
+        // In the page: once it has begun, no call to it answers any more.
         page.evaluate('for (;;);').catch(() => {});
-        await tab.read();
-        break;
+        for (;;) await tab.read();
       case 'never-ends':
         await new Promise(() => {});
         break;
