@@ -11,6 +11,7 @@ import { parseAddressRanges } from '../../src/egress/address-range.ts';
 import { AddressRules } from '../../src/egress/address-rules.ts';
 import { openWeb } from '../../src/egress/open-web.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { certify } from '../../src/scraping/fixtures/certify.ts';
 import { readFixture } from '../../src/scraping/fixtures/fixture-folder.ts';
@@ -156,9 +157,11 @@ test('waiting costs no time offline, and a scraper that waits for ever ends as i
 test('a scraper that waits for what never comes is left behind, and the next case is run', async (t) => {
   const hangs = countyCase('hangs', '/hangs', { expect: { data: SMITH } });
   const good = countyCase('good', '/a', { expect: { data: SMITH } });
-  const impatient = Object.assign(Object.create(clock), { sleep: () => clock.turn() });
+  const impatient: Clock = Object.assign(Object.create(clock), { sleep: () => clock.turn() });
   const registry = await loadScrapers([countyWith(t, [hangs, good])]);
-  const [report] = await Array.fromAsync(testScrapers(registry, ['county'], impatient));
+  const [report] = await Array.fromAsync(
+    testScrapers(registry, ['county'], { clock: impatient, browsers: NO_BROWSERS }),
+  );
   assert.equal(report?.kind, 'ran');
   const [late, next] = report.kind === 'ran' ? report.cases : [];
   assert.equal(late?.differences[0]?.got, 'timeout: the case took longer than 30 s');
