@@ -7,6 +7,7 @@ import { API_KEY, startTokenApi } from '../models/token-api.ts';
 import { sized } from '../support/sized.ts';
 import { blocksOf, isShown, openGuide } from './guide.ts';
 import { PASSWORD, startGuideSite } from './guide-site.ts';
+import { scrapersOf } from './scrapers-of.ts';
 
 /**
  * Pages with whole scrapers. Each is saved in `scrapers/`, under its id, and the commands of the page are run with the
@@ -17,6 +18,8 @@ const SHORT = ['json-apis.md', 'several-pages.md', 'tokens-and-secrets.md', 'exp
 /** What these show of `trawl run` is also tested in `test/cli`. */
 const LONG = ['pagination.md', 'running-again.md'];
 const GUIDES = [...SHORT, ...LONG];
+/** Its scrapers are run by `browser-guide.test.ts`. */
+const WITH_BROWSER = 'browser-scrapers.md';
 
 let sites: Readonly<Record<string, ModelServer>>;
 before(async () => {
@@ -111,18 +114,11 @@ test('every page with whole scrapers is one whose scrapers are run', () => {
   const pages = readdirSync(DOCS).filter((name) => name.endsWith('.md'));
   const withScrapers = pages.filter((name) => scrapersOf(readFileSync(new URL(name, DOCS), 'utf8')).length > 0);
   assert.deepEqual(
-    withScrapers.filter((name) => !GUIDES.includes(name) && !(name in SMALL)),
+    withScrapers.filter((name) => !GUIDES.includes(name) && !(name in SMALL) && name !== WITH_BROWSER),
     [],
   );
 });
 
 function readme(): string {
   return readFileSync(new URL('../README.md', DOCS), 'utf8');
-}
-
-function scrapersOf(page: string): readonly { readonly id: string; readonly code: string }[] {
-  return [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].flatMap(([, code = '']) => {
-    const id = /export default define\w+\(\{\s+id: '([\w-]+)'/.exec(code)?.[1];
-    return id === undefined ? [] : [{ id, code }];
-  });
 }
