@@ -74,8 +74,7 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
     max_cost: 'For jobs through proxies that are billed. It needs their prices in the settings of the server.',
   },
   browser: {
-    isolation:
-      '`page` for sites that are slow to begin with (a login, a large script), if items cannot disturb each other.',
+    isolation: 'There is no other value yet.',
     block:
       '`[]` if the site does not work without them, or screenshots should have pictures. Add `trackers` to save time.',
     stealth: 'If the site refuses browsers that are automated.',

@@ -27,12 +27,8 @@ export type DeviceFields = z.infer<typeof deviceSchema>;
 export const browserSchema = z
   .strictObject({
     isolation: z
-      .enum(['context', 'page'])
-      .meta({
-        description:
-          'context: each item has cookies, storage and cache of its own. page: items of a job that a worker process carries ' +
-          'out one after another share them, and the page.',
-      })
+      .enum(['context'], 'must be "context"; "page", which shares the page between items, is not available yet')
+      .meta({ description: 'What items have of their own. context: cookies, storage and cache.' })
       .default('context'),
     block: z
       .array(z.enum(BLOCKABLE))

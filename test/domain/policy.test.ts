@@ -86,7 +86,7 @@ const LIMITS: readonly [field: string, taken: readonly unknown[], refused: reado
   ['budget.max_proxy_bytes', [1, 1e15, null], [0, -1, 1.5, 1e15 + 1]],
   ['budget.max_cost', [0.01, 1e9, null], [0, -1, 1e9 + 1, Number.POSITIVE_INFINITY, '5']],
   ['robots', ['respect', 'ignore'], ['obey', null]],
-  ['browser.isolation', ['context', 'page'], ['none', null]],
+  ['browser.isolation', ['context'], ['page', 'none', null]],
   ['browser.block', [[], ['images', 'media', 'fonts', 'trackers']], [['css'], 'images', null]],
   ['browser.stealth', [true, false], ['yes', null]],
   [
