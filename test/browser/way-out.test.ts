@@ -37,8 +37,14 @@ for (const isTls of [false, true]) {
     const site = await startSite(
       t,
       {
-        '/': '<script>fetch("/data"); fetch("/busy"); fetch("/closed"); fetch("/sent", { method: "POST", body: "x".repeat(50000) })</script>',
-        ...{ '/data': 'x'.repeat(100_000), '/sent': 'thanks', '/busy': answer, '/closed': answer },
+        '/': '<script>fetch("/data").then((answer) => answer.text()); fetch("/busy"); fetch("/closed"); fetch("/sent", { method: "POST", body: "x".repeat(50000) })</script>',
+        ...{
+          '/data': 'x'.repeat(100_000),
+          '/more': 'x'.repeat(100_000),
+          '/sent': 'thanks',
+          '/busy': answer,
+          '/closed': answer,
+        },
       },
       isTls,
     );
@@ -49,7 +55,7 @@ for (const isTls of [false, true]) {
       await using visitor = await open.openContext({ visit: { usage: meter.through('datacenter') } });
       const page = await visitor.newPage();
       await page.goto(`${site.origin}/`, { waitUntil: 'networkidle' });
-      await page.goto(`${site.origin}/data`);
+      await page.goto(`${site.origin}/more`);
       downBefore = site.bytes().down;
     }
     const [row, ...others] = meter.read();

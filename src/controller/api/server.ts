@@ -69,7 +69,8 @@ export function buildServer(deps: ServerDeps): BuiltServer {
     underWay.begin(request.raw.socket, reply.raw);
   });
   app.addHook('onResponse', async (request, reply) => report(deps, request, reply));
-  app.setErrorHandler((error, request, reply) => {
+  app.setErrorHandler(async (error, request, reply) => {
+    if (!request.raw.complete) await passOverRest(request, deps.clock);
     if (!request.raw.complete) reply.header('connection', 'close');
     // The client is gone, and nothing went wrong here.
     const hasHungUp = reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
@@ -185,12 +186,25 @@ function bytesOf({ raw }: FastifyRequest): AsyncIterable<Uint8Array> {
 async function passOverBody(request: FastifyRequest, clock: Clock): Promise<void> {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   if (Number(length) === 0 && encoding === undefined) return;
+  await passOver(request, clock, PASS_OVER_MS);
+}
+
+/**
+ * An answer that is sent before the whole body has arrived may be lost: the client is still sending when the connection is
+ * closed. What is small is there in a moment.
+ */
+async function passOverRest(request: FastifyRequest, clock: Clock): Promise<void> {
+  if (!request.raw.destroyed) await passOver(request, clock, REST_MS);
+}
+
+async function passOver({ raw }: FastifyRequest, clock: Clock, ms: number): Promise<void> {
   const passed = new AbortController();
-  const passing = finished(request.raw.resume()).finally(() => passed.abort());
-  await Promise.race([passing.catch(() => {}), clock.sleep(PASS_OVER_MS, passed.signal)]);
+  const passing = finished(raw.resume()).finally(() => passed.abort());
+  await Promise.race([passing.catch(() => {}), clock.sleep(ms, passed.signal)]);
 }
 
 const PASS_OVER_MS = 1000;
+const REST_MS = 200;
 
 const NOTHING: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: () => Readable.from([])[Symbol.asyncIterator]() };
 
