@@ -1,22 +1,40 @@
 import { parseArgs } from 'node:util';
+import { BROWSER_SUBJECTS } from './browser/subjects.ts';
+import type { Measured } from './http/measure.ts';
 import { HTTP_SUBJECTS } from './http/subjects.ts';
 import { printTable } from './report.ts';
 
 const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concurrency N] [--json]
        npm run bench -- api [--items N] [--workers N] [--concurrency N] [--json]
        npm run bench -- create [--items N] [--kills N] [--json]
+       npm run bench -- discovery [--items N] [--workers N] [--concurrency N] [--json]
        npm run bench -- extract [--items N] [--workers N] [--json]
        npm run bench -- aws [--items N] [--workers N] [--keeps nothing|files|both] [--ms N] [--json]
        npm run bench -- concurrency [--items N] [--workers N] [--limit N] [--ms N] [--json]
        npm run bench -- starvation [--workers N] [--hanging N] [--hosts N] [--dead-dns N] [--items N] [--ms N] [--json]
        npm run bench -- retry-after [--items N] [--workers N] [--limit N] [--ms N] [--json]
        npm run bench -- http [--items N] [--only ${HTTP_SUBJECTS.join(',')}] [--json]
+       npm run bench -- markdown [--items N] [--only trawl,turndown,node-html-markdown] [--docs DIR] [--json]
+       npm run bench -- browser [--items N] [--only ${BROWSER_SUBJECTS.join(',')}] [--json]
        npm run bench -- compare COMMIT engine|api|… [options of that benchmark] [--rounds N] [--json]
 
 http fetches pages of the demo county, takes ten fields of each and keeps three files on the disk: by Trawl with one and
 with two worker processes, by a script written by hand, and by Crawlee with its default settings and tuned. Each runs in
 processes of its own, one after the other, after a warm-up that is not counted; Trawl from the job handed in to its
 completion. CPU is of all processes of the one measured, and RSS the sum of their peaks. The county's is not counted.
+
+markdown converts the documentation of Python, PostgreSQL, Git and Debian's handbook, all pages or --items of each, beside
+turndown and node-html-markdown. The packages are downloaded from Debian and unpacked below ~/.cache/trawl-bench, not
+installed; --docs DIR is a folder where they are unpacked already. recall is the share of the words of the page's content
+that are in the Markdown, precision the share of the Markdown's words that are content, code_exact the share of code
+blocks that are the same to the byte; all of it read by parsers that none of the converters uses.
+
+browser opens pages that a script of the demo county makes: by Trawl, by a pool of pages written by hand, and by Crawlee with
+its default settings. All use the same Chromium and a new context for each item; trawl-page shares contexts between items
+(browser.isolation). It is measured as http is; CPU and RSS include the browsers.
+
+discovery runs the same items twice: submitted, and found by pages with 25 links each, half of which are on the page before.
+It exits with 1 if found items take more than twice as long.
 
 starvation runs ten small jobs, each of a site of its own: first one by one, then together beside a job of 2,000 items whose
 site never answers (--hosts spreads them over so many hosts), or of --dead-dns items whose host names never get an answer.
@@ -44,6 +62,7 @@ const { values, positionals, tokens } = parseArgs({
     hanging: { type: 'string', default: '2000' },
     hosts: { type: 'string', default: '1' },
     'dead-dns': { type: 'string' },
+    docs: { type: 'string' },
     rounds: { type: 'string', default: '4' },
     json: { type: 'boolean', default: false },
   },
@@ -52,19 +71,32 @@ const { values, positionals, tokens } = parseArgs({
 // Each benchmark is loaded by itself: the emulators of `aws` alone would add 60 MB to the memory that `engine` reports.
 const say = values.json ? () => {} : (line: string) => console.error(line);
 if (positionals[0] === 'http') {
-  const { benchHttp, printHttp } = await import('./http.ts');
-  const result = await benchHttp(
-    { items: positive('items', values.items ?? '5000'), only: subjects(values.only) },
-    say,
-  );
+  const { benchHttp } = await import('./http.ts');
+  const only = subjects(values.only, HTTP_SUBJECTS);
+  await show(await benchHttp({ items: positive('items', values.items ?? '5000'), only }, say));
+} else if (positionals[0] === 'browser') {
+  const { benchBrowser } = await import('./browser.ts');
+  const only = subjects(values.only, BROWSER_SUBJECTS);
+  await show(await benchBrowser({ items: positive('items', values.items ?? '300'), only }, say));
+} else if (positionals[0] === 'markdown') {
+  const { benchMarkdown, CONVERTERS, printMarkdown } = await import('./markdown.ts');
+  const items = values.items === undefined ? null : positive('items', values.items);
+  const only = subjects(values.only, CONVERTERS);
+  const result = await benchMarkdown({ docs: values.docs ?? null, items, only }, say);
   if (values.json) console.log(JSON.stringify(result));
-  else printHttp(result);
+  else printMarkdown(result);
 } else if (positionals[0] === 'compare') {
   await compare(positionals[1], positionals[2]);
 } else {
   const result = await run(positionals[0]);
   if (values.json) console.log(JSON.stringify(result));
   else printTable(result);
+}
+
+async function show(result: { readonly rows: readonly Measured[] }): Promise<void> {
+  const { printRows } = await import('./http/print-rows.ts');
+  if (values.json) console.log(JSON.stringify(result));
+  else printRows(result);
 }
 
 async function run(name: string | undefined): Promise<Readonly<Record<string, unknown>>> {
@@ -86,6 +118,16 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
         { items: positive('items', values.items ?? '1000000'), kills: positive('kills', values.kills) },
         say,
       );
+    }
+    case 'discovery': {
+      const items = positive('items', values.items ?? '100000');
+      const { benchDiscovery } = await import('./discovery.ts');
+      const result = await benchDiscovery(
+        { items, workers, concurrency: positive('concurrency', values.concurrency) },
+        say,
+      );
+      if (!result.ok) process.exitCode = 1;
+      return result;
     }
     case 'extract': {
       const { benchExtract } = await import('./extract.ts');
@@ -173,11 +215,11 @@ function keptBy(text: string): readonly ('nothing' | 'three files')[] {
   return process.exit(2);
 }
 
-function subjects(text: string): string[] {
+function subjects(text: string, known: readonly string[]): string[] {
   const names = text.split(',').filter((name) => name !== '');
-  const unknown = names.find((name) => !HTTP_SUBJECTS.includes(name));
+  const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return names;
-  console.error(`--only: there is no ${unknown}, but ${HTTP_SUBJECTS.join(', ')}`);
+  console.error(`--only: there is no ${unknown}, but ${known.join(', ')}`);
   return process.exit(2);
 }
 

@@ -73,8 +73,14 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
     max_proxy_bytes: 'If the traffic of your proxies is a fixed amount.',
     max_cost: 'For jobs through proxies that are billed. It needs their prices in the settings of the server.',
   },
+  discovery: {
+    max_depth: 'Lower it to 1 for a listing and its details; raise it to follow the links of a deep site.',
+    max_items:
+      'Raise it for a site that is known to be larger. It protects you from calendars and other endless links.',
+  },
   browser: {
-    isolation: 'There is no other value yet.',
+    isolation:
+      '`page` if the site lets visitors in step by step, or if every item would fetch the same large scripts: a cookie that one item gets, and what it fetched, is there for the next.',
     block:
       '`[]` if the site does not work without them, or screenshots should have pictures. Add `trackers` to save time.',
     stealth: 'If the site refuses browsers that are automated.',

@@ -10,13 +10,17 @@ export interface Measured {
   readonly rss_mb: number;
 }
 
+export interface Program {
+  readonly file: string;
+  readonly flags: readonly string[];
+  /** A command that runs the program, as the first of its processes. */
+  readonly under?: readonly string[];
+}
+
 /** Runs a program (see `subject.ts`) in a process of its own, and measures that with all the processes it starts. */
-export async function measure(
-  name: string,
-  program: { readonly file: string; readonly flags: readonly string[] },
-  task: Task,
-): Promise<Measured> {
-  const child = spawn(process.execPath, [...program.flags, program.file, JSON.stringify(task)], {
+export async function measure(name: string, program: Program, task: Task): Promise<Measured> {
+  const command = [...(program.under ?? []), process.execPath, ...program.flags, program.file, JSON.stringify(task)];
+  const child = spawn(command[0] ?? '', command.slice(1), {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     cwd: task.folder,
   });

@@ -11,25 +11,24 @@ export interface Task {
   /** Worker processes; ours only. */
   readonly workers: number;
   readonly concurrency: number;
+  /** Pages that are fetched before the clock runs: a compiler, connections and caches are warm by then. */
+  readonly warmUp: number;
 }
-
-/** Pages that are fetched before the clock runs: a compiler, connections and caches are warm by then. */
-const WARM_UP = 300;
 
 /**
  * The side of a program that is measured: it warms up, reports that, waits for the signal, does its work, and reports
  * that. Then it waits until the parent disconnects, because its resource use is read while it lives.
  */
-export async function runSubject(
-  work: (apns: readonly string[], task: Task) => Promise<void>,
+export async function runSubject<T extends Task>(
+  work: (apns: readonly string[], task: T) => Promise<void>,
   close: () => Promise<void> = async () => {},
 ): Promise<void> {
-  const task: Task = JSON.parse(process.argv[2] ?? '{}');
+  const task: T = JSON.parse(process.argv[2] ?? '{}');
   process.once('disconnect', () => void close().finally(() => process.exit()));
-  await work(parcels(0, WARM_UP), task);
+  await work(parcels(0, task.warmUp), task);
   process.send?.('warm');
   await once(process, 'message');
-  await work(parcels(WARM_UP, task.items), task);
+  await work(parcels(task.warmUp, task.items), task);
   process.send?.('done');
 }
 

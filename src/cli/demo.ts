@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { type Config, EMBEDDED, LOCAL_RESULTS, loadConfig } from '../config.ts';
+import type { Lane } from '../domain/lane.ts';
+import { existingChromium } from '../main/chromium.ts';
 import { systemClock } from '../main/client.ts';
 import { untilToldToStop } from '../main/stop-signal.ts';
 import { verifyResults } from '../main/verify-results.ts';
@@ -36,6 +38,7 @@ Example:
 /** The county forgets that it was asked for what it is asked by name: the route takes the name to its port. */
 const ORIGIN = 'http://demo-county.test';
 const BLOCKED_PARCELS = 300;
+const BROWSER_PARCELS = 12;
 const CONCURRENCY = 16;
 
 interface Stage {
@@ -62,12 +65,14 @@ async function demo(options: { parcels: number; workers: number }): Promise<void
       logLevel: 'error',
       logTo: 'stderr',
       allowAddresses: 'loopback',
+      ...{ browserProvider: 'local', browserWorkers: 1 },
       routes: `${ORIGIN}=${county.url}`,
     });
     const terminal = openTerminal(systemClock());
     const stage = { config, folder, county, terminal, signal: stop.signal };
     say(`A county site with 100,000 parcels runs on ${county.url}, in its own process.`);
-    const isDone = (await scrapeAll(stage, options.parcels)) && (await beBlockedAndResume(stage));
+    const isDone =
+      (await scrapeAll(stage, options.parcels)) && (await beBlockedAndResume(stage)) && (await useBrowser(stage));
     if (stop.signal.aborted) process.exitCode = EXIT.interrupted;
     else process.exitCode = isDone ? EXIT.done : EXIT.failed;
     if (isDone) say(`\nEverything is in ${folder}. Next: trawl scrapers new my-county, and docs/writing-a-scraper.md`);
@@ -114,7 +119,7 @@ async function beBlockedAndResume(stage: Stage): Promise<boolean> {
 
   title('3', 'The block is over: the same command with --failed continues the job');
   await county.misbehave({});
-  const resumed = await run(stage, 'blocked', list, policy, true);
+  const resumed = await run(stage, 'blocked', list, policy, { retryFailed: true });
   const { job } = resumed;
   if (job.status !== 'completed') return unfinished(resumed);
   const checked = await verifyResults({ ...stage.config, dataDir: resumed.dataDir }, job.job_id);
@@ -123,21 +128,55 @@ async function beBlockedAndResume(stage: Stage): Promise<boolean> {
   return job.summary.success === job.summary.total && checked.kind === 'checked' && checked.problemCount === 0;
 }
 
+/** Last part: the county's new site only works in a browser. A demo must not install one, so it may have to go without. */
+async function useBrowser(stage: Stage): Promise<boolean> {
+  const chromium = await existingChromium(stage.config);
+  if (chromium === null) {
+    say('\nA fourth part scrapes pages made by scripts, in a browser. No Chromium was found on this machine;');
+    say('to see it, run trawl browser install, and the demo again.');
+    return true;
+  }
+  title(
+    '4',
+    `${BROWSER_PARCELS} parcels of the county's new site, which only works in a browser (Chromium ${chromium.version})`,
+  );
+  const list = await stage.county.parcels(BROWSER_PARCELS);
+  const report = await run(stage, 'browser', list, {}, { scraper: 'demo-county-browser', lane: 'browser' });
+  const { summary, status } = report.job;
+  if (status !== 'completed') return unfinished(report);
+  say(`${formatItems(summary.success, 'parcel')} with their bills, in ${formatDuration(report.elapsedMs)}.`);
+  const checked = await verifyResults({ ...stage.config, dataDir: report.dataDir }, report.job.job_id);
+  say(verifyText(checked));
+  return summary.success === summary.total && checked.kind === 'checked' && checked.problemCount === 0;
+}
+
+interface Way {
+  readonly scraper?: string;
+  readonly lane?: Lane;
+  readonly retryFailed?: boolean;
+}
+
 /** Just as `trawl run` does it. */
-function run(stage: Stage, name: string, list: string, policy: object, retryFailed = false): Promise<RunReport> {
+function run(
+  stage: Stage,
+  name: string,
+  list: string,
+  policy: object,
+  { scraper = 'demo-county', lane = 'http', retryFailed = false }: Way = {},
+): Promise<RunReport> {
   const items = join(stage.folder, `${name}.csv`);
   writeFileSync(items, list);
   return runJob({
     config: { ...stage.config, dataDir: join(stage.folder, name) },
-    scraper: { id: 'demo-county', lane: 'http', version: '', code: null, canExtract: false },
-    wish: { name: 'demo-county', isChosen: true, source: null, again: false },
+    scraper: { id: scraper, lane, version: '', code: null, canExtract: false },
+    wish: { name: scraper, isChosen: true, source: null, again: false },
     list: itemList({ items }),
     columns: {},
     policy: { throttling: { max_concurrent_workers: CONCURRENCY }, ...policy },
     retryFailed,
     ...{ extract: false, diff: false, isByHand: false },
     results: { folder: null, file: null, format: 'jsonl' },
-    words: ['run', 'demo-county', '--items', items, '--out', join(stage.folder, name)],
+    words: ['run', scraper, '--items', items, '--out', join(stage.folder, name)],
     terminal: stage.terminal,
     signal: stage.signal,
   });

@@ -323,7 +323,7 @@ async function readJobs({ api }: Client): Promise<readonly FolderJob[]> {
   let cursor: string | null = null;
   do {
     const page: JobPageAnswer = await api.get<JobPageAnswer>('/jobs', {
-      limit: 500,
+      limit: 100,
       ...(cursor === null ? {} : { cursor }),
     });
     all.push(...page.jobs.filter(({ removing }) => !removing));

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { amountOrNull, count, flag, itemId, jobId, list } from './answer-fields.ts';
+import { discoverySchema } from './discovery-answers.ts';
 import { jobForecastSchema } from './forecast-answers.ts';
 import { jobSummarySchema, reasonSchema, summarySchema, waitingForSchema, waitingSchema } from './job-answers.ts';
 import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
@@ -43,6 +44,7 @@ const progress = eventSchema(
     eta_seconds: amountOrNull('Time left at the current rate; null until there is enough data.'),
     forecast: jobForecastSchema,
     summary: summarySchema,
+    discovery: discoverySchema,
     waiting: waitingSchema,
     waiting_for: waitingForSchema,
     limit: count('How many items may be in flight right now.'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ARTIFACT_KINDS } from '../domain/artifact.ts';
-import { SKIP_REASONS } from '../domain/outcome.ts';
+import { SKIP_REASONS } from '../domain/skip-reason.ts';
 import {
   amount,
   amountOrNull,
@@ -92,6 +92,11 @@ const itemSchema = z
     status: itemStatusSchema,
     input: z.record(z.string(), z.unknown()).meta({ description: 'The input for the scraper, as it was sent.' }),
     group: text('The group of the item; only if it was given one.').optional(),
+    depth: z
+      .int()
+      .min(1)
+      .optional()
+      .meta({ description: 'Only of a found item: 1 if a submitted item found it, 2 if such an item did, and so on.' }),
     error: errorSchema.nullable().meta({ description: 'Why the item failed; null unless its status is `failed`.' }),
     skip_reason: skipReason('Why the item was skipped; null unless its status is `skipped`.'),
     attempts: count('Finished attempts. An item that a stopping worker gave back is not charged an attempt.'),
@@ -141,7 +146,9 @@ export const itemDetailSchema = itemSchema
     scraper_id: text('The scraper that produced the data: the job’s own, or that of a re-extraction.'),
     scraper_version: text('The scraper version that ran last; before the first attempt, the job’s.'),
     deliveries: count('How often the item was delivered to a worker.'),
-    strikes: count('How often a worker died or went silent while processing the item, since it was last opened.'),
+    strikes: count(
+      'How often a worker died or went silent while processing the item, since it was last opened; 0 if that happened once, which says nothing about the item.',
+    ),
     history: list(attemptSchema, 'The most recent finished attempts, oldest first.'),
   })
   .meta({ id: 'ItemDetail', description: 'An item with its attempts.' });

@@ -15,6 +15,7 @@ import {
   timeOrNull,
 } from './answer-fields.ts';
 import { controlsAnswerSchema } from './control-answers.ts';
+import { discoverySchema } from './discovery-answers.ts';
 import { failureGroupSchema } from './failure-answers.ts';
 import { jobForecastSchema } from './forecast-answers.ts';
 import { batchingSchema } from './job-fields.ts';
@@ -74,7 +75,7 @@ export const jobSummarySchema = z
     reason: reasonSchema.nullable().meta({ description: 'Why the job is paused or failed; null otherwise.' }),
     removing,
   })
-  .meta({ id: 'JobSummary', description: 'A job as listed.' });
+  .meta({ id: 'JobSummary', description: 'A job in short.' });
 
 const breakerSchema = z
   .object({
@@ -156,6 +157,7 @@ export const jobSchema = jobSummarySchema
       .meta({ description: 'What the control items of the policy returned; null without any.' }),
     usage: usageSchema,
     budget: budgetSchema,
+    discovery: discoverySchema,
     fenced: count('Late writes rejected because the worker had lost its lease.'),
     results: z
       .object({
@@ -179,7 +181,14 @@ export const jobSchema = jobSummarySchema
   })
   .meta({ id: 'Job', description: 'A job: its progress, its failures and its policy.' });
 
-export const jobPageSchema = z.object({ jobs: list(jobSummarySchema, 'Newest first.'), next_cursor: nextCursor });
+const listedJobSchema = jobSummarySchema
+  .extend({
+    sites: list(z.string(), 'Only of a bulk job: ids of the sites that have pages.').optional(),
+    progress: text('Only of a bulk job: `completed/to_scrape`, such as `12/950`.').optional(),
+  })
+  .meta({ id: 'ListedJob', description: 'A job as listed.' });
+
+export const jobPageSchema = z.object({ jobs: list(listedJobSchema, 'Newest first.'), next_cursor: nextCursor });
 
 export const createdSchema = z
   .object({

@@ -85,7 +85,7 @@ export const hostSettingsBody = z
 const cursor = z.string().min(1).max(2000).optional().meta({ description: '`next_cursor` of the previous page.' });
 
 /** Numbers in a query are strings: decimal digits only, not everything that JavaScript accepts as a number. */
-function whole(min: number, max: number, description: string) {
+export function whole(min: number, max: number, description: string) {
   return z
     .string()
     .regex(/^\d{1,10}$/, 'must be a whole number')
@@ -95,7 +95,7 @@ function whole(min: number, max: number, description: string) {
 }
 
 export const jobsQuery = z.strictObject({
-  limit: whole(1, 500, 'Maximum number of jobs per page.').default(50),
+  limit: whole(1, 100, 'Maximum number of jobs per page.').default(20),
   cursor,
   status: jobStatusSchema.optional().meta({ description: 'Only jobs with this status.' }),
 });

@@ -27,8 +27,11 @@ export type DeviceFields = z.infer<typeof deviceSchema>;
 export const browserSchema = z
   .strictObject({
     isolation: z
-      .enum(['context'], 'must be "context"; "page", which shares the page between items, is not available yet')
-      .meta({ description: 'What items have of their own. context: cookies, storage and cache.' })
+      .enum(['context', 'page'])
+      .meta({
+        description:
+          'What items have of their own. context: cookies, storage and cache. page: only the page; items of the job that a worker carries out one after another share the rest.',
+      })
       .default('context'),
     block: z
       .array(z.enum(BLOCKABLE))

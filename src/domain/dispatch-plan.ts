@@ -75,6 +75,8 @@ function planControls(job: JobRecord, now: number): DispatchPlan {
   const wait = planWait(job, now);
   if (wait !== null) return wait;
   const step = controlStep(job, ceilingOf(job), now);
+  // A worker would not carry it out, and a job that only waits for its last control would wait for ever.
+  if (step.kind === 'send' && judgeBudget(job).kind === 'reached') return { kind: 'exhausted' };
   return step.kind === 'send' ? { kind: 'control' } : { kind: 'wait', until: step.until };
 }
 

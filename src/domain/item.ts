@@ -2,7 +2,7 @@ import type { StoredArtifact } from './artifact.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { FailedTry } from './failed-try.ts';
 import type { Failure } from './failure.ts';
-import type { SkipReason } from './outcome.ts';
+import type { SkipReason } from './skip-reason.ts';
 import type { AttemptUsage } from './usage.ts';
 
 /**
@@ -79,6 +79,8 @@ export interface NewItem {
   readonly source?: SourcePage;
   /** What it belongs to, such as a site. A job may have its batches made by it (`Batching`). */
   readonly group?: string;
+  /** Only of an item that another found: 1 if that one was submitted, and one more for each item between. */
+  readonly depth?: number;
 }
 
 /** An item of a list whose id was given before. */
@@ -203,6 +205,8 @@ export interface ItemRecord {
   readonly source?: SourcePage;
   /** Only if it was given one. */
   readonly group?: string;
+  /** Only of an item that another found. */
+  readonly depth?: number;
 }
 
 /** Kept per item, so that a job retried every night for a year does not grow for ever. */

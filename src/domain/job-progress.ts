@@ -11,7 +11,10 @@ import type { Throttle } from './throttle.ts';
 import { addUsage, type Usage } from './usage.ts';
 
 /** The fields of a job that change with its items. */
-export type Progress = Pick<JobRecord, 'status' | 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'usage'>;
+export type Progress = Pick<
+  JobRecord,
+  'status' | 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'usage' | 'discovery'
+>;
 
 /** What becomes of a job when its work goes out, is taken, ends and comes back: counters, and what hangs on them. */
 

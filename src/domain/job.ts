@@ -2,8 +2,10 @@ import { ceilingOf } from './allowance.ts';
 import type { Batching } from './batching.ts';
 import { type Circuit, CLOSED, EMPTY_TALLY, judge, type Tally, tripMessage } from './breaker.ts';
 import { budgetUsedUp } from './budget.ts';
+import type { BulkList } from './bulk-list.ts';
 import type { ControlState } from './control-state.ts';
 import { type Counts, cancelWaiting, finishedOf, inFlightOf, NO_COUNTS } from './counts.ts';
+import type { Discovery } from './discovery-counts.ts';
 import { isDue } from './due.ts';
 import type { AttemptRecord } from './item.ts';
 import { applyControl, awaitsControls, controlsAgain } from './job-controls.ts';
@@ -41,6 +43,8 @@ export interface NewJob {
   readonly held: boolean;
   /** How its items are put into batches; without it, as suits the backend. */
   readonly batching?: Batching;
+  /** Only of a bulk job: the list it was created with. */
+  readonly bulk?: BulkList;
   /** Only of a re-extraction: the job whose pages it reads. */
   readonly extracts?: string;
   /** … and when that one was made: another may have its id by now. */
@@ -76,6 +80,8 @@ export interface JobRecord extends NewJob {
   readonly refusals: number;
   /** What all its attempts sent and received, retries included. */
   readonly usage: Usage;
+  /** Present once an attempt found something. */
+  readonly discovery?: Discovery;
   /** Writes of workers that had lost their lease: refused, and counted. */
   readonly fenced: number;
   /** More items may be on their way until then: the job is not completed before. */
@@ -102,13 +108,15 @@ export interface JobRecord extends NewJob {
 }
 
 export function newJobRecord(job: NewJob, total: number, now: number, incarnation: string): JobRecord {
+  // The list of a bulk job is complete: without pages there is nothing to wait for.
+  const isOver = job.bulk !== undefined && total === 0;
   return {
     ...job,
     incarnation,
     createdAt: now,
     startedAt: null,
-    finishedAt: null,
-    status: 'pending',
+    finishedAt: isOver ? now : null,
+    status: isOver ? 'completed' : 'pending',
     reason: null,
     policyRevision: 1,
     counts: { ...NO_COUNTS, total },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { browserSchema } from './browser-policy.ts';
 import { budgetSchema } from './budget-policy.ts';
+import { discoverySchema } from './discovery-policy.ts';
 import { proxySchema } from './proxy-policy.ts';
 
 /**
@@ -205,6 +206,7 @@ export const policySchema = z.strictObject({
   results: resultsSchema.prefault({}),
   controls: controlsSchema.prefault({}),
   budget: budgetSchema.prefault({}),
+  discovery: discoverySchema.prefault({}),
   robots: z
     .enum(['respect', 'ignore'])
     .meta({
@@ -240,6 +242,7 @@ export function mergePolicy(policy: Policy, change: PartialPolicy): Policy {
     results: { ...policy.results, ...change.results },
     controls: { ...policy.controls, ...change.controls },
     budget: { ...policy.budget, ...change.budget },
+    discovery: { ...policy.discovery, ...change.discovery },
     robots: change.robots ?? policy.robots,
     browser: { ...policy.browser, ...change.browser },
   };

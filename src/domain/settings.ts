@@ -184,6 +184,15 @@ export const PLAIN = {
     byDefault: '`./scrapers`, if there is one',
     about: 'folders with scrapers, in addition to those that come with Trawl, separated by `:`',
   }),
+  sitesFile: row({
+    variable: 'TRAWL_SITES_FILE',
+    schema: text,
+    fallback: '',
+    byDefault: '`./sites.json`, if there is one',
+    isForWorkers: false,
+    about:
+      'a file with configurations of documentation sites, read at the start ([documentation pulls](documentation-pulls.md#sites))',
+  }),
   secretsFile: row({
     variable: 'TRAWL_SECRETS_FILE',
     schema: text,
@@ -240,6 +249,13 @@ export const PLAIN = {
     schema: countOrNone.max(3_600_000),
     fallback: 0,
     about: 'minimum time between the starts of two requests to one host, across all jobs and worker processes',
+  }),
+  docsUserAgent: row({
+    variable: 'TRAWL_DOCS_USER_AGENT',
+    schema: text.max(300).regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
+    fallback: '',
+    byDefault: '`Trawl/VERSION (+URL of the project) documentation archiver`',
+    about: 'user agent of documentation pulls: name yourself and an address where a site can find you',
   }),
   maxBodyBytes: row({
     variable: 'TRAWL_MAX_BODY_BYTES',

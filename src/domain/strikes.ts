@@ -20,6 +20,14 @@ export function strikesAfterLoss(lost: LostLease, item: { readonly seq: number; 
   return lost.suspect && lost.begunSeq !== item.seq ? item.strikes : item.strikes + 1;
 }
 
+/**
+ * Strikes as users see them. One lost worker says nothing about an item that it had in hand: machines fail, and deploys
+ * kill. It is only a reason to watch the item; when that happens to it again, both count.
+ */
+export function shownStrikes(strikes: number): number {
+  return strikes <= 1 ? 0 : strikes;
+}
+
 export function isPoison(strikes: number): boolean {
   return strikes >= MAX_STRIKES;
 }

@@ -1,4 +1,3 @@
-import { errors } from 'undici';
 import { errorCode } from '../domain/error-code.ts';
 import { type Failure, failure } from '../domain/failure.ts';
 
@@ -36,11 +35,16 @@ export function translateError(error: unknown, connectMs: number): Failure {
   if (code === 'ETIMEDOUT') return failure('timeout', `no connection within ${connectMs} ms`, { cause: error });
   const message =
     (Object.hasOwn(MESSAGES, code) ? MESSAGES[code] : undefined) ??
-    (error instanceof errors.HTTPParserError ? 'the answer is not HTTP' : 'the connection failed');
+    (isParserError(error) ? 'the answer is not HTTP' : 'the connection failed');
   return failure('network_error', message, { cause: error });
 }
 
 /** Whether the other side just went away, without a word. */
 export function isLoss(error: unknown): boolean {
   return error instanceof ConnectionGone || ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
+}
+
+/** By its name: scraper files load this file, too, and need not load undici for its class. */
+function isParserError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'HTTPParserError';
 }

@@ -6,10 +6,14 @@ import { DynamoHostSettings } from '../adapters/aws/host-settings.ts';
 import { DynamoHostShares } from '../adapters/aws/host-shares.ts';
 import { CHUNK_ITEMS } from '../adapters/aws/ledger/keys.ts';
 import { openDynamoLedger } from '../adapters/aws/ledger.ts';
+import { DynamoSiteBook } from '../adapters/aws/site-book.ts';
+import { DynamoSiteRows } from '../adapters/aws/site-rows.ts';
 import { openSqsQueue } from '../adapters/aws/work-queue.ts';
 import { systemClock } from '../adapters/system/clock.ts';
 import type { AwsBackendConfig } from '../config.ts';
+import type { CachedEntry } from '../domain/cached-page.ts';
 import { errorMessage } from '../domain/error-message.ts';
+import type { PathErrors } from '../domain/path-errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import { NO_ITEM_WAITS } from '../ports/item-waits.ts';
 import type { LeaseBook } from '../ports/ledger.ts';
@@ -27,6 +31,7 @@ import type {
   WorkerReception,
 } from './backend.ts';
 import { loadResults } from './results-backends.ts';
+import { siteTools } from './site-data.ts';
 
 /** DynamoDB, SQS and S3, with any number of controllers and workers, on any machine. */
 export const AWS_BACKEND: BackendModule<'aws'> = {
@@ -120,6 +125,7 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
   });
   return {
     ...{ clock, ledger, leadership, queue, hostPauses, hostSettings, hostRecords, store, links, probe, close },
+    ...siteTools(openSiteStores(clients, tableName, clock), store),
     deadLetters: queue,
     itemWaits: NO_ITEM_WAITS,
     pathOf: (artifact) => results.pathOf(artifact),
@@ -216,6 +222,7 @@ async function openWorker(
   return {
     ...{ leases, queue, close },
     store: results.store,
+    ...siteTools(openSiteStores(clients, aws.tableName, clock), results.store),
     hostPauses: new DynamoHostPauses({ ...clients, tableName: aws.tableName, clock }),
     hostSettings: new DynamoHostSettings({ ...clients, tableName: aws.tableName, clock }),
     hostShares: new DynamoHostShares({ ...clients, tableName: aws.tableName, clock }),
@@ -227,6 +234,15 @@ async function openWorker(
     itemWaits: NO_ITEM_WAITS,
     source: receiveAndClaim({ id, queue, leases, clock, faults, onError: onTrouble }),
     settleEveryMs: awsPace(config.leaseMs).settleEveryMs,
+  };
+}
+
+function openSiteStores({ dynamo }: AwsClients, tableName: string, clock: Clock) {
+  const deps = { dynamo, tableName, clock };
+  return {
+    sites: new DynamoSiteBook(deps),
+    pageRows: new DynamoSiteRows<CachedEntry>(deps, 'page'),
+    errorRows: new DynamoSiteRows<PathErrors>(deps, 'error'),
   };
 }
 

@@ -19,6 +19,7 @@ import type { WorkSource } from '../ports/work-source.ts';
 import type { HeartbeatConnection } from '../worker/heartbeat-thread.ts';
 import type { PoolChange } from '../worker/pool.ts';
 import type { Check, InspectOptions } from './check.ts';
+import type { SiteTools, WorkerSiteTools } from './site-data.ts';
 
 export type BackendKind = BackendConfig['kind'];
 
@@ -60,7 +61,7 @@ interface HeartbeatDeps {
 }
 
 /** What an engine runs on: adapters that belong together, and how the controller is set for them. */
-export interface Backend {
+export interface Backend extends SiteTools {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly leadership: Leadership;
@@ -105,7 +106,7 @@ export interface WorkerReception {
 }
 
 /** What a worker process works with. */
-export interface WorkerBackend {
+export interface WorkerBackend extends WorkerSiteTools {
   readonly store: ResultStore;
   readonly leases: Omit<WorkerLeases, 'claim'>;
   readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;

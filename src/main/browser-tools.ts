@@ -3,6 +3,7 @@ import { openBrowserEgress } from '../egress/browser/browser-egress.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { BrowserTools } from '../scraping/browser/browser-tools.ts';
 import { guardedWays } from '../scraping/browser/guarded-ways.ts';
+import { KeptContexts } from '../scraping/browser/kept-contexts.ts';
 import { Suspects } from '../scraping/browser/suspects.ts';
 import { openBrowsers } from './browsers.ts';
 import { egressSettings } from './egress-settings.ts';
@@ -30,9 +31,11 @@ export function openBrowserTools(
     onTrouble,
   });
   const ways = guardedWays(egress, browsers.provider === 'local' ? 'local' : 'remote');
+  const kept = new KeptContexts(clock);
   return {
-    tools: { contexts: browsers, ways, suspects: new Suspects(), clock },
+    tools: { contexts: browsers, ways, kept, suspects: new Suspects(), clock },
     async close() {
+      await kept.close();
       await browsers.close();
       await egress.close();
     },

@@ -5,6 +5,7 @@ import { workerSocketPath } from '../adapters/embedded/socket/socket-path.ts';
 import { type Config, ConfigError } from '../config.ts';
 import type { BackendModule, WorkerBackend, WorkerBackendDeps } from './backend.ts';
 import { loadResults } from './results-backends.ts';
+import { workerSiteTools } from './site-data.ts';
 
 /** A data directory that one process owns, with a queue in that process and a socket for its workers. */
 export const EMBEDDED_BACKEND: BackendModule<'embedded'> = {
@@ -52,6 +53,7 @@ async function openWorker(config: Config, { id, clock, stop }: WorkerBackendDeps
       results.close();
     },
     store: results.store,
+    ...workerSiteTools(owner.siteData, results.store),
     // The owner gathers what all of its workers settle.
     settleEveryMs: 0,
     // A change takes effect within a second.

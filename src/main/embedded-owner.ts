@@ -12,6 +12,7 @@ import type { StoredArtifact } from '../domain/artifact.ts';
 import type { Backend, OnTrouble } from './backend.ts';
 import { CHILD } from './child-name.ts';
 import { loadResults } from './results-backends.ts';
+import { servedSiteData, siteTools } from './site-data.ts';
 
 /** Ledger and results of a data directory, and nothing that runs. A process that has them owns the directory. */
 export async function openStorage(config: Config) {
@@ -20,13 +21,14 @@ export async function openStorage(config: Config) {
   const results = await (await loadResults(config)).open(config, clock, 'owner');
   const { store, links } = results;
   const reserve = new DiskReserve(config.dataDir);
-  const { ledger, leadership, hostSettings, hostShares, hostRecords, ...embedded } = openEmbeddedLedger({
+  const opened = openEmbeddedLedger({
     dataDir: config.dataDir,
     clock,
     leaseGraceMs: config.leaseMs,
     gatherMs: 8,
     diedWithOwner: (worker) => worker.startsWith(CHILD),
   });
+  const { ledger, leadership, hostSettings, hostShares, hostRecords, ...embedded } = opened;
   try {
     await embedded.recoverAfterMachineCrash((artifact) => results.check(artifact));
   } catch (error) {
@@ -44,6 +46,8 @@ export async function openStorage(config: Config) {
     hostSettings,
     hostShares,
     hostRecords,
+    ...siteTools(opened, store),
+    siteData: servedSiteData(opened),
     hasItemManifests: results.hasItemManifests,
     check: (artifact: StoredArtifact) => results.check(artifact),
     async makeRoom() {
@@ -67,7 +71,7 @@ export async function openStorage(config: Config) {
 /** The controller's side: ledger, results and a queue in this process, and a socket for its workers. */
 export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<Backend> {
   const storage = await openStorage(config);
-  const { clock, ledger, hostSettings, hostShares, hostRecords } = storage;
+  const { clock, ledger, hostSettings, hostShares, hostRecords, siteData } = storage;
   const closing = new AbortController();
   const sweeping = storage.sweepEvery(SWEEP_EVERY_MS, closing.signal, (error) => onTrouble('sweep', error));
   const queue = new EmbeddedWorkQueue(clock);
@@ -97,7 +101,7 @@ export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<B
     feedSettings: { idleMs: 1000 },
     async acceptWorkers(onWorker) {
       const socketPath = workerSocketPath(config.dataDir);
-      const served = { ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits };
+      const served = { ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits, siteData };
       const server = await serveWorkers({ ...served, socketPath, clock, onWorker });
       // Children greet like all others, and a connection that ends says sooner than anybody that one died.
       return { heardOfChild: () => {}, lanes: () => server.lanes(), close: () => server.close() };

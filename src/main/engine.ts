@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { systemClock } from '../adapters/system/clock.ts';
 import { killFaults } from '../adapters/system/kill-faults.ts';
-import { type Config, countWorkers } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { ApiSettings } from '../controller/api/start-api.ts';
 import { Controller } from '../controller/engine/controller.ts';
 import { EventStream } from '../controller/engine/events.ts';
@@ -10,6 +9,7 @@ import { logEvents, logProgress } from '../controller/engine/log-events.ts';
 import { importItems } from '../controller/intake/intake.ts';
 import { submitJob } from '../controller/jobs/submit.ts';
 import { type EmfDeps, emfReporter, type StandingSource } from '../controller/metrics/cloudwatch-format.ts';
+import { importSites } from '../controller/sites/import-sites.ts';
 import type { NewItem } from '../domain/item.ts';
 import { LANES, type Lane } from '../domain/lane.ts';
 import { pricesOf } from '../domain/prices.ts';
@@ -25,16 +25,15 @@ import { egressSettings, proxyProblem } from './egress-settings.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import { openLog } from './log.ts';
 import { followScrapers } from './scrapers.ts';
+import { openSiteInspector } from './site-inspector.ts';
+import { readSitesFile } from './sites-file.ts';
+import { VERSION } from './version.ts';
 
 /** CloudWatch keeps a point a minute. */
 const NUMBERS_EVERY_MS = 60_000;
 
 /** For answers that are being written when the engine stops. */
 const API_GRACE_MS = 5000;
-
-const { version: VERSION }: { version: string } = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-);
 
 export type Engine = Awaited<ReturnType<typeof openEngine>>;
 
@@ -46,6 +45,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   limitHeapGrowth();
   // A worker that could not read them would end, and so would the one in its place.
   egressSettings(config);
+  const fileSites = readSitesFile(config);
   const catalog = openCatalog(await followScrapers(config, systemClock(), log));
   const { defaultScraper } = config;
   const prices = pricesOf(config);
@@ -53,10 +53,14 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const backend = await (await loadBackend(config)).open(config, onError);
   const { clock, ledger, queue, hostPauses, hostSettings, hostRecords, itemWaits, store, links, pathOf } = backend;
+  const { sites, pageCache, pathErrors } = backend;
   const faults = killFaults(config.faults, clock);
+  // A store that fails for a moment keeps no engine from starting: what is stored of sites is used.
+  await importSites({ sites, clock }, fileSites).catch((error: unknown) => onError('sites file', error));
+  const siteInspector = openSiteInspector(config, clock);
   const logs = [logEvents(events, log), logProgress(events, log, clock)];
   const controller = new Controller({ ...backend, hosts: { hostPauses, hostSettings }, faults, events, digest });
-  const ready = workersReady(countWorkers(config));
+  const ready = workersReady();
   const onWorker = (event: WorkerEvent) => {
     if (event.kind === 'storage-trouble') {
       controller.storageTrouble(event.message);
@@ -91,6 +95,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     queue,
     store,
     pathOf,
+    ...{ sites, pageCache, pathErrors },
     events,
     submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest, defaultScraper, prices }, request, null),
     importItems: (jobId: string, chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>) =>
@@ -102,6 +107,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       const parts = {
         ...{ ledger, store, links, pathOf, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },
         ...{ hostSettings, hostRecords, itemWaits, servedLanes, version: VERSION, standing, prices },
+        ...{ sites, fileSites, pageCache, pathErrors, siteInspector },
         // Workers that were started elsewhere have settings of their own.
         proxyProblem: (type: ProxyType) => (pool === null ? null : proxyProblem(config, type)),
         feedSettings: backend.feedSettings,
@@ -116,6 +122,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       if (pool === null) {
         const planned = plannedWorkers(config).filter(({ lane }) => lanes.includes(lane));
         startedLanes = planned.map(({ lane }) => lane);
+        ready.expect(planned.length);
         pool = startChildWorkers(config, planned, clock);
         pool.onChange((change) => reception.heardOfChild(change));
       }
@@ -130,6 +137,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       await reception.close();
       await numbers?.close();
       await api?.close();
+      await siteInspector.close();
       await backend.close();
       for (const endLog of logs) endLog();
     },
@@ -144,14 +152,22 @@ function logNumbers(
   return emfReporter({ events, clock, standing, write, everyMs: NUMBERS_EVERY_MS });
 }
 
-function workersReady(count: number) {
+function workersReady() {
   const { promise, resolve } = Promise.withResolvers<void>();
   let joined = 0;
+  let expected = Number.POSITIVE_INFINITY;
+  const look = () => {
+    if (joined >= expected) resolve();
+  };
   return {
     promise,
     joined() {
       joined += 1;
-      if (joined >= count) resolve();
+      look();
+    },
+    expect(count: number) {
+      expected = count;
+      look();
     },
   };
 }

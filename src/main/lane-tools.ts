@@ -3,7 +3,6 @@ import { garbageCollector } from '../adapters/system/collect-garbage.ts';
 import { type Config, loadSecrets } from '../config.ts';
 import { HostWatch } from '../domain/host-watch.ts';
 import type { Lane } from '../domain/lane.ts';
-import { openWeb } from '../egress/open-web.ts';
 import { PoliteHostGate } from '../egress/polite-host-gate.ts';
 import { SeenReports } from '../egress/seen-reports.ts';
 import { SharedPauses } from '../egress/shared-pauses.ts';
@@ -14,6 +13,9 @@ import { SharedStates } from '../scraping/shared-states.ts';
 import type { WorkerDeps } from '../worker/worker.ts';
 import type { WorkerBackend } from './backend.ts';
 import { egressSettings } from './egress-settings.ts';
+import type { WorkerSiteTools } from './site-data.ts';
+import { docsUserAgent } from './user-agent.ts';
+import { openWebOnDemand } from './web-on-demand.ts';
 
 interface ToolsDeps {
   readonly config: Config;
@@ -21,7 +23,14 @@ interface ToolsDeps {
   readonly clock: Clock;
   readonly backend: Pick<
     WorkerBackend,
-    'hostPauses' | 'hostSettings' | 'hostRecords' | 'hostShares' | 'pausesEveryMs' | 'seenEveryMs' | 'shareLeaseMs'
+    | 'hostPauses'
+    | 'hostSettings'
+    | 'hostRecords'
+    | 'hostShares'
+    | 'pausesEveryMs'
+    | 'seenEveryMs'
+    | 'shareLeaseMs'
+    | keyof WorkerSiteTools
   >;
   /** The name of the worker. */
   readonly id: string;
@@ -62,7 +71,9 @@ async function openAllTools(deps: ToolsDeps): Promise<OpenTools> {
 }
 
 function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps): OpenTools {
-  const web = withTidyMemory(openWeb({ ...egressSettings(config), clock }), { collect: garbageCollector(), clock });
+  const web = withTidyMemory(openWebOnDemand({ ...egressSettings(config), clock }), {
+    ...{ collect: garbageCollector(), clock },
+  });
   const pauses = new SharedPauses({
     ...{ pauses: backend.hostPauses, settings: backend.hostSettings, everyMs: backend.pausesEveryMs },
     ...{ worker: id, clock, onError: onTrouble },
@@ -79,6 +90,8 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
     elapsed: () => clock.elapsed(),
     sleep: (ms, signal) => clock.sleep(ms, signal),
   });
+  const { sites, pageCache, pathErrors } = backend;
+  const siteTools = { sites, pageCache, pathErrors, userAgent: docsUserAgent(config) };
   const robots = new RobotsBook({ web, gate, clock, log });
   const watch = new HostWatch();
   const seen = new SeenReports({
@@ -91,7 +104,7 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
   return {
     ready,
     isStillHeld: ({ host }) => pauses.isPaused(gate, host),
-    tools: { web, gate, watch, log, secrets: loadSecrets(config), states, robots, browser: null },
+    tools: { web, gate, watch, log, secrets: loadSecrets(config), states, robots, browser: null, siteTools },
     async close() {
       ended.abort();
       gate.close();

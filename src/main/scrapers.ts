@@ -3,10 +3,9 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { systemClock } from '../adapters/system/clock.ts';
 import { type Config, ConfigError, loadSecrets } from '../config.ts';
-import type { OpenWeb } from '../egress/open-web.ts';
-import type { Web } from '../egress/web.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type HostGate, OPEN_GATE } from '../ports/host-gate.ts';
+import { addBuiltIns } from '../scraping/built-in-scrapers.ts';
 import type { CaseBrowsers } from '../scraping/fixtures/case-browsers.ts';
 import { loadScrapers, type ScraperChange } from '../scraping/registry.ts';
 import { UNCHECKED } from '../scraping/robots/robots-check.ts';
@@ -15,11 +14,12 @@ import { SCRAPER_LOADERS } from '../scraping/scraper-loaders.ts';
 import type { SharedStates } from '../scraping/shared-states.ts';
 import type { OpenBrowserTools } from './browser-tools.ts';
 import { egressSettings } from './egress-settings.ts';
+import { openWebOnDemand } from './web-on-demand.ts';
 
 const SHIPPED_SCRAPERS = fileURLToPath(new URL('../../scrapers', import.meta.url));
 
 export function findScrapers(config: Config) {
-  return loadScrapers(scraperFolders(config)).catch(badFolder);
+  return loadScrapers(scraperFolders(config)).then(addBuiltIns, badFolder);
 }
 
 /** For a process that runs for long: files that are edited meanwhile are loaded again, and the log says so. */
@@ -29,7 +29,7 @@ export function followScrapers(config: Config, clock: Clock, log: Pick<Logger, '
     if (change.kind === 'reloaded') log.info({ ...about, version: change.version }, 'edited scraper loaded');
     else log.warn({ ...about, problem: change.problem }, 'edited scraper cannot be used; the one before it goes on');
   };
-  return loadScrapers(scraperFolders(config), SCRAPER_LOADERS, { clock, onChange }).catch(badFolder);
+  return loadScrapers(scraperFolders(config), SCRAPER_LOADERS, { clock, onChange }).then(addBuiltIns, badFolder);
 }
 
 /** The scraper with what tells its code from other code, or the ids of those that exist. Throws if a scraper of that id cannot be used. */
@@ -47,15 +47,17 @@ export async function openScrapers(config: Config) {
   const { openAuthorTools } = await import('../scraping/author-tools.ts');
   const clock = systemClock();
   const openTools = async () => {
-    const { openWeb } = await import('../egress/open-web.ts');
-    const web = openWeb({ ...egressSettings(config), clock });
+    const web = openWebOnDemand({ ...egressSettings(config), clock });
     const secrets = loadSecrets(config);
     const states = openStates(SharedStates, OPEN_GATE, clock);
     const close = async () => {
       states.close();
       await web.close();
     };
-    return { tools: { web, gate: OPEN_GATE, log: NO_LOG, secrets, states, robots: UNCHECKED, browser: null }, close };
+    return {
+      tools: { web, gate: OPEN_GATE, log: NO_LOG, secrets, states, robots: UNCHECKED, browser: null, siteTools: null },
+      close,
+    };
   };
   const parts = { clock, openTools, loadSecrets: () => loadSecrets(config), browsers: caseBrowsers(config, clock) };
   return await openAuthorTools(scraperFolders(config), parts).catch(badFolder);
@@ -89,19 +91,11 @@ export async function openVisitorTools(config: Config, clock: Clock, onWait: (ho
   const settings = { ...egressSettings(config), clock };
   const politeness = { maxConcurrent: config.hostConcurrency, minDelayMs: config.hostDelayMs };
   const gate = new TracedHostGate({ clock, ...politeness }, onWait);
-  let opening: Promise<OpenWeb> | null = null;
-  // At the first request: a scraper that makes none need not wait for an HTTP client to be loaded.
-  const open = async () => (await import('../egress/open-web.ts')).openWeb(settings);
-  const web: Web = {
-    async send(request, visit) {
-      opening ??= open();
-      return (await opening).send(request, visit);
-    },
-  };
+  const web = openWebOnDemand(settings);
   const states = openStates(SharedStates, gate, clock);
   const close = async () => {
     states.close();
-    await (await opening)?.close();
+    await web.close();
   };
   return { web, gate, secrets: loadSecrets(config), states, close };
 }

@@ -7,6 +7,7 @@ import type { SecretBook } from '../domain/secrets.ts';
 import { heldDrafts, SpillingDraft } from '../domain/spilling-draft.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Draft } from '../ports/result-store.ts';
+import { BatchScope } from '../scraping/batch-scope.ts';
 import { jsonSchemaOf } from '../scraping/describe-scraper.ts';
 import { SELECTOR_WATCH } from '../scraping/extract/selector-watch.ts';
 import { withBrowser } from '../scraping/fixtures/case-browsers.ts';
@@ -19,8 +20,9 @@ import { SelectorGroups } from '../scraping/trial/selector-groups.ts';
 import { TracedWeb } from '../scraping/trial/traced-web.ts';
 import type { KeptBytes, TrialEvent, TrialOutcome, TrialReport } from '../scraping/trial/trial.ts';
 import { UsageMeter } from '../scraping/usage-meter.ts';
-import { tryUntilDecided } from '../worker/attempt.ts';
+import { Deadlines } from '../worker/deadlines.ts';
 import { JobLadders } from '../worker/job-ladders.ts';
+import { tryUntilDecided } from '../worker/tries.ts';
 import { caseBrowsers, findScrapers, openVisitorTools } from './scrapers.ts';
 
 export type { TrialEvent, TrialOutcome, TrialReport } from '../scraping/trial/trial.ts';
@@ -143,16 +145,19 @@ async function visit(
   const web = new TracedWeb(opened.web, tell);
   const { gate, secrets, states } = opened;
   const browsers = caseBrowsers(config, clock);
-  const plain = { web, gate, log: tracedLog(tell), secrets, states, robots: UNCHECKED, browser: null };
+  const plain = { web, gate, log: tracedLog(tell), secrets, states, robots: UNCHECKED, browser: null, siteTools: null };
   const drafts: Draft[] = [];
+  const batch = new BatchScope();
   try {
     const tools: ScrapeTools = await withBrowser(scraper, plain, browsers);
     const { result: decided, tries } = await tryUntilDecided(
       {
         clock,
         tools,
+        deadlines: new Deadlines(clock),
         ladders: new JobLadders(),
         meter: new UsageMeter(),
+        batch,
         store: { draft: () => new SpillingDraft(DRAFTS) },
         onFailedTry: ({ failure: { type, message }, ...rest }) => tell({ kind: 'retry', ...rest, type, message }),
       },
@@ -167,6 +172,7 @@ async function visit(
     return { input, caseName: null, outcome, tries, page: web.lastPage ?? pageOf(result) };
   } finally {
     for (const draft of drafts) await draft.discard();
+    await batch.end();
     await browsers.close();
     await opened.close();
   }

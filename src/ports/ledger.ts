@@ -261,6 +261,10 @@ export interface LeaseBook {
    * batch ends with its last item. What an attempt kept is listed with the item, whether it succeeded or failed.
    * `recorded` is also the answer when the same outcome was recorded before; its usage is not added again. `fenced`: the
    * lease was lost, and nothing changed, so what that attempt used is not known to the job.
+   *
+   * What an attempt found becomes items of the job in the same step (`wantedFinds`, `admitFinds`), after those that it has:
+   * each id once, whatever found or submitted it first, and the first input stays. So neither a repeated nor a fenced
+   * settle adds anything, and a job is never exhausted while finds are on their way into it.
    */
   settle(parts: readonly SettlePart[], now: number): Promise<readonly SettleAnswer[]>;
   /**
@@ -359,6 +363,8 @@ export interface LeasedItem {
   readonly input: ItemInput;
   /** Present only in a re-extraction. */
   readonly source?: SourcePage;
+  /** Present only for an item that another found. */
+  readonly depth?: number;
   /** 1 for the first delivery. It is part of the keys of this attempt's artifacts. */
   readonly attempt: number;
 }

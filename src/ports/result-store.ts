@@ -23,7 +23,8 @@ export interface ResultStore {
   draft(): Draft;
   /**
    * Null if there is nothing under the key. The body is decoded, as it was put; so is a slice, by the encoding in its
-   * address. Throws SliceBeyondEnd if the body under the key ends before the slice does.
+   * address. Throws SliceBeyondEnd if the body under the key ends before the slice does, and BytesDamaged if it cannot be
+   * decoded.
    */
   get(at: string | ResultAddress): Promise<Uint8Array | null>;
   /**
@@ -117,6 +118,14 @@ export class KeyTaken extends Error {
   constructor(key: string) {
     super(`${key} already has other content`);
     this.name = 'KeyTaken';
+  }
+}
+
+/** What is under a key is not what was put there: a crash of the machine tore it, or something else wrote to it. */
+export class BytesDamaged extends Error {
+  constructor(key: string, cause: unknown) {
+    super(`the bytes under ${key} are damaged`, { cause });
+    this.name = 'BytesDamaged';
   }
 }
 

@@ -32,4 +32,4 @@ export type { SetupContext } from './http/setup.ts';
 export type { DocumentOptions, OptionalDocument, WebDocument } from './http/web-document.ts';
 export type { KeptPages, PageToParse } from './kept-pages.ts';
 export { fail, ScrapeFailure } from './scrape-failure.ts';
-export type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from './scraper.ts';
+export type { FoundItem, ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from './scraper.ts';

@@ -1,8 +1,8 @@
 import { ARTIFACT_KINDS, artifactLabel, isPageName, MAX_PAGES } from '../domain/artifact.ts';
 import { FAILURES, type FailureType, failure } from '../domain/failure.ts';
 import { isRecord } from '../domain/is-record.ts';
-import { isSkipReason } from '../domain/outcome.ts';
-import type { Evidence, ProducedArtifact, ScrapeFacts, ScrapeResult } from './scraper.ts';
+import { isSkipReason } from '../domain/skip-reason.ts';
+import type { Evidence, FoundItem, ProducedArtifact, ScrapeFacts, ScrapeResult } from './scraper.ts';
 
 /**
  * What a scraper returned, if it is a result. Scrapers are other people's code, and not all of it is type-checked: one
@@ -13,9 +13,10 @@ export function checkedResult(value: unknown): ScrapeResult {
   switch (value['kind']) {
     case 'scraped': {
       const artifacts = checkedArtifacts(value['artifacts']);
-      return typeof artifacts === 'string'
-        ? noResult(artifacts)
-        : { kind: 'scraped', artifacts, ...checkedFacts(value['facts']) };
+      if (typeof artifacts === 'string') return noResult(artifacts);
+      const found = checkedFound(value['found']);
+      if (typeof found === 'string') return noResult(found);
+      return { kind: 'scraped', artifacts, ...found, ...checkedFacts(value['facts']) };
     }
     case 'skipped':
       return checkedSkip(value);
@@ -26,11 +27,19 @@ export function checkedResult(value: unknown): ScrapeResult {
   }
 }
 
-function checkedSkip({ reason, artifacts = [], facts }: Readonly<Record<string, unknown>>): ScrapeResult {
+function checkedSkip(value: Readonly<Record<string, unknown>>): ScrapeResult {
+  const { reason, artifacts = [], facts } = value;
   if (!isSkipReason(reason)) return noResult(`skipped the item for an unknown reason, ${describe(reason)}`);
   const kept = checkedArtifacts(artifacts);
   if (typeof kept === 'string') return noResult(kept);
-  return { kind: 'skipped', reason, ...(kept.length === 0 ? {} : { artifacts: kept, ...checkedFacts(facts) }) };
+  const found = checkedFound(value['found']);
+  if (typeof found === 'string') return noResult(found);
+  return {
+    kind: 'skipped',
+    reason,
+    ...found,
+    ...(kept.length === 0 ? {} : { artifacts: kept, ...checkedFacts(facts) }),
+  };
 }
 
 /** The artifacts, or what is wrong with them. */
@@ -42,6 +51,14 @@ function checkedArtifacts(value: unknown): readonly ProducedArtifact[] | string 
   const labels = new Set(value.map(artifactLabel));
   if (labels.size < value.length) return 'returned two artifacts of one kind';
   return value.length > MAX_PAGES + ARTIFACT_KINDS.length ? `returned more than ${MAX_PAGES} pages` : value;
+}
+
+const NOTHING_FOUND = {};
+
+/** Each entry is looked at where it becomes an item: a bad one must not cost the others. */
+function checkedFound(value: unknown): { readonly found?: readonly FoundItem[] } | string {
+  if (value === undefined || value === null) return NOTHING_FOUND;
+  return Array.isArray(value) ? { found: value } : 'returned something as `found` that is not a list';
 }
 
 function checkedFacts(value: unknown): { readonly facts?: ScrapeFacts } {

@@ -53,20 +53,21 @@ export function defineScraper<Input extends z.ZodType>(
   const { input, extract } = definition;
   return {
     ...definition,
-    scrape: (context) => withInput(input, context, (checked) => definition.scrape(checked)),
-    extract: extract && ((stored) => withInput(input, stored, extract)),
+    scrape: (context) => checkInput(input, context.input, (checked) => definition.scrape(context.withInput(checked))),
+    extract:
+      extract && ((stored) => checkInput(input, stored.input, (checked) => extract({ ...stored, input: checked }))),
   };
 }
 
-async function withInput<Given extends { readonly input: unknown }, Input extends z.ZodType>(
+async function checkInput<Input extends z.ZodType>(
   schema: Input,
-  given: Given,
-  work: (checked: WithInput<Given, Input>) => ScrapeResult | Promise<ScrapeResult>,
+  given: unknown,
+  work: (checked: z.output<Input>) => ScrapeResult | Promise<ScrapeResult>,
 ): Promise<ScrapeResult> {
-  const parsed = schema.safeParse(given.input);
+  const parsed = schema.safeParse(given);
   if (!parsed.success) return { kind: 'failed', failure: failure('invalid_input', problemsOf(parsed.error)) };
   try {
-    return await work({ ...given, input: parsed.data });
+    return await work(parsed.data);
   } catch (error) {
     if (error instanceof ScrapeFailure) return { kind: 'failed', failure: error.failure };
     throw error;

@@ -1,13 +1,13 @@
 import { open } from 'node:fs/promises';
 import { errorMessage } from '../domain/error-message.ts';
 import { importScraper } from './import-scraper.ts';
-import { scanScraper } from './scan-scraper.ts';
+import { scanOrRecall } from './kept-scans.ts';
 import type { ScraperLoader } from './scraper-loader.ts';
 import { SCRAPER_MODULES } from './scraper-modules.ts';
 
 /** For scrapers that are the default export of a module. */
 export const MODULE_LOADER: ScraperLoader = {
-  scan: async (file) => scanScraper(await readSource(file)),
+  scan: async (file) => scanOrRecall(file, await readSource(file)),
   load: importScraper,
   hasChanged: (file) => SCRAPER_MODULES.hasChanged(file),
   codeOf: (file) => SCRAPER_MODULES.codeOf(file),

@@ -40,6 +40,7 @@ export class ScraperRegistry {
   /** Edited scrapers that are being loaded. */
   readonly #reloading = new Map<string, Promise<Scraper>>();
   readonly #entries = new Map<string, ScraperEntry & { kind: 'known' }>();
+  readonly #builtIn = new Map<string, () => Promise<Scraper>>();
   readonly #broken: (ScraperEntry & { kind: 'broken' })[] = [];
   /** Every file of an id that several have. */
   readonly #doubles = new Map<string, string[]>();
@@ -54,6 +55,12 @@ export class ScraperRegistry {
     if (other) throw new Error(twoOf(scraper.id, [other.file, origin]));
     this.#entries.set(scraper.id, { kind: 'known', summary: summaryOf(scraper), file: origin });
     this.#ready.set(scraper.id, scraper);
+  }
+
+  /** A scraper that is part of the engine, and is loaded when it is first asked for. */
+  addBuiltIn(summary: ScraperSummary, load: () => Promise<Scraper>): void {
+    this.addEntry({ kind: 'known', summary, file: BUILT_IN });
+    this.#builtIn.set(summary.id, load);
   }
 
   /** A file that was scanned or could not be used. A second one with the same id makes both unusable: which is meant? */
@@ -80,6 +87,12 @@ export class ScraperRegistry {
     }
     const doubles = this.#doubles.get(id);
     if (doubles) throw new Error(twoOf(id, doubles));
+    const builtIn = this.#builtIn.get(id);
+    if (builtIn) {
+      const scraper = await builtIn();
+      this.#ready.set(id, scraper);
+      return scraper;
+    }
     const entry = this.#entries.get(id);
     if (entry) return this.#load(id, entry.file);
     return this.#findBroken(id);
@@ -192,6 +205,9 @@ export class ScraperRegistry {
     return basename(withoutSuffix(this.#loaders, file));
   }
 }
+
+/** In place of a file. */
+const BUILT_IN = 'part of Trawl';
 
 /** Often enough for an author who saves and runs again; a look is a call to the file system for each file. */
 const LOOK_EVERY_MS = 1000;

@@ -3,13 +3,17 @@ import type { ArtifactKind } from '../domain/artifact.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ItemInput } from '../domain/item.ts';
 import type { Lane } from '../domain/lane.ts';
-import type { SkipReason } from '../domain/outcome.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { ProxyType } from '../domain/proxy-policy.ts';
 import type { Secrets } from '../domain/secrets.ts';
+import type { SkipReason } from '../domain/skip-reason.ts';
 import type { Web } from '../egress/web.ts';
 import type { HostGate } from '../ports/host-gate.ts';
+import type { WorkerPageCache } from '../ports/page-cache.ts';
+import type { WorkerPathErrors } from '../ports/path-errors.ts';
 import type { Draft } from '../ports/result-store.ts';
+import type { WorkerSites } from '../ports/site-book.ts';
+import type { BatchScope } from './batch-scope.ts';
 import type { BrowserTools } from './browser/browser-tools.ts';
 import type { RobotsCheck } from './robots/robots-check.ts';
 import type { SharedStates } from './shared-states.ts';
@@ -43,18 +47,23 @@ export interface Scraper {
 export type ScraperKind = 'http' | 'browser' | 'recording' | 'plain';
 
 export interface ScrapeContext {
+  /** The same, with the input as the schema of the scraper has it. */
+  withInput<Checked>(input: Checked): Omit<ScrapeContext, 'input'> & { readonly input: Checked };
   readonly jobId: string;
   readonly itemId: string;
   readonly input: ItemInput;
   readonly policy: Policy;
   /** 1 for the first try of this attempt. */
   readonly tryNumber: number;
+  /** 0 for a submitted item; for one that was found, 1 more than that of the item which found it. */
+  readonly depth: number;
   /** Which visitor to be towards the site: 0 at first, and the next number after the site has refused the last one. */
   readonly identity: number;
   /** How to go out: `proxy.type` of the policy, or a later step of `proxy.escalate`. */
   readonly proxyType: ProxyType;
   /** Which proxy session to go out through: 0 at first, and the next number with each identity or after the proxy failed. */
   readonly proxySession: number;
+  readonly batch: BatchScope;
   /** Counts what the attempt sends and receives. */
   readonly usage: UsageMeter;
   readonly tools: ScrapeTools;
@@ -98,6 +107,17 @@ export interface ScrapeTools {
   readonly robots: RobotsCheck;
   /** Null where there are no browsers: in workers of the lane `http`. */
   readonly browser: BrowserTools | null;
+  /** Null where there are none: when a scraper is tried out, or run on recorded pages. */
+  readonly siteTools: SiteScrapeTools | null;
+}
+
+/** What is known of documentation sites. */
+export interface SiteScrapeTools {
+  readonly sites: WorkerSites;
+  readonly pageCache: WorkerPageCache;
+  readonly pathErrors: WorkerPathErrors;
+  /** Who we say we are when we pull documentation. */
+  readonly userAgent: string;
 }
 
 /** Lines for the operator's log; job and item are added. */
@@ -122,13 +142,28 @@ export interface ProducedArtifact {
 /** What a scraper knows of how it came by an item (addresses, requests); it becomes part of `metadata.json`. */
 export type ScrapeFacts = Readonly<Record<string, unknown>>;
 
+/** An item that a scraper found, for the job that it works for. */
+export interface FoundItem {
+  /** Unique within the job. Left out, it is derived from the input, as for submitted items. */
+  readonly item_id?: string;
+  readonly input: ItemInput;
+  /** What it belongs to, such as a site; it matters only to a job with `batching`. */
+  readonly group?: string;
+}
+
 export type ScrapeResult =
-  | { readonly kind: 'scraped'; readonly artifacts: readonly ProducedArtifact[]; readonly facts?: ScrapeFacts }
+  | {
+      readonly kind: 'scraped';
+      readonly artifacts: readonly ProducedArtifact[];
+      readonly found?: readonly FoundItem[];
+      readonly facts?: ScrapeFacts;
+    }
   /** `artifacts`: what there is of the item although nothing was fetched, such as the page in a cache. */
   | {
       readonly kind: 'skipped';
       readonly reason: SkipReason;
       readonly artifacts?: readonly ProducedArtifact[];
+      readonly found?: readonly FoundItem[];
       readonly facts?: ScrapeFacts;
     }
   /** `artifacts`: what was fetched before it failed, to be kept with the failed item. */

@@ -21,6 +21,7 @@ export class UsageMeter {
 
   /** What was used so far. */
   read(): Usage {
+    if (this.#rows.length === 0) return NO_USAGE;
     const used = this.#rows.filter(({ requests, bytesUp, bytesDown }) => requests + bytesUp + bytesDown > 0);
     return used.length === 0 ? NO_USAGE : used.map((row) => ({ ...row }));
   }

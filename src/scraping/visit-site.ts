@@ -18,7 +18,15 @@ import type { PageToParse } from './kept-pages.ts';
 import { onPage } from './page/page-fingerprint.ts';
 import { checkReturned, dataOf, documentArtifact, htmlArtifact, logOf, pageOf, skip, toParse } from './returned.ts';
 import { Disallowed } from './robots/disallowed.ts';
-import type { Evidence, ProducedArtifact, ScrapeContext, ScrapeFacts, ScrapeLog, ScrapeResult } from './scraper.ts';
+import type {
+  Evidence,
+  FoundItem,
+  ProducedArtifact,
+  ScrapeContext,
+  ScrapeFacts,
+  ScrapeLog,
+  ScrapeResult,
+} from './scraper.ts';
 import { thrownFailure } from './thrown-failure.ts';
 
 /** What `scrape` of any scraper that visits a site is given. */
@@ -33,6 +41,8 @@ export interface SiteContext<Input, State> {
   readonly http: HttpClient;
   readonly log: ScrapeLog;
   readonly itemId: string;
+  /** 0 for a submitted item; for one that was found, 1 more than that of the item which found it. */
+  readonly depth: number;
   /** Aborts when the item's time is over. Requests listen to it by themselves. */
   readonly signal: AbortSignal;
   sleep(ms: number): Promise<void>;
@@ -44,9 +54,11 @@ export interface SiteResult<Data> {
   readonly html?: PageToParse | string | null | undefined;
   /** More pages to keep, and answers of `http.json`, by name: `{ profile, taxes, sales }`. */
   readonly pages?: ReturnedPages | null | undefined;
-  /** May be left out where there is a `parse`. */
-  readonly data?: Data | undefined;
+  /** May be left out where there is a `parse`. Null, beside `found`: the page has links to others and no data. */
+  readonly data?: Data | null | undefined;
   readonly document?: WebDocument | null | undefined;
+  /** More items for this job, such as the links of a listing. Each is added once, however often it is found. */
+  readonly found?: readonly FoundItem[] | null | undefined;
 }
 
 /** What a visit has beside its HTTP client: a browser. */
@@ -148,7 +160,7 @@ async function visit<Input extends z.ZodType, State, Given extends object>(
   parts: SiteParts<Input, State, Given>,
   isLast: boolean,
 ): Promise<Visited> {
-  const { tools, policy, itemId, signal } = context;
+  const { tools, policy, itemId, depth, signal } = context;
   const { items, open, parser, output, limits } = parts;
   const sleep = (ms: number) => context.sleep(ms);
   const log = logOf(context);
@@ -182,7 +194,7 @@ async function visit<Input extends z.ZodType, State, Given extends object>(
       return items === null ? state : items.renew();
     };
     const secret = (name: string) => findSecret(tools.secrets, name);
-    const own = { input: context.input, http: client, log, itemId, signal, sleep, state, renew, secret };
+    const own = { input: context.input, http: client, log, itemId, depth, signal, sleep, state, renew, secret };
     // Without a companion, nothing else is given.
     const given = (companion === null ? own : { ...own, ...companion.given }) as typeof own & Given;
     const work = () => parts.scrape(given);
@@ -199,15 +211,16 @@ async function visit<Input extends z.ZodType, State, Given extends object>(
     if (result.document) fetched.push(documentArtifact(result.document));
     const data = await onPage(
       () => page ?? lastPage(),
-      () => dataOf(parser, output, result.data, toParse(page, pages, context.input)),
+      () => (isWithoutData(result) ? [] : dataOf(parser, output, result.data, toParse(page, pages, context.input))),
     );
+    const found = result.found ? { found: result.found } : {};
     const facts = factsOf(context, page, pages, { http, lastPage: lastPage(), requests });
-    if (companion === null) return ended({ kind: 'scraped', artifacts: [...fetched, ...data], facts });
+    if (companion === null) return ended({ kind: 'scraped', artifacts: [...fetched, ...data], ...found, facts });
     const more = await companion.finish('scraped', result);
     const poison = await companion.close(true);
     if (poison !== null) return ended({ kind: 'failed', failure: poison, facts });
     const artifacts = [...fetched, ...data, ...more.artifacts];
-    return ended({ kind: 'scraped', artifacts, facts: { ...facts, ...more.facts } });
+    return ended({ kind: 'scraped', artifacts, ...found, facts: { ...facts, ...more.facts } });
   } catch (thrown) {
     const error = companion === null ? thrown : await companion.explain(thrown);
     const more = companion === null || error instanceof Disallowed ? null : await companion.finish('failed', null);
@@ -229,6 +242,11 @@ async function visit<Input extends z.ZodType, State, Given extends object>(
       if (read instanceof WholePage) read.letGo();
     }
   }
+}
+
+/** A listing, which only leads to other items. */
+function isWithoutData({ data, found }: SiteResult<unknown>): boolean {
+  return data === null && Array.isArray(found);
 }
 
 /** What goes into `metadata.json` beside what the engine itself knows of the attempt. */

@@ -2,23 +2,28 @@ import { FAILURES } from '../domain/failure.ts';
 import type { HeldBack } from '../domain/job-wait.ts';
 import { ownErrorFailure } from '../domain/own-error.ts';
 import type { WorkOrder } from '../domain/work-order.ts';
+import type { HostGate } from '../ports/host-gate.ts';
 import type { Lease, LeasedItem, Settlement } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { within } from '../ports/within.ts';
+import { BatchScope } from '../scraping/batch-scope.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
 import { UsageMeter } from '../scraping/usage-meter.ts';
 import { type AttemptDeps, runAttempt, usageOf } from './attempt.ts';
 import { type BatchEnd, type BatchEndDeps, giveBack, type OwnTrouble, settleDone } from './batch-end.ts';
 import { findScraper } from './find-scraper.ts';
 import { BEATS_PER_LEASE, NotAnswered } from './heartbeat.ts';
+import type { Place } from './slots.ts';
 
 export interface BatchDeps extends AttemptDeps, BatchEndDeps {
   readonly scrapers: Pick<ScraperRegistry, 'find'>;
   readonly settings: { readonly settleEveryMs: number; readonly leaseMs: number };
   /** Waits until the next item of the job may begin; null if it may now. */
-  readonly paceItem: (signal: AbortSignal) => Promise<unknown> | null;
-  /** What the job wants now, or did some seconds ago; null when it is gone. */
-  readonly latestOrder: (lease: Lease) => Promise<WorkOrder | null>;
+  readonly paceItem: (jobId: string, place: Place, signal: AbortSignal) => Promise<unknown> | null;
+  /** The gate as lent to one batch. */
+  readonly gateOf: (jobId: string, place: Place) => HostGate;
+  /** What the job wants now, or did some seconds ago; null when it is gone. Not a promise if that is known. */
+  readonly latestOrder: (lease: Lease) => Promise<WorkOrder | null> | WorkOrder;
   /** Whether a host is still not to be visited, as far as all processes together know. */
   readonly isStillHeld: (held: HeldBack) => Promise<boolean>;
 }
@@ -28,13 +33,23 @@ export interface BatchDeps extends AttemptDeps, BatchEndDeps {
  * settled before the rest is given back. It does not throw: an error of our own gives the rest back uncharged, because a
  * lease that is left to run out counts against its items as if one of them had killed its worker.
  */
-export async function runBatch(deps: BatchDeps, lease: Lease, signal: AbortSignal): Promise<BatchEnd> {
+export async function runBatch(deps: BatchDeps, lease: Lease, place: Place, signal: AbortSignal): Promise<BatchEnd> {
+  const scope = new BatchScope();
+  try {
+    return await runItems(deps, { lease, place, scope, wanted: new Wanted(deps, lease) }, signal);
+  } finally {
+    const ending = scope.end();
+    if (ending !== null) await ending;
+  }
+}
+
+async function runItems(deps: BatchDeps, batch: RunningBatch, signal: AbortSignal): Promise<BatchEnd> {
+  const { lease } = batch;
   const done: Settlement[] = [];
-  const wanted = new Wanted(deps, lease);
   let settledAt = deps.clock.elapsed();
   for (const [index, item] of lease.items.entries()) {
     const meter = new UsageMeter();
-    const result = await runItem(deps, lease, wanted, item, meter, signal);
+    const result = await runItem(deps, batch, item, meter, signal);
     if (result === 'lost') return 'lost';
     if (result === 'gone') return 'over';
     if (result === 'not-ours') return settleLast(deps, lease, done, signal);
@@ -80,8 +95,13 @@ class Wanted {
   }
 
   /** What is wanted of this item now. */
-  async orderFor(item: LeasedItem, hasWaited = false): Promise<WorkOrder | 'gone' | 'not-now'> {
-    const order = await this.#deps.latestOrder(this.#lease);
+  orderFor(item: LeasedItem, hasWaited = false): Promise<Answer> | Answer {
+    const latest = this.#deps.latestOrder(this.#lease);
+    if (latest instanceof Promise) return latest.then((order) => this.#judge(order, item, hasWaited));
+    return this.#judge(latest, item, hasWaited);
+  }
+
+  #judge(order: WorkOrder | null, item: LeasedItem, hasWaited: boolean): Answer {
     if (order === null) return 'gone';
     const isNews = order !== this.#last;
     this.#last = order;
@@ -92,10 +112,18 @@ class Wanted {
   }
 }
 
+type Answer = WorkOrder | 'gone' | 'not-now';
+
+interface RunningBatch {
+  readonly lease: Lease;
+  readonly place: Place;
+  readonly scope: BatchScope;
+  readonly wanted: Wanted;
+}
+
 async function runItem(
   deps: BatchDeps,
-  lease: Lease,
-  wanted: Wanted,
+  { lease, place, scope, wanted }: RunningBatch,
   item: LeasedItem,
   meter: UsageMeter,
   signal: AbortSignal,
@@ -106,8 +134,10 @@ async function runItem(
   const begunAt = deps.clock.elapsed();
   try {
     if (item === lease.items[0] && !isFresh(deps, lease) && !(await isStillOurs(deps, lease))) return 'lost';
-    let order = await wanted.orderFor(item);
-    const pacing = typeof order === 'string' ? null : deps.paceItem(signal);
+    const { jobId } = lease.ref;
+    const asked = wanted.orderFor(item);
+    let order = asked instanceof Promise ? await asked : asked;
+    const pacing = typeof order === 'string' ? null : deps.paceItem(jobId, place, signal);
     if (pacing !== null) {
       await pacing.catch(() => {});
       if (signal.aborted) return isCut();
@@ -115,7 +145,8 @@ async function runItem(
     }
     if (order === 'gone') return 'gone';
     if (order === 'not-now') return 'drained';
-    const job = { jobId: lease.ref.jobId, order, scraper: await findScraper(deps.scrapers, order.scraperId) };
+    const scraper = await findScraper(deps.scrapers, order.scraperId);
+    const job = { jobId, order, scraper, gate: () => deps.gateOf(jobId, place), batch: scope };
     if (lease.suspect && !(await deps.leases.begin(lease.token, item.seq))) return 'not-ours';
     await deps.faults.at('after-claim-before-work');
     let result = await runAttempt(deps, job, item, signal, meter);

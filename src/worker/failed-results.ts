@@ -4,10 +4,12 @@ import type { ScrapeResult } from '../scraping/scraper.ts';
 
 type FailedResult = ScrapeResult & { readonly kind: 'failed' };
 
+const NONE: readonly SeenTry[] = [];
+
 /** The tries of one attempt that failed, and what each type of failure left: one of them becomes the item's. */
 export class FailedResults {
-  readonly #tries: SeenTry[] = [];
-  readonly #lastOf = new Map<FailureType, FailedResult>();
+  #tries: readonly SeenTry[] = NONE;
+  #lastOf: Map<FailureType, FailedResult> | null = null;
 
   get tries(): readonly SeenTry[] {
     return this.#tries;
@@ -18,6 +20,7 @@ export class FailedResults {
     this.#note(result, at, waitMs);
     const { artifacts, ...rest } = result;
     const held = artifacts?.filter(({ bytes }) => bytes instanceof Uint8Array);
+    this.#lastOf ??= new Map();
     this.#lastOf.set(result.failure.type, held === undefined ? rest : { ...rest, artifacts: held });
   }
 
@@ -26,10 +29,10 @@ export class FailedResults {
     const earlier = this.#tries.map(({ failure }) => failure.type);
     this.#note(last, at, null);
     const type = mostTelling(earlier, last.failure.type);
-    return type === last.failure.type ? last : (this.#lastOf.get(type) ?? last);
+    return type === last.failure.type ? last : (this.#lastOf?.get(type) ?? last);
   }
 
   #note({ failure }: FailedResult, at: number, waitMs: number | null): void {
-    this.#tries.push({ number: this.#tries.length + 1, failure, at, waitMs });
+    this.#tries = [...this.#tries, { number: this.#tries.length + 1, failure, at, waitMs }];
   }
 }

@@ -148,7 +148,6 @@ export type FromThread = { readonly lost: readonly string[] } | { readonly troub
 export function startHeartbeatThread(deps: HeartbeatThreadDeps): Heartbeat {
   const { clock, leaseMs, hangLimitMs, connectWith, onTrouble } = deps;
   const table = LeaseTable.of(deps.slots);
-  const tokens = new Set<string>();
   const tokenOf: (string | undefined)[] = [];
   const listeners: ((token: string) => void)[] = [];
   const stop = new AbortController();
@@ -158,13 +157,11 @@ export function startHeartbeatThread(deps: HeartbeatThreadDeps): Heartbeat {
   return {
     hold(slot, held) {
       table.hold(slot, held);
-      forget(slot);
       tokenOf[slot] = held.token;
-      tokens.add(held.token);
     },
     drop(slot) {
       table.drop(slot);
-      forget(slot);
+      tokenOf[slot] = undefined;
     },
     onLost: (listener) => void listeners.push(listener),
     async stop() {
@@ -177,12 +174,6 @@ export function startHeartbeatThread(deps: HeartbeatThreadDeps): Heartbeat {
       stuck.abort();
     },
   };
-
-  function forget(slot: number): void {
-    const token = tokenOf[slot];
-    if (token !== undefined) tokens.delete(token);
-    tokenOf[slot] = undefined;
-  }
 
   /** A thread that dies takes every lease with it in the end, so there is another one soon. */
   async function runThreads(): Promise<void> {
@@ -205,7 +196,7 @@ export function startHeartbeatThread(deps: HeartbeatThreadDeps): Heartbeat {
     started.on('exit', () => end());
     started.on('message', (message: FromThread) => {
       if ('trouble' in message) onTrouble(new Error(`heartbeat: ${message.trouble}`));
-      else for (const token of message.lost) if (tokens.has(token)) for (const tell of listeners) tell(token);
+      else for (const token of message.lost) if (tokenOf.includes(token)) for (const tell of listeners) tell(token);
     });
     await ended;
     thread = null;

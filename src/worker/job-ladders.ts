@@ -1,6 +1,6 @@
 import type { Failure } from '../domain/failure.ts';
 import { afterItem, FIRST_STEP, type JobLadder } from '../domain/proxy-ladder.ts';
-import { type ProxyType, proxyLadder } from '../domain/proxy-policy.ts';
+import { PROXY_TYPES, type ProxyType, proxyLadder } from '../domain/proxy-policy.ts';
 import type { WorkOrder } from '../domain/work-order.ts';
 import type { ScrapeLog, ScrapeResult } from '../scraping/scraper.ts';
 
@@ -19,8 +19,10 @@ export class JobLadders {
 
   /** For one attempt at an item. */
   begin({ jobId, order }: LadderJob, log: Pick<ScrapeLog, 'info'>): Climb {
-    const steps = proxyLadder(order.policy.proxy);
-    if (steps.length === 1) return new Climb(steps, 0, () => undefined);
+    const { proxy } = order.policy;
+    if (proxy.escalate.length === 0) return FLAT[proxy.type];
+    const steps = proxyLadder(proxy);
+    if (steps.length === 1) return FLAT[proxy.type];
     const key = `${jobId} ${order.jobCreatedAt} ${order.policyRevision}`;
     const start = Math.min(this.#byJob.get(key)?.step ?? 0, steps.length - 1);
     return new Climb(steps, start, (endedAt) => {
@@ -70,3 +72,8 @@ export class Climb {
     this.#onEnd(this.#step + (result.kind === 'failed' && result.failure.type === 'blocked' ? 1 : 0));
   }
 }
+
+/** Ladders of one step, on which nothing moves: one of each for all items. */
+const FLAT = Object.fromEntries(
+  PROXY_TYPES.map((type) => [type, new Climb([type], 0, () => {})]),
+) as unknown as Readonly<Record<ProxyType, Climb>>;

@@ -11,33 +11,45 @@ import { isRecord } from '../domain/is-record.ts';
 import { controlItem } from '../domain/job-controls.ts';
 import type { ControlItem, Policy } from '../domain/policy.ts';
 import type { WorkOrder } from '../domain/work-order.ts';
+import type { HostGate } from '../ports/host-gate.ts';
 import type { Lease } from '../ports/ledger.ts';
 import type { Draft } from '../ports/result-store.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
+import { BatchScope } from '../scraping/batch-scope.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
 import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
 import { UsageMeter } from '../scraping/usage-meter.ts';
-import { type AttemptDeps, tryUntilDecided } from './attempt.ts';
+import type { AttemptDeps } from './attempt.ts';
+import type { BatchDeps } from './batch.ts';
 import { findScraper } from './find-scraper.ts';
 import { maskResult } from './mask-result.ts';
+import type { Place } from './slots.ts';
+import { tryUntilDecided } from './tries.ts';
 
 export interface ControlDeps extends AttemptDeps {
   readonly scrapers: Pick<ScraperRegistry, 'find'>;
-  readonly latestOrder: (lease: Lease) => Promise<WorkOrder | null>;
+  readonly latestOrder: BatchDeps['latestOrder'];
+  readonly gateOf: BatchDeps['gateOf'];
 }
 
 /**
  * Tries a control item like any other, with the same retries and through the same way out, and keeps nothing of it. Null
  * if there is nothing to report: the job is stopped or gone, or the worker is to stop.
  */
-export async function tryControl(deps: ControlDeps, lease: Lease, signal: AbortSignal): Promise<ControlReport | null> {
+export async function tryControl(
+  deps: ControlDeps,
+  lease: Lease,
+  place: Place,
+  signal: AbortSignal,
+): Promise<ControlReport | null> {
   const { control: number = 0, ref } = lease;
   const order = await deps.latestOrder(lease);
   const item = order === null ? undefined : controlItem(order.policy, number);
   if (order === null || order.isHalted || item === undefined) return null;
   const startedAt = deps.clock.now();
   const meter = new UsageMeter();
-  const result = await scrape({ ...deps, meter }, { jobId: ref.jobId, number }, order, item, signal);
+  const gate = () => deps.gateOf(ref.jobId, place);
+  const result = await scrape({ ...deps, meter, gate }, { jobId: ref.jobId, number }, order, item, signal);
   if (result === 'aborted') return null;
   const input = deps.tools.secrets.mask(JSON.stringify(item.input)).slice(0, MAX_CONTROL_TEXT);
   const key = shortDigest(deps, canonicalJson(item.input));
@@ -45,7 +57,7 @@ export async function tryControl(deps: ControlDeps, lease: Lease, signal: AbortS
 }
 
 async function scrape(
-  deps: ControlDeps & { readonly meter: UsageMeter },
+  deps: ControlDeps & { readonly meter: UsageMeter; readonly gate: () => HostGate },
   { jobId, number }: { readonly jobId: string; readonly number: number },
   order: WorkOrder,
   { input }: ControlItem,
@@ -55,9 +67,10 @@ async function scrape(
   if ('unusable' in scraper) return failed(scraper.unusable);
   const drafts: Draft[] = [];
   const job = { jobId, order, scraper };
+  const batch = new BatchScope();
   try {
     const item = { itemId: `control-${number}`, input };
-    const tryDeps = { ...deps, onFailedTry: () => {} };
+    const tryDeps = { ...deps, batch, onFailedTry: () => {} };
     const { result } = await tryUntilDecided(tryDeps, job, item, drafts, signal);
     if (result === 'aborted') return result;
     if (result.kind === 'held') return { kind: 'held', ...result.held };
@@ -67,6 +80,7 @@ async function scrape(
     return failed(errorMessage(error));
   } finally {
     for (const draft of drafts) await draft.discard();
+    await batch.end();
   }
 }
 

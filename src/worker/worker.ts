@@ -11,6 +11,7 @@ import type { ScraperRegistry } from '../scraping/registry.ts';
 import type { ScrapeTools } from '../scraping/scraper.ts';
 import type { AttemptDeps } from './attempt.ts';
 import { type BatchDeps, runBatch } from './batch.ts';
+import { Deadlines } from './deadlines.ts';
 import { FailureEvidence } from './failure-evidence.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import { JobLadders } from './job-ladders.ts';
@@ -35,8 +36,8 @@ export class Worker {
   readonly #deps: WorkerDeps;
   readonly #ladders = new JobLadders();
   readonly #evidence = new FailureEvidence();
-  readonly #settler: Settler;
   readonly #ownErrors = new OwnErrors();
+  readonly #batchDeps: BatchDeps;
   readonly #slots: Slots;
   readonly #running = new Map<string, { place: Place; cut: AbortController; ended: Promise<void> }>();
   readonly #secluded: { lease: Lease; delivery: Delivery; place: Place }[] = [];
@@ -51,7 +52,7 @@ export class Worker {
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
-    this.#settler = new Settler(deps.leases, deps.clock);
+    this.#batchDeps = this.#depsOfBatches();
     this.#slots = new Slots(deps.settings.slots);
     this.#slots.onMore(() => this.#tellChange());
     deps.heartbeat.onLost((token) => this.#running.get(token)?.cut.abort(LOST));
@@ -143,7 +144,7 @@ export class Worker {
    * come when that batch has ended.
    */
   #knows(token: string): boolean {
-    return this.#taken.has(token) || this.#takenBefore.has(token) || this.#running.has(token);
+    return this.#taken.has(token) || this.#takenBefore.has(token);
   }
 
   #begin(lease: Lease, delivery: Delivery): void {
@@ -175,7 +176,7 @@ export class Worker {
     const { leases, queue, clock, onError } = this.#deps;
     const { batchId, jobId } = lease.ref;
     try {
-      const report = await tryControl(this.#batchDeps(jobId, place), lease, signal);
+      const report = await tryControl(this.#batchDeps, lease, place, signal);
       if (report !== null) await leases.reportControl(jobId, report, clock.now());
       await queue.ack([receipt]);
     } catch (error) {
@@ -197,7 +198,7 @@ export class Worker {
   async #carryOut(lease: Lease, { receipt }: Delivery, place: Place, signal: AbortSignal): Promise<void> {
     const { queue, faults, heartbeat, onError } = this.#deps;
     try {
-      const end = await runBatch(this.#batchDeps(lease.ref.jobId, place), lease, signal);
+      const end = await runBatch(this.#batchDeps, lease, place, signal);
       // A lost lease belongs to another worker by now, and so does its message.
       if (end !== 'lost') {
         await faults.at('after-settle-before-ack');
@@ -214,9 +215,9 @@ export class Worker {
   }
 
   #remember(token: string): void {
-    if (this.#taken.size >= MAX_KNOWN_LEASES) {
+    if (this.#taken.size >= MAX_KNOWN_LEASES + this.#running.size) {
       this.#takenBefore = this.#taken;
-      this.#taken = new Set();
+      this.#taken = new Set(this.#running.keys());
     }
     this.#taken.add(token);
   }
@@ -226,16 +227,16 @@ export class Worker {
     this.#change = Promise.withResolvers<void>();
   }
 
-  #batchDeps(jobId: string, place: Place) {
-    const { tools, clock } = this.#deps;
-    const gate = new WatchedGate(new ParkingGate(tools.gate, jobId, place), jobId, tools.watch, clock);
+  #depsOfBatches(): BatchDeps {
+    const { tools, clock, leases } = this.#deps;
     return {
       ...this.#deps,
       ladders: this.#ladders,
       evidence: this.#evidence,
-      tools: { ...tools, gate },
-      paceItem: (signal: AbortSignal) => paceParked(tools.gate, jobId, place, signal),
-      settler: this.#settler,
+      deadlines: new Deadlines(clock),
+      paceItem: (jobId, place, signal) => paceParked(tools.gate, jobId, place, signal),
+      gateOf: (jobId, place) => new WatchedGate(new ParkingGate(tools.gate, jobId, place), jobId, tools.watch, clock),
+      settler: new Settler(leases, clock),
       ownErrors: this.#ownErrors,
       isLost: (signal: AbortSignal) => signal.reason === LOST,
       latestOrder: (lease: Lease) => this.#orderFor(lease),
@@ -243,17 +244,22 @@ export class Worker {
   }
 
   /** Asked again when the lease knows of a newer one, or when the last answer is old. Null when the job is gone. */
-  async #orderFor({ ref, jobCreatedAt, policyRevision }: Lease): Promise<WorkOrder | null> {
-    const { leases, clock, settings, tools } = this.#deps;
+  #orderFor({ ref, jobCreatedAt, policyRevision }: Lease): Promise<WorkOrder | null> | WorkOrder {
+    const { clock, settings } = this.#deps;
     const known = this.#orders.get(ref.jobId);
     const isOfJob = known?.order.jobCreatedAt === jobCreatedAt && known.order.policyRevision >= policyRevision;
     if (isOfJob && clock.elapsed() - known.askedAt < settings.orderGoodMs) return known.order;
-    const order = await leases.workOrder(ref.jobId);
+    return this.#askForOrder(ref.jobId);
+  }
+
+  async #askForOrder(jobId: string): Promise<WorkOrder | null> {
+    const { leases, clock, tools } = this.#deps;
+    const order = await leases.workOrder(jobId);
     if (this.#orders.size >= MAX_KNOWN_ORDERS) this.#orders.clear();
-    if (order === null) this.#orders.delete(ref.jobId);
+    if (order === null) this.#orders.delete(jobId);
     else {
-      this.#orders.set(ref.jobId, { order, askedAt: clock.elapsed() });
-      tools.gate.setJobLimits(ref.jobId, jobLimits(order.policy));
+      this.#orders.set(jobId, { order, askedAt: clock.elapsed() });
+      tools.gate.setJobLimits(jobId, jobLimits(order.policy));
     }
     return order;
   }
@@ -307,7 +313,9 @@ interface WorkerSettings {
   readonly orderGoodMs: number;
 }
 
-export interface WorkerDeps extends Omit<AttemptDeps, 'ladders' | 'evidence'>, Pick<BatchDeps, 'isStillHeld'> {
+export interface WorkerDeps
+  extends Omit<AttemptDeps, 'ladders' | 'evidence' | 'deadlines'>,
+    Pick<BatchDeps, 'isStillHeld'> {
   /** Names this process and this life of it: a restarted worker has another one. */
   readonly id: string;
   readonly tools: ScrapeTools & { readonly gate: WorkerGate; readonly watch: RequestWatch };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { MIGRATIONS, migrate } from '../../src/adapters/embedded/ledger/schema.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
 import {
   allItems,
   change,
@@ -15,7 +16,7 @@ import {
   runAll,
   takeOne,
 } from '../contract/ledger/hands.ts';
-import { failedWith, NOW, sourcePage } from '../support/builders.ts';
+import { failedWith, NOW, partOf, sourcePage } from '../support/builders.ts';
 import { dataDirOf, openIn } from './embedded-support.ts';
 
 const userVersion = (db: DatabaseSync) => db.prepare('PRAGMA user_version').get()?.['user_version'];
@@ -64,7 +65,8 @@ test('a ledger of the first version is read as it was, and takes what is new', a
   file.exec(`ALTER TABLE items DROP COLUMN source; ALTER TABLE failure_groups DROP COLUMN page;
     ALTER TABLE failure_groups DROP COLUMN place; ALTER TABLE failure_groups DROP COLUMN first_at;
     ALTER TABLE failure_groups DROP COLUMN last_at; DROP TABLE item_groups; DROP TABLE host_settings; DROP TABLE shares;
-    DROP TABLE host_seen; ALTER TABLE jobs DROP COLUMN usage; ALTER TABLE jobs ADD COLUMN ready_at REAL NOT NULL DEFAULT 0;
+    DROP TABLE host_seen; DROP TABLE sites; DROP TABLE site_rows; ALTER TABLE jobs DROP COLUMN usage; ALTER TABLE jobs DROP COLUMN discovery;
+    ALTER TABLE items DROP COLUMN depth; ALTER TABLE jobs ADD COLUMN ready_at REAL NOT NULL DEFAULT 0;
     PRAGMA user_version = 1`);
   file.close();
 
@@ -79,6 +81,14 @@ test('a ledger of the first version is read as it was, and takes what is new', a
   assert.deepEqual((await takeOne(ledger, jobId)).items[0]?.source, source);
   await ledger.addItems(jobId, [{ itemId: 'grouped', input: {}, group: 'g' }], 0, NOW);
   assert.equal((await itemOf(ledger, jobId, 'grouped')).group, 'g');
+  const found: Outcome = {
+    kind: 'scraped',
+    artifacts: [],
+    found: { items: [{ itemId: 'found', input: {}, depth: 1 }] },
+  };
+  await ledger.settle([partOf(await takeOne(ledger, jobId), found)], NOW);
+  assert.equal((await itemOf(ledger, jobId, 'found')).depth, 1);
+  assert.equal((await jobOf(ledger, jobId)).discovery?.added, 1);
   assert.equal((await change(ledger, jobId, { kind: 'replace-results', by: 'x' })).replacedBy, 'x');
 });
 

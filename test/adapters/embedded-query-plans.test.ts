@@ -7,7 +7,17 @@ import { SQL } from '../../src/adapters/embedded/ledger/statements.ts';
 import { dataDirOf } from './embedded-support.ts';
 
 /** Tables that grow with the items of jobs. `batches` is not among them: it holds what is in flight, which is bounded. */
-const LARGE = ['items', 'outcomes', 'item_ids', 'item_id_runs', 'item_groups', 'returned', 'jobs', 'failure_groups'];
+const LARGE = [
+  'items',
+  'outcomes',
+  'item_ids',
+  'item_id_runs',
+  'item_groups',
+  'returned',
+  'jobs',
+  'failure_groups',
+  'site_rows',
+];
 
 /** Statements that read a small table as a whole, or change every job; and why that is right. */
 const SCANS: Readonly<Record<string, string>> = {

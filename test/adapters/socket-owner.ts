@@ -19,6 +19,7 @@ import type { BatchRef } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { openMemoryHostShares } from '../support/memory/host-shares.ts';
+import { openMemorySiteData } from '../support/memory/site-data.ts';
 
 /** An owner with a real socket, a real queue and a ledger that says yes to everything and remembers it. */
 export class TestOwner {
@@ -78,6 +79,7 @@ export class TestOwner {
       hostShares: openMemoryHostShares(),
       hostRecords: { report: async (reports) => note('report', [reports]) },
       itemWaits: this.itemWaits,
+      siteData: openMemorySiteData().siteData,
       ledger: noted,
       queue,
       socketPath,

@@ -149,7 +149,26 @@ withOwner(
   },
 );
 
+/** A settlement with this among what its attempt found. */
+function withFound(found: object, more: object = {}): SettlePart {
+  const outcome = {
+    kind: 'scraped',
+    artifacts: [],
+    found: { items: [{ itemId: 'a', input: {}, depth: 1, ...found }], ...more },
+  };
+  return {
+    ...settlement(1),
+    items: settlement(1).items.map((item) => ({ ...item, outcome })),
+  } as unknown as SettlePart;
+}
+
 const BAD_SETTLEMENTS: Record<string, unknown> = {
+  'a find without a depth': [withFound({ depth: 0 })],
+  'a find without an input': [withFound({ input: null })],
+  'a find with a field too many': [withFound({ source: {} })],
+  'a find whose id is too long': [withFound({ itemId: 'x'.repeat(1001) })],
+  'finds with a field too many': [withFound({}, { extra: 1 })],
+  'finds that are counted in halves': [withFound({}, { invalid: 0.5 })],
   'no list': {},
   'a field too many': [{ ...settlement(1), extra: 1 }],
   'no token': [{ ...settlement(1), token: 5 }],

@@ -20,6 +20,7 @@ import { openEngineHere } from '../flow/in-process.ts';
 import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
 import { openMemoryHostRecords } from '../support/memory/host-records.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
+import { openMemorySiteData } from '../support/memory/site-data.ts';
 import { untilTrue } from '../support/until.ts';
 import { ask, startService } from './service.ts';
 import { Client, noopItems } from './suite/client.ts';
@@ -47,6 +48,9 @@ async function startFragile() {
       hostSettings: openMemoryHostSettings(),
       hostRecords: openMemoryHostRecords(ledger),
       itemWaits: NO_ITEM_WAITS,
+      ...openMemorySiteData(),
+      fileSites: new Map(),
+      siteInspector: { inspect: async () => ({ kind: 'unreadable' as const, message: 'there is no web here' }) },
       clock,
       events,
       faults: NO_FAULTS,

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { compareRuns, figuresOf } from '../../bench/compare/ratios.ts';
+import { sized } from '../support/sized.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'bench', 'main.ts');
 
@@ -21,15 +22,16 @@ function startCompare(t: TestContext, args: readonly string[]) {
   return { child, ended, left: () => readdirSync(temporary) };
 }
 
+const ROUNDS = sized({ quick: 1, slow: 2 });
 const SMALL = ['concurrency', '--items', '20', '--ms', '1', '--workers', '1'];
 
 test('compare prints a ratio with its spread for every figure of both sides, and leaves nothing behind', async (t) => {
-  const { child, ended, left } = startCompare(t, [...SMALL, '--rounds', '2', '--json']);
+  const { child, ended, left } = startCompare(t, [...SMALL, '--rounds', String(ROUNDS), '--json']);
   const [printed, code] = await Promise.all([text(child.stdout), ended]);
   assert.equal(code, 0);
   const result = JSON.parse(printed);
   assert.equal(result.benchmark, SMALL.join(' '));
-  assert.equal(result.rounds, 2);
+  assert.equal(result.rounds, ROUNDS);
   assert.deepEqual([result.only_here, result.only_other], [{}, {}]);
   const { here, other, ratio, lowest, highest } = result.figures.cpu_seconds;
   assert.ok(here > 0 && other > 0 && lowest > 0);

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { Blocked } from '../../src/egress/browser/blocking.ts';
 import { trustArgs } from '../../src/egress/browser/launch-args.ts';
-import { openBrowser } from './open-browser.ts';
+import { closeBrowsers, openBrowser } from './open-browser.ts';
 import { CERTIFICATE, startSite, type TestSite, toSites } from './sites.ts';
+
+after(closeBrowsers);
 
 const PIXEL = Buffer.from('R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==', 'base64');
 

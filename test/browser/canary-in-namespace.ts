@@ -6,8 +6,8 @@ import { createServer as createTcpServer } from 'node:net';
 import type { BrowserContext, Page } from 'playwright-core';
 import { haveAddresses } from '../egress/network-namespace.ts';
 import { sized } from '../support/sized.ts';
-import { launchChromium, openBrowser } from './open-browser.ts';
-import { PROVEN, WAYS_OUT } from './ways-out.ts';
+import { closeBrowsers, launchChromium, openBrowser } from './open-browser.ts';
+import { PROVEN, TRIED, WAYS_OUT } from './ways-out.ts';
 
 export interface Findings {
   readonly attempts: number;
@@ -183,7 +183,7 @@ interface Visitor extends AsyncDisposable {
 async function lookThroughEgress(allowed: string, ways: Looking): Promise<Sighting> {
   const lookup = async (name: string) => (NAMES[name] ?? []).map((address) => ({ address }));
   await using open = await openBrowser(allowed, { lookup });
-  // Awaited here: the browser closes when this returns.
+  // Awaited here: the way out closes when this returns.
   return await look(ways, () => open.openContext());
 }
 
@@ -191,16 +191,25 @@ async function lookThroughEgress(allowed: string, ways: Looking): Promise<Sighti
 async function lookUntilProven(allowed: string): Promise<Sighting> {
   let proven = await lookThroughEgress(allowed, { indexes: PROVEN, isWholeTable: false });
   for (let round = 0; round < 2; round += 1) {
-    const indexes = PROVEN.filter((index) => !proven.ways.includes(WAYS_OUT[index]?.name ?? ''));
+    const indexes = PROVEN.filter((index) => isWorking(index) && !proven.ways.includes(nameOf(index)));
+    if (indexes.length === 0) return proven;
     const again = await lookThroughEgress(allowed, { indexes, isWholeTable: false });
     proven = { ...proven, ways: [...proven.ways, ...again.ways], targets: [...proven.targets, ...again.targets] };
   }
   return proven;
 }
 
+function nameOf(index: number): string {
+  return WAYS_OUT[index]?.name ?? '';
+}
+
+function isWorking(index: number): boolean {
+  return WAYS_OUT[index]?.isIdle !== true;
+}
+
 async function lookFreely(): Promise<Sighting> {
   const browser = await launchChromium([`--host-resolver-rules=MAP site.test ${SITE}`]);
-  const indexes = [...WAYS_OUT.keys()].filter((index) => /rtc|dns|preconnect/.test(WAYS_OUT[index]?.name ?? ''));
+  const indexes = [...WAYS_OUT.keys()].filter((index) => /rtc|dns|preconnect/.test(nameOf(index)));
   const sighting = await look({ indexes, isWholeTable: false }, async () => {
     const context = await browser.newContext();
     return { context, newPage: () => context.newPage(), [Symbol.asyncDispose]: () => context.close() };
@@ -228,10 +237,11 @@ function nameServers(): readonly string[] {
 if (import.meta.main) {
   haveAddresses([SITE, ...PRIVATE, ...nameServers()]);
   const isWholeTable = sized({ quick: false, slow: true });
-  const attempts = WAYS_OUT.reduce((sum, { name }) => sum + targetsOf(name, isWholeTable).length, 0);
+  const attempts = TRIED.reduce((sum, index) => sum + targetsOf(nameOf(index), isWholeTable).length, 0);
   const everything = ['0.0.0.0/0', '::/0', '169.254.169.254', '100.100.100.200'].join(',');
-  const guarded = await lookThroughEgress('', { indexes: [...WAYS_OUT.keys()], isWholeTable });
+  const guarded = await lookThroughEgress('', { indexes: TRIED, isWholeTable });
   const allowed = await lookUntilProven(everything);
   const findings: Findings = { attempts, guarded, allowed, bare: await lookFreely() };
+  await closeBrowsers();
   process.stdout.write(JSON.stringify(findings));
 }

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { brandList } from '../../src/domain/brands.ts';
 import { DISGUISED_DESKTOP, type Disguise } from '../../src/egress/browser/disguise.ts';
 import { trustArgs } from '../../src/egress/browser/launch-args.ts';
-import { openBrowser } from './open-browser.ts';
+import { closeBrowsers, openBrowser } from './open-browser.ts';
 import { CERTIFICATE, startSite, toSites } from './sites.ts';
+
+after(closeBrowsers);
 
 const PHOENIX: Disguise = { locale: 'en-US', timezone: 'America/Phoenix', userAgent: null, isMobile: false };
 

@@ -16,6 +16,7 @@ import {
 } from '../../src/scraping/author.ts';
 import type { BrowserTools } from '../../src/scraping/browser/browser-tools.ts';
 import { guardedWays } from '../../src/scraping/browser/guarded-ways.ts';
+import { KeptContexts } from '../../src/scraping/browser/kept-contexts.ts';
 import { Suspects } from '../../src/scraping/browser/suspects.ts';
 import type { Signs } from '../../src/scraping/page/signs.ts';
 import type { ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
@@ -25,19 +26,35 @@ import { testChromium } from '../support/chromium.ts';
 
 const clock = systemClock();
 
-/** One browser for the tests of a file, and its tools as a worker lends them. */
-export function browserTools(): BrowserTools & { pids(): readonly number[] } {
+/** One browser for the tests of a file, or of one test, and its tools as a worker lends them. */
+export function browserTools({
+  routes = '',
+  t,
+}: {
+  routes?: string;
+  t?: TestContext;
+} = {}): BrowserTools & { pids(): readonly number[] } {
   const egress = openBrowserEgress({
-    ...{ rules: new AddressRules(parseAddressRanges('loopback')), routes: parseRoutes(''), clock },
+    ...{ rules: new AddressRules(parseAddressRanges('loopback')), routes: parseRoutes(routes), clock },
   });
   let session: (BrowserSession & { readonly pid: number }) | null = null;
-  after(async () => {
+  let starting: ReturnType<typeof startBrowser> | null = null;
+  const kept = new KeptContexts(clock);
+  const close = async () => {
+    await kept.close();
     await session?.kill();
     await egress.close();
-  });
+  };
+  if (t === undefined) after(close);
+  else t.after(close);
   const contexts: BrowserContexts = {
     async open(options) {
-      if (session === null || session.gone.aborted) session = await startBrowser(egress.launchArgs);
+      if (session === null || session.gone.aborted) {
+        // One for all that ask at the same time.
+        starting ??= startBrowser(egress.launchArgs);
+        session = await starting;
+        starting = null;
+      }
       const held = session;
       const context = await held.browser.newContext(options);
       return {
@@ -51,7 +68,7 @@ export function browserTools(): BrowserTools & { pids(): readonly number[] } {
     },
   };
   return {
-    ...{ contexts, ways: guardedWays(egress, 'local'), suspects: new Suspects(), clock },
+    ...{ contexts, ways: guardedWays(egress, 'local'), suspects: new Suspects(), kept, clock },
     pids: () => (session === null ? [] : [session.pid]),
   };
 }

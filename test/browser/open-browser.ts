@@ -14,7 +14,7 @@ import { parseRoutes } from '../../src/egress/routes.ts';
 import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { testChromium } from '../support/chromium.ts';
 
-/** A browser of this machine, and the way out that its pages have. */
+/** A browser of this machine, and the way out that its pages have; see `closeBrowsers`. */
 export interface OpenBrowser extends AsyncDisposable {
   readonly browser: Browser;
   readonly egress: BrowserEgress;
@@ -34,6 +34,25 @@ export interface OpenContext extends AsyncDisposable {
   newPage(): Promise<Page>;
 }
 
+/** By their arguments. */
+const started = new Map<string, Promise<Browser>>();
+
+/**
+ * The browsers of `openBrowser`, at the end of a test file. Until then each is shared by whoever wants the same arguments:
+ * contexts have nothing in common, and starting a browser takes longer than most tests.
+ */
+export async function closeBrowsers(): Promise<void> {
+  for (const browser of started.values()) await (await browser).close();
+  started.clear();
+}
+
+function sharedChromium(args: readonly string[]): Promise<Browser> {
+  const key = args.join(' ');
+  const browser = started.get(key) ?? launchChromium(args);
+  started.set(key, browser);
+  return browser;
+}
+
 export async function openBrowser(
   allowed: string,
   parts: Partial<ReachDeps> = {},
@@ -42,7 +61,7 @@ export async function openBrowser(
   const clock = new SystemClock();
   const rules = new AddressRules(parseAddressRanges(allowed));
   const egress = openBrowserEgress({ rules, routes: parseRoutes(''), clock, ...parts });
-  const browser = await launchChromium([...egress.launchArgs, ...args]);
+  const browser = await sharedChromium([...egress.launchArgs, ...args]);
   return {
     browser,
     egress,
@@ -64,10 +83,7 @@ export async function openBrowser(
         },
       };
     },
-    async [Symbol.asyncDispose]() {
-      await browser.close();
-      await egress.close();
-    },
+    [Symbol.asyncDispose]: () => egress.close(),
   };
 }
 

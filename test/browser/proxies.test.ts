@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import type { ProxyWay } from '../../src/domain/proxy-way.ts';
 import { UsageMeter } from '../../src/scraping/usage-meter.ts';
 import { SECRET, startMicrosocks, startTinyproxy, USER } from '../egress/foreign-proxies.ts';
 import { CERTIFICATE, listOf, openProxy, PASSWORD, residentialAt, startTarget } from '../egress/proxy-support.ts';
 import { refusal } from '../models/proxy-server.ts';
-import { type ContextParts, openBrowser } from './open-browser.ts';
+import { type ContextParts, closeBrowsers, openBrowser } from './open-browser.ts';
+
+after(closeBrowsers);
 
 const NAMED = (url: string) => url.replace('county.test', '127.0.0.1');
 

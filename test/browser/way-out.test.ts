@@ -3,14 +3,16 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { trustArgs } from '../../src/egress/browser/launch-args.ts';
 import { type HostGate, HostHeld, OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { UsageMeter } from '../../src/scraping/usage-meter.ts';
 import { untilTrue } from '../support/until.ts';
-import { aBrowserVisit, type ContextParts, launchChromium, openBrowser } from './open-browser.ts';
+import { aBrowserVisit, type ContextParts, closeBrowsers, launchChromium, openBrowser } from './open-browser.ts';
 import { CERTIFICATE, startSite, toSites } from './sites.ts';
+
+after(closeBrowsers);
 
 const trusting = trustArgs(CERTIFICATE.cert);
 

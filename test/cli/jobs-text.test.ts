@@ -30,6 +30,7 @@ function jobOf(changes: Partial<JobAnswer> = {}): JobAnswer {
     policy: policySchema.parse({}),
     breaker: { state: 'closed', since: null, probe_at: null, finished: 10, failed: 2, consecutive_failures: 0 },
     controls: null,
+    discovery: null,
     results: { ready: true, scraper_versions: ['1.0.0'], parts: 1 },
     budget: { requests_left: null, bytes_left: null, proxy_bytes_left: null, cost_left: null },
     ...changes,
@@ -101,6 +102,16 @@ test('a running job tells what it has used, and what it will use in all', () => 
   const over = text({ usage: { ...usage, cost: null }, finished_at: '2026-11-16T00:00:00.000Z' });
   assert.match(over, /\n {2}traffic {3}1,200 requests, 34 MiB\n/);
   assert.doesNotMatch(text({ usage: { ...usage, requests: 0, cost: 0 } }), /traffic/);
+});
+
+test('what a scraper found is told, and how much of it was not added and why', () => {
+  const discovery = { found: 7, added: 1, duplicates: 2, conflicts: 0, too_deep: 0, over_limit: 4, invalid: 0 };
+  assert.match(
+    jobText(jobOf({ discovery })),
+    /\n {2}found {5}1 item added; not added: 2 duplicates, 4 beyond discovery\.max_items\n/,
+  );
+  assert.match(jobEndText(jobOf({ discovery })), /\n {2}found: 1 item added; not added: 2 duplicates/);
+  assert.doesNotMatch(jobText(jobOf({ discovery: null })), /found/);
 });
 
 test('how a job stands is told with what to type next, for each of its states', () => {
@@ -291,4 +302,18 @@ test('groups that differ only in the layout of the page say so, and others do no
       '2  structure_changed: no tax',
     ],
   );
+});
+
+test('a bulk job is shown with its pages, assets and batches', () => {
+  const bulk = {
+    ...jobOf(),
+    input: { total_urls: 1000, to_scrape: 950, assets: 50, unknown: 0, sites: ['a', 'b'] },
+    progress: { completed: 12, success: 12, skipped: 0, failed: 0 },
+    workers: { total: 100, completed: 1 },
+    errors: [{ path: '/a', error: 'Empty content' }],
+    failures: [],
+  };
+  const text = stripVTControlCharacters(jobText(bulk));
+  assert.match(text, /urls +1,000: 950 pages of 2 sites, 50 assets, 0 unknown/);
+  assert.match(text, /workers +1 of 100 batches completed/);
 });

@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
 import { openEmbeddedLedger } from '../../src/adapters/embedded/ledger.ts';
+import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
+import { siteTools } from '../../src/main/site-data.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
@@ -11,6 +13,9 @@ import { hostSettingsContract } from './host-settings-contract.ts';
 import { hostSharesContract } from './host-shares-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
+import { pageCacheContract } from './page-cache-contract.ts';
+import { pathErrorsContract } from './path-errors-contract.ts';
+import { siteBookContract } from './site-book-contract.ts';
 
 /** A real database each. Whether the disk is waited for is not what these suites are about, so it is not. */
 async function openTemporary() {
@@ -31,3 +36,24 @@ hostSettingsContract('embedded', openTemporary);
 hostSharesContract('embedded', openTemporary);
 hostRecordsContract('embedded', openTemporary);
 hostPausesContract('embedded', async () => ({ hostPauses: new EmbeddedHostPauses(), close() {} }));
+siteBookContract('embedded', openTemporary);
+
+/** With a folder of results beside the database. */
+async function openWithResults() {
+  const root = mkdtempSync(join(tmpdir(), 'trawl-results-'));
+  const store = await openFileResultStore(root, { clock: new FakeClock() });
+  const { close, ...opened } = await openTemporary();
+  return {
+    ...siteTools(opened, store),
+    bodies: async () => readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(isBody).length,
+    async close() {
+      await close();
+      rmSync(root, { recursive: true });
+    },
+  };
+}
+
+const isBody = (file: string) => /cache~0+\/.*\.md(?:\.gz)?$/.test(file);
+
+pageCacheContract('embedded', openWithResults);
+pathErrorsContract('embedded', openWithResults);

@@ -6,6 +6,7 @@ import { changeCases } from './ledger/change-cases.ts';
 import { clampCases } from './ledger/clamp-cases.ts';
 import { controlCases } from './ledger/control-cases.ts';
 import { correctionCases } from './ledger/correction-cases.ts';
+import { discoveryCases } from './ledger/discovery-cases.ts';
 import { dispatchCases } from './ledger/dispatch-cases.ts';
 import { draftCases } from './ledger/draft-cases.ts';
 import { extractionCases } from './ledger/extraction-cases.ts';
@@ -44,6 +45,7 @@ export function ledgerContract(
     settleCases(add);
     usageCases(add);
     budgetCases(add);
+    discoveryCases(add);
     artifactCases(add);
     poisonCases(add);
     cancelCases(add);

@@ -7,6 +7,7 @@ import { openMemoryHostShares } from '../support/memory/host-shares.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
+import { openMemorySiteData } from '../support/memory/site-data.ts';
 import { openMemoryQueue } from '../support/memory/work-queue.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
@@ -15,7 +16,10 @@ import { hostSettingsContract } from './host-settings-contract.ts';
 import { hostSharesContract } from './host-shares-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
+import { pageCacheContract } from './page-cache-contract.ts';
+import { pathErrorsContract } from './path-errors-contract.ts';
 import { resultStoreContract } from './result-store-contract.ts';
+import { siteBookContract } from './site-book-contract.ts';
 import { workQueueContract } from './work-queue-contract.ts';
 
 const close = () => {};
@@ -35,6 +39,12 @@ hostRecordsContract('memory', async () => {
   const ledger = openMemoryLedger();
   return { ledger, hostRecords: openMemoryHostRecords(ledger), close };
 });
+siteBookContract('memory', async () => ({ ...openMemorySiteData(), close }));
+pageCacheContract('memory', async () => {
+  const store = openMemoryResultStore();
+  return { ...openMemorySiteData(store), bodies: async () => store.keys().length, close };
+});
+pathErrorsContract('memory', async () => ({ ...openMemorySiteData(), close }));
 workQueueContract('memory', async () => {
   const clock = new FakeClock();
   return { queue: openMemoryQueue(clock), advance: (ms) => clock.advance(ms), close };

@@ -5,6 +5,7 @@ import { EmbeddedHostPauses } from '../../src/adapters/embedded/host-pauses.ts';
 import { connectToOwner, type OwnerConnection } from '../../src/adapters/embedded/socket/socket-client.ts';
 import { serveWorkers } from '../../src/adapters/embedded/socket/socket-server.ts';
 import { EmbeddedWorkQueue } from '../../src/adapters/embedded/work-queue.ts';
+import { workerSiteTools } from '../../src/main/site-data.ts';
 import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { WorkQueue } from '../../src/ports/work-queue.ts';
@@ -13,12 +14,16 @@ import { openMemoryHostRecords } from '../support/memory/host-records.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { openMemoryHostShares } from '../support/memory/host-shares.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemorySiteData } from '../support/memory/site-data.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
 import { hostRecordsContract } from './host-records-contract.ts';
 import { hostSettingsContract } from './host-settings-contract.ts';
 import { hostSharesContract } from './host-shares-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
+import { pageCacheContract } from './page-cache-contract.ts';
+import { pathErrorsContract } from './path-errors-contract.ts';
+import { siteBookContract } from './site-book-contract.ts';
 import { workQueueContract } from './work-queue-contract.ts';
 
 /** An owner, and as many workers as are named: what workers do goes through a socket, the rest is done at the owner. */
@@ -30,6 +35,7 @@ async function openOwner() {
   const hostPauses = new EmbeddedHostPauses();
   const hostSettings = openMemoryHostSettings();
   const hostRecords = openMemoryHostRecords(ledger);
+  const sites = openMemorySiteData();
   const socketPath = join(folder, 'trawl.sock');
   const server = await serveWorkers({
     ledger,
@@ -39,6 +45,7 @@ async function openOwner() {
     hostShares: openMemoryHostShares(),
     hostRecords,
     itemWaits: NO_ITEM_WAITS,
+    siteData: sites.siteData,
     socketPath,
     clock,
     onWorker() {},
@@ -51,6 +58,7 @@ async function openOwner() {
     hostPauses,
     hostSettings,
     hostRecords,
+    sites,
     worker(workerId: string): Promise<OwnerConnection> {
       const { signal } = new AbortController();
       const known = workers.get(workerId) ?? connectToOwner({ socketPath, workerId, role: 'main', clock, signal });
@@ -161,4 +169,27 @@ hostRecordsContract('memory, reported over a socket', async () => {
   const report = async (...args: Parameters<typeof hostRecords.report>) =>
     (await owner.worker('anybody')).hostRecords.report(...args);
   return { ledger, hostRecords: { ...hostRecords, report }, close };
+});
+
+siteBookContract('memory, read over a socket', async () => {
+  const owner = await openOwner();
+  const get = async (id: string) => (await owner.worker('anybody')).siteData.sites.get(id);
+  return { sites: { ...owner.sites.sites, get }, close: owner.close };
+});
+
+pageCacheContract('memory, used over a socket', async () => {
+  const owner = await openOwner();
+  const { pageCache, resultStore: store } = owner.sites;
+  const remote = workerSiteTools((await owner.worker('anybody')).siteData, store);
+  return {
+    pageCache: { ...pageCache, ...remote.pageCache },
+    bodies: async () => store.keys().length,
+    close: owner.close,
+  };
+});
+
+pathErrorsContract('memory, used over a socket', async () => {
+  const owner = await openOwner();
+  const { errors } = (await owner.worker('anybody')).siteData;
+  return { pathErrors: { ...owner.sites.pathErrors, ...errors }, close: owner.close };
 });

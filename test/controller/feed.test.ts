@@ -171,6 +171,7 @@ test('a new watcher gets the time to wait before it comes again, and how the job
       ...{ failure_rate: null, requests_expected: null, bytes_expected: null, cost_expected: null },
     },
     summary,
+    discovery: null,
     waiting: [],
     waiting_for: null,
     limit: 1000,

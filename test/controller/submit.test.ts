@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { derivedItemId } from '../../src/controller/intake/item-entry.ts';
 import { MAX_INLINE_ITEMS } from '../../src/controller/jobs/parse-new-job.ts';
 import { submitJob } from '../../src/controller/jobs/submit.ts';
+import { derivedItemId } from '../../src/domain/item-entry.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { dataDirOf, openIn } from '../adapters/embedded-support.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
 import { addBrowserCommand } from '../../src/cli/browser.ts';
+import { addBulkCommand } from '../../src/cli/bulk/bulk.ts';
 import { addDemoCommand } from '../../src/cli/demo.ts';
 import { addDoctorCommand } from '../../src/cli/doctor.ts';
 import { addExtractCommand } from '../../src/cli/extract.ts';
@@ -13,6 +14,9 @@ import { addJobsCommands } from '../../src/cli/jobs/commands.ts';
 import { addRunCommand } from '../../src/cli/run.ts';
 import { addScrapersCommands } from '../../src/cli/scrapers/commands.ts';
 import { addServeCommands } from '../../src/cli/serve.ts';
+import { addCacheCommands } from '../../src/cli/sites/cache-commands.ts';
+import { addSitesCommands } from '../../src/cli/sites/commands.ts';
+import { addErrorsCommands } from '../../src/cli/sites/errors-commands.ts';
 import { addTryCommand } from '../../src/cli/try/command.ts';
 import { addVerifyCommand } from '../../src/cli/verify.ts';
 import { addWorkerCommand } from '../../src/cli/worker.ts';
@@ -114,8 +118,17 @@ function unknownIn(words: readonly string[]): string | null {
 function buildProgram(): Command {
   const program = new Command('trawl').version('0').exitOverride();
   program.configureOutput({ writeOut: () => {}, writeErr: () => {} });
-  for (const add of [addDemoCommand, addTryCommand, addRunCommand, addServeCommands, addWorkerCommand]) add(program);
-  for (const add of [addJobsCommands, addHostsCommands, addScrapersCommands]) add(program);
+  for (const add of [addDemoCommand, addTryCommand, addRunCommand, addBulkCommand, addServeCommands, addWorkerCommand])
+    add(program);
+  for (const add of [
+    addJobsCommands,
+    addHostsCommands,
+    addScrapersCommands,
+    addSitesCommands,
+    addCacheCommands,
+    addErrorsCommands,
+  ])
+    add(program);
   for (const add of [addExtractCommand, addVerifyCommand, addBrowserCommand, addDoctorCommand]) add(program);
   return program;
 }

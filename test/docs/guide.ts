@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { command as carryOut } from '../cli/trawl.ts';
 
 /**
  * Pages whose examples are run. Two kinds of blocks count, in the order of the page:
@@ -77,6 +78,12 @@ interface GuideOptions {
   readonly files?: Readonly<Record<string, string>>;
 }
 
+interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** A folder that looks like the project to the commands of a page, and in which they leave what they make. */
 export function openGuide({ env: more = {}, files = {} }: GuideOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'trawl-guide-'));
@@ -125,17 +132,32 @@ export function openGuide({ env: more = {}, files = {} }: GuideOptions = {}) {
         .on('close', () => reject(new Error(`it ended: ${free}`)));
       ports.set(port, await promise);
     },
-    run(command: string): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+    /** Plain commands of `trawl` share a process (`test/cli/trawl.ts`); everything else is for a shell. */
+    run(command: string, added: Readonly<Record<string, string>> = {}): Promise<Ran> {
       const own = withPorts(command);
+      const [program = '', ...args] = wordsOf(own) ?? [];
+      if (/^(?:bin\/)?trawl$/.test(program)) return carryOut(args, { ...env, ...added }, folder);
       return new Promise((resolve) => {
-        execFile('bash', ['-c', own], { cwd: folder, env, timeout: 300_000 }, (error, stdout, stderr) =>
-          resolve({ code: error === null ? 0 : 1, stdout, stderr }),
+        execFile(
+          'bash',
+          ['-c', own],
+          { cwd: folder, env: { ...env, ...added }, timeout: 300_000 },
+          (error, stdout, stderr) => resolve({ code: error === null ? 0 : 1, stdout, stderr }),
         );
       });
     },
     /** As the page writes it, for the one that was started for it. */
     address: (port: string) => withPorts(`http://127.0.0.1:${port}`),
   };
+}
+
+const WORD = /(?:'[^']*'|"[^"$`\\]*"|[\w./:=,@%+-])+/g;
+const PLAIN = new RegExp(`^${WORD.source}(?: +${WORD.source})*$`);
+
+/** The words of a command that asks nothing else of a shell; null for any other. */
+function wordsOf(command: string): readonly string[] | null {
+  if (!PLAIN.test(command)) return null;
+  return (command.match(WORD) ?? []).map((word) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'));
 }
 
 function endGroup(pid: number | undefined): void {

@@ -14,7 +14,7 @@ import { scrapersOf } from './scrapers-of.ts';
  * sites of the examples within reach. A scraper that no command of its page runs is an example that nobody has tried.
  */
 const DOCS = new URL('../../docs/', import.meta.url);
-const SHORT = ['json-apis.md', 'several-pages.md', 'tokens-and-secrets.md', 'exporting.md'];
+const SHORT = ['json-apis.md', 'several-pages.md', 'following-links.md', 'tokens-and-secrets.md', 'exporting.md'];
 /** What these show of `trawl run` is also tested in `test/cli`. */
 const LONG = ['pagination.md', 'running-again.md'];
 const GUIDES = [...SHORT, ...LONG];
@@ -54,16 +54,16 @@ for (const name of sized({ quick: SHORT, slow: GUIDES })) {
     const page = readFileSync(new URL(name, DOCS), 'utf8');
     const { guide, ids } = openPage(page);
     const commands: string[] = [];
-    let service = '';
+    let service: Readonly<Record<string, string>> = {};
     for (const block of blocksOf(page)) {
       if (block.kind === 'terminal') {
         await guide.start(block.command);
-        service = `export TRAWL_URL=${guide.address('8080')}; `;
+        service = { TRAWL_URL: guide.address('8080') };
         continue;
       }
       for (const { command, expected } of block.steps) {
         commands.push(command);
-        const { code, stdout, stderr } = await guide.run(`${service}${command}`);
+        const { code, stdout, stderr } = await guide.run(command, service);
         assert.equal(code, 0, `$ ${command}\n${stdout}${stderr}`);
         assert.ok(isShown(expected, stdout), `$ ${command}\n\nshown:\n${expected}\nwritten:\n${stdout}${stderr}`);
       }

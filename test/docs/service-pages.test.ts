@@ -11,7 +11,7 @@ test('the commands of the README and the metrics of the operations guide are the
     const commands = page('README.md').match(/^bin\/trawl jobs .*$/gm) ?? [];
     assert.ok(commands.length >= 4, 'the commands were not found');
     for (const command of commands) {
-      const { code, stdout, stderr } = await guide.run(`TRAWL_URL=http://localhost:8080 ${command}`);
+      const { code, stdout, stderr } = await guide.run(command, { TRAWL_URL: guide.address('8080') });
       assert.equal(code, 0, `$ ${command}\n${stdout}${stderr}`);
     }
   });

@@ -189,3 +189,18 @@ test('a probe that went well closes the circuit', () => {
   const job = running({ circuit: { state: 'probing', since: NOW }, tally: { ...EMPTY_TALLY, finished: 1 } });
   assert.deepEqual(planDispatch(job, 1, NOW), { kind: 'verdict', verdict: { kind: 'close' } });
 });
+
+test('a job that owes its last control and has used up its budget is paused, instead of sending what no worker would do', () => {
+  const policy = { controls: { items: [{ input: { apn: '1' } }], every: 5 } };
+  const counts = { ...NO_COUNTS, total: 3, failed: 3 };
+  const owing = { status: 'in_progress', counts, tally: { ...EMPTY_TALLY, finished: 3, missed: 3 } } as const;
+  assert.equal(planDispatch(jobOf(policy, owing), 1, NOW).kind, 'control');
+  const usage = [
+    { host: 'a.test', proxy: 'none', requests: 7, bytesUp: 0, bytesDown: 0, refused: 0, blocked: 0 },
+  ] as const;
+  const used = jobOf({ ...policy, budget: { max_requests: 7 } }, { ...owing, usage });
+  assert.equal(planDispatch(used, 1, NOW).kind, 'exhausted');
+  const paused = applyJobEvent(used, { kind: 'exhaust' }, NOW);
+  assert.ok(!isRefusal(paused));
+  assert.deepEqual([paused.status, paused.reason?.code], ['paused', 'budget']);
+});

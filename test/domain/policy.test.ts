@@ -33,6 +33,7 @@ const DEFAULTS = {
   results: { keep_html: true, keep_failures: 3, screenshot: 'never', item_manifests: null },
   controls: { items: [], every: 500, ignore: [] },
   budget: { max_requests: null, max_bytes: null, max_proxy_bytes: null, max_cost: null },
+  discovery: { max_depth: 5, max_items: 100_000 },
   robots: 'ignore',
   browser: {
     ...{ isolation: 'context', block: ['images', 'media', 'fonts'], stealth: false },
@@ -85,8 +86,10 @@ const LIMITS: readonly [field: string, taken: readonly unknown[], refused: reado
   ['budget.max_bytes', [1, 1e15, null], [0, -1, 1.5, 1e15 + 1]],
   ['budget.max_proxy_bytes', [1, 1e15, null], [0, -1, 1.5, 1e15 + 1]],
   ['budget.max_cost', [0.01, 1e9, null], [0, -1, 1e9 + 1, Number.POSITIVE_INFINITY, '5']],
+  ['discovery.max_depth', [0, 1, 1000], [-1, 1.5, 1001, null]],
+  ['discovery.max_items', [0, 1, 100_000_000], [-1, 1.5, 100_000_001, null]],
   ['robots', ['respect', 'ignore'], ['obey', null]],
-  ['browser.isolation', ['context'], ['page', 'none', null]],
+  ['browser.isolation', ['context', 'page'], ['none', null]],
   ['browser.block', [[], ['images', 'media', 'fonts', 'trackers']], [['css'], 'images', null]],
   ['browser.stealth', [true, false], ['yes', null]],
   [

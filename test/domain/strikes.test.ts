@@ -7,6 +7,7 @@ import {
   type LostLease,
   MAX_STRIKES,
   mustRunAlone,
+  shownStrikes,
   strikesAfterLoss,
 } from '../../src/domain/strikes.ts';
 
@@ -59,4 +60,8 @@ test('a lost lease gives an item one strike at most, and never takes one away', 
       assert.ok(added === 0 || added === 1);
     }),
   );
+});
+
+test('one lost worker is not shown as a strike, and the second counts both', () => {
+  assert.deepEqual([0, 1, 2, 3].map(shownStrikes), [0, 0, 2, 3]);
 });

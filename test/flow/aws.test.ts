@@ -9,7 +9,7 @@ import { startEmulators } from '../support/aws/emulators.ts';
 import { awsEnvironment, awsNames } from '../support/aws/names.ts';
 import { sized } from '../support/sized.ts';
 
-const ITEMS = sized({ quick: 300, slow: 600 });
+const ITEMS = sized({ quick: 200, slow: 600 });
 const JOB = 'parcels';
 
 const emulators = await startEmulators();
@@ -42,9 +42,9 @@ test('a job of two controllers and four workers comes to its end, whoever of the
   const watched = fetch(`${second.url}/jobs/${JOB}/events`).then((events) => events.text());
 
   // Two workers with work in their hands, then the controller that leads.
-  await untilDone(second.url, 40);
+  await untilDone(second.url, 30);
   workers[0]?.signalGroup('SIGKILL');
-  await untilDone(second.url, 120);
+  await untilDone(second.url, 90);
   workers[1]?.signalGroup('SIGKILL');
   first.signalGroup('SIGKILL');
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { startTrawl } from '../cli/trawl.ts';
+import { sized } from '../support/sized.ts';
 
 /** A site that notes when each request of which job came. */
 export async function openCountingSite(answerMs: number) {
@@ -103,8 +104,11 @@ function busiestTen({ requests }: Site): number {
   return most;
 }
 
+/** More than are done while the two jobs are watched, at ten requests per second each. */
+const ITEMS = sized({ quick: 1200, slow: 5000 });
+
 async function submit(url: string, job: string, host: string): Promise<void> {
-  const items = Array.from({ length: 5000 }, (_, index) => ({
+  const items = Array.from({ length: ITEMS }, (_, index) => ({
     item_id: `parcel-${index}`,
     input: { url: `http://${host}/${job}/${index}` },
   }));

@@ -101,7 +101,8 @@ test(`a worker survives ${SITES.length} hostile sites: each ends as it should, m
     assert.deepEqual(pids(), [pid], 'the worker has died');
     const grown = (peakBytes(pid) - before) / (1 << 20);
     t.diagnostic(`the worker's memory has grown by ${grown.toFixed(1)} MiB`);
-    assert.ok(grown < 50, `the worker's memory has grown by ${grown} MiB`);
+    // Eight slots hold pages up to their limit, and their texts; one bomb that is not cut off would be a hundred.
+    assert.ok(grown < 80, `the worker's memory has grown by ${grown} MiB`);
 
     for (const [name, expected] of SITES) {
       await t.test(name, async () => checkEnd(engine, items.get(name), expected));

@@ -18,6 +18,8 @@ const PER_SECOND = 20;
 const CALM_MS = sized({ quick: 4000, slow: 20_000 });
 /** Other tests take the machine away for seconds; then what was reserved passes unused. */
 const LEAST_USE = sized({ quick: 0.4, slow: 0.85 });
+/** In a few seconds a host sees some 150 requests of both, and a pause of one process is a tenth of them. */
+const SHARE_SPREAD = sized({ quick: 0.1, slow: 0.05 });
 /** One is killed, and one comes. What the dead one had comes back after two leases: of fewer workers that is too much. */
 const AWS_WORKERS = 4;
 const COMMON = { TRAWL_ALLOW_ADDRESSES: 'loopback', TRAWL_SLOTS: '8', TRAWL_LOG_TO: 'stderr' };
@@ -26,7 +28,7 @@ const COMMON = { TRAWL_ALLOW_ADDRESSES: 'loopback', TRAWL_SLOTS: '8', TRAWL_LOG_
 function checkTraffic({ busiest, perSecond, share }: Traffic): void {
   assert.ok(busiest <= PER_SECOND * 10 * 1.05 + 2, `${busiest} requests in ten seconds`);
   for (const rate of perSecond) assert.ok(rate >= PER_SECOND * LEAST_USE, `${rate} requests per second`);
-  assert.ok(Math.abs(share - 0.5) <= 0.05, `${share} of the requests were of one of two jobs`);
+  assert.ok(Math.abs(share - 0.5) <= SHARE_SPREAD, `${share} of the requests were of one of two jobs`);
 }
 
 test('two jobs and four workers keep the rate of a host and share it, although one is killed and one comes', async (t) => {

@@ -16,7 +16,8 @@ type Status = 'PENDING' | 'RUNNING' | 'ERROR' | 'TIMED_OUT' | 'COMPLETED';
 interface ModelSession {
   readonly id: string;
   readonly userMetadata: Record<string, unknown>;
-  readonly chromium: RemoteChromium;
+  /** Null for a session that no user will reach. */
+  readonly chromium: RemoteChromium | null;
   readonly connections: Set<Duplex>;
   readonly fault: CreateFault | null;
   status: Status;
@@ -66,7 +67,7 @@ export class BrowserbaseServer {
 
   async stop(): Promise<void> {
     for (const { id } of this.sessions.values()) this.cut(id);
-    await Promise.all([...this.sessions.values()].map(({ chromium }) => chromium.stop()));
+    await Promise.all([...this.sessions.values()].map(({ chromium }) => chromium?.stop()));
     this.#server.closeAllConnections();
     this.#server.close();
   }
@@ -102,7 +103,7 @@ export class BrowserbaseServer {
     this.#count += 1;
     const session: ModelSession = {
       ...{ id: `session-${this.#count}`, userMetadata: wanted.userMetadata ?? {}, fault, releases: 0 },
-      ...{ status: 'RUNNING', connections: new Set(), chromium: await startRemoteChromium() },
+      ...{ status: 'RUNNING', connections: new Set(), chromium: fault === null ? await startRemoteChromium() : null },
     };
     this.sessions.set(session.id, session);
     if (fault === 'lose-answer') request.socket.destroy();
@@ -123,7 +124,7 @@ export class BrowserbaseServer {
     session.releases += 1;
     if (session.status === 'RUNNING') session.status = 'COMPLETED';
     this.cut(id);
-    await session.chromium.stop();
+    await session.chromium?.stop();
     send(200, shown(session));
   }
 
@@ -138,7 +139,8 @@ export class BrowserbaseServer {
     }
     session.connections.add(socket);
     socket.on('error', () => {});
-    if (session.fault === 'hang-connection') return;
+    // One whose connection hangs.
+    if (session.chromium === null) return;
     passOn(request, socket, session.chromium);
   }
 }

@@ -8,6 +8,7 @@ import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import type { Settlement } from '../../src/ports/ledger.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { Deadlines } from '../../src/worker/deadlines.ts';
 import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { loopbackWeb } from '../egress/visits.ts';
@@ -75,14 +76,16 @@ function openVisits(t: TestContext, county: WebFormsCounty) {
   const store = openMemoryResultStore();
   const digest = (text: string) => hash('sha256', text);
   const tools = { ...NO_TOOLS, web, gate: OPEN_GATE };
+  const clock = systemClock();
   const deps = {
-    clock: systemClock(),
+    clock,
     store,
     faults: NO_FAULTS,
     digest,
     tools,
     ladders: new JobLadders(),
     evidence: new FailureEvidence(),
+    deadlines: new Deadlines(clock),
     onWait() {},
   };
   const facts = { isHalted: false, excess: 0, jobCreatedAt: 1, policyRevision: 1 };

@@ -10,7 +10,8 @@ import { parseRoutes } from '../../src/egress/routes.ts';
 import type { Web } from '../../src/egress/web.ts';
 import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import type { Draft } from '../../src/ports/result-store.ts';
-import type { ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
+import { BatchScope } from '../../src/scraping/batch-scope.ts';
+import type { ScrapeContext, ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
 import { UsageMeter } from '../../src/scraping/usage-meter.ts';
 import { NOW, policyOf } from '../support/builders.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
@@ -48,10 +49,11 @@ export async function visitCounty(
       const answer = await fetch(`${county.url}/__control/faults`, { method: 'PUT', body: JSON.stringify(plan) });
       assert.equal(answer.status, 200, await answer.text());
     },
-    scrape: (scraper, input, { web: way = web, timeoutSeconds = 30 } = {}) =>
-      scraper.scrape({
-        ...{ jobId: 'job-1', itemId: 'item-1', input, tryNumber: 1, identity: 0, proxySession: 0 },
+    scrape: (scraper, input, { web: way = web, timeoutSeconds = 30 } = {}) => {
+      const context: ScrapeContext = {
+        ...{ jobId: 'job-1', itemId: 'item-1', input, depth: 0, tryNumber: 1, identity: 0, proxySession: 0 },
         proxyType: 'none',
+        batch: new BatchScope(),
         usage: new UsageMeter(),
         policy: policyOf({ timeouts: { request_timeout_seconds: timeoutSeconds } }),
         tools: {
@@ -67,6 +69,7 @@ export async function visitCounty(
             states: NO_TOOLS.states,
             robots: NO_TOOLS.robots,
             browser: null,
+            siteTools: null,
           },
         },
         signal: new AbortController().signal,
@@ -74,7 +77,10 @@ export async function visitCounty(
         sleep: async () => {},
         isRetried: () => false,
         draft: () => store.draft(),
-      }),
+        withInput: (checked) => ({ ...context, input: checked }),
+      };
+      return scraper.scrape(context);
+    },
   };
 }
 

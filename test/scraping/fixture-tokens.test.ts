@@ -103,6 +103,7 @@ async function record(t: TestContext, folder: string, input: Record<string, unkn
     states: sharedStates(),
     robots: UNCHECKED,
     browser: null,
+    siteTools: null,
   };
   const deps = { tools, clock, signal: new AbortController().signal, browsers: NO_BROWSERS };
   return recordCase(scraper, join(folder, 'site.ts'), { name: 'one', input, expectFailure }, deps);

@@ -241,6 +241,7 @@ async function record(
     states: sharedStates(),
     robots: UNCHECKED,
     browser: null,
+    siteTools: null,
   };
   const asked = { name, input, expectFailure: false };
   const answer = await recordCase(scraper, join(folder, 'county.ts'), asked, {

@@ -8,6 +8,7 @@ import {
   z,
 } from '../../src/scraping/author.ts';
 import type { ProducedArtifact, ScrapeResult } from '../../src/scraping/scraper.ts';
+import { policyOf } from '../support/builders.ts';
 import { contextOf, openSite, webTools } from './http-support.ts';
 
 async function openCounty(t: TestContext) {
@@ -138,9 +139,8 @@ test('a job that keeps no pages keeps none of these either', async (t) => {
     async () => ({ pages: { taxes: '<p>7</p>' } }),
     (pages) => pages.get('taxes').number('p'),
   );
-  const context = contextOf(webTools(t));
-  const policy = { ...context.policy, results: { ...context.policy.results, keep_html: false } };
-  const kept = keptIn(await scraper.scrape({ ...context, policy }));
+  const policy = policyOf({ results: { keep_html: false } });
+  const kept = keptIn(await scraper.scrape(contextOf(webTools(t), { policy })));
   assert.deepEqual(
     kept.map((artifact) => [artifact.kind, textOf(artifact)]),
     [['data', '7\n']],

@@ -12,6 +12,7 @@ import { PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import type { HostGate } from '../../src/ports/host-gate.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
+import { BatchScope } from '../../src/scraping/batch-scope.ts';
 import { compileHosts } from '../../src/scraping/http/allowed-hosts.ts';
 import { VisitCookies } from '../../src/scraping/http/cookies.ts';
 import { HttpClient } from '../../src/scraping/http/http-client.ts';
@@ -109,7 +110,16 @@ export function webTools(t: TestContext, gate: HostGate = new PoliteHostGate({ c
   const web = openWeb({ rules, routes: parseRoutes(''), clock: systemClock() });
   t.after(() => web.close());
   const log = { debug: () => {}, info: () => {}, warn: () => {} };
-  return { web, gate, log, secrets: NO_SECRETS, states: sharedStates(), robots: UNCHECKED, browser: null };
+  return {
+    web,
+    gate,
+    log,
+    secrets: NO_SECRETS,
+    states: sharedStates(),
+    robots: UNCHECKED,
+    browser: null,
+    siteTools: null,
+  };
 }
 
 /** A client as a scraper gets it. */
@@ -164,15 +174,17 @@ export function openClient(
 
 export function contextOf(tools: ScrapeTools, context: Partial<ScrapeContext> = {}): ScrapeContext {
   const store = openMemoryResultStore();
-  return {
+  const all: ScrapeContext = {
     jobId: 'job-1',
     itemId: 'item-1',
     input: {},
     policy: policyOf(),
+    depth: 0,
     tryNumber: 1,
     identity: 0,
     proxyType: 'none',
     proxySession: 0,
+    batch: new BatchScope(),
     usage: new UsageMeter(),
     tools,
     signal: new AbortController().signal,
@@ -180,8 +192,10 @@ export function contextOf(tools: ScrapeTools, context: Partial<ScrapeContext> = 
     sleep: async () => {},
     isRetried: () => false,
     draft: () => store.draft(),
+    withInput: (input) => ({ ...all, input }),
     ...context,
   };
+  return all;
 }
 
 /** That it fails so, with a message that says so. */

@@ -4,6 +4,7 @@ import * as batching from './planted-batching-bugs.ts';
 import * as clocks from './planted-clock-bugs.ts';
 import { CONTROL_BUGS } from './planted-control-bugs.ts';
 import { CORRECTION_BUGS } from './planted-correction-bugs.ts';
+import { DISCOVERY_BUGS } from './planted-discovery-bugs.ts';
 import { HalfDraftJobs } from './planted-draft-bugs.ts';
 import * as errors from './planted-error-bugs.ts';
 import * as ledgers from './planted-ledger-bugs.ts';
@@ -74,6 +75,7 @@ export const PLANTED_BUGS: readonly Plant[] = [
   ...CONTROL_BUGS,
   ...USAGE_BUGS,
   ...SHARE_BUGS,
+  ...DISCOVERY_BUGS,
   ledger('a batch mixes groups', { leases: batching.MixedGroupLeases }),
   ledger('a batch by group is out of order', { leases: batching.DisorderedGroupLeases }),
   ledger('a drafted job is made before its last items', { jobs: HalfDraftJobs }),

@@ -134,33 +134,47 @@ export function scriptedScraper(
     metadata: false,
     extract: ({ body }) => read(new Dice(sim.seed, `reading of ${body}`), body),
     async scrape(context) {
-      const { jobId, itemId, tryNumber, signal } = context;
-      sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} try ${tryNumber}`);
-      if ('known' in context.input) return await playControl(context, sim, door);
-      sim.oracle.begins(process, { jobId, itemId, tryNumber, signal });
-      // A corrected item does something else than before.
-      const { version } = context.input as { readonly version?: number };
-      const role = version === undefined ? itemId : `${itemId}, version ${version}`;
-      const script = scripts.of(jobId, role);
-      const run = tryNumber === 1 ? scripts.countRun(jobId, role) : 0;
-      sim.faults.count(`scraper: ${script.kind}`);
-      if (scripts.isHanging(jobId)) sim.faults.count('site-hangs');
-      await visit(new Dice(sim.seed, `${itemId} ${run}`), context, sim, door);
-      if (script.kind === 'scraped' && sim.sites.forgets(jobId, sim.timeline.now)) return forgotten(sim);
-      if (script.kind === 'held') {
-        return run > script.times
-          ? scraped(context, process, { artifacts: 1, size: 10 })
-          : askedToWait(context, script);
-      }
-      if (script.kind !== 'kills') return play(script, context, process);
-      if (run > script.times || signal.aborted) return scraped(context, process, { artifacts: 1, size: 10 });
-      sim.faults.count('poison');
-      sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} kills its worker`);
-      sim.oracle.kills(process, jobId, itemId);
-      kill();
-      return new Promise(() => {});
+      const { jobId, itemId } = context;
+      const result = await playItem(context, { process, sim, scripts, door, kill });
+      const linked = 'known' in context.input ? result : sim.links.addTo(result, jobId, itemId);
+      if (linked !== result) sim.faults.count('scraper finds');
+      return linked;
     },
   };
+}
+
+interface Stage {
+  readonly process: SimProcess;
+  readonly sim: Sim;
+  readonly scripts: Scripts;
+  readonly door: Door | null;
+  readonly kill: () => void;
+}
+
+async function playItem(context: ScrapeContext, { process, sim, scripts, door, kill }: Stage): Promise<ScrapeResult> {
+  const { jobId, itemId, tryNumber, signal } = context;
+  sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} try ${tryNumber}`);
+  if ('known' in context.input) return await playControl(context, sim, door);
+  sim.oracle.begins(process, { jobId, itemId, tryNumber, signal });
+  // A corrected item does something else than before.
+  const { version } = context.input as { readonly version?: number };
+  const role = version === undefined ? itemId : `${itemId}, version ${version}`;
+  const script = scripts.of(jobId, role);
+  const run = tryNumber === 1 ? scripts.countRun(jobId, role) : 0;
+  sim.faults.count(`scraper: ${script.kind}`);
+  if (scripts.isHanging(jobId)) sim.faults.count('site-hangs');
+  await visit(new Dice(sim.seed, `${itemId} ${run}`), context, sim, door);
+  if (script.kind === 'scraped' && sim.sites.forgets(jobId, sim.timeline.now)) return forgotten(sim);
+  if (script.kind === 'held') {
+    return run > script.times ? scraped(context, process, { artifacts: 1, size: 10 }) : askedToWait(context, script);
+  }
+  if (script.kind !== 'kills') return play(script, context, process);
+  if (run > script.times || signal.aborted) return scraped(context, process, { artifacts: 1, size: 10 });
+  sim.faults.count('poison');
+  sim.trace.add(sim.timeline.now, process.name, `* ${jobId}/${itemId} kills its worker`);
+  sim.oracle.kills(process, jobId, itemId);
+  kill();
+  return new Promise(() => {});
 }
 
 /** Found, unless the site has forgotten it; now and then it takes too long, which tells nothing. */

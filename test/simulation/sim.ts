@@ -4,6 +4,7 @@ import type { Dice } from './dice.ts';
 import type { FaultPlan } from './fault-plan.ts';
 import type { ForgetfulSites } from './forgetful-sites.ts';
 import type { HangingSite } from './hanging-site.ts';
+import type { LinkedItems } from './linked-items.ts';
 import type { Network } from './network.ts';
 import type { HostOracle } from './oracle/hosts.ts';
 import type { Oracle } from './oracle/oracle.ts';
@@ -26,6 +27,7 @@ export interface Sim {
   readonly timing: Timing;
   readonly disk: Disk;
   readonly sites: ForgetfulSites;
+  readonly links: LinkedItems;
   /** Set where nothing goes wrong but that one site hangs. */
   readonly hangingSite: HangingSite | null;
   /** Set where workers keep the limits of a host together. */

@@ -365,6 +365,7 @@ export class User {
         cooldown_seconds: dice.happens(0.3) ? dice.between(1, 6) : null,
       },
       ...(this.#sim.sites.isOn ? { controls: { items: CONTROLS, every: dice.pick([1, 3, 8, 500]) } } : {}),
+      ...this.#sim.links.policy(),
       budget: {
         max_requests: budgets.happens(0.2) ? budgets.int(1, 60) : null,
         max_bytes: budgets.happens(0.1) ? budgets.int(1, 40_000) : null,

@@ -5,6 +5,7 @@ import { runSteps } from './driver.ts';
 import { type Census, FaultPlan } from './fault-plan.ts';
 import { ForgetfulSites } from './forgetful-sites.ts';
 import { drawHangingSite } from './hanging-site.ts';
+import { LinkedItems } from './linked-items.ts';
 import { openMemoryBackend } from './memory-backend.ts';
 import { Network } from './network.ts';
 import { HostOracle } from './oracle/hosts.ts';
@@ -186,7 +187,9 @@ function build(seed: number, store: StoreKind, plant: Plant, dice: Dice, print: 
       ? openMemoryBackend(services.clock, plant)
       : new SqliteBackend(new Dice(seed, 'disk'), dice.pick([0, 0, 5, 50]), timing.leaseMs, () => timeline.now);
   const disk = new Disk();
+  const links = new LinkedItems(seed, hangingSite === null && new Dice(seed, 'worlds with links').happens(0.4));
   const oracle = new Oracle({
+    links,
     backend: () => backend,
     hasItemManifests: timing.itemManifests,
     mayNotKnow: ({ bornAt }) =>
@@ -234,6 +237,7 @@ function build(seed: number, store: StoreKind, plant: Plant, dice: Dice, print: 
     temperedHost: sharedHost === null || sharedHost.temper === null ? null : new TemperedHost(sharedHost.temper),
     hostOracle,
     sites: new ForgetfulSites(seed, faults.isOn('site-forgets')),
+    links,
     onEngineDecision() {},
   };
 }

@@ -22,6 +22,7 @@ export const NO_TOOLS: WorkerDeps['tools'] = {
   states: sharedStates(),
   robots: UNCHECKED,
   browser: null,
+  siteTools: null,
 };
 
 /** In a world where time stands still. */

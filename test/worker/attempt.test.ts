@@ -10,6 +10,7 @@ import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { defineHttpScraper } from '../../src/scraping/http/define-http-scraper.ts';
 import type { ScrapeContext, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { Deadlines } from '../../src/worker/deadlines.ts';
 import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { loopbackWeb } from '../egress/visits.ts';
@@ -52,6 +53,7 @@ async function attempt(
       ...{ clock, store, faults: NO_FAULTS, digest: (text: string) => text, tools: options.tools ?? NO_TOOLS },
       ladders,
       evidence: new FailureEvidence(),
+      deadlines: new Deadlines(clock),
       onWait: (...wait) => waits.push(wait),
     },
     { jobId: 'job', order, scraper },

@@ -5,14 +5,19 @@ import { failure } from '../../src/domain/failure.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { ScrapeContext, Scraper } from '../../src/scraping/scraper.ts';
 import { runBatch } from '../../src/worker/batch.ts';
+import { Deadlines } from '../../src/worker/deadlines.ts';
 import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { OwnErrors } from '../../src/worker/own-errors.ts';
 import { Settler } from '../../src/worker/settle.ts';
+import type { Place } from '../../src/worker/slots.ts';
 import { claim, dispatch, givenJob, jobOf, LEASE_MS } from '../contract/ledger/hands.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
+
+/** A batch that never waits at a gate. */
+const PLACE: Place = { index: 0, park: () => () => {}, leave() {} };
 
 type Ledger = ReturnType<typeof openMemoryLedger>;
 
@@ -40,8 +45,10 @@ async function run(
       onWait() {},
       isStillHeld: async () => true,
       paceItem: () => null,
+      gateOf: () => NO_TOOLS.gate,
       ladders: new JobLadders(),
       evidence: new FailureEvidence(),
+      deadlines: new Deadlines(clock),
       leases: ledger,
       scrapers: { find: async () => scraper },
       settler: new Settler(ledger, clock),
@@ -55,6 +62,7 @@ async function run(
       onError: (_, error) => assert.ifError(error),
     },
     lease,
+    PLACE,
     new AbortController().signal,
   );
   return { end, settles, counts: (await jobOf(ledger, jobId)).counts };

@@ -13,6 +13,7 @@ import { definePlainScraper } from '../../src/scraping/define-scraper.ts';
 import { defineHttpScraper, type HttpScraperDefinition } from '../../src/scraping/http/define-http-scraper.ts';
 import type { Scraper, StoredInput } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { Deadlines } from '../../src/worker/deadlines.ts';
 import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { policyOf } from '../support/builders.ts';
@@ -71,6 +72,7 @@ async function stored(t: TestContext, { page = PAGE, metadata = METADATA }: { pa
         tools: NO_TOOLS,
         ladders: new JobLadders(),
         evidence: new FailureEvidence(),
+        deadlines: new Deadlines(clock),
         onWait() {},
       },
       {

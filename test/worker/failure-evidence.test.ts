@@ -14,6 +14,7 @@ import { ReplayWeb } from '../../src/scraping/fixtures/replay-web.ts';
 import { defineHttpScraper } from '../../src/scraping/http/define-http-scraper.ts';
 import { decodeVisit } from '../../src/scraping/visits/visit-record.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { Deadlines } from '../../src/worker/deadlines.ts';
 import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -71,12 +72,13 @@ function openWorker() {
       policy: policySchema.parse({ results: wanted.results ?? {}, retries: { max_retries: 0 } }),
     };
     const item = { seq: seq++, itemId: parcel, input: { parcel }, attempt: wanted.attempt ?? 1 };
+    const clock = new FakeClock();
     const settled = await runAttempt(
       {
-        ...{ clock: new FakeClock(), faults: NO_FAULTS, digest: (text: string) => hash('sha256', text) },
+        ...{ clock, faults: NO_FAULTS, digest: (text: string) => hash('sha256', text) },
         store: wanted.trouble ? Object.assign(Object.create(store), { putAll: put }) : store,
         tools: { ...NO_TOOLS, web, gate: OPEN_GATE, secrets },
-        ...{ ladders: new JobLadders(), evidence, onWait() {} },
+        ...{ ladders: new JobLadders(), evidence, deadlines: new Deadlines(clock), onWait() {} },
       },
       { jobId: 'job', order, scraper },
       item,

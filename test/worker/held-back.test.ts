@@ -6,6 +6,7 @@ import { PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { ScrapeContext, Scraper } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { Deadlines } from '../../src/worker/deadlines.ts';
 import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -35,7 +36,13 @@ async function attempt(
   const running = runAttempt(
     {
       ...{ clock, store: openMemoryResultStore(), faults: NO_FAULTS, digest: (text: string) => text },
-      ...{ tools: { ...NO_TOOLS, gate }, ladders: new JobLadders(), evidence: new FailureEvidence(), onWait() {} },
+      ...{
+        tools: { ...NO_TOOLS, gate },
+        ladders: new JobLadders(),
+        evidence: new FailureEvidence(),
+        deadlines: new Deadlines(clock),
+        onWait() {},
+      },
     },
     { jobId: 'job', order: { ...facts, policy: policySchema.parse(policy) }, scraper },
     { seq: 0, itemId: 'i', input: {}, attempt: 1 },

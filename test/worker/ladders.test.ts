@@ -9,6 +9,7 @@ import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { defineHttpScraper } from '../../src/scraping/http/define-http-scraper.ts';
 import type { ScrapeContext, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
+import { Deadlines } from '../../src/worker/deadlines.ts';
 import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { loopbackWeb } from '../egress/visits.ts';
@@ -30,7 +31,7 @@ function openJob(proxy: unknown, tools: ScrapeTools = NO_TOOLS) {
     const running = runAttempt(
       {
         ...{ clock, store: openMemoryResultStore(), faults: NO_FAULTS, digest: (text: string) => text },
-        ...{ tools, ladders, evidence: new FailureEvidence(), onWait() {} },
+        ...{ tools, ladders, evidence: new FailureEvidence(), deadlines: new Deadlines(clock), onWait() {} },
       },
       { jobId: 'job', order, scraper },
       { seq: 1, itemId: 'item', input: {}, attempt: 1 },

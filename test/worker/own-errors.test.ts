@@ -7,16 +7,21 @@ import type { ResultStore } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import type { Scraper } from '../../src/scraping/scraper.ts';
 import { type BatchDeps, runBatch } from '../../src/worker/batch.ts';
+import { Deadlines } from '../../src/worker/deadlines.ts';
 import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
 import { JobLadders } from '../../src/worker/job-ladders.ts';
 import { OwnErrors } from '../../src/worker/own-errors.ts';
 import { Settler } from '../../src/worker/settle.ts';
+import type { Place } from '../../src/worker/slots.ts';
 import { allItems, claim, dispatch, givenJob, itemOf, jobOf, LEASE_MS } from '../contract/ledger/hands.ts';
 import { dueBy } from '../support/due-by.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
+
+/** A batch that never waits at a gate. */
+const PLACE: Place = { index: 0, park: () => () => {}, leave() {} };
 
 const JOB = 'job-1';
 
@@ -53,8 +58,10 @@ async function setUp(
     onWait() {},
     isStillHeld: async () => true,
     paceItem: () => null,
+    gateOf: () => NO_TOOLS.gate,
     ladders: new JobLadders(),
     evidence: new FailureEvidence(),
+    deadlines: new Deadlines(clock),
     store: { ...openMemoryResultStore(), putAll: async () => [], ...more.store } as ResultStore,
     scrapers: { find: async () => scraper },
     settler: new Settler(leases, clock),
@@ -71,7 +78,7 @@ async function setUp(
     assert.ok(lease);
     clock.jump(lateMs);
     const state = { end: null as string | null, begunAt: clock.elapsed() };
-    void runBatch(parts, lease, cut.signal).then((end) => {
+    void runBatch(parts, lease, PLACE, cut.signal).then((end) => {
       state.end = end;
     });
     await clock.advance(0);

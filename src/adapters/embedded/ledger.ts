@@ -1,5 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CachedEntry } from '../../domain/cached-page.ts';
+import type { PathErrors } from '../../domain/path-errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { composeLedger } from '../../ports/compose-ledger.ts';
 import type { HostRecords } from '../../ports/host-records.ts';
@@ -7,6 +9,8 @@ import type { HostSettingsBook } from '../../ports/host-settings.ts';
 import type { HostShares } from '../../ports/host-shares.ts';
 import type { Leadership } from '../../ports/leadership.ts';
 import type { Ledger } from '../../ports/ledger.ts';
+import type { SiteBook } from '../../ports/site-book.ts';
+import type { SiteRows } from '../../ports/site-rows.ts';
 import { LEDGER_FILE, PRIVATE_FOLDER } from './data-directory.ts';
 import { EmbeddedHostRecords } from './host-records.ts';
 import { EmbeddedHostSettings } from './host-settings.ts';
@@ -24,6 +28,8 @@ import { Removal } from './ledger/removal.ts';
 import { EmbeddedReturns } from './ledger/returns.ts';
 import { Tables } from './ledger/tables.ts';
 import { type OwnerLock, takeOwnership } from './owner-lock.ts';
+import { EmbeddedSiteBook } from './site-book.ts';
+import { EmbeddedSiteRows } from './site-rows.ts';
 
 export interface EmbeddedLedgerOptions {
   /** Made if it is not there. Only one process can have it open. */
@@ -47,6 +53,9 @@ export interface EmbeddedLedgerHandle {
   readonly hostSettings: HostSettingsBook;
   readonly hostShares: HostShares;
   readonly hostRecords: HostRecords;
+  readonly sites: SiteBook;
+  readonly pageRows: SiteRows<CachedEntry>;
+  readonly errorRows: SiteRows<PathErrors>;
   /** A small durable write. Throws StorageTrouble while there is no room. */
   probe(): Promise<void>;
   /** Whether the files of the ledger are still the ones that were opened: then the directory is this process's to use. */
@@ -120,6 +129,9 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
     hostSettings: new EmbeddedHostSettings(sql, committer),
     hostShares: new EmbeddedHostShares(sql, committer),
     hostRecords: new EmbeddedHostRecords(tables, committer),
+    sites: new EmbeddedSiteBook(sql, committer),
+    pageRows: new EmbeddedSiteRows<CachedEntry>(sql, committer, 'page'),
+    errorRows: new EmbeddedSiteRows<PathErrors>(sql, committer, 'error'),
     async probe() {
       await committer.durable(() => sql.insertProbe.run());
       await committer.applied(() => sql.deleteProbe.run());

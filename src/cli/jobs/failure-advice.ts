@@ -1,3 +1,4 @@
+import type { BulkJobAnswer } from '../../contract/bulk-answers.ts';
 import type { FailureGroupAnswer } from '../../contract/failure-answers.ts';
 import type { JobAnswer } from '../../contract/job-answers.ts';
 import type { FailureType } from '../../domain/failure.ts';
@@ -19,7 +20,9 @@ function repair(what: string): string {
   return `${what}: repair the scraper, then parse the stored pages again`;
 }
 
-type Failed = Pick<JobAnswer, 'summary' | 'errors' | 'reason'>;
+/** A bulk job has examples of failed pages in `errors`, and its groups elsewhere. */
+type GroupedJob = Pick<JobAnswer, 'errors' | 'reason'> | Pick<BulkJobAnswer, 'failures' | 'reason'>;
+type Failed = GroupedJob & Pick<JobAnswer, 'summary'>;
 
 /** Whether retrying failed items may help without changing anything else. Groups that are not shown may be worth it. */
 export function isWorthRetrying(job: Failed): boolean {
@@ -51,8 +54,9 @@ export function isForTheAuthor(job: Failed): boolean {
 }
 
 /** The failures that are known: while a job runs, those that stopped it. */
-export function groupsOf({ errors, reason }: Pick<JobAnswer, 'errors' | 'reason'>): readonly FailureGroupAnswer[] {
-  return errors.length > 0 ? errors : (reason?.evidence ?? []);
+export function groupsOf(job: GroupedJob): readonly FailureGroupAnswer[] {
+  const groups = 'failures' in job ? job.failures : job.errors;
+  return groups.length > 0 ? groups : (job.reason?.evidence ?? []);
 }
 
 /** Once a missing secret or a proxy is set, the very same retry succeeds. */

@@ -24,6 +24,8 @@ export async function sendList<Answer>(
   path: string,
   list: ItemList,
   query: Readonly<Record<string, string | number>>,
+  /** Of a list whose name does not say it, by its first bytes. */
+  typeOfBytes: (head: Uint8Array) => string = (head) => ITEM_CONTENT_TYPES[formatOfBytes(head)],
 ): Promise<Answer> {
   const meter = new Meter({ clock: api.clock, totalBytes: list.size, lineName: 'line' });
   const look = async () => meter.transfer();
@@ -42,7 +44,7 @@ export async function sendList<Answer>(
       method: 'POST',
       path,
       query,
-      headers: { 'content-type': list.contentType ?? ITEM_CONTENT_TYPES[formatOfBytes(head)] },
+      headers: { 'content-type': list.contentType ?? typeOfBytes(head) },
       stream: meter.count(continued(head, source), () => display?.poke()),
       silenceMs: ANSWER_MS,
     });

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
+import type { AnyJobAnswer, BulkInputAnswer } from '../../contract/bulk-answers.ts';
 import type { FailureGroupAnswer } from '../../contract/failure-answers.ts';
-import type { JobAnswer, SummaryAnswer } from '../../contract/job-answers.ts';
+import type { SummaryAnswer } from '../../contract/job-answers.ts';
 import type { Counts } from '../../domain/counts.ts';
 import { coloured, statusStyle } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -21,7 +22,7 @@ import { layoutNote } from './layout-note.ts';
 
 /** The exit code for the outcome of a job: `bad` lines of its list, and rows `withoutData`, count as failed items. */
 export function exitCodeOfJob(
-  { status, summary }: Pick<JobAnswer, 'status' | 'summary'>,
+  { status, summary }: Pick<AnyJobAnswer, 'status' | 'summary'>,
   { bad = 0, withoutData = 0 }: { readonly bad?: number; readonly withoutData?: number } = {},
 ): number {
   if (status !== 'completed') return EXIT.failed;
@@ -33,7 +34,7 @@ export function countsOf({ in_progress, pending: _, ...counts }: SummaryAnswer):
 }
 
 /** Everything about one job, for people; `hosts` are lines about what it did there. */
-export function jobText(job: JobAnswer, hosts: readonly string[] = []): string {
+export function jobText(job: AnyJobAnswer, hosts: readonly string[] = []): string {
   const name = job.job_name === null ? '' : ` (${printable(job.job_name, 100)})`;
   const facts = Object.entries(factsOf(job)).filter(([, text]) => text !== null);
   return [
@@ -46,7 +47,7 @@ export function jobText(job: JobAnswer, hosts: readonly string[] = []): string {
 }
 
 /** How the job ended, or why it stopped. */
-export function jobEndText(job: JobAnswer): string {
+export function jobEndText(job: AnyJobAnswer): string {
   const took = job.elapsed_seconds > 0 ? ` in ${formatDuration(job.elapsed_seconds * 1000)}` : '';
   return endText(job, { headline: endHeadline(job, took), places: [], steps: nextSteps(job) });
 }
@@ -59,12 +60,14 @@ export interface EndView {
   readonly steps: readonly Step[];
 }
 
-export function endText(job: JobAnswer, { headline, places, steps }: EndView): string {
+export function endText(job: AnyJobAnswer, { headline, places, steps }: EndView): string {
   const failures = [...failureLines(job), ...adviceLines(job)];
-  return [headline, `  ${itemsText(job)}`, ...failures, ...places, ...stepLines(steps)].join('\n');
+  const found = foundText(job);
+  const counts = [`  ${itemsText(job)}`, ...(found === null ? [] : [`  found: ${found}`])];
+  return [headline, ...counts, ...failures, ...places, ...stepLines(steps)].join('\n');
 }
 
-export function endHeadline(job: JobAnswer, took: string): string {
+export function endHeadline(job: AnyJobAnswer, took: string): string {
   const why = job.reason === null ? '' : `: ${printable(job.reason.message)}`;
   return `Job ${printable(job.job_id)} ${statusText(job)}${took}${why}`;
 }
@@ -76,11 +79,11 @@ export function deletedText(jobId: string, isUnderWay: boolean): string {
 }
 
 /** `waiting for county.gov until 2026-03-01 14:05:00 UTC`. */
-export function waitingForText({ host, until }: NonNullable<JobAnswer['waiting_for']>): string {
+export function waitingForText({ host, until }: NonNullable<AnyJobAnswer['waiting_for']>): string {
   return `waiting for ${printable(host, 80)} until ${printable(until.slice(0, 19).replace('T', ' '))} UTC`;
 }
 
-export function statusText({ status, held }: Pick<JobAnswer, 'status' | 'held'>): string {
+export function statusText({ status, held }: Pick<AnyJobAnswer, 'status' | 'held'>): string {
   const text = status === 'pending' && held ? 'held' : status;
   const style = statusStyle(text);
   const words = text === 'held' ? 'held' : printable(text.replaceAll('_', ' '));
@@ -88,12 +91,12 @@ export function statusText({ status, held }: Pick<JobAnswer, 'status' | 'held'>)
 }
 
 /** The versions that ran, if known; a worker may have a newer file than the controller had when the job was created. */
-function versionsText({ scraper_version, results }: JobAnswer): string {
+function versionsText({ scraper_version, results }: AnyJobAnswer): string {
   const ran = results.scraper_versions ?? [];
   return (ran.length === 0 ? [scraper_version] : ran).map((version) => printable(version)).join(', ');
 }
 
-function controlsText({ controls }: JobAnswer): string | null {
+function controlsText({ controls }: AnyJobAnswer): string | null {
   if (controls === null) return null;
   const { tried, good, last, next_after_items: next, reopens } = controls;
   const result = last === null ? '' : `, last ${last.result} at ${printable(last.at)}`;
@@ -103,16 +106,31 @@ function controlsText({ controls }: JobAnswer): string | null {
   return `${formatCount(tried)} tried, ${formatCount(good)} good${result}; ${rest}`;
 }
 
-function factsOf(job: JobAnswer): Record<string, string | null> {
-  const { reason, labels, input, breaker, workers, replaced_by, recovering, results, fenced, warnings } = job;
+function workersText({ workers }: AnyJobAnswer): string {
+  if ('limit' in workers) return `${formatCount(workers.in_flight)} in flight, limit ${formatCount(workers.limit)}`;
+  return `${formatCount(workers.completed)} of ${formatCount(workers.total)} batches completed`;
+}
+
+function urlsText({ total_urls, to_scrape, assets, unknown, sites }: BulkInputAnswer): string {
+  const parts = [
+    `${formatItems(to_scrape, 'page')} of ${formatItems(sites.length, 'site')}`,
+    `${formatItems(assets, 'asset')}`,
+  ];
+  return `${formatCount(total_urls)}: ${parts.join(', ')}, ${formatCount(unknown)} unknown`;
+}
+
+function factsOf(job: AnyJobAnswer): Record<string, string | null> {
+  const { reason, labels, input, breaker, replaced_by, recovering, results, fenced, warnings } = job;
   const pairs = Object.entries(labels).map(([key, value]) => `${printable(key, 100)}=${printable(value, 100)}`);
   return {
     scraper: `${printable(job.scraper_id)} ${versionsText(job)}`,
-    extracts: input.extracts === null ? null : printable(input.extracts),
+    urls: 'total_urls' in input ? urlsText(input) : null,
+    extracts: 'extracts' in input && input.extracts !== null ? printable(input.extracts) : null,
     items: itemsText(job),
+    found: foundText(job),
     rate: rateText(job),
     traffic: trafficText(job),
-    workers: `${formatCount(workers.in_flight)} in flight, limit ${formatCount(workers.limit)}`,
+    workers: workersText(job),
     breaker: `${printable(breaker.state)}, ${formatCount(breaker.failed)} of ${formatCount(breaker.finished)} failed, ${formatCount(breaker.consecutive_failures)} in a row${breaker.probe_at === null ? '' : `, probes at ${printable(breaker.probe_at)}`}`,
     controls: controlsText(job),
     budget: budgetText(job),
@@ -131,7 +149,7 @@ function factsOf(job: JobAnswer): Record<string, string | null> {
 }
 
 /** `8,797 requests, cost 4.2 left`; null without a budget. */
-function budgetText({ budget }: Pick<JobAnswer, 'budget'>): string | null {
+function budgetText({ budget }: Pick<AnyJobAnswer, 'budget'>): string | null {
   const { requests_left, bytes_left, proxy_bytes_left, cost_left } = budget;
   const left = [
     requests_left === null ? [] : formatItems(requests_left, 'request'),
@@ -143,7 +161,7 @@ function budgetText({ budget }: Pick<JobAnswer, 'budget'>): string | null {
 }
 
 /** `1,200 of 2,000 (60 %): 1,190 ok, 10 failed` */
-export function itemsText({ summary, progress }: Pick<JobAnswer, 'summary' | 'progress'>): string {
+export function itemsText({ summary, progress }: Pick<AnyJobAnswer, 'summary' | 'progress'>): string {
   const { success, failed, skipped, cancelled, queued, in_progress, pending, total } = summary;
   const others = { skipped, cancelled, 'in flight': queued + in_progress, pending };
   const kinds = [
@@ -155,7 +173,23 @@ export function itemsText({ summary, progress }: Pick<JobAnswer, 'summary' | 'pr
   return `${done}: ${kinds.join(', ')}`;
 }
 
-function rateText({ items_per_second, forecast, elapsed_seconds, finished_at }: JobAnswer): string {
+/** `1,000 items added; not added: 4,000 duplicates, 30 too deep`; null for a job whose scraper found nothing. */
+function foundText({ discovery }: AnyJobAnswer): string | null {
+  // Not in the answers of an older server.
+  if (!discovery) return null;
+  const { added, duplicates, conflicts, too_deep, over_limit, invalid } = discovery;
+  const others = {
+    duplicates,
+    'with a known id and another input': conflicts,
+    'beyond discovery.max_depth': too_deep,
+    'beyond discovery.max_items': over_limit,
+    invalid,
+  };
+  const left = Object.entries(others).flatMap(([name, count]) => (count > 0 ? `${formatCount(count)} ${name}` : []));
+  return `${formatItems(added)} added${left.length === 0 ? '' : `; not added: ${left.join(', ')}`}`;
+}
+
+function rateText({ items_per_second, forecast, elapsed_seconds, finished_at }: AnyJobAnswer): string {
   // Not in the answers of an older server.
   const { eta_low_seconds: low = null, eta_high_seconds: high = null } = forecast ?? {};
   return [
@@ -166,7 +200,7 @@ function rateText({ items_per_second, forecast, elapsed_seconds, finished_at }: 
 }
 
 /** `1,200 requests, 34 MiB, cost 1.2; expected in all 2,000, 57 MiB, cost 2`; null for a job that used nothing. */
-function trafficText({ usage, forecast, finished_at }: JobAnswer): string | null {
+function trafficText({ usage, forecast, finished_at }: AnyJobAnswer): string | null {
   // Not in the answers of an older server.
   if (usage === undefined || usage.requests === 0) return null;
   const amounts = (requests: string, bytes: number, cost: number | null) =>
@@ -177,7 +211,7 @@ function trafficText({ usage, forecast, finished_at }: JobAnswer): string | null
   return `${soFar}; expected in all ${amounts(formatCount(requests), bytes, cost)}`;
 }
 
-function timesText({ created_at, started_at, finished_at }: JobAnswer): string {
+function timesText({ created_at, started_at, finished_at }: AnyJobAnswer): string {
   const started = started_at === null ? '' : `, started ${printable(started_at)}`;
   const finished = finished_at === null ? '' : `, finished ${printable(finished_at)}`;
   return `${printable(created_at)}${started}${finished}`;
@@ -189,7 +223,7 @@ export interface Step {
   readonly command: string;
 }
 
-function nextSteps(job: JobAnswer): readonly Step[] {
+function nextSteps(job: AnyJobAnswer): readonly Step[] {
   const { job_id, status, held, reason } = job;
   const steps: [string, readonly string[]][] = [];
   if (held) steps.push(['Start it', ['jobs', 'start', job_id]]);
@@ -211,7 +245,7 @@ function stepLines(steps: readonly Step[]): string[] {
 
 const MAX_GROUPS = 10;
 
-function failureLines(job: JobAnswer): string[] {
+function failureLines(job: AnyJobAnswer): string[] {
   return groupLines(groupsOf(job));
 }
 

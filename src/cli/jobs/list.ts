@@ -34,7 +34,7 @@ async function list(options: JobsListOptions): Promise<void> {
       path: '/jobs',
       query: { status: options.status },
       entries: ({ jobs }) => jobs,
-      pageSize: 500,
+      pageSize: 100,
       columns: COLUMNS,
       row: rowOf,
       nothing: 'No matching jobs.',

@@ -17,6 +17,18 @@ export function hostPath(host: string): string {
   return `/hosts/${segment(host)}`;
 }
 
+export function sitePath(siteId: string): string {
+  return `/sites/${segment(siteId)}`;
+}
+
+export function cachePath(siteId: string): string {
+  return `/cache/${segment(siteId)}`;
+}
+
+export function errorsPath(siteId: string): string {
+  return `/errors/${segment(siteId)}`;
+}
+
 /** URL parsers remove `.` and `..`, however they are encoded. */
 function segment(id: string): string {
   if (id === '.' || id === '..') throw new ApiError(`${id} cannot be part of a URL: use another id`);

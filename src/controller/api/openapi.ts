@@ -53,6 +53,7 @@ const TAGS = [
   { name: 'results', description: 'The collected data.' },
   { name: 'scrapers', description: 'The available scrapers.' },
   { name: 'hosts', description: 'Hosts that asked for a pause.' },
+  { name: 'sites', description: 'Documentation sites, what is cached of them, and their failures.' },
   { name: 'service', description: 'The service itself.' },
 ];
 

@@ -6,6 +6,7 @@ import { countAttempts, type ItemRecord, skipReasonOf, unlistedAttempts } from '
 import type { JobRecord } from '../../domain/job.ts';
 import { presentAttemptUsage } from '../../domain/present-usage.ts';
 import { sliceFields } from '../../domain/result-address.ts';
+import { shownStrikes } from '../../domain/strikes.ts';
 import { iso } from '../jobs/present-job.ts';
 
 export function presentItem(item: ItemRecord): ItemAnswer {
@@ -17,6 +18,7 @@ export function presentItem(item: ItemRecord): ItemAnswer {
     status: item.status,
     input: item.input,
     ...(item.group === undefined ? {} : { group: item.group }),
+    ...(item.depth === undefined ? {} : { depth: item.depth }),
     error: failure ? presentFailure(failure) : null,
     skip_reason: skipReasonOf(item),
     attempts: countAttempts(item),
@@ -38,7 +40,7 @@ export function presentItemDetail(item: ItemRecord, job: JobRecord): ItemDetailA
     scraper_id: last?.scraperId ?? job.scraperId,
     scraper_version: last?.scraperVersion ?? job.scraperVersion,
     deliveries: item.deliveries,
-    strikes: item.strikes,
+    strikes: shownStrikes(item.strikes),
     history: item.attempts.map((attempt, index) => ({
       attempt: unlisted + index + 1,
       delivery: attempt.attempt,

@@ -11,8 +11,11 @@ import { allowedHosts, parseKeys } from './access.ts';
 import type { ApiDeps, ReadyCheck } from './api-deps.ts';
 import { checkListening, RefusedToListen } from './listening.ts';
 import type { Operation } from './operation.ts';
+import { bulkOperation } from './routes/bulk.ts';
+import { cacheOperations } from './routes/cache.ts';
 import { complianceOperation } from './routes/compliance.ts';
 import { createJobOperation } from './routes/create-job.ts';
+import { discoverOperation } from './routes/discover.ts';
 import { documentOperations } from './routes/documents.ts';
 import { eventOperations } from './routes/events.ts';
 import { extractionOperations } from './routes/extraction.ts';
@@ -23,6 +26,7 @@ import { metricsOperation } from './routes/metrics.ts';
 import { planOperations } from './routes/plans.ts';
 import { resultOperations } from './routes/results.ts';
 import { serviceOperations } from './routes/service.ts';
+import { siteOperations } from './routes/sites.ts';
 import { steerJobOperations } from './routes/steer-job.ts';
 import { buildServer, type ServerLog } from './server.ts';
 
@@ -44,6 +48,7 @@ export interface ApiSettings {
 function allOperations(deps: ApiDeps, metrics: Metrics | null): readonly Operation[] {
   const own = [
     createJobOperation(deps),
+    bulkOperation(deps),
     ...jobOperations(deps),
     ...planOperations(deps),
     ...steerJobOperations(deps),
@@ -53,6 +58,9 @@ function allOperations(deps: ApiDeps, metrics: Metrics | null): readonly Operati
     ...extractionOperations(deps),
     complianceOperation(deps),
     ...hostOperations(deps),
+    ...siteOperations(deps),
+    discoverOperation(deps),
+    ...cacheOperations(deps),
     ...serviceOperations(deps),
   ];
   if (metrics === null) return own;

@@ -51,6 +51,7 @@ export function progressEvent(job: JobRecord, waits: readonly JobWait[], pace: J
     eta_seconds,
     forecast,
     summary,
+    discovery,
     waiting,
     waiting_for,
     workers,
@@ -59,7 +60,18 @@ export function progressEvent(job: JobRecord, waits: readonly JobWait[], pace: J
   return feedEvent({
     event: 'progress',
     data: {
-      ...{ job_id, status, progress_pct, items_per_second, eta_seconds, forecast, summary, waiting, waiting_for },
+      ...{
+        job_id,
+        status,
+        progress_pct,
+        items_per_second,
+        eta_seconds,
+        forecast,
+        summary,
+        discovery,
+        waiting,
+        waiting_for,
+      },
       limit: workers.limit,
       max_limit: policy.throttling.max_concurrent_workers,
     },

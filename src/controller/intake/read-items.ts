@@ -1,10 +1,10 @@
 import type { BadLineCode } from '../../contract/item-answers.ts';
 import { formatOfBytes, type ItemFormat } from '../../contract/item-formats.ts';
 import type { NewItem } from '../../domain/item.ts';
+import { itemOfEntry } from '../../domain/item-entry.ts';
 import { COLUMNS_AS_FIELDS, type ColumnPlan, type ColumnRules, planColumns, UnreadableItems } from './csv-columns.ts';
 import { detectDelimiter, fieldsOf } from './csv-records.ts';
 import { inPieces } from './in-pieces.ts';
-import { itemOfEntry } from './item-entry.ts';
 import { NOT_UTF8, parseJsonBytes } from './parse-json-bytes.ts';
 import { type JsonPart, JsonSplitter } from './split-json.ts';
 import { MAX_RECORD_BYTES, type RawRecord, RecordSplitter } from './split-records.ts';

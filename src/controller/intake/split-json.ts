@@ -54,6 +54,7 @@ export const MAX_FIELDS_BYTES = 2 ** 20;
 export class JsonSplitter {
   readonly #shape: 'list' | 'request';
   readonly #maxEntryBytes: number;
+  readonly #listName: string;
   #state: State = 'start';
   #inside: 'name' | 'value' | 'entry' | null = null;
   #scan: 'nested' | 'string' | 'escape' | 'unquoted' | 'scalar' = 'scalar';
@@ -68,10 +69,11 @@ export class JsonSplitter {
   /** Bytes of the chunks before this one. */
   #before: number;
 
-  /** `before`: how many bytes were passed over already. */
-  constructor(shape: 'list' | 'request', { maxEntryBytes = MAX_RECORD_BYTES, before = 0 } = {}) {
+  /** `before`: how many bytes were passed over already. `listName`: the field of a request that is read by entries. */
+  constructor(shape: 'list' | 'request', { maxEntryBytes = MAX_RECORD_BYTES, before = 0, listName = 'items' } = {}) {
     this.#shape = shape;
     this.#maxEntryBytes = maxEntryBytes;
+    this.#listName = listName;
     this.#before = before;
   }
 
@@ -179,7 +181,7 @@ export class JsonSplitter {
       case 'colon':
         return byte === COLON ? 'value' : null;
       case 'value':
-        if (this.#name === 'items' && byte === OPEN_LIST) return 'first-entry';
+        if (this.#name === this.#listName && byte === OPEN_LIST) return 'first-entry';
         return beginsValue(byte) ? { inside: 'value' } : null;
       case 'after-value':
         if (byte === CLOSE_OBJECT) return 'end';
@@ -243,7 +245,9 @@ export class JsonSplitter {
     if (this.#inside !== 'entry') {
       this.#fieldsBytes += piece.length;
       if (this.#fieldsBytes > MAX_FIELDS_BYTES) {
-        parts.push(this.#broken(at, `the fields beside items have more than ${MAX_FIELDS_BYTES / 2 ** 20} MiB`));
+        parts.push(
+          this.#broken(at, `the fields beside ${this.#listName} have more than ${MAX_FIELDS_BYTES / 2 ** 20} MiB`),
+        );
         return;
       }
     }

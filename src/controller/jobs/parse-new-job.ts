@@ -2,9 +2,9 @@ import { newItemSchema, newJobSchema, type ParsedNewJob } from '../../contract/n
 import type { FieldError } from '../../contract/problem.ts';
 import { isRecord } from '../../domain/is-record.ts';
 import { MAX_ITEM_ID_LENGTH, type NewItem } from '../../domain/item.ts';
+import { derivedItemId } from '../../domain/item-entry.ts';
 import { schemaProblems } from '../../domain/schema-problems.ts';
 import { inputProblem, textProblem } from '../../domain/storable-input.ts';
-import { derivedItemId } from '../intake/item-entry.ts';
 
 /** Created in one step, during which nothing else happens. A request with more is read as it arrives (`submit-stream.ts`). */
 export const MAX_INLINE_ITEMS = 10_000;

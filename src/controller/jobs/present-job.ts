@@ -18,6 +18,7 @@ import { consecutiveFailureLimit, type Policy } from '../../domain/policy.ts';
 import { presentUsage } from '../../domain/present-usage.ts';
 import { presentFailureGroup } from './failure-groups.ts';
 import { presentControls } from './present-controls.ts';
+import { presentDiscovery } from './present-discovery.ts';
 import { presentForecast } from './present-forecast.ts';
 
 export function presentJob(
@@ -75,6 +76,7 @@ export function presentJob(
     controls: presentControls(job),
     usage: presentUsage(job),
     budget: presentBudget(job),
+    discovery: presentDiscovery(job),
     fenced: job.fenced,
     results: {
       ready: job.manifest !== null,

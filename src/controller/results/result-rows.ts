@@ -2,9 +2,9 @@ import { ARTIFACT_KINDS, type ArtifactKind, type StoredArtifact } from '../../do
 import { errorMessage } from '../../domain/error-message.ts';
 import { type FailureType, presentFailure } from '../../domain/failure.ts';
 import { type ItemInput, type ItemRecord, type ItemStatus, skipReasonOf } from '../../domain/item.ts';
-import type { SkipReason } from '../../domain/outcome.ts';
 import { presentAttemptUsage } from '../../domain/present-usage.ts';
 import { parseAddress } from '../../domain/result-address.ts';
+import type { SkipReason } from '../../domain/skip-reason.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { ItemBook, ItemFilter } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';

@@ -142,6 +142,7 @@ class Way implements BrowserWay {
 
   async next(visit: BrowserVisit): Promise<void> {
     for (const guard of this.#guards) guard.end();
+    this.#guards.clear();
     this.#refusal = null;
     this.#documentHost = null;
     await this.#proxy.next(visit);

@@ -40,6 +40,8 @@ export interface BrowserWish {
   /** Of the web of the HTTP client; null if that has none. */
   readonly bridge: CookieBridge | null;
   readonly suspect: string;
+  /** Null for a context that no item goes on with, such as that of a login. */
+  readonly job: string | null;
   readonly storage: StorageState | null;
   readonly signal: AbortSignal;
   sleep(ms: number): Promise<void>;
@@ -51,13 +53,24 @@ export interface BrowserCompanion extends Companion<OpenedTab> {
 }
 
 export async function openCompanion(wish: BrowserWish): Promise<BrowserCompanion> {
-  const { tools, log, context, http, identity, bridge, suspect, storage, rules } = wish;
-  const { policy } = context;
+  const { tools, log, context, suspect, job, storage } = wish;
   if (tools.browser === null) return fail('proxy_config', NO_BROWSER);
   const visit = await BrowserVisit.open({
-    ...{ browser: tools.browser, suspect, policy, storage, log },
+    ...{ browser: tools.browser, suspect, job, policy: context.policy, storage, log },
     visit: egressVisit(wish),
   });
+  return companionOn(visit, wish);
+}
+
+/** The same in a context that is open already, from an earlier item of the same batch. */
+export async function continueIn(visit: BrowserVisit, wish: BrowserWish): Promise<BrowserCompanion> {
+  await visit.next(egressVisit(wish));
+  return companionOn(visit, wish);
+}
+
+async function companionOn(visit: BrowserVisit, wish: BrowserWish): Promise<BrowserCompanion> {
+  const { tools, log, context, http, identity, bridge, rules } = wish;
+  const { policy } = context;
   bridge?.attach(visit.context);
   const tab = new Tab(visit.page, {
     ...{ tools, log, http, policy, ...rules },

@@ -31,6 +31,7 @@ export async function runLogin<State>(
     ...{ rules, tools, log, http, bridge, identity, signal, context: item, storage: null },
     exits: () => exit,
     suspect: `${scraperId}/setup`,
+    job: null,
     sleep: (ms) => given.sleep(ms),
   });
   try {

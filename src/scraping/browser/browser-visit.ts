@@ -10,10 +10,12 @@ import type { Draft } from '../../ports/result-store.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
 import type { ProducedArtifact, ScrapeLog } from '../scraper.ts';
 import type { BrowserName } from './browser-identity.ts';
-import type { BrowserTools, ContextWay } from './browser-tools.ts';
+import type { BrowserTools } from './browser-tools.ts';
 import { contextOptions } from './context-options.ts';
 import { ContextWatch } from './context-watch.ts';
+import type { ContextWay } from './context-way.ts';
 import { Deadline } from './deadline.ts';
+import type { ContextKey, KeptContext } from './kept-contexts.ts';
 import { type Entered, MOST_DEATHS } from './suspects.ts';
 
 /** Cookies and storage, as Playwright writes them down. */
@@ -23,6 +25,8 @@ export interface VisitWish {
   readonly browser: BrowserTools;
   /** Who may be to blame if the browser ends. */
   readonly suspect: string;
+  /** Whose items may go on with the context, if the policy says so; null for a context that is used once. */
+  readonly job: string | null;
   readonly visit: Visit;
   readonly policy: Policy;
   readonly storage: StorageState | null;
@@ -32,6 +36,7 @@ export interface VisitWish {
 /** To open a context or a page, to write down what is in it: a browser that works takes a fraction of a second. */
 const OPEN_MS = 30_000;
 const LOOK_MS = 3000;
+const EMPTY_MS = 3000;
 const HEALTH_MS = 2000;
 
 /** One try of an item in a browser: from a context of its own to the end of it. */
@@ -42,7 +47,9 @@ export class BrowserVisit {
   readonly deadline: Deadline;
   readonly #lease: ContextLease;
   readonly #entered: Entered;
-  readonly #wish: VisitWish;
+  #wish: VisitWish;
+  readonly #popups: (page: Page) => void;
+  readonly #uses: number;
   #isTraced = false;
 
   private constructor(
@@ -54,6 +61,8 @@ export class BrowserVisit {
       lease: ContextLease;
       entered: Entered;
       deadline: Deadline;
+      popups: (page: Page) => void;
+      uses: number;
     },
   ) {
     this.#wish = wish;
@@ -63,6 +72,8 @@ export class BrowserVisit {
     this.deadline = parts.deadline;
     this.#lease = parts.lease;
     this.#entered = parts.entered;
+    this.#popups = parts.popups;
+    this.#uses = parts.uses;
   }
 
   static async open(wish: VisitWish): Promise<BrowserVisit> {
@@ -72,14 +83,18 @@ export class BrowserVisit {
     let way: ContextWay | null = null;
     let lease: ContextLease | null = null;
     try {
-      way = await browser.ways.open(visit, policy, await contextOptions(policy));
+      const key = keyFor(wish);
+      const kept = key === null ? null : await browser.kept.take(key);
+      if (kept !== null) ({ way, lease } = kept);
+      way ??= await browser.ways.open(visit, policy, await contextOptions(policy));
       const storage = wish.storage === null ? {} : { storageState: wish.storage };
-      lease = await browser.contexts.open({ ...way.options, ...storage }, signal);
+      lease ??= await browser.contexts.open({ ...way.options, ...storage }, signal);
       const deadline = new Deadline(browser.clock);
       const watch = new ContextWatch(lease.context, log);
-      const page = await deadline.within(OPEN_MS, openPage(lease, way, policy), 'opening a page');
-      watchPopups(lease.context, page, way, log);
-      const opened = new BrowserVisit(wish, { page, watch, way, lease, entered, deadline });
+      const page = await deadline.within(OPEN_MS, openPage(lease, way, wish, kept), 'opening a page');
+      const popups = watchPopups(lease.context, page, way, log);
+      const uses = (kept?.uses ?? 0) + 1;
+      const opened = new BrowserVisit(wish, { page, watch, way, lease, entered, deadline, popups, uses });
       if (policy.browser.trace !== 'never') await opened.#startTrace();
       return opened;
     } catch (error) {
@@ -90,6 +105,12 @@ export class BrowserVisit {
       if (lease !== null && !signal.aborted && wasShared) throw new ScrapeFailure(SHARED_END);
       throw openingFailure(error, deaths, lease !== null && !signal.aborted);
     }
+  }
+
+  /** Everything from now on belongs to another item, which goes on in the same context and page. */
+  async next(visit: Visit): Promise<void> {
+    this.#wish = { ...this.#wish, visit };
+    await this.way.next(visit);
   }
 
   get context(): BrowserContext {
@@ -183,11 +204,31 @@ export class BrowserVisit {
     const { isGone } = this;
     const isHanging = !isGone && !isGood && !(await this.isHealthy());
     const { deaths, wasShared } = this.#entered.leave(isGone || isHanging);
+    if (isGood && !isGone && (await this.#keep())) return null;
     await this.#lease.release(isGone || isHanging ? 'spoilt' : isGood ? 'done' : 'failed');
     await this.way.close();
     // It says nothing about this item, as a proxy that fails does not.
     if (isGone && wasShared) return SHARED_END;
     return poisonAfter(deaths);
+  }
+
+  /** Leaves the context to the next item, without its pages. Answers whether that was possible. */
+  async #keep(): Promise<boolean> {
+    const key = keyFor(this.#wish);
+    if (key === null) return false;
+    this.watch.end();
+    this.context.off('page', this.#popups);
+    try {
+      if (this.#isTraced) await this.deadline.within(OPEN_MS, this.context.tracing.stop(), 'ending the trace');
+      const closed = Promise.all(this.context.pages().map((page) => page.close()));
+      await this.deadline.within(EMPTY_MS, closed, 'closing the pages');
+      // Closes its connections: all that they carried is counted for this item.
+      await this.way.next(this.#wish.visit);
+    } catch {
+      return false;
+    }
+    await this.#wish.browser.kept.keep(key, { lease: this.#lease, way: this.way, uses: this.#uses });
+    return true;
   }
 
   async #startTrace(): Promise<void> {
@@ -200,12 +241,18 @@ export class BrowserVisit {
 const NAMES = new WeakMap<BrowserSession, Map<string, BrowserName>>();
 const MAX_NAMES = 100;
 
+function keyFor({ job, policy, storage }: VisitWish): ContextKey | null {
+  return job === null || policy.browser.isolation === 'context' ? null : { job, browser: policy.browser, storage };
+}
+
 async function openPage(
   { context, session }: ContextLease,
   way: ContextWay,
-  { timeouts }: VisitWish['policy'],
+  { visit, policy: { timeouts } }: VisitWish,
+  kept: KeptContext | null,
 ): Promise<Page> {
-  await way.prepare(context);
+  if (kept === null) await way.prepare(context);
+  else await way.next(visit);
   const timeout = timeouts.request_timeout_seconds * 1000;
   context.setDefaultTimeout(timeout);
   context.setDefaultNavigationTimeout(timeout);
@@ -216,15 +263,17 @@ async function openPage(
   return page;
 }
 
-function watchPopups(context: BrowserContext, own: Page, way: ContextWay, log: ScrapeLog): void {
-  context.on('page', (page) => {
+function watchPopups(context: BrowserContext, own: Page, way: ContextWay, log: ScrapeLog): (page: Page) => void {
+  const watch = (page: Page) => {
     if (page === own) return;
     way.guard(page, true).catch((error: unknown) => {
       if (page.isClosed()) return;
       log.warn({ problem: String(error) }, 'a page could not be guarded, and was closed');
       page.close().catch(() => {});
     });
-  });
+  };
+  context.on('page', watch);
+  return watch;
 }
 
 export function screenshotArtifact(bytes: Uint8Array): ProducedArtifact {

@@ -16,18 +16,24 @@ export class ContextWatch {
   readonly #versions = new WeakMap<Page, number>();
   readonly #navigations: string[] = [];
   readonly #downloads = new Set<(download: Download) => void>();
+  readonly #onPage = (page: Page) => this.#admit(page);
+  readonly #onDialog = (dialog: Dialog) => this.#reply(dialog);
+  readonly #onDownload = (download: Download) => {
+    this.#log.debug({ url: download.url().slice(0, MAX_URL_LENGTH) }, 'a download began');
+    for (const listener of [...this.#downloads]) listener(download);
+  };
   #answer: DialogAnswer = 'accept';
 
   constructor(context: BrowserContext, log: ScrapeLog) {
     this.#context = context;
     this.#log = log;
     for (const page of context.pages()) this.#watch(page);
-    context.on('page', (page) => this.#admit(page));
-    context.on('dialog', (dialog) => this.#reply(dialog));
-    context.on('download', (download) => {
-      this.#log.debug({ url: download.url().slice(0, MAX_URL_LENGTH) }, 'a download began');
-      for (const listener of [...this.#downloads]) listener(download);
-    });
+    context.on('page', this.#onPage).on('dialog', this.#onDialog).on('download', this.#onDownload);
+  }
+
+  /** The try is over, and the context goes on without it. */
+  end(): void {
+    this.#context.off('page', this.#onPage).off('dialog', this.#onDialog).off('download', this.#onDownload);
   }
 
   /** How dialogs are answered from here on. */

@@ -130,6 +130,7 @@ export function defineBrowserScraper<Input extends z.ZodType, State>(
             exits: exitsFor(context),
             storage: state?.storage ?? null,
             suspect: `${context.jobId}/${context.itemId}`,
+            job: context.jobId,
             sleep: (ms) => context.sleep(ms),
           }),
       });

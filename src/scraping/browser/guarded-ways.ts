@@ -3,7 +3,7 @@ import type { BrowserEgress, BrowserWay } from '../../egress/browser/browser-egr
 import type { Refusal } from '../../egress/browser/browser-visit.ts';
 import { heldBack } from '../http/held-back.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
-import type { BrowserWays, ContextWay } from './browser-tools.ts';
+import type { BrowserWays, ContextWay } from './context-way.ts';
 import { disguiseFor } from './disguise-for.ts';
 
 /** Pages go out by the egress, under its rules. */

@@ -3,8 +3,8 @@ import type { Draft } from '../../ports/result-store.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import type { CompiledSigns } from '../page/signs.ts';
 import type { ScrapeLog, ScrapeTools } from '../scraper.ts';
-import type { ContextWay } from './browser-tools.ts';
 import type { ContextWatch } from './context-watch.ts';
+import type { ContextWay } from './context-way.ts';
 import type { Deadline } from './deadline.ts';
 
 /** What to click on, or where to go, for a document. */

@@ -8,6 +8,7 @@ import { fail, ScrapeFailure } from '../scrape-failure.ts';
 import type { DialogAnswer } from './context-watch.ts';
 import { keepDownload } from './download.ts';
 import { explainError } from './explain-error.ts';
+import { PageProbe } from './page-probe.ts';
 import { RenderedPage } from './rendered-page.ts';
 import type { DownloadWish, TabDeps } from './tab-deps.ts';
 import { type Awaited, type WaitOptions, waitForAny } from './waits.ts';
@@ -37,12 +38,14 @@ export class Tab {
   readonly page: Page;
   readonly #deps: TabDeps;
   readonly #repeater: Repeater;
+  readonly #probe: PageProbe;
   #last: RenderedPage | null = null;
   #answer: { readonly document: number; readonly response: Response } | null = null;
 
   constructor(page: Page, deps: TabDeps) {
     this.page = page;
     this.#deps = deps;
+    this.#probe = new PageProbe(page);
     const { tools, log, policy, sleep } = deps;
     const isAdaptive = policy.throttling.adaptive;
     this.#repeater = new Repeater({
@@ -113,7 +116,7 @@ export class Tab {
     const timeout = this.#timeoutMs({});
     return this.#safely(async () => {
       try {
-        return await this.#deps.deadline.within(timeout, this.page.content(), 'reading the page');
+        return await this.#deps.deadline.within(timeout, this.#probe.html(), 'reading the page');
       } catch (error) {
         if (error instanceof ScrapeFailure) this.#deps.watch.noteHanging(this.page);
         throw error;
@@ -191,7 +194,9 @@ export class Tab {
     if (expectElement !== undefined && mayStillCome && !page.has(expectElement)) {
       // Some challenges are solved by the browser, and most pages are not complete when they are loaded.
       const timeout = Math.min(this.#timeoutMs(options), bad === null ? Number.POSITIVE_INFINITY : CHALLENGE_MS);
-      await this.page.waitForSelector(expectElement, { state: 'attached', timeout }).catch(() => {});
+      const waited = this.#probe.waitForElement(expectElement, timeout);
+      // A page that hangs does not end its own wait; what follows finds out that it hangs.
+      await this.#deps.deadline.within(timeout + GRACE_MS, waited, 'waiting for an element').catch(() => {});
       ({ page, bad } = await this.#look(options));
     }
     if (bad !== null) return bad;
@@ -266,6 +271,7 @@ function isWaitOptions(value: Awaited | WaitOptions): value is WaitOptions {
 const CHALLENGE_MS = 10_000;
 
 const STATUS_MS = 2000;
+const GRACE_MS = 500;
 
 /** Run in the page. */
 const READ_STATUS = `performance.getEntriesByType('navigation')[0]?.responseStatus ?? null`;

@@ -3,7 +3,7 @@ import type { BrowserVisit } from '../../egress/browser/browser-visit.ts';
 import { type CookieBook, DEFAULT_LIMITS, type Web, type WebAnswer, type WebRequest } from '../../egress/web.ts';
 import { heldBack } from '../http/held-back.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
-import type { BrowserWays, ContextWay } from './browser-tools.ts';
+import type { BrowserWays, ContextWay } from './context-way.ts';
 
 /**
  * Pages are answered by a web of ours, request by request: by recorded answers, or by a site whose answers are being

@@ -29,6 +29,7 @@ export function hostileRequest(operation: DescribedOperation, targets: Targets):
     .record({
       params: fc.record({
         ...{ job_id: jobId(targets), plan_id: jobId(targets), item_id: itemId, scraper_id: scraperId, host },
+        ...{ site_id: siteId },
       }),
       query: queryOf(operation),
       encoded: fc.constantFrom(...ENCODINGS),
@@ -90,6 +91,10 @@ const host = fc.oneof(
   },
   { weight: 1, arbitrary: naughtyText },
 );
+const siteId = fc.oneof(
+  { weight: 2, arbitrary: fc.constantFrom('docs', 'nodejs') },
+  { weight: 1, arbitrary: naughtyText },
+);
 const scraperId = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom('example-noop', 'example-slow', 'example-fail') },
   { weight: 1, arbitrary: naughtyText },
@@ -102,6 +107,8 @@ const GOOD_VALUES: Readonly<Record<string, readonly string[]>> = {
   filter: ['all', 'success', 'errors'],
   format: ['jsonl', 'csv', 'parquet'],
   part: ['0', '1', '999999'],
+  // None of them is reached: what hostile requests ask for is on no other machine.
+  url: ['http://127.0.0.1:1/', '10.0.0.1/x?y', 'http://[::1]/'],
   artifact: ['html', 'data', 'metadata', 'screenshot', 'document'],
 };
 
@@ -211,6 +218,18 @@ function nearlyRight(id: string, targets: Targets): fc.Arbitrary<string> {
         scraper_id: scraperId,
         max_concurrent_workers: fc.integer(),
         labels: naughtyValue,
+      });
+    case 'setSite':
+      return spoiled({
+        baseUrl: fc.oneof(
+          fc.constantFrom('https://docs.example', 'HTTP://[::1]:81/a//b/', 'docs.example/x'),
+          naughtyText,
+        ),
+        name: naughtyText,
+        mode: fc.constantFrom('fetch', 'browser', 'auto', 'x'),
+        defaultPath: naughtyText,
+        links: fc.record({ startUrls: fc.array(naughtyText), maxDepth: naughtyValue }, { requiredKeys: [] }),
+        content: fc.record({ method: fc.constantFrom('inner_html', 'click_copy'), selector: naughtyText }),
       });
     case 'addItems':
       return fc

@@ -9,6 +9,9 @@ const FULL = 'full-key-1234';
 const HASHED = 'another-full-key';
 const READ = 'read-key-5678';
 
+/** They only read, but from a site, in our name. */
+const VISITS = ['/discover'];
+
 /** Who may do what, and from where. */
 export async function accessCases(client: Client, start: Start): Promise<void> {
   const hash = createHash('sha256').update(HASHED).digest('hex');
@@ -20,7 +23,11 @@ export async function accessCases(client: Client, start: Start): Promise<void> {
       const query = template.endsWith('/download') ? '?artifact=html' : '';
       const path = template.replaceAll(/\{\w+\}/g, 'none') + query;
       const isOpen = security?.length === 0;
-      return { method: method.toUpperCase(), path, needs: isOpen ? 'nothing' : method === 'get' ? 'read' : 'full' };
+      return {
+        method: method.toUpperCase(),
+        path,
+        needs: isOpen ? 'nothing' : method === 'get' && !VISITS.includes(template) ? 'read' : 'full',
+      };
     }),
   );
   const statusOf = async (method: string, path: string, headers: Record<string, string>) =>

@@ -205,7 +205,7 @@ export function createCases(client: Client): void {
 }
 
 async function madeAs(client: Client, name: string): Promise<string[]> {
-  const jobs = await allPages<CreatedAnswer>(client, '/jobs?limit=500', 'jobs');
+  const jobs = await allPages<CreatedAnswer>(client, '/jobs?limit=100', 'jobs');
   return jobs.filter(({ job_name: each }) => each === name).map(({ job_id: id }) => id);
 }
 

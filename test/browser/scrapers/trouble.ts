@@ -35,7 +35,7 @@ export default defineBrowserScraper({
         await page.evaluate("document.title = confirm('Sure?') ? 'agreed' : 'refused'");
         break;
       case 'pop-up':
-        await page.evaluate("for (let n = 0; n < 30; n += 1) window.open('/app')");
+        await page.evaluate("for (let n = 0; n < 10; n += 1) window.open('/app')");
         break;
       case 'failing-download':
         await tab.download({ action: () => page.evaluate("location.href = '/api/bill?apn=1'") }, { as: 'pdf' });

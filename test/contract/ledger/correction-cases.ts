@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { NewItem } from '../../../src/domain/item.ts';
 import { failedOn, failedWith, NOW, newItems, newJob, partOf, SCRAPED, SKIPPED } from '../../support/builders.ts';
+import { sized } from '../../support/sized.ts';
 import type { AddCase } from '../suite.ts';
 import {
   allItems,
@@ -245,10 +246,11 @@ export function correctionCases(add: AddCase<LedgerParts>): void {
   });
 
   add('many large inputs are replaced by one call, over the whole job', async ({ ledger }) => {
-    const jobId = await givenJob(ledger, { items: 230, policy: { throttling: { max_concurrent_workers: 300 } } });
+    const count = sized({ quick: 120, slow: 230 });
+    const jobId = await givenJob(ledger, { items: count, policy: { throttling: { max_concurrent_workers: 300 } } });
     await runAll(ledger, jobId, failedWith('invalid_input'));
     const text = 'x'.repeat(20_000);
-    const list = ids(230).map((itemId) => ({ itemId, input: { apn: `${itemId}, corrected`, text } }));
+    const list = ids(count).map((itemId) => ({ itemId, input: { apn: `${itemId}, corrected`, text } }));
     const answer = await ledger.addItems(jobId, list, 0, NOW);
     const all = list.map((_, index) => index);
     assert.deepEqual(answer, { kind: 'added', added: 0, duplicates: all, replaced: all, differing: [] });

@@ -2,6 +2,7 @@ import { isRefusal, type JobEvent, type JobRecord } from '../../../src/domain/jo
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import { mustTrip } from './breaker.ts';
 import { sawKnown } from './corrections.ts';
+import { findsOf } from './finds.ts';
 import { addModelItem, dropBatch, type Model, type ModelJob, NO_TALLY, newModelJob } from './model.ts';
 import type { SeenCall } from './seen-call.ts';
 import { addUsed, isUsedUp, usedBy } from './usage.ts';
@@ -85,6 +86,7 @@ export class JobOracle {
     // Of what stops a job, the oracle knows the type alone.
     job.tally = { ...record.tally, stopper: record.tally.stopper?.split(':')[0] ?? null };
     job.used = usedBy(record);
+    job.finds = findsOf(record);
     job.round = record.round;
     job.fenced = record.fenced;
     job.policy = record.policy;

@@ -12,6 +12,7 @@ import type { SimProcess } from '../sim-process.ts';
 import { wrongBatch } from './batches.ts';
 import { mustTrip, riskBound, tallyAfter } from './breaker.ts';
 import { textOf } from './corrections.ts';
+import { sawFinds } from './finds.ts';
 import {
   dropBatch,
   giveBack,
@@ -165,7 +166,7 @@ export class LeaseOracle {
     this.#model.tokens.add(answer.token);
     const inHand = new Set([...job.batches.values()].flatMap(({ items }) => items ?? []));
     const items: ModelItem[] = [];
-    for (const { seq, attempt, itemId, input } of answer.items) {
+    for (const { seq, attempt, itemId, input, depth = null } of answer.items) {
       const item = job.items[seq];
       if (item === undefined && job.isFoggy) return;
       if (item === undefined || item.itemId !== itemId) {
@@ -179,6 +180,7 @@ export class LeaseOracle {
       if (item.final !== null && !job.isFoggy) this.#fail(`${name}: item ${seq} is ${item.final} already`);
       if (item.input !== textOf(input) && !job.isFoggy)
         this.#fail(`${name}: item ${seq} goes out with ${textOf(input)}, and ${item.input} was taken last`);
+      if (item.depth !== depth) this.#fail(`${name}: item ${seq} has depth ${depth}, not ${item.depth}`);
       if (inHand.has(item) && !job.isFoggy) this.#fail(`${name}: item ${seq} is in another batch, too`);
       if (job.isFoggy) item.deliveries = attempt - 1;
       item.deliveries += 1;
@@ -280,6 +282,8 @@ export class LeaseOracle {
       job.tally,
       outcome.kind === 'failed' ? outcome.failure.type : outcome.kind === 'scraped' ? 'success' : 'skipped',
     );
+    const wrong = sawFinds(this.#model, job, item, settlement);
+    if (wrong !== null) this.#fail(`settle ${job.jobId}/${item.itemId}: ${wrong}`);
     this.newSettlements.push({ item, settlement });
   }
 

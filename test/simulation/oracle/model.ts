@@ -5,6 +5,7 @@ import type { JobRecord } from '../../../src/domain/job.ts';
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
 import type { Settlement } from '../../../src/ports/ledger.ts';
+import type { LinkedItems } from '../linked-items.ts';
 
 /**
  * What the oracle believes the ledger must hold, built from nothing but the calls that had an effect and their answers.
@@ -24,8 +25,24 @@ export interface Model {
   readonly usedIds: Set<string>;
   /** Inputs that were ever sent for an item, by the ids of job and item. */
   readonly offered: Map<string, Set<string>>;
+  /** What items lead to. */
+  readonly links: LinkedItems;
   /** The ledger has been down: calls without an answer may have had an effect. */
   hasCrashed: boolean;
+}
+
+export function newModel(links: LinkedItems): Model {
+  return {
+    jobs: new Map(),
+    leases: new Map(),
+    tokens: new Set(),
+    torn: new Set(),
+    askedToReopen: new Set(),
+    usedIds: new Set(),
+    offered: new Map(),
+    links,
+    hasCrashed: false,
+  };
 }
 
 export interface ModelJob {
@@ -42,6 +59,7 @@ export interface ModelJob {
   circuit: 'closed' | 'open' | 'probing';
   tally: Tally;
   used: ModelUsage;
+  finds: ModelFinds;
   round: number;
   fenced: number;
   openUntil: number;
@@ -83,6 +101,17 @@ export interface ModelUsage {
   readonly bytes: number;
 }
 
+/** What became of what its attempts found. */
+export interface ModelFinds {
+  readonly added: number;
+  /** What the job had already, or had no more room for: which of the two depends on the order. */
+  readonly known: number;
+  readonly tooDeep: number;
+  readonly invalid: number;
+}
+
+export const NOTHING_FOUND: ModelFinds = { added: 0, known: 0, tooDeep: 0, invalid: 0 };
+
 export const NOTHING_USED: ModelUsage = { requests: 0, bytes: 0 };
 
 export interface ModelItem {
@@ -90,6 +119,7 @@ export interface ModelItem {
   readonly seq: number;
   readonly itemId: string;
   group: string | null;
+  readonly depth: number | null;
   /** As JSON: what was sent with it, or taken last while it was failed. */
   input: string;
   final: FinalStatus | null;
@@ -148,6 +178,7 @@ export function newModelJob(job: JobRecord, model: Model): ModelJob {
     circuit: 'closed',
     tally: NO_TALLY,
     used: NOTHING_USED,
+    finds: NOTHING_FOUND,
     round: 1,
     fenced: 0,
     openUntil: 0,
@@ -173,13 +204,14 @@ export function newModelJob(job: JobRecord, model: Model): ModelJob {
 
 export const NO_TALLY: Tally = { finished: 0, failed: 0, streak: 0, missed: 0, dry: 0, stopper: null };
 
-export function addModelItem(job: ModelJob, { itemId, input, group }: NewItem): void {
+export function addModelItem(job: ModelJob, { itemId, input, group, depth }: NewItem): void {
   job.ids.add(itemId);
   job.items.push({
     jobId: job.jobId,
     seq: job.items.length,
     itemId,
     group: group ?? null,
+    depth: depth ?? null,
     input: JSON.stringify(input),
     final: null,
     settlement: null,

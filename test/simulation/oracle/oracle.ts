@@ -2,6 +2,7 @@ import type { NewItem, RecoveredItem } from '../../../src/domain/item.ts';
 import type { Delivery } from '../../../src/ports/work-queue.ts';
 import type { Backend } from '../backend.ts';
 import { falseNegative } from '../forgetful-sites.ts';
+import type { LinkedItems } from '../linked-items.ts';
 import type { SimProcess } from '../sim-process.ts';
 import { ByteOracle } from './bytes.ts';
 import { CallLine } from './call-line.ts';
@@ -11,7 +12,7 @@ import { JobOracle } from './jobs.ts';
 import { LeadOracle } from './lead.ts';
 import { LeaseOracle } from './leases.ts';
 import { wrongManifest } from './manifest.ts';
-import type { Model } from './model.ts';
+import { type Model, newModel } from './model.ts';
 import { readJob, recount, type Snapshot } from './recount.ts';
 import { askedToRecover, sawRecovery } from './recoveries.ts';
 import { type Scrape, ScrapeOracle } from './scrapes.ts';
@@ -23,6 +24,7 @@ export interface OracleParts {
   readonly backend: () => Backend;
   /** Whether each item has a manifest of its own. */
   readonly hasItemManifests: boolean;
+  readonly links: LinkedItems;
   /** Whether a controller is too young to know that leases could not be renewed for a while. */
   readonly mayNotKnow: (reaper: SimProcess) => boolean;
 }
@@ -34,16 +36,7 @@ export interface OracleParts {
  */
 export class Oracle {
   readonly #parts: OracleParts;
-  readonly #model: Model = {
-    jobs: new Map(),
-    leases: new Map(),
-    tokens: new Set(),
-    torn: new Set(),
-    askedToReopen: new Set(),
-    usedIds: new Set(),
-    offered: new Map(),
-    hasCrashed: false,
-  };
+  readonly #model: Model;
   readonly #line = new CallLine();
   readonly #jobs: JobOracle;
   readonly #leases: LeaseOracle;
@@ -61,6 +54,7 @@ export class Oracle {
   constructor(parts: OracleParts) {
     const fail = (message: string) => this.fail(message);
     this.#parts = parts;
+    this.#model = newModel(parts.links);
     this.lead = new LeadOracle(fail);
     this.strikes = new StrikeOracle(fail, parts.mayNotKnow);
     this.#jobs = new JobOracle(this.#model, fail, (jobId) => this.#bytes.gone(jobId));

@@ -4,6 +4,7 @@ import type { ItemRecord } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
 import type { Ledger, Settlement } from '../../../src/ports/ledger.ts';
 import { wrongInput } from './corrections.ts';
+import { wrongFinds } from './finds.ts';
 import type { Model, ModelItem, ModelJob } from './model.ts';
 import { addModelItem, reopenModelItem } from './model.ts';
 import { wrongRecovery } from './recoveries.ts';
@@ -66,6 +67,7 @@ function mayBeAmong({ reopenedGroups }: ModelJob, { settlement }: ModelItem): bo
 
 function wrongItem(job: ModelJob, item: ModelItem, actual: ItemRecord, isBegun: boolean): string | null {
   const { status, group = null } = actual;
+  if ((actual.depth ?? null) !== item.depth) return `has depth ${actual.depth}, and was found at ${item.depth}`;
   if (group !== item.group) return `is of group ${group}, and was added to ${item.group}`;
   const isOpen = status === 'pending' || status === 'queued' || status === 'in_progress';
   // A retry and the cancel after it may be committed together, so that no look at the items falls between the two.
@@ -203,6 +205,8 @@ function wrongCounts(job: ModelJob, record: JobRecord, items: readonly ItemRecor
 function wrongState(job: ModelJob, record: JobRecord): string | null {
   const used = wrongUsage(job, record);
   if (used !== null || job.isFoggy) return used;
+  const finds = wrongFinds(job, record);
+  if (finds !== null) return finds;
   if (record.manifest !== null && !job.hasManifest) return 'has a manifest that nobody recorded';
   // Results that were replaced are indexed anew, while the old index is still there to be read.
   if (record.status === 'completed' && record.manifest === null && record.replacedBy === undefined) {

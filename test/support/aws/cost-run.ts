@@ -23,6 +23,7 @@ import { newJob, policyOf } from '../builders.ts';
 import { openMemoryHostPauses } from '../memory/host-pauses.ts';
 import { openMemoryHostRecords } from '../memory/host-records.ts';
 import { openMemoryHostSettings } from '../memory/host-settings.ts';
+import { openMemorySiteData } from '../memory/site-data.ts';
 import { startEmulators } from './emulators.ts';
 import { startFleet } from './fleet.ts';
 import { awsNames } from './names.ts';
@@ -131,6 +132,9 @@ export async function runCounted({
           hostSettings: openMemoryHostSettings(),
           hostRecords: openMemoryHostRecords(reader.ledger),
           itemWaits: NO_ITEM_WAITS,
+          ...openMemorySiteData(),
+          fileSites: new Map(),
+          siteInspector: { inspect: async () => ({ kind: 'unreadable' as const, message: 'there is no web here' }) },
           clock,
           faults: NO_FAULTS,
           version: '0.0.0',

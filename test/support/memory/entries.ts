@@ -1,12 +1,14 @@
 import type { StoredArtifact } from '../../../src/domain/artifact.ts';
-import type {
-  AttemptRecord,
-  FinalStatus,
-  ItemInput,
-  ItemRecord,
-  ItemStatus,
-  NewItem,
-  SourcePage,
+import {
+  type AttemptRecord,
+  type FinalStatus,
+  type ItemInput,
+  type ItemRecord,
+  type ItemStatus,
+  isSameInput,
+  type NewItem,
+  type RepeatedItem,
+  type SourcePage,
 } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
 import { openStatus, placeInBatch } from '../../../src/domain/open-status.ts';
@@ -38,6 +40,7 @@ export interface ItemEntry {
   input: ItemInput;
   source: SourcePage | null;
   group: string | null;
+  readonly depth: number | null;
   final: FinalStatus | null;
   batch: Batch | null;
   strikes: number;
@@ -80,13 +83,14 @@ export function newJobEntry(number: number, record: JobRecord): JobEntry {
   };
 }
 
-export function appendItem(job: JobEntry, { itemId, input, source, group }: NewItem): void {
+export function appendItem(job: JobEntry, { itemId, input, source, group, depth }: NewItem): void {
   const item: ItemEntry = {
     seq: job.items.length,
     itemId,
     input,
     source: source ?? null,
     group: group ?? null,
+    depth: depth ?? null,
     final: null,
     batch: null,
     strikes: 0,
@@ -96,6 +100,18 @@ export function appendItem(job: JobEntry, { itemId, input, source, group }: NewI
   };
   job.items.push(item);
   job.byId.set(itemId, item);
+}
+
+/** Those of the items whose id the job has, or an earlier one of the list. */
+export function knownItems(job: JobEntry, items: readonly NewItem[]): RepeatedItem[] {
+  const met = new Map<string, { readonly seq: number; readonly input: ItemInput }>();
+  const known: RepeatedItem[] = [];
+  for (const [index, { itemId, input }] of items.entries()) {
+    const there = job.byId.get(itemId) ?? met.get(itemId);
+    if (there === undefined) met.set(itemId, { seq: job.items.length + index - known.length, input });
+    else known.push({ index, first: there.seq, differs: !isSameInput(there.input, input) });
+  }
+  return known;
 }
 
 /** An item that is in no batch and not final goes where the next dispatch finds it. */
@@ -125,7 +141,13 @@ export function itemRecord(jobId: string, item: ItemEntry): ItemRecord {
   const { seq, itemId, input, strikes, deliveries, attempts, artifacts } = item;
   const status = statusOf(item);
   const group = item.group === null ? {} : { group: item.group };
-  return { jobId, seq, itemId, input, ...sourceOf(item), ...group, status, strikes, deliveries, attempts, artifacts };
+  const about = { jobId, seq, itemId, input, ...sourceOf(item), ...group, ...depthOf(item) };
+  return { ...about, status, strikes, deliveries, attempts, artifacts };
+}
+
+/** Likewise: a submitted item does not have the field. */
+export function depthOf({ depth }: ItemEntry): { readonly depth?: number } {
+  return depth === null ? {} : { depth };
 }
 
 /** A field of its own, or none: what has no source does not have the field. */

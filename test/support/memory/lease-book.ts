@@ -10,7 +10,7 @@ import type { Leases } from '../../../src/ports/compose-ledger.ts';
 import type { ClaimAnswer, Dispatched, LatestTimes, Lease } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { MemoryCore } from './core.ts';
-import { type Batch, type Hold, type ItemEntry, type JobEntry, sourceOf } from './entries.ts';
+import { type Batch, depthOf, type Hold, type ItemEntry, type JobEntry, sourceOf } from './entries.ts';
 
 /** How work goes out and is held. How it comes back is in `returns.ts`. */
 export class MemoryLeaseBook implements Leases {
@@ -177,6 +177,7 @@ function leaseOf(batch: Batch, hold: Hold): Lease {
       itemId: item.itemId,
       input: item.input,
       ...sourceOf(item),
+      ...depthOf(item),
       attempt: item.deliveries,
     })),
   };

@@ -64,6 +64,11 @@ export class MemoryResultStore implements ResultStore {
     return stored;
   }
 
+  /** For tests: what there is. */
+  keys(): readonly string[] {
+    return [...this.#kept.keys()];
+  }
+
   draft(): Draft {
     return new SpillingDraft(this.#drafts);
   }

@@ -1,5 +1,7 @@
 import { attemptRecord, earlierAttempts, isRecorded } from '../../../src/domain/attempts.ts';
+import { admitFinds, wantedFinds, whenFound } from '../../../src/domain/discovery.ts';
 import { newFailure } from '../../../src/domain/failure-group.ts';
+import type { Found } from '../../../src/domain/found.ts';
 import { whenHeldBack, whenReturned, whenSettled, whenUsed } from '../../../src/domain/job-progress.ts';
 import { statusWhenBack } from '../../../src/domain/open-status.ts';
 import { keptOf } from '../../../src/domain/outcome.ts';
@@ -19,7 +21,16 @@ import {
 } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { MemoryCore } from './core.ts';
-import { type Batch, type Hold, type ItemEntry, makeCancelled, makePending } from './entries.ts';
+import {
+  appendItem,
+  type Batch,
+  type Hold,
+  type ItemEntry,
+  type JobEntry,
+  knownItems,
+  makeCancelled,
+  makePending,
+} from './entries.ts';
 
 /** How work comes back: done, given back, called back, or lost. */
 export class MemoryReturns implements Returns {
@@ -113,8 +124,17 @@ export class MemoryReturns implements Returns {
       batch.job.groups.add(failure, newFailure(item.itemId, failure, { ...settlement, kept: item.artifacts }));
     }
     this.core.write(batch.job, whenSettled(batch.job.record, settlement, batch.unsettled.size === 0));
+    if (outcome.kind !== 'failed' && outcome.found !== undefined) this.addFound(batch.job, outcome.found);
     const artifacts = item.artifacts.length;
     return { seq: item.seq, itemId: item.itemId, durationMs, status: end, errorType: failure?.type ?? null, artifacts };
+  }
+
+  protected addFound(entry: JobEntry, found: Found): void {
+    const wanted = wantedFinds(entry.record, [found]);
+    const { items, counts } = admitFinds(entry.record, wanted, knownItems(entry, wanted.items));
+    for (const item of items) appendItem(entry, item);
+    this.core.write(entry, whenFound(entry.record, counts));
+    if (items.length > 0) this.core.tell({ kind: 'job', job: entry.record, because: 'items' });
   }
 
   /** Ends a batch early: what is left of it is pending again, or cancelled if that is what became of the job. */

@@ -2,7 +2,7 @@ import { listedAttempts } from '../../../domain/attempts.ts';
 import type { ItemRecord, ItemStatus, NewItem } from '../../../domain/item.ts';
 import { openStatus, placeInBatch } from '../../../domain/open-status.ts';
 import { atOnce } from '../at-once.ts';
-import { bytes, bytesOf, countOf, jsonOf, num, type Row, text, textOf } from '../dynamo/attributes.ts';
+import { bytes, bytesOf, countOf, json, jsonOf, num, type Row, text, textOf } from '../dynamo/attributes.ts';
 import { MAX_PACKED_JSON, packJson, unpackJson } from '../dynamo/packing.ts';
 import type { Table } from '../dynamo/table.ts';
 import { type Batch, batchOfRow, deliveriesOf } from './batch-row.ts';
@@ -64,7 +64,8 @@ export function inputRows(inc: string, first: number, items: readonly NewItem[])
     const group = firstGroup(items, at, CHUNK_ITEMS - (seq % CHUNK_ITEMS));
     const packed = packJson(group.map(packedInput));
     for (const [piece, part] of packed.entries()) {
-      rows.push({ pk: text(chunkPk(inc, chunkOf(seq))), sk: text(inputSk(seq, piece)), packed: bytes(part) });
+      const row = { pk: text(chunkPk(inc, chunkOf(seq))), sk: text(inputSk(seq, piece)), packed: bytes(part) };
+      rows.push(piece === 0 ? { ...row, ...packedDepths(group) } : row);
     }
     rows.push(...groupRows(inc, seq, group));
     at += group.length;
@@ -90,6 +91,28 @@ function sourceSize({ source }: NewItem): number {
 
 type PackedInput = readonly [itemId: string, input: NewItem['input'], source?: NewItem['source']];
 
+/** Neighbours of one depth. Submitted items have none, and nothing is written for them. */
+type PackedDepth = readonly [count: number, depth: number];
+
+function packedDepths(items: readonly NewItem[]): Row {
+  if (items.every(({ depth }) => depth === undefined)) return {};
+  const runs: [number, number][] = [];
+  for (const { depth = 0 } of items) {
+    const last = runs.at(-1);
+    if (last !== undefined && last[1] === depth) last[0] += 1;
+    else runs.push([1, depth]);
+  }
+  return { depths: json(runs satisfies PackedDepth[]) };
+}
+
+/** By the index of an item in its row. */
+function depthsOf(row: Row | undefined): readonly Pick<NewItem, 'depth'>[] {
+  if (row?.['depths'] === undefined) return [];
+  return jsonOf<readonly PackedDepth[]>(row, 'depths').flatMap(([count, depth]) =>
+    Array<Pick<NewItem, 'depth'>>(count).fill(depth === 0 ? {} : { depth }),
+  );
+}
+
 function inputsOf(rows: readonly Row[]): ReadonlyMap<number, NewItem> {
   const inputs = new Map<number, NewItem>();
   const corrected = new Map<number, NewItem>();
@@ -99,11 +122,15 @@ function inputsOf(rows: readonly Row[]): ReadonlyMap<number, NewItem> {
     // Only a part of its transaction was visible, so the item is not reopened yet.
     if (correction !== undefined && pieces.length < countOf(pieces[0] ?? {}, 'pieces')) continue;
     const packed = unpackJson<readonly PackedInput[]>(pieces.map((row) => bytesOf(row, 'packed')));
+    const depths = depthsOf(pieces[0]);
     for (const [index, [itemId, input, source]] of packed.entries()) {
-      into.set(Number(first) + index, { itemId, input, ...(source === undefined ? {} : { source }) });
+      into.set(Number(first) + index, { itemId, input, ...(source === undefined ? {} : { source }), ...depths[index] });
     }
   }
-  for (const [seq, item] of corrected) if (inputs.has(seq)) inputs.set(seq, item);
+  for (const [seq, item] of corrected) {
+    const { depth } = inputs.get(seq) ?? {};
+    if (inputs.has(seq)) inputs.set(seq, depth === undefined ? item : { ...item, depth });
+  }
   return inputs;
 }
 

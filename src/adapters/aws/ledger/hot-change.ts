@@ -7,7 +7,7 @@ import { NO_USAGE, type Usage } from '../../../domain/usage.ts';
 import { json, num, type Row, text } from '../dynamo/attributes.ts';
 import type { Condition } from '../dynamo/expressions.ts';
 import type { Action } from '../dynamo/table.ts';
-import type { HotCount, JobRows } from './job-rows.ts';
+import { discoveryCounts, type HotCount, type JobRows } from './job-rows.ts';
 import { hotKey } from './keys.ts';
 import { usageChange } from './usage-rows.ts';
 
@@ -34,6 +34,7 @@ export function hotDelta(effect: (job: Progress) => Progress): HotDelta {
       talliedBad: tally.failed,
       missed: tally.missed,
       refusals: after.refusals,
+      ...discoveryCounts(after),
     },
     // Order matters only here: a write that saw the site work ends the streak, whatever its length.
     streaks: { streak: streakChange(tally.streak), dry: streakChange(tally.dry) },

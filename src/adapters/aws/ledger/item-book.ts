@@ -19,6 +19,7 @@ import { type ChunkItem, inputRows, readChunk } from './chunk.ts';
 import { Correcting } from './correcting.ts';
 import { directoryActions } from './directories.ts';
 import type { FailureGroups } from './failure-groups.ts';
+import { hasNewestRun } from './finding.ts';
 import { hotAction, hotSetOf } from './hot-change.ts';
 import { ItemPages } from './item-pages.ts';
 import { sameEpoch } from './job-book.ts';
@@ -103,20 +104,13 @@ export class DynamoItemBook implements ItemBook {
       ...rows.map((row): Action => ({ put: row })),
       ...directoryActions(inc, jobId, record, next),
     ]);
-    if (done.kind === 'refused' && !(fresh.length > 0 && (await this.#isCommitted(jobId, after)))) {
+    if (done.kind === 'refused' && !(fresh.length > 0 && (await hasNewestRun(this.#books, jobId, after)))) {
       await index.lost();
       return undefined;
     }
     await index.committed();
     this.#books.tellJob(next, 'items');
     return answer;
-  }
-
-  /** It may have been refused because it was carried out: when its reply was lost for longer than a token is known. */
-  async #isCommitted(jobId: string, { inc, runs }: JobRows): Promise<boolean> {
-    const job = await this.#books.readJob(jobId);
-    const mine = runs.at(-1)?.id;
-    return job?.inc === inc && mine !== undefined && job.runs.some(({ id }) => id === mine);
   }
 
   async item(jobId: string, itemId: string): Promise<ItemRecord | null> {

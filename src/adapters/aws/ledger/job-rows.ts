@@ -1,5 +1,7 @@
 import type { Counts } from '../../../domain/counts.ts';
+import { DISCOVERY_COUNTS, type Discovery, NO_DISCOVERY } from '../../../domain/discovery-counts.ts';
 import type { JobRecord } from '../../../domain/job.ts';
+import type { Progress } from '../../../domain/job-progress.ts';
 import type { WaitingFor } from '../../../domain/job-wait.ts';
 import { completePolicy } from '../../../domain/policy.ts';
 import type { Throttle } from '../../../domain/throttle.ts';
@@ -31,10 +33,20 @@ export interface JobRows {
 }
 
 /** Fields of the hot row that are only ever counted up and down. */
-export type HotCount = keyof Counts | 'itemsInFlight' | TallyCount | 'refusals' | 'fenced' | 'pooled';
+export type HotCount = keyof Counts | 'itemsInFlight' | TallyCount | 'refusals' | 'fenced' | 'pooled' | DiscoveryCount;
+type DiscoveryCount = (typeof DISCOVERY_FIELDS)[keyof Discovery];
 type TallyCount = 'tallied' | 'talliedBad' | 'missed';
 
-type HotField = 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'fenced' | 'throttle' | 'waitingFor' | 'usage';
+type HotField =
+  | 'counts'
+  | 'itemsInFlight'
+  | 'tally'
+  | 'refusals'
+  | 'fenced'
+  | 'throttle'
+  | 'waitingFor'
+  | 'usage'
+  | 'discovery';
 type ColdRecord = Omit<JobRecord, HotField | 'incarnation'>;
 
 export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
@@ -48,6 +60,7 @@ export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
     throttle: _h,
     waitingFor: _w,
     usage: _u,
+    discovery: _d,
     ...cold
   } = record;
   const { pk, sk } = metaKey(record.jobId);
@@ -156,5 +169,29 @@ function hotFields(hot: Row): Pick<JobRecord, HotField> {
     throttle: jsonOf<Throttle>(hot, 'throttle'),
     ...(hot['waiting'] === undefined ? {} : { waitingFor: jsonOf<WaitingFor>(hot, 'waiting') }),
     usage: usageOfRow(hot),
+    ...discoveryOfRow(hot),
   };
+}
+
+/** Short, because names are part of what a row weighs; a job in which nothing was found has none of them. */
+const DISCOVERY_FIELDS = {
+  added: 'fNew',
+  duplicates: 'fDup',
+  conflicts: 'fDiff',
+  tooDeep: 'fDeep',
+  overLimit: 'fOver',
+  invalid: 'fBad',
+} as const satisfies Record<keyof Discovery, string>;
+
+/** What attempts found, as something to add to the row. */
+export function discoveryCounts({ discovery }: Pick<Progress, 'discovery'>): Partial<Record<DiscoveryCount, number>> {
+  if (discovery === undefined) return {};
+  return Object.fromEntries(DISCOVERY_COUNTS.map((name) => [DISCOVERY_FIELDS[name], discovery[name]]));
+}
+
+function discoveryOfRow(hot: Row): Pick<JobRecord, 'discovery'> {
+  if (!DISCOVERY_COUNTS.some((name) => hot[DISCOVERY_FIELDS[name]] !== undefined)) return {};
+  const discovery = { ...NO_DISCOVERY };
+  for (const name of DISCOVERY_COUNTS) discovery[name] = countOf(hot, DISCOVERY_FIELDS[name]);
+  return { discovery };
 }

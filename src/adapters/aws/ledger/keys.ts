@@ -7,7 +7,7 @@ import type { Key } from '../dynamo/attributes.ts';
  *
  *   J#<job>              META                what changes seldom: state, policy, index of ids
  *                        HOT                 counters, tally, cursor: changed with every batch
- *   C#<inc>#<chunk>      I#<seq>#<piece>     inputs, of up to a hundred items, as they were added
+ *   C#<inc>#<chunk>      I#<seq>#<piece>     inputs, of up to a hundred items, as they were added, with depths of found ones
  *                        I#<seq>#R<attempt>#<piece>   the input of one item since it was corrected after that attempt
  *                        U#<seq>             … and their groups, if they have any
  *                        U#<seq>#R<attempt>  … and the group of one item, if it changed with its input
@@ -24,6 +24,9 @@ import type { Key } from '../dynamo/attributes.ts';
  *   NEWS#<shard>         <time>#<id>         news for other processes, for an hour
  *   HOSTS                <host>              a host that asked to be left alone
  *   HOST-SETTINGS        <host>              what operators have set for a host
+ *   SITES                <site>              the configuration of a documentation site
+ *   S#<kind>#<site>      <name>              what is cached of a page of the site, or that it failed (ports/site-rows.ts)
+ *   S#<kind>             <site>              sites that have such rows
  *   LINE#<line>          SHARES              what processes have reserved of the limits of a host or a job
  *   JOBS, JOBS#<status>, ACTIVE, GARBAGE     <inc>     directories of jobs
  *
@@ -122,6 +125,7 @@ export const GARBAGE = 'GARBAGE';
 
 /** Pauses of hosts. */
 export const PAUSED_HOSTS = 'HOSTS';
+export const SITES = 'SITES';
 export const HOST_SETTINGS = 'HOST-SETTINGS';
 
 export function lineKey(line: string): Key {
@@ -173,4 +177,12 @@ export function tokenOf(batchId: string, claimId: string): string {
 
 export function batchIdOfToken(token: string): string {
   return token.slice(0, Math.max(0, token.indexOf('/')));
+}
+
+export function siteRowsPk(kind: string, site: string): string {
+  return `S#${kind}#${site}`;
+}
+
+export function sitesWithRowsPk(kind: string): string {
+  return `S#${kind}`;
 }

@@ -1,4 +1,5 @@
 import { isRecorded } from '../../../domain/attempts.ts';
+import { whenFound } from '../../../domain/discovery.ts';
 import { newFailure } from '../../../domain/failure-group.ts';
 import { finalStatusOf, type Progress, whenSettled } from '../../../domain/job-progress.ts';
 import { keptOf } from '../../../domain/outcome.ts';
@@ -11,6 +12,7 @@ import { type Batch, batchOfRow, deliveriesOf, type FlyingItem, openItems, packI
 import type { Books } from './books.ts';
 import { readOutcomes } from './chunk.ts';
 import type { FailureGroups, FailureToCount } from './failure-groups.ts';
+import { addRoom, type Finding, type FindRoom, findingOf, foundOf, roomOf } from './finding.ts';
 import { deltaAction, hotAction, hotDelta } from './hot-change.ts';
 import { batchIdOfToken, batchKey, parseBatchId } from './keys.ts';
 import { writeMarks } from './marks.ts';
@@ -114,12 +116,25 @@ export class Settling {
     const { jobId, name } = first.batch;
     const { actions, changes } = await outcomeActions(this.#books, this.#groups, ends);
     const batches = ends.map(({ batch, left }) => batchAction(batch, left));
-    const delta = hotDelta((record) => ends.reduce(progressOf, record));
+    const finds = ends.flatMap(({ settled }) => settled.flatMap(({ settlement }) => foundOf(settlement) ?? []));
+    const finding = finds.length === 0 ? undefined : await findingOf(this.#books, jobId, name.inc, finds);
+    if (finding === 'moved') return 'again';
+    // The job is gone: whoever reads it again sees that.
+    if (finding === null) return 'shut';
+    const progress = (record: Progress) => withFinding(ends.reduce(progressOf, record), finding);
+    const delta = hotDelta(progress);
     const usage = await this.#places.fit(jobId, name.inc, delta.usage);
-    const hot = deltaAction(jobId, { ...delta, usage }, { inc: name.inc, shut: isShut });
-    const answer = await this.#books.table.transact([hot, ...batches, ...actions]);
-    if (answer.kind === 'refused') return answer.at.includes(0) ? 'shut' : 'again';
+    const guard = { inc: name.inc, shut: isShut, ...(finding?.epoch && { epoch: finding.epoch.now }) };
+    const more = finding?.epoch ? { numbers: { epoch: finding.epoch.next } } : {};
+    const hot = deltaAction(jobId, { ...delta, usage }, guard, more);
+    const answer = await this.#books.table.transact([hot, ...batches, ...actions, ...(finding?.actions ?? [])]);
+    if (answer.kind === 'refused') {
+      await finding?.refused();
+      return answer.at.includes(0) ? 'shut' : 'again';
+    }
+    await finding?.committed();
     this.#books.tell([{ kind: 'settled', jobId, items: changes, ...(usage.length > 0 && { usage }) }]);
+    if (finding?.epoch) this.#books.tellJob({ ...finding.job.record, ...progress(finding.job.record) }, 'items');
     return 'done';
   }
 
@@ -172,6 +187,10 @@ export function progressOf(record: Progress, { settled, left }: BatchEnds): Prog
     (job, { settlement }, index) => whenSettled(job, settlement, left.length === 0 && index === settled.length - 1),
     record,
   );
+}
+
+function withFinding(record: Progress, finding: Finding | undefined): Progress {
+  return finding === undefined ? record : whenFound(record, finding.counts);
 }
 
 /** Outcomes and groups of failures; not the batches and the counters. What has no place in a transaction is written at once. */
@@ -232,21 +251,34 @@ async function itemIdsOf(books: Books, ends: readonly BatchEnds[]): Promise<Read
   return new Map(names.flatMap((ofBatch) => [...ofBatch]));
 }
 
-/** A failure may make a group of its own, which is an action of the transaction: so only so many of them at once. */
+/**
+ * A failure may make a group of its own, which is an action of the transaction, and finds are rows: so only so many of them
+ * at once.
+ */
 function slicesOf(part: SettlePart): readonly SettlePart[] {
-  if (part.items.length <= FAILURES_AT_ONCE) return [part];
-  const slices: Settlement[][] = [[]];
+  if (part.items.length <= FAILURES_AT_ONCE && part.items.every((one) => foundOf(one) === undefined)) return [part];
+  const slices: Settlement[][] = [];
   let failures = 0;
+  let room = roomOf([]);
   for (const settlement of part.items) {
     const isFailure = settlement.outcome.kind === 'failed';
-    if (isFailure && failures === FAILURES_AT_ONCE) {
+    const own = roomOf([settlement]);
+    const isFull = (isFailure && failures === FAILURES_AT_ONCE) || !isRoomFor(addRoom(room, own));
+    if (isFull || slices.length === 0) {
       slices.push([]);
       failures = 0;
+      room = roomOf([]);
     }
     if (isFailure) failures += 1;
+    room = addRoom(room, own);
     slices.at(-1)?.push(settlement);
   }
   return slices.map((items) => ({ ...part, items }));
+}
+
+/** Beside failures and other parts; what one attempt finds may take more, and then has a transaction to itself. */
+function isRoomFor({ rows, bytes }: FindRoom): boolean {
+  return rows <= FIND_ROWS_AT_ONCE && bytes <= FIND_BYTES_AT_ONCE;
 }
 
 interface Waiting {
@@ -259,10 +291,12 @@ interface Waiting {
 function firstGroup(waiting: readonly Waiting[]): readonly Waiting[] {
   const tokens = new Set<string>();
   let actions = 1;
+  let room = roomOf([]);
   const end = waiting.findIndex(({ part: { token, items } }) => {
     const failures = items.filter(({ outcome }) => outcome.kind === 'failed').length;
+    room = addRoom(room, roomOf(items));
     actions += ROWS_PER_PART + Math.min(failures, FAILURES_AT_ONCE);
-    const isTooMuch = tokens.size > 0 && (actions > ACTIONS || tokens.has(token));
+    const isTooMuch = tokens.size > 0 && (actions + room.rows > ACTIONS || tokens.has(token) || !isRoomFor(room));
     tokens.add(token);
     return isTooMuch;
   });
@@ -271,6 +305,9 @@ function firstGroup(waiting: readonly Waiting[]): readonly Waiting[] {
 
 const CHUNKS_AT_ONCE = 8;
 const FAILURES_AT_ONCE = 50;
+const FIND_ROWS_AT_ONCE = 40;
+const FIND_BYTES_AT_ONCE = 1_500_000;
+/** One of the hundred is for the job's own row, if something was found. */
 const ACTIONS = 95;
 /** The batch, and its outcomes. */
 const ROWS_PER_PART = 2;

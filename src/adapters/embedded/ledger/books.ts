@@ -76,8 +76,9 @@ export class Books implements Pick<Ledger, 'subscribe'> {
   /** New ones, at the end of the job. */
   insertItems(num: number, firstSeq: number, items: readonly NewItem[]): void {
     let key = rowKey(num, firstSeq);
-    for (const { itemId, input, source } of items) {
-      this.sql.insertItem.run(key, itemId, JSON.stringify(input), encodeSource(source));
+    for (const { itemId, input, source, depth } of items) {
+      if (depth === undefined) this.sql.insertItem.run(key, itemId, JSON.stringify(input), encodeSource(source));
+      else this.sql.insertFound.run(key, itemId, JSON.stringify(input), depth);
       key += 1;
     }
     this.tables.itemIds.append(num, firstSeq, items);

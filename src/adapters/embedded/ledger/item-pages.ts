@@ -56,6 +56,7 @@ interface ItemRow extends Omit<OutcomeRow, 'status' | 'error_type'> {
   readonly item_id: string;
   readonly input: string;
   readonly source: string | null;
+  readonly depth: number | null;
   readonly status: number | null;
 }
 
@@ -64,11 +65,12 @@ interface EndedRow extends ItemRow {
 }
 
 function rowOf(found: unknown): ItemRow {
-  const [key, item_id, input, source, status, attempt, tries, started_at, duration_ms, detail] = found as [
+  const [key, item_id, input, source, depth, status, attempt, tries, started_at, duration_ms, detail] = found as [
     number,
     string,
     string,
     string | null,
+    number | null,
     number | null,
     number,
     number,
@@ -76,7 +78,7 @@ function rowOf(found: unknown): ItemRow {
     number,
     string | null,
   ];
-  return { key, item_id, input, source, status, attempt, tries, started_at, duration_ms, detail };
+  return { key, item_id, input, source, depth, status, attempt, tries, started_at, duration_ms, detail };
 }
 
 function endedRowOf(found: unknown): EndedRow {
@@ -268,8 +270,9 @@ function recordOf(entry: JobEntry, row: ItemRow, groups: GroupReader, standing: 
   const group = groups.at(seq);
   // Field by field: manifests and exports read every item of a job, and spreading objects takes as long as parsing the input.
   const record = { jobId, seq, itemId: row.item_id, input, status, strikes, deliveries, attempts, artifacts };
-  if (row.source === null && group === null) return record;
-  return { ...record, ...sourceOf(row.source), ...groupField(group) };
+  if (row.source === null && group === null && row.depth === null) return record;
+  const depth = row.depth === null ? {} : { depth: row.depth };
+  return { ...record, ...sourceOf(row.source), ...groupField(group), ...depth };
 }
 
 function statusIn({ record }: JobEntry, batch: Batch, isFirst: boolean): ItemStatus {

@@ -22,6 +22,7 @@ interface Saved {
   tally: string;
   throttle: string;
   usage: string;
+  discovery: string | null;
 }
 
 /**
@@ -119,6 +120,7 @@ export class Jobs {
     if (record.tally !== saved.record.tally) saved.tally = JSON.stringify(record.tally);
     if (record.throttle !== saved.record.throttle) saved.throttle = JSON.stringify(record.throttle);
     if (record.usage !== saved.record.usage) saved.usage = JSON.stringify(record.usage);
+    if (record.discovery !== saved.record.discovery) saved.discovery = encodeDiscovery(record);
     this.#sql.updateJob.run(
       counts.total,
       counts.queued,
@@ -134,6 +136,7 @@ export class Jobs {
       saved.tally,
       saved.throttle,
       saved.usage,
+      saved.discovery,
       entry.cursor,
       entry.nextBatch,
       entry.num,
@@ -190,6 +193,7 @@ interface JobRow {
   readonly tally: string;
   readonly throttle: string;
   readonly usage: string;
+  readonly discovery: string | null;
   readonly cursor: number;
   readonly next_batch: number;
 }
@@ -206,12 +210,13 @@ const COUNTERS = [
   'tally',
   'throttle',
   'usage',
+  'discovery',
 ] as const satisfies readonly (keyof JobRecord)[];
 const IS_COUNTER: ReadonlySet<string> = new Set(COUNTERS);
 
 function documentOf(record: JobRecord): string {
   const { jobId, incarnation, status, ...rest } = record;
-  const { counts, itemsInFlight, refusals, fenced, openUntil, tally, throttle, usage, ...document } = rest;
+  const { counts, itemsInFlight, refusals, fenced, openUntil, tally, throttle, usage, discovery, ...document } = rest;
   return JSON.stringify(document satisfies Document);
 }
 
@@ -232,7 +237,13 @@ function savedOf(record: JobRecord): Saved {
     tally: JSON.stringify(record.tally),
     throttle: JSON.stringify(record.throttle),
     usage: JSON.stringify(record.usage),
+    discovery: encodeDiscovery(record),
   };
+}
+
+/** Nearly all jobs only process what was submitted. */
+function encodeDiscovery({ discovery }: JobRecord): string | null {
+  return discovery === undefined ? null : JSON.stringify(discovery);
 }
 
 function decode(row: JobRow): JobEntry {
@@ -259,6 +270,7 @@ function decode(row: JobRow): JobEntry {
     tally: completeTally(JSON.parse(row.tally)),
     throttle: JSON.parse(row.throttle),
     usage: JSON.parse(row.usage),
+    ...(row.discovery === null ? {} : { discovery: JSON.parse(row.discovery) }),
   };
   return { num: row.num, record, cursor: row.cursor, nextBatch: row.next_batch, saved: savedOf(record) };
 }

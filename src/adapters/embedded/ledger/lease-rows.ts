@@ -33,7 +33,7 @@ export function batchIdOfToken(token: string): string {
   return batchIdOf(keyOfToken(token));
 }
 
-type Row = readonly [key: number, itemId: string, input: string, source: string | null];
+type Row = readonly [key: number, itemId: string, input: string, source: string | null, depth: number | null];
 
 /** The items of claimed batches, read together: those that went out together mostly lie side by side. */
 export class ItemsToLease {
@@ -76,9 +76,10 @@ export class ItemsToLease {
     const { seq, deliveries: attempt } = item;
     const row = this.#rows.get(key) ?? (this.#sql.itemToLease.get(key) as unknown as Row | undefined);
     if (row === undefined) throw new Error(`ledger: there is no row of item ${seq}, which is in a batch`);
-    const [, itemId, text, source] = row;
+    const [, itemId, text, source, depth] = row;
     const input: ItemInput = JSON.parse(text);
     item.itemId = itemId;
+    if (depth !== null) return { seq, itemId, input, depth, attempt };
     return source === null ? { seq, itemId, input, attempt } : { seq, itemId, input, ...sourceOf(source), attempt };
   }
 }

@@ -1,3 +1,5 @@
+import { admitFinds, wantedFinds, whenFound } from '../../../domain/discovery.ts';
+import type { Found } from '../../../domain/found.ts';
 import { whenHeldBack, whenUsed } from '../../../domain/job-progress.ts';
 import { addUsage, NO_USAGE, type Usage } from '../../../domain/usage.ts';
 import type { Returns } from '../../../ports/compose-ledger.ts';
@@ -13,6 +15,7 @@ import {
 import type { BatchRef } from '../../../ports/work-queue.ts';
 import { type Batch, type HeldBatch, isHeld } from './batches.ts';
 import type { Books } from './books.ts';
+import type { JobEntry } from './jobs.ts';
 import { batchIdOf, batchIdOfToken, keyOfBatchId } from './lease-rows.ts';
 import { isRecordedBefore, settleItem, strike } from './settling.ts';
 
@@ -28,7 +31,8 @@ export class EmbeddedReturns implements Returns {
     return this.#books.durableSoon(() => {
       const settled = new Map<string, Settled>();
       const answers = parts.map((part) => this.#settlePart(part, settled));
-      for (const [jobId, { items, usage }] of settled) {
+      for (const [jobId, { entry, items, usage, finds }] of settled) {
+        if (finds.length > 0) this.#addFound(entry, finds);
         this.#books.tell({ kind: 'settled', jobId, items, ...(usage.length > 0 && { usage }) });
       }
       return answers;
@@ -88,17 +92,31 @@ export class EmbeddedReturns implements Returns {
     const batch = this.#books.held(part.token);
     const entry = batch === null ? null : this.#books.jobOf(batch);
     if (batch === null || entry === null) return this.#settleWithoutLease(part);
-    const ended = settled.get(part.jobId) ?? { items: [], usage: NO_USAGE };
+    const ended = settled.get(part.jobId) ?? { entry, items: [], usage: NO_USAGE, finds: [] };
     for (const settlement of part.items) {
       const item = settleItem(this.#books.tables, entry, batch, settlement);
       if (item === null) continue;
       ended.items.push(item);
       ended.usage = addUsage(ended.usage, settlement.usage);
+      const { outcome } = settlement;
+      if (outcome.kind !== 'failed' && outcome.found !== undefined) ended.finds.push(outcome.found);
     }
     if (ended.items.length > 0) settled.set(part.jobId, ended);
     if (batch.items.length === 0) this.#books.tables.batches.remove(batch);
     else this.#books.tables.batches.changed(batch);
     return 'recorded';
+  }
+
+  /** What was found by items that end in one step is looked up and appended together. */
+  #addFound(entry: JobEntry, finds: readonly Found[]): void {
+    const { num, record } = entry;
+    const { total } = record.counts;
+    const wanted = wantedFinds(record, finds);
+    const known = this.#books.tables.itemIds.known(num, total, wanted.items);
+    const { items, counts } = admitFinds(record, wanted, known);
+    this.#books.insertItems(num, total, items);
+    this.#books.write(entry, whenFound(record, counts));
+    if (items.length > 0) this.#books.tell({ kind: 'job', job: entry.record, because: 'items' });
   }
 
   #settleWithoutLease({ jobId, token, items }: SettlePart): SettleAnswer {
@@ -141,6 +159,8 @@ export class EmbeddedReturns implements Returns {
 
 /** What ended in one step, of one job. */
 interface Settled {
+  readonly entry: JobEntry;
+  readonly finds: Found[];
   readonly items: SettledItem[];
   usage: Usage;
 }

@@ -8,7 +8,7 @@ import type { DatabaseSync } from 'node:sqlite';
  * `row-key.ts`). So what is added goes to the end of a job's range, a page is a range, and nothing is kept twice.
  *
  *   jobs       one row per job: its counters, and all that is rarely changed as one JSON document
- *   items      what was submitted; appended to, and changed only where a failed item gets another input
+ *   items      what was submitted or found; appended to, and changed only where a failed item gets another input
  *   item_ids   which place an item id has: see `item-ids.ts`
  *   item_groups   where runs of items of one group begin: see `item-groups.ts`
  *   returned   pending items that have been out before. All others are pending from the job's `cursor` on
@@ -18,6 +18,8 @@ import type { DatabaseSync } from 'node:sqlite';
  *   host_settings   what operators have set for hosts, as a JSON document each
  *   shares     what processes have reserved of the limits of hosts and jobs
  *   host_seen   what jobs did at hosts: see `compliance.ts` of the domain
+ *   sites      configurations of documentation sites, as a JSON document each
+ *   site_rows   what is cached of pages of sites, and which of them failed: see `ports/site-rows.ts`
  *   removals   jobs that are gone and whose rows are being deleted; with a `done` below zero, drafts of jobs, whose rows
  *              are deleted should the job never be made
  */
@@ -133,6 +135,17 @@ export const MIGRATIONS: readonly string[] = [
   // The pace of a job is kept by its workers.
   `
   ALTER TABLE jobs DROP COLUMN ready_at;
+  `,
+  `
+  CREATE TABLE sites (id TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE site_rows (
+    kind TEXT NOT NULL, site TEXT NOT NULL, name TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (kind, site, name)
+  ) WITHOUT ROWID;
+  `,
+  // Only items that others found have a depth, and only their jobs have counted it.
+  `
+  ALTER TABLE items ADD COLUMN depth INTEGER;
+  ALTER TABLE jobs ADD COLUMN discovery TEXT;
   `,
 ];
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /** The columns of an item, with its outcome if it has one. */
-const ITEM_COLUMNS = `i.key, i.item_id, i.input, i.source,
+const ITEM_COLUMNS = `i.key, i.item_id, i.input, i.source, i.depth,
     o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail`;
 
 /**
@@ -31,17 +31,18 @@ export const SQL = {
   activeJobsAfter: 'SELECT * FROM jobs WHERE active = 1 AND num > ? ORDER BY num LIMIT ?',
   updateJob: `UPDATE jobs SET total = ?, queued = ?, in_progress = ?, success = ?, failed = ?, skipped = ?,
     cancelled = ?, items_in_flight = ?, refusals = ?, fenced = ?, open_until = ?, tally = ?, throttle = ?,
-    usage = ?, cursor = ?, next_batch = ? WHERE num = ?`,
+    usage = ?, discovery = ?, cursor = ?, next_batch = ? WHERE num = ?`,
   updateJobDocument: 'UPDATE jobs SET status = ?, active = ?, document = ? WHERE num = ?',
   deleteJob: 'DELETE FROM jobs WHERE num = ?',
   skipBatchNumbers: 'UPDATE jobs SET next_batch = next_batch + ?',
 
   insertItem: 'INSERT INTO items (key, item_id, input, source) VALUES (?, ?, ?, ?)',
+  insertFound: 'INSERT INTO items (key, item_id, input, depth) VALUES (?, ?, ?, ?)',
   updateItem: 'UPDATE items SET input = ?, source = ? WHERE key = ?',
   itemId: 'SELECT item_id FROM items WHERE key = ?',
   idAndInput: 'SELECT item_id, input FROM items WHERE key = ?',
-  itemToLease: 'SELECT key, item_id, input, source FROM items WHERE key = ?',
-  itemsToLease: 'SELECT key, item_id, input, source FROM items WHERE key BETWEEN ? AND ?',
+  itemToLease: 'SELECT key, item_id, input, source, depth FROM items WHERE key = ?',
+  itemsToLease: 'SELECT key, item_id, input, source, depth FROM items WHERE key BETWEEN ? AND ?',
   inputBytes: 'SELECT octet_length(input) + ifnull(octet_length(source), 0) AS bytes FROM items WHERE key = ?',
 
   insertIds: 'INSERT INTO item_ids (key, entries) VALUES (?, ?)',
@@ -127,6 +128,17 @@ export const SQL = {
   hostSettingsOf: 'SELECT document FROM host_settings WHERE host = ?',
   setHostSettings: 'INSERT OR REPLACE INTO host_settings (host, document) VALUES (?, ?)',
   deleteHostSettings: 'DELETE FROM host_settings WHERE host = ?',
+  sites: 'SELECT document FROM sites ORDER BY id LIMIT 10000',
+  site: 'SELECT document FROM sites WHERE id = ?',
+  setSite: 'INSERT OR REPLACE INTO sites (id, document) VALUES (?, ?)',
+  deleteSite: 'DELETE FROM sites WHERE id = ?',
+  siteRow: 'SELECT document FROM site_rows WHERE kind = ? AND site = ? AND name = ?',
+  setSiteRow: 'INSERT OR REPLACE INTO site_rows (kind, site, name, document) VALUES (?, ?, ?, ?)',
+  deleteSiteRow: 'DELETE FROM site_rows WHERE kind = ? AND site = ? AND name = ?',
+  siteRowsAfter: 'SELECT name, document FROM site_rows WHERE kind = ? AND site = ? AND name > ? ORDER BY name LIMIT ?',
+  siteWithRowsAfter: 'SELECT site FROM site_rows WHERE kind = ? AND site > ? ORDER BY site LIMIT 1',
+  deleteSiteRows: `DELETE FROM site_rows WHERE kind = ? AND site = ? AND name IN
+    (SELECT name FROM site_rows WHERE kind = ? AND site = ? LIMIT ?)`,
   shareBook: 'SELECT book FROM shares WHERE line = ?',
   setShareBook: 'INSERT OR REPLACE INTO shares (line, book, ends_at) VALUES (?, ?, ?)',
   deleteShareBooks: 'DELETE FROM shares WHERE ends_at < ?',

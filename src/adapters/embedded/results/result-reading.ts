@@ -14,6 +14,7 @@ import {
   type Slice,
   SliceBeyondEnd,
 } from '../../../domain/result-address.ts';
+import { BytesDamaged } from '../../../ports/result-store.ts';
 import { asStorageTrouble } from '../disk-trouble.ts';
 import { unpack } from '../ledger/packing.ts';
 import type { ResultFolders } from './result-folders.ts';
@@ -207,7 +208,7 @@ async function unlessMissing<T>(reading: Promise<T>): Promise<T | null> {
 }
 
 function cannotRead(key: string, error: unknown): unknown {
-  if (isDamage(error)) return new Error(`the bytes under ${key} are damaged`, { cause: error });
+  if (isDamage(error)) return new BytesDamaged(key, error);
   return asStorageTrouble(error, `cannot read ${key}`);
 }
 

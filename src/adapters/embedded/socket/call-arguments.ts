@@ -2,14 +2,15 @@ import { ARTIFACT_KINDS, isPageName } from '../../../domain/artifact.ts';
 import { type ControlReport, MAX_CONTROL_FIELDS, MAX_CONTROL_TEXT } from '../../../domain/control-state.ts';
 import { type FailedTry, MAX_FAILED_TRIES, MAX_TRY_MESSAGE_LENGTH } from '../../../domain/failed-try.ts';
 import { FAILURES } from '../../../domain/failure.ts';
+import { MAX_FOUND } from '../../../domain/found.ts';
 import { MAX_REASON_LENGTH, type PauseReport } from '../../../domain/host-pause.ts';
-import { MAX_VERSION_LENGTH } from '../../../domain/item.ts';
+import { MAX_GROUP_LENGTH, MAX_ITEM_ID_LENGTH, MAX_VERSION_LENGTH, type NewItem } from '../../../domain/item.ts';
 import { type ItemWait, MAX_WAITS } from '../../../domain/item-wait.ts';
 import type { HeldBack } from '../../../domain/job-wait.ts';
 import { LANES, type Lane } from '../../../domain/lane.ts';
-import { isSkipReason } from '../../../domain/outcome.ts';
 import { MAX_OWN_ERROR_LENGTH } from '../../../domain/own-error.ts';
 import { PROXY_TYPES } from '../../../domain/proxy-policy.ts';
+import { isSkipReason } from '../../../domain/skip-reason.ts';
 import type { JobHolding, Room } from '../../../domain/slot-share.ts';
 import {
   MAX_ATTEMPT_USAGE_ROWS,
@@ -242,7 +243,9 @@ function isFailedTry(value: unknown): value is FailedTry {
 function isOutcome(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const hasKept = 'artifacts' in value && ('failure' in value || 'reason' in value);
-  if (!isRecord(value, hasKept ? 3 : 2)) return false;
+  const hasFound = 'found' in value;
+  if (!isRecord(value, 2 + Number(hasKept) + Number(hasFound))) return false;
+  if (hasFound && (value['kind'] === 'failed' || !isFound(value['found']))) return false;
   switch (value['kind']) {
     case 'scraped':
       return isListOf(value['artifacts'], isArtifact);
@@ -253,6 +256,37 @@ function isOutcome(value: unknown): boolean {
     default:
       return false;
   }
+}
+
+function isFound(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const hasInvalid = 'invalid' in value;
+  const hasBeyond = 'beyond' in value;
+  return (
+    isRecord(value, 1 + Number(hasInvalid) + Number(hasBeyond)) &&
+    isListOf(value['items'], isFoundItem) &&
+    value['items'].length <= MAX_FOUND &&
+    (!hasInvalid || isWhole(value['invalid'])) &&
+    (!hasBeyond || isWhole(value['beyond']))
+  );
+}
+
+function isFoundItem(value: unknown): value is NewItem {
+  if (typeof value !== 'object' || value === null) return false;
+  const hasGroup = 'group' in value;
+  return (
+    isRecord(value, 3 + Number(hasGroup)) &&
+    isText(value['itemId'], MAX_ITEM_ID_LENGTH) &&
+    isInput(value['input']) &&
+    isAbove0(value['depth']) &&
+    isWhole(value['depth']) &&
+    (!hasGroup || isText(value['group'], MAX_GROUP_LENGTH))
+  );
+}
+
+/** Any object: only the scraper knows what is in it. */
+function isInput(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const KINDS: ReadonlySet<unknown> = new Set(ARTIFACT_KINDS);

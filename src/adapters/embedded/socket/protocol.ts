@@ -14,7 +14,7 @@ import { ProtocolError } from './frame.ts';
  * The methods are those of worker-calls.ts. Two calls have no reply: `cancel` ends the `take` whose id is its argument, and
  * `room` says what the worker has room for by now, for as long as that one still waits.
  */
-export const PROTOCOL_VERSION = 10;
+export const PROTOCOL_VERSION = 11;
 
 /** A peer that has not said hello, or answered it, by then is not one of us. */
 export const HELLO_MS = 10_000;

@@ -9,6 +9,7 @@ import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
+import type { WorkerSiteData } from '../../../ports/site-data.ts';
 import type { ReceiverRoom, WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken, WorkSource } from '../../../ports/work-source.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
@@ -39,6 +40,7 @@ export interface OwnerConnection {
   readonly hostShares: HostShares;
   readonly hostRecords: WorkerHostRecords;
   readonly itemWaits: WorkerItemWaits;
+  readonly siteData: WorkerSiteData;
   /** Resolves with the reason when the connection has ended, on either side. */
   readonly closed: Promise<string>;
   /** Says goodbye, which means that the worker holds nothing any more, and waits until the owner has heard it. */
@@ -81,6 +83,7 @@ export async function connectToOwner(deps: ConnectDeps): Promise<OwnerConnection
     hostShares: sharesOver(line, deps.workerId),
     hostRecords: { report: (reports) => line.call('reportSeen', sentReports(reports)) },
     itemWaits: { add: (waits, _worker, now) => line.call('addWaits', waits, now) },
+    siteData: siteDataOver(line),
     closed: line.closed,
     close: () => line.close(),
   };
@@ -149,6 +152,14 @@ function sharesOver(line: OwnerLine, workerId: string): HostShares {
       if (worker !== workerId) throw new Error(`this connection is that of worker ${workerId}, not of ${worker}`);
       return await line.call('reserve', asks, now);
     },
+  };
+}
+
+function siteDataOver(line: OwnerLine): WorkerSiteData {
+  return {
+    sites: { get: (id) => line.call('site', id) },
+    pages: { look: (keys) => line.call('cachedPages', keys), note: (news) => line.call('notePages', news) },
+    errors: { look: (pages) => line.call('pathErrors', pages), note: (news) => line.call('notePaths', news) },
   };
 }
 

@@ -8,6 +8,7 @@ import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { ItemWaits } from '../../../ports/item-waits.ts';
 import type { LeaseBook, WorkerLeases } from '../../../ports/ledger.ts';
+import type { WorkerSiteData } from '../../../ports/site-data.ts';
 import type { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { WorkerQueue } from '../../../ports/work-queue.ts';
 import { listenPrivately } from './private-socket.ts';
@@ -21,6 +22,7 @@ export interface ServeDeps {
   readonly hostShares: HostShares;
   readonly hostRecords: WorkerHostRecords;
   readonly itemWaits: ItemWaits;
+  readonly siteData: WorkerSiteData;
   readonly socketPath: string;
   readonly clock: Clock;
   readonly onWorker: (event: WorkerEvent) => void;

@@ -6,6 +6,7 @@ import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
+import type { WorkerSiteData } from '../../../ports/site-data.ts';
 import type { WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken } from '../../../ports/work-source.ts';
 import {
@@ -24,6 +25,7 @@ import {
 } from './call-arguments.ts';
 import { lineAsks } from './line-asks.ts';
 import { receivedReports, reportList } from './sent-reports.ts';
+import { pageKeys, pageNews, pagePaths, pathNews } from './site-arguments.ts';
 
 /**
  * A worker has one `main` connection, and the worker lives as long as that one. The other is that of its heartbeat,
@@ -42,6 +44,7 @@ export interface CallContext {
   readonly hostShares: HostShares;
   readonly hostRecords: WorkerHostRecords;
   readonly itemWaits: WorkerItemWaits;
+  readonly siteData: WorkerSiteData;
   /** Waits, and is known by the id of its call while it does. */
   take(id: number, lane: Lane, room: Room, leaseMs: number): Promise<readonly Taken[]>;
   /** The worker is done with these deliveries. */
@@ -89,6 +92,11 @@ const CALLS = {
   hostSettings: call([], ({ hostSettings }) => hostSettings.list()),
   reserve: call([lineAsks, time], ({ hostShares, worker }, [asks, now]) => hostShares.reserve(worker, asks, now)),
   reportSeen: call([reportList], async ({ hostRecords }, [reports]) => hostRecords.report(receivedReports(reports))),
+  site: call([name], ({ siteData }, args) => siteData.sites.get(...args)),
+  cachedPages: call([pageKeys], ({ siteData }, args) => siteData.pages.look(...args)),
+  notePages: call([pageNews], ({ siteData }, args) => siteData.pages.note(...args)),
+  pathErrors: call([pagePaths], ({ siteData }, args) => siteData.errors.look(...args)),
+  notePaths: call([pathNews], ({ siteData }, args) => siteData.errors.note(...args)),
 } as const;
 
 export type Method = keyof typeof CALLS;

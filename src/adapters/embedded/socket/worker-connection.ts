@@ -9,6 +9,7 @@ import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
+import type { WorkerSiteData } from '../../../ports/site-data.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { Delivery, WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken } from '../../../ports/work-source.ts';
@@ -32,6 +33,7 @@ interface ConnectionDeps {
   readonly hostShares: HostShares;
   readonly hostRecords: WorkerHostRecords;
   readonly itemWaits: WorkerItemWaits;
+  readonly siteData: WorkerSiteData;
   readonly clock: Clock;
   readonly onGreeted: (connection: WorkerConnection) => void;
   readonly onStorageTrouble: (trouble: StorageTrouble) => void;
@@ -193,9 +195,9 @@ export class WorkerConnection {
   }
 
   #contextOf(worker: string): CallContext {
-    const { ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits } = this.#deps;
+    const { ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits, siteData } = this.#deps;
     return {
-      ...{ worker, ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits },
+      ...{ worker, ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits, siteData },
       take: (...args) => this.#take(worker, ...args),
       finish: (receipts) => this.#finish(receipts),
     };

@@ -1,9 +1,12 @@
+import { z } from 'zod';
+import { bulkJobSchema } from '../../../contract/bulk-answers.ts';
 import { failuresSchema } from '../../../contract/failure-answers.ts';
 import { jobPageSchema, jobSchema, jobStatusAnswerSchema } from '../../../contract/job-answers.ts';
 import { policyBody } from '../../../contract/policy-change.ts';
 import { Problem, sentence } from '../../../contract/problem.ts';
 import { failuresQuery, jobPath, jobsQuery } from '../../../contract/requests.ts';
 import type { JobRecord } from '../../../domain/job.ts';
+import { isBulk, presentBulkJob, presentBulkSummary, readBulkErrors } from '../../jobs/bulk/present-bulk.ts';
 import { changePolicy } from '../../jobs/change-policy.ts';
 import { presentFailureGroup } from '../../jobs/failure-groups.ts';
 import { presentJob, presentJobSummary, presentStatus } from '../../jobs/present-job.ts';
@@ -15,6 +18,8 @@ import { jsonAnswer, jsonBody, type Operation, operation } from '../operation.ts
 const ERRORS_SHOWN = 10;
 const POLICY_EXAMPLE = { execution_policy: { throttling: { max_concurrent_workers: 50 } } };
 
+const anyJobSchema = z.union([jobSchema, bulkJobSchema]);
+
 /** Jobs that exist: list, read, change and delete them. */
 export function jobOperations(deps: ApiDeps): Operation[] {
   const { ledger, clock } = deps;
@@ -23,7 +28,9 @@ export function jobOperations(deps: ApiDeps): Operation[] {
     const warnings = [...(await scraperWarnings(deps, job)), ...proxyWarningsOf(deps, job)];
     const now = clock.now();
     const waits = deps.itemWaits.ofJob(job.jobId, now);
-    return presentJob(job, { failures, warnings, waits, pace: deps.rates.pace(job.jobId), now });
+    const usual = presentJob(job, { failures, warnings, waits, pace: deps.rates.pace(job.jobId), now });
+    if (!isBulk(job)) return usual;
+    return presentBulkJob(job, usual, { errors: await readBulkErrors(ledger, job, failures), now });
   };
   return [
     operation({
@@ -42,7 +49,7 @@ export function jobOperations(deps: ApiDeps): Operation[] {
         const { entries, next } = await ledger.jobs({ status: status ?? null, page });
         return {
           status: 200,
-          json: { jobs: entries.map(presentJobSummary), next_cursor: encodeCursor(list, next) },
+          json: { jobs: entries.map(presentListedJob), next_cursor: encodeCursor(list, next) },
         };
       },
     }),
@@ -54,7 +61,7 @@ export function jobOperations(deps: ApiDeps): Operation[] {
       summary: 'Get a job: its progress, its failures and its policy',
       access: 'read',
       params: jobPath,
-      answers: { 200: jsonAnswer('The job.', jobSchema) },
+      answers: { 200: jsonAnswer('The job.', anyJobSchema) },
       problems: ['job_not_found'],
       async handle({ params: { job_id: jobId } }) {
         return { status: 200, json: await present(await jobOf(deps, jobId)) };
@@ -84,7 +91,7 @@ export function jobOperations(deps: ApiDeps): Operation[] {
       access: 'full',
       params: jobPath,
       body: jsonBody(policyBody, POLICY_EXAMPLE),
-      answers: { 200: jsonAnswer('The job with its new policy.', jobSchema) },
+      answers: { 200: jsonAnswer('The job with its new policy.', anyJobSchema) },
       problems: ['job_not_found', 'state_conflict'],
       async handle({ params: { job_id: jobId }, body }) {
         const answer = await changePolicy(deps, jobId, body.execution_policy);
@@ -147,4 +154,8 @@ export function jobOperations(deps: ApiDeps): Operation[] {
       },
     }),
   ];
+}
+
+function presentListedJob(job: JobRecord) {
+  return isBulk(job) ? { ...presentJobSummary(job), ...presentBulkSummary(job) } : presentJobSummary(job);
 }

@@ -8,9 +8,9 @@ import fc from 'fast-check';
 import type { FailureType } from '../../src/domain/failure.ts';
 import type { OpenWeb } from '../../src/egress/open-web.ts';
 import type { Deadlines, WebAnswer, WebFailed } from '../../src/egress/web.ts';
-import { type Bombs, makeBombs } from './bombs.ts';
-import { type Behaviour, good, type Line, listenSomewhere, openHostileServer } from './hostile-server.ts';
-import { aRequest, aVisit, loopbackWeb, textOf } from './visits.ts';
+import { type Bombs, makeBombs } from '../egress/bombs.ts';
+import { type Behaviour, good, type Line, listenSomewhere, openHostileServer } from '../egress/hostile-server.ts';
+import { aRequest, aVisit, loopbackWeb, textOf } from '../egress/visits.ts';
 
 /**
  * What servers do to those who visit them. Each row ends as it says, within its deadline; whoever talks to a good server
@@ -41,11 +41,11 @@ const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 
 const ROWS: readonly Row[] = [
   // Bodies that grow
-  row('a gzip bomb of 100 MiB', 'too_large', /inflated/, (line, { gzip }) => line.say(encoded('gzip', gzip), gzip)),
-  row('a brotli bomb of 100 MiB in a packet', 'too_large', /400 times/, (line, { brotli }) =>
+  row('a gzip bomb', 'too_large', /inflated/, (line, { gzip }) => line.say(encoded('gzip', gzip), gzip)),
+  row('a brotli bomb in a packet', 'too_large', /400 times/, (line, { brotli }) =>
     line.say(encoded('br', brotli), brotli),
   ),
-  row('a zstd bomb of 100 MiB', 'too_large', /400 times/, (line, { zstd }) => line.say(encoded('zstd', zstd), zstd)),
+  row('a zstd bomb', 'too_large', /400 times/, (line, { zstd }) => line.say(encoded('zstd', zstd), zstd)),
   row('a gzip bomb in gzip', 'too_large', /400 times/, (line, { gzipInGzip }) =>
     line.say(encoded('gzip, gzip', gzipInGzip), gzipInGzip),
   ),
@@ -243,6 +243,11 @@ const ROWS: readonly Row[] = [
   ),
 ];
 
+/** Inflated size of a bomb: far more than the process may grow by, so that a bomb that goes off is not taken for noise. */
+const BOMB_BYTES = 256 << 20;
+/** A busy machine postpones garbage collection: 61 MiB were seen there, 20 to 40 elsewhere. */
+const MOST_GROWTH_BYTES = 128 << 20;
+
 let web: OpenWeb;
 let bombs: Bombs;
 let goodServer: Server;
@@ -251,7 +256,7 @@ const gc = exposedGc();
 
 before(async () => {
   web = loopbackWeb();
-  bombs = await makeBombs(100 << 20);
+  bombs = await makeBombs(BOMB_BYTES);
   goodServer = createServer((request, response) => response.end(`good ${request.url}`));
   goodUrl = `http://127.0.0.1:${await listenSomewhere(goodServer)}/`;
 });
@@ -262,12 +267,13 @@ after(async () => {
   goodServer.close();
 });
 
-test('a bomb is really one: a hundred bytes and a few, or a packet, for a hundred MiB', () => {
+test('a bomb is really one: a few hundred bytes, or a few packets, inflate to 256 MiB', () => {
   assert.ok(bombs.brotli.length < 300, `${bombs.brotli.length}`);
   assert.ok(bombs.gzipInGzip.length < 1500, `${bombs.gzipInGzip.length}`);
   assert.ok(bombs.zstd.length < 16_000, `${bombs.zstd.length}`);
 });
 
+// In a process of its own: what other tests left in the heap would be counted.
 test(`none of ${ROWS.length} hostile servers gets further than its row says, and none harms its neighbours`, async (t) => {
   assert.ok(ROWS.length >= 30);
   await workForAWhile();
@@ -281,7 +287,7 @@ test(`none of ${ROWS.length} hostile servers gets further than its row says, and
   const after = memory();
   height = Math.max(height, after.rss - before.rss);
   t.diagnostic(`at its height ${mib(height)} MiB more, in the end ${mib(after.live - before.live)} MiB more in use`);
-  assert.ok(height < 50 << 20, `the process has grown by ${mib(height)} MiB`);
+  assert.ok(height < MOST_GROWTH_BYTES, `the process has grown by ${mib(height)} MiB`);
   assert.ok(after.live - before.live < 10 << 20, `${mib(after.live - before.live)} MiB more are in use`);
 });
 

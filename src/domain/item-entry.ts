@@ -1,14 +1,17 @@
-import { isRecord } from '../../domain/is-record.ts';
-import { type ItemInput, MAX_GROUP_LENGTH, MAX_ITEM_ID_LENGTH, type NewItem } from '../../domain/item.ts';
-import { inputProblem, textProblem } from '../../domain/storable-input.ts';
+import type { Digest } from './artifact.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { isRecord } from './is-record.ts';
+import { type ItemInput, MAX_GROUP_LENGTH, MAX_ITEM_ID_LENGTH, type NewItem } from './item.ts';
+import { inputProblem, textProblem } from './storable-input.ts';
 
 type ItemOrProblem = { readonly item: NewItem } | { readonly problem: string };
 
 /**
  * The item of an entry in a list: `{"item_id": …, "input": {…}, "group": …}`, or the input with the id as one of its
- * fields. An entry that is itself the input, such as a row of CSV, has no group: `group` may be a field of the scraper.
+ * fields. An entry that is itself the input, such as a row of CSV, has no group: `group` may be a field of the scraper. An
+ * item without an id gets one that is derived from its input: by `digest`, if there is one and no readable id is possible.
  */
-export function itemOfEntry(entry: unknown): ItemOrProblem {
+export function itemOfEntry(entry: unknown, digest: Digest | null = null): ItemOrProblem {
   if (!isRecord(entry)) return { problem: 'it is not an object' };
   const given = entry['item_id'];
   const wrapped = wrappedInput(entry);
@@ -20,7 +23,7 @@ export function itemOfEntry(entry: unknown): ItemOrProblem {
   }
   const group = wrapped === null ? {} : groupGiven(entry['group']);
   if ('problem' in group) return group;
-  if (given === undefined || given === null || given === '') return withDerivedId(input, group);
+  if (given === undefined || given === null || given === '') return withDerivedId(input, group, digest);
   if (typeof given !== 'string' && !Number.isSafeInteger(given)) {
     return { problem: 'its item_id is neither a text nor a whole number' };
   }
@@ -32,10 +35,11 @@ export function itemOfEntry(entry: unknown): ItemOrProblem {
   return unsoundId === null ? { item: { itemId, input, ...group } } : { problem: `its item_id ${unsoundId}` };
 }
 
-function withDerivedId(input: ItemInput, group: Pick<NewItem, 'group'>): ItemOrProblem {
+function withDerivedId(input: ItemInput, group: Pick<NewItem, 'group'>, digest: Digest | null): ItemOrProblem {
   const itemId = derivedItemId(input);
   const isUsable = itemId !== '' && itemId.length <= MAX_ITEM_ID_LENGTH && textProblem(itemId) === null;
   if (isUsable) return { item: { itemId, input, ...group } };
+  if (digest !== null) return { item: { itemId: digest(canonicalJson(input)), input, ...group } };
   return {
     problem: `it needs an item_id: none can be derived from its input with 1 to ${MAX_ITEM_ID_LENGTH} characters`,
   };

@@ -1,0 +1,54 @@
+import { fileStem, foldName } from '../jobs/file-names.ts';
+
+/**
+ * Names of the files of pages, in a tree that mirrors the paths of their sites: `guide/start.html` of the site `node` is
+ * `node/guide/start.md`. No two pages have one name, and no file has that of a folder, on any file system.
+ */
+export class TreeNames {
+  readonly #byPage = new Map<string, string>();
+  readonly #taken = new Map<string, 'file' | 'folder'>();
+
+  /** The same page has the same name whenever it is asked for. `path` begins with a slash, or is empty. */
+  nameOf(site: string, path: string): string {
+    const page = JSON.stringify([site, path]);
+    const known = this.#byPage.get(page);
+    if (known !== undefined) return known;
+    const [place = '', query] = splitOnce(path, '?');
+    const segments = place.split('/').filter((segment) => segment !== '');
+    const last = place === '' || place.endsWith('/') ? 'index' : (segments.pop() ?? 'index').replace(/\.html?$/i, '');
+    let folder = '';
+    for (const segment of [site, ...segments]) folder = this.#take(folder, decoded(segment), 'folder', '/');
+    const name = this.#take(folder, decoded(query === undefined ? last : `${last}?${query}`), 'file', '.md', page);
+    this.#byPage.set(page, name);
+    return name;
+  }
+
+  #take(within: string, segment: string, kind: 'file' | 'folder', end: string, page = segment): string {
+    const usual = `${within}${fileStem(segment)}`;
+    // A name that is taken is told apart by what it stands for, which makes it the same in the next pull.
+    for (const stem of [usual, `${usual}~${fileStem(`?${page}`).split('~').at(-1)}`]) {
+      const full = `${stem}${end}`;
+      const key = foldName(kind === 'folder' ? stem : full);
+      const taken = this.#taken.get(key);
+      if (taken === undefined || (taken === 'folder' && kind === 'folder')) {
+        this.#taken.set(key, kind);
+        return full;
+      }
+    }
+    throw new Error(`there is no name left for ${page}`);
+  }
+}
+
+function splitOnce(text: string, mark: string): [string, string?] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** What is not encoded as it should be stays as it is. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,18 @@
+import type { NewItem } from './item.ts';
+
+/** What an attempt found: new items for the job that its item belongs to. */
+export interface Found {
+  /** In the order in which the scraper returned them, each with its depth; at most MAX_FOUND, of MAX_FOUND_BYTES together. */
+  readonly items: readonly NewItem[];
+  /** How many more it returned that cannot be items of the job; absent for none. */
+  readonly invalid?: number;
+  /** How many more it returned than one attempt may; absent for none. */
+  readonly beyond?: number;
+}
+
+/**
+ * A settle is one step, and on DynamoDB a step has a hundred rows and four megabytes: a hundred items take one row, or two if
+ * they have groups, and the item that found them needs room as well.
+ */
+export const MAX_FOUND = 4000;
+export const MAX_FOUND_BYTES = 2_000_000;

@@ -1,0 +1,68 @@
+/** How many pages of a site a list has. */
+export interface SitePages {
+  readonly site: string;
+  readonly pages: number;
+}
+
+/** Into how many batches a site's pages are cut; `batchSizes` says how large each is. */
+export interface SiteBatches extends SitePages {
+  readonly batches: number;
+}
+
+/**
+ * Cuts the pages of each site into batches, in proportion to the number of its pages: largest remainder, ties by order, at
+ * least one batch for a site and never more than it has pages. There are no more than `maxBatches` of them while there
+ * are no more sites than that; otherwise each site has one. Sites without pages are left out.
+ */
+export function calculateBatches(sites: readonly SitePages[], maxBatches: number): readonly SiteBatches[] {
+  const filled = sites.filter(({ pages }) => pages > 0);
+  if (filled.length >= maxBatches) return filled.map((site) => ({ ...site, batches: 1 }));
+  const total = sum(filled);
+  if (total <= maxBatches) return filled.map((site) => ({ ...site, batches: site.pages }));
+
+  // A site whose share is less than one batch gets a whole one, and the others share what is left.
+  let sharing = filled;
+  let left = maxBatches;
+  for (;;) {
+    const pages = sum(sharing);
+    const large = sharing.filter((site) => site.pages * left >= pages);
+    if (large.length === sharing.length) break;
+    left -= sharing.length - large.length;
+    sharing = large;
+  }
+  const shares = shareOut(sharing, left);
+  return filled.map((site) => ({ ...site, batches: shares.get(site) ?? 1 }));
+}
+
+/** Largest remainder. In whole numbers: fractions such as 1/3 would break ties by their rounding. */
+function shareOut(sites: readonly SitePages[], batches: number): ReadonlyMap<SitePages, number> {
+  const total = sum(sites);
+  const shares = sites.map((site) => ({
+    site,
+    whole: Math.floor((site.pages * batches) / total),
+    remainder: (site.pages * batches) % total,
+  }));
+  const rest = batches - shares.reduce((given, { whole }) => given + whole, 0);
+  // The sort is stable, so the first of equal remainders stays first.
+  const favoured = new Set(shares.toSorted((one, other) => other.remainder - one.remainder).slice(0, rest));
+  return new Map(shares.map((share) => [share.site, share.whole + (favoured.has(share) ? 1 : 0)]));
+}
+
+function sum(sites: readonly SitePages[]): number {
+  return sites.reduce((total, { pages }) => total + pages, 0);
+}
+
+/** The sizes of a site's batches, in order: they differ by at most one, larger ones first. */
+export function batchSizes({ pages, batches }: Pick<SiteBatches, 'pages' | 'batches'>): readonly number[] {
+  const size = Math.floor(pages / batches);
+  const larger = pages % batches;
+  return Array.from({ length: batches }, (_, index) => (index < larger ? size + 1 : size));
+}
+
+/** Which batch of its site a page is in, both counted from 0. */
+export function batchOfPage({ pages, batches }: Pick<SiteBatches, 'pages' | 'batches'>, page: number): number {
+  const size = Math.floor(pages / batches);
+  const larger = pages % batches;
+  const inLarger = larger * (size + 1);
+  return page < inLarger ? Math.floor(page / (size + 1)) : larger + Math.floor((page - inLarger) / size);
+}

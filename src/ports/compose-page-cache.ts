@@ -1,0 +1,122 @@
+import type { Digest } from '../domain/artifact.ts';
+import {
+  addToStats,
+  afterPageNews,
+  bodyKey,
+  type CachedEntry,
+  type CacheStats,
+  cachePrefix,
+  type PageKey,
+  type PageNews,
+} from '../domain/cached-page.ts';
+import { everySiteRow, listSiteRows } from './list-site-rows.ts';
+import type { NewContent, PageCache, PageIndex, PageRecord, WorkerPageCache } from './page-cache.ts';
+import { BytesDamaged, KeyTaken, type Put, type ResultStore } from './result-store.ts';
+import type { RowName, SiteRows } from './site-rows.ts';
+
+export interface WorkerCacheParts {
+  readonly index: PageIndex;
+  readonly store: ResultStore;
+  readonly digest: Digest;
+}
+
+/** A page cache whose contents are in the result store and whose rows are reached through an index. */
+export function composeWorkerPageCache({ index, store, digest }: WorkerCacheParts): WorkerPageCache {
+  return {
+    look: (keys) => index.look(keys),
+
+    async content(site, { sha256 }) {
+      const body = await store.get(bodyKey(site, sha256, digest)).catch((error: unknown) => {
+        if (error instanceof BytesDamaged) return null;
+        throw error;
+      });
+      if (body === null) return null;
+      const text = new TextDecoder().decode(body);
+      // Files are not waited for: after a crash of the machine one may be torn.
+      return digest(text) === sha256 ? text : null;
+    },
+
+    /** The contents first: an entry never names one that was not stored. */
+    async record(pages) {
+      const puts = new Map<string, Put>();
+      const news = pages.map((page) => newsOf(page, puts));
+      await putBodies(store, [...puts.values()]);
+      return await index.note(news);
+    },
+  };
+
+  function newsOf(page: PageRecord, puts: Map<string, Put>): PageNews {
+    if (page.kind !== 'content') return page;
+    const { key, url, title, etag, lastModified, fetchedAt } = page;
+    const { sha256, size } = addBody(page, puts);
+    return { kind: 'read', key, url, version: { sha256, size, title, etag, lastModified, fetchedAt } };
+  }
+
+  function addBody({ key, content }: NewContent, puts: Map<string, Put>) {
+    // What is hashed is what is stored and read back, which a lone surrogate would not be.
+    const text = content.toWellFormed();
+    const body = new TextEncoder().encode(text);
+    const sha256 = digest(text);
+    const at = bodyKey(key.site, sha256, digest);
+    const encoding = body.length > GZIP_ABOVE ? 'gzip' : 'identity';
+    puts.set(at, { key: at, body, contentType: 'text/markdown; charset=utf-8', encoding, ifTaken: 'keep' });
+    return { sha256, size: body.length };
+  }
+}
+
+const GZIP_ABOVE = 1024;
+
+/** Most are stored for the first time, or are there already. Where something else is there, it is torn. */
+async function putBodies(store: ResultStore, puts: readonly Put[]): Promise<void> {
+  if (puts.length === 0) return;
+  try {
+    await store.putAll(puts);
+  } catch (error) {
+    if (!(error instanceof KeyTaken)) throw error;
+    await store.putAll(puts.map((put) => ({ ...put, ifTaken: 'replace' as const })));
+  }
+}
+
+/** The index, for the process that has the rows. */
+export function composePageIndex(rows: SiteRows<CachedEntry>): PageIndex {
+  return {
+    look: (keys) => rows.get(keys.map(rowName)),
+    note: (news) =>
+      rows.change(news.map((one) => ({ row: rowName(one.key), apply: (known) => afterPageNews(known, one) }))),
+  };
+}
+
+/** The whole cache, for the process that has the rows. */
+export function composePageCache({
+  rows,
+  ...parts
+}: Omit<WorkerCacheParts, 'index'> & { readonly rows: SiteRows<CachedEntry> }): PageCache {
+  return {
+    ...composeWorkerPageCache({ ...parts, index: composePageIndex(rows) }),
+
+    async list(query) {
+      const { rows: entries, next } = await listSiteRows(rows, query);
+      return { entries, next };
+    },
+
+    async stats() {
+      const stats = new Map<string, CacheStats>();
+      for await (const entry of everySiteRow(rows)) {
+        stats.set(entry.site, addToStats(stats.get(entry.site) ?? null, entry));
+      }
+      return [...stats.values()];
+    },
+
+    /** The rows first, so that none names a content that is gone. */
+    async removeSite(site) {
+      const removed = await rows.removeSite(site);
+      await parts.store.removeAll(cachePrefix(site, parts.digest));
+      return removed;
+    },
+  };
+}
+
+/** A path contains no space. */
+function rowName({ site, path, method }: PageKey): RowName {
+  return { site, name: `${path} ${method}` };
+}

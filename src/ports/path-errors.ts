@@ -1,0 +1,31 @@
+import type { PagePath, PathErrors, PathNews } from '../domain/path-errors.ts';
+import type { ListPlace } from './page-cache.ts';
+
+/**
+ * Pages of documentation sites that failed, over all jobs. After three failures `isKnownBad` of the domain tells callers
+ * to leave a page alone for a day.
+ *
+ * This is the part that workers use.
+ */
+export interface WorkerPathErrors {
+  /** In the order of the pages; null for those without failures. */
+  look(pages: readonly PagePath[]): Promise<readonly (PathErrors | null)[]>;
+  /** Counts failures, and forgets those of pages that are cleared. Answers what there is afterwards, in order. */
+  note(news: readonly PathNews[]): Promise<readonly (PathErrors | null)[]>;
+}
+
+export interface PathErrorBook extends WorkerPathErrors {
+  /** Up to `limit` pages with failures of a site, or of all sites, after the given place. */
+  list(query: {
+    readonly site: string | null;
+    readonly after: ListPlace | null;
+    readonly limit: number;
+  }): Promise<PathErrorPage>;
+  /** Forgets the failures of a site; answers how many pages had some. */
+  removeSite(site: string): Promise<number>;
+}
+
+export interface PathErrorPage {
+  readonly errors: readonly PathErrors[];
+  readonly next: ListPlace | null;
+}

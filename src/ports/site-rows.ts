@@ -1,0 +1,43 @@
+/**
+ * Small documents by site and name, on which the page cache and the error tracker are built. A change is a pure function
+ * of what is there, and of changes to one row at the same time none is lost. What is changed is seen by all at once; a
+ * crash of the machine may lose the last seconds of it, because all of it can be read from the web again.
+ */
+export interface SiteRows<Document> {
+  /** In the order of the names; null for what is not there. */
+  get(names: readonly RowName[]): Promise<readonly (Document | null)[]>;
+  /**
+   * Changes every row by its function, each for itself; one that answers null removes the row. The functions may be
+   * called more than once. Answers what there is afterwards, in order.
+   */
+  change(changes: readonly RowChange<Document>[]): Promise<readonly (Document | null)[]>;
+  /**
+   * Up to `limit` rows of a site, after the given place, and the place to go on from; null when there are no more. The
+   * order is the same every time. Every row that is there all the while comes once.
+   */
+  page(site: string, after: string | null, limit: number): Promise<RowPage<Document>>;
+  /** Up to `limit` ids of sites after the given one, in order. A site is listed while it has rows, and sometimes longer. */
+  sites(after: string | null, limit: number): Promise<readonly string[]>;
+  /** Removes the rows of a site, which may take some time; answers how many there were. */
+  removeSite(site: string): Promise<number>;
+}
+
+export interface RowName {
+  readonly site: string;
+  /** Any text of up to 4,096 bytes. */
+  readonly name: string;
+}
+
+export interface RowChange<Document> {
+  readonly row: RowName;
+  apply(known: Document | null): Document | null;
+}
+
+export interface RowPage<Document> {
+  readonly rows: readonly Document[];
+  readonly next: string | null;
+}
+
+/** What is kept so, each in a place of its own. */
+export const ROW_KINDS = ['page', 'error'] as const;
+export type RowKind = (typeof ROW_KINDS)[number];

@@ -1,0 +1,34 @@
+/**
+ * Lives as long as the batch of an item. What one item leaves in it, such as a browser context or the time of a request,
+ * the next item of the batch finds there. An item that runs by itself has one of its own.
+ */
+export class BatchScope {
+  /** Most scrapers leave nothing. */
+  #kept: Map<symbol, unknown> | null = null;
+  #closers: (() => Promise<void>)[] | null = null;
+
+  /** What is kept under the key; made when it is first asked for. */
+  keep<T>(key: symbol, make: () => T): T {
+    this.#kept ??= new Map();
+    if (!this.#kept.has(key)) this.#kept.set(key, make());
+    // A key is used by one module, for one type.
+    return this.#kept.get(key) as T;
+  }
+
+  /** Called once, when the batch is over, whatever its end. It must not reject. */
+  onEnd(close: () => Promise<void>): void {
+    this.#closers ??= [];
+    this.#closers.push(close);
+  }
+
+  /** Null if there is nothing to wait for. */
+  end(): Promise<void> | null {
+    const closers = this.#closers;
+    this.#closers = null;
+    return closers === null ? null : closeAll(closers);
+  }
+}
+
+async function closeAll(closers: readonly (() => Promise<void>)[]): Promise<void> {
+  for (const close of closers) await close();
+}

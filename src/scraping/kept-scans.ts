@@ -1,0 +1,55 @@
+import { hash } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { getCompileCacheDir } from 'node:module';
+import { dirname, join } from 'node:path';
+import { isRecord } from '../domain/is-record.ts';
+import type { Scanned } from './scan-scraper.ts';
+
+/**
+ * What a file's source says about its scraper. Every process that starts scans all scrapers, and its parser is slow while
+ * it is new: a tenth of a second for ten files. So what was found is kept beside the sources that Node keeps compiled, if
+ * it keeps any, and a source that is known is not even parsed.
+ */
+export async function scanOrRecall(file: string, source: string): Promise<Scanned> {
+  const folder = getCompileCacheDir();
+  if (folder === undefined) return await scan(source);
+  const kept = join(folder, 'scans', `${hash('sha256', file)}.json`);
+  // Another scanner may find something else in the same source.
+  const known = hash('sha256', (await readFile(SCANNER, 'utf8')) + source);
+  const recalled = await recall(kept, known);
+  if (recalled !== null) return recalled;
+  const scanned = await scan(source);
+  // It would only have saved time: a folder that is full or read-only is no reason to fail.
+  await keep(kept, { known, scanned }).catch(() => {});
+  return scanned;
+}
+
+const SCANNER = new URL('./scan-scraper.ts', import.meta.url);
+
+async function scan(source: string): Promise<Scanned> {
+  return (await import('./scan-scraper.ts')).scanScraper(source);
+}
+
+interface Kept {
+  /** The digest of the scanner and of the source that it read. */
+  readonly known: string;
+  readonly scanned: Scanned;
+}
+
+/** Null if nothing is kept, or what is kept is of another source. */
+async function recall(path: string, known: string): Promise<Scanned | null> {
+  try {
+    const kept: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return isRecord(kept) && kept['known'] === known ? (kept['scanned'] as Scanned) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Renamed into place, because several processes start at once. */
+async function keep(path: string, kept: Kept): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const unfinished = `${path}.${process.pid}`;
+  await writeFile(unfinished, JSON.stringify(kept));
+  await rename(unfinished, path);
+}

@@ -1,0 +1,29 @@
+import type { BatchScope } from '../batch-scope.ts';
+import type { ScrapeContext } from '../scraper.ts';
+
+const PACE = Symbol('pace');
+
+/** Keeps the requests of a batch apart. Pages that need none, because they are cached, do not wait. */
+export class BatchPace {
+  #endedAt: number | null = null;
+
+  static of(batch: BatchScope): BatchPace {
+    return batch.keep(PACE, () => new BatchPace());
+  }
+
+  /** Sends a request, no sooner than `delayMs` after the last one of the batch was answered. */
+  async send<T>(
+    { now, sleep }: Pick<ScrapeContext, 'now' | 'sleep'>,
+    delayMs: number,
+    request: () => Promise<T>,
+  ): Promise<T> {
+    // A clock that was set back must not make it longer than it is to be.
+    const passed = this.#endedAt === null ? delayMs : Math.max(0, now() - this.#endedAt);
+    if (passed < delayMs) await sleep(delayMs - passed);
+    try {
+      return await request();
+    } finally {
+      this.#endedAt = now();
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { DEFAULT_MAX_AGE_SECONDS } from '../../domain/cached-page.ts';
+import { genericSite, genericSiteById, indexSites, resolveSite } from '../../domain/resolve-site.ts';
+import type { Site } from '../../domain/site.ts';
+import type { BatchScope } from '../batch-scope.ts';
+import { fail } from '../scrape-failure.ts';
+import type { ScrapeTools } from '../scraper.ts';
+
+/** As sites do without being asked, unless the job says otherwise. */
+const DEFAULT_DELAY_MS = 1000;
+
+export const pageInput = z.strictObject({
+  url: z.string().min(1).max(2000).meta({ description: 'Address of the page.' }),
+  site: z.string().min(1).max(300).optional().meta({ description: 'Id of its site; if omitted, a generic one.' }),
+  path: z.string().max(2000).optional().meta({ description: 'What follows the base URL of the site, with the query.' }),
+  max_age: z
+    .int()
+    .min(0)
+    .meta({ description: 'Seconds for which a cached page is good; 0 asks the site.' })
+    .default(DEFAULT_MAX_AGE_SECONDS),
+  delay_ms: z
+    .int()
+    .min(0)
+    .max(60_000)
+    .meta({ description: 'Milliseconds between two requests of a batch.' })
+    .default(DEFAULT_DELAY_MS),
+});
+
+export type PageInput = z.output<typeof pageInput>;
+
+/** A page that is to be read. */
+export interface WantedPage {
+  readonly site: Site;
+  readonly path: string;
+  readonly url: string;
+}
+
+const SITES = Symbol('sites');
+
+/** The page that an item is about. The pages of a batch are of one site, which is looked up once for all of them. */
+export async function findPage(
+  { url, site: id, path }: PageInput,
+  { siteTools }: Pick<ScrapeTools, 'siteTools'>,
+  batch: BatchScope,
+): Promise<WantedPage> {
+  const site = await siteOf(url, id, siteTools, batch);
+  return { site, url, path: path ?? resolveSite(url, indexSites([site]))?.path ?? '' };
+}
+
+async function siteOf(
+  url: string,
+  id: string | undefined,
+  tools: ScrapeTools['siteTools'],
+  batch: BatchScope,
+): Promise<Site> {
+  if (id === undefined) {
+    const origin = URL.parse(url)?.origin ?? fail('invalid_input', `url: "${url.slice(0, 200)}" is not an address`);
+    return genericSite(origin);
+  }
+  const known = batch.keep(SITES, () => new Map<string, Promise<Site | null>>());
+  const looking = known.get(id) ?? Promise.resolve(genericSiteById(id) ?? tools?.sites.get(id) ?? null);
+  known.set(id, looking);
+  return (await looking) ?? fail('invalid_input', `Unknown site: ${id}`);
+}
