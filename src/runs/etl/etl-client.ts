@@ -1,0 +1,137 @@
+import type {
+  CreateScrapeRunRequest,
+  CreateScrapeRunResponse,
+  FinalizeScrapeRunRequest,
+  ItemChanges,
+  ListScrapeRunsResponse,
+  UpdateScrapeRunItemRequest,
+} from '../types.ts';
+import { askEtl, type EtlDeps, EtlRefused, EtlUnreachable } from './etl-request.ts';
+import { normalizeListResponse, normalizeRunResponse } from './normalize-run.ts';
+
+export interface ListScrapeRunsOptions {
+  domain?: string;
+  status?: string;
+  limit?: number;
+  page?: number;
+  sortBy?: 'startTime' | 'createdAt' | 'domain' | 'endTime';
+  sortOrder?: 'asc' | 'desc';
+}
+
+/** A change of one item. */
+export interface ItemUpdate {
+  readonly url: string;
+  readonly changes: ItemChanges;
+}
+
+/** Enough to fill a connection; [known] servers take ten at a time. */
+const PARALLEL_UPDATES = 10;
+const UPDATES_PER_REQUEST = 500;
+/** Runs that may have been made since a request was sent that got no answer. */
+const NEWEST_RUNS = 20;
+
+/** Scrape runs in an ETL API. Whatever the server calls things, the answers have the names of `types.ts`. */
+export class EtlClient {
+  readonly #deps: EtlDeps;
+  /** Null until a server has shown whether it takes several changes in one request. */
+  #takesBatches: boolean | null = null;
+
+  constructor(deps: EtlDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * A request that may have arrived although it was not answered is not simply sent again, because that would make a
+   * second run: the run is looked for first, by the time that was sent with it.
+   */
+  async createScrapeRun(request: CreateScrapeRunRequest): Promise<CreateScrapeRunResponse> {
+    const startedAt = request.metadata?.started_at ?? new Date(this.#deps.clock.now()).toISOString();
+    const body = { ...request, metadata: { ...request.metadata, started_at: startedAt } };
+    const create = async () => {
+      const answer = await askEtl(this.#deps, { method: 'POST', path: RUNS, body, isRepeatable: false });
+      return normalizeRunResponse(answer);
+    };
+    try {
+      return await create();
+    } catch (error) {
+      if (!(error instanceof EtlUnreachable)) throw error;
+      return (await this.#findCreated(request.domain, startedAt)) ?? (await create());
+    }
+  }
+
+  async #findCreated(domain: string, startedAt: string): Promise<CreateScrapeRunResponse | null> {
+    const { data } = await this.listScrapeRuns({ domain, limit: NEWEST_RUNS, sortBy: 'createdAt', sortOrder: 'desc' });
+    return data.find((run) => run.domain === domain && run.metadata?.started_at === startedAt) ?? null;
+  }
+
+  async fetchScrapeRun(runId: string): Promise<CreateScrapeRunResponse> {
+    return normalizeRunResponse(await askEtl(this.#deps, { method: 'GET', path: pathOf(runId) }));
+  }
+
+  async listScrapeRuns(options: ListScrapeRunsOptions = {}): Promise<ListScrapeRunsResponse> {
+    return normalizeListResponse(await askEtl(this.#deps, { method: 'GET', path: RUNS, params: { ...options } }));
+  }
+
+  /** Null if the domain has no run. */
+  async getLatestRunForDomain(domain: string): Promise<CreateScrapeRunResponse | null> {
+    const { data } = await this.listScrapeRuns({ domain, limit: 1, sortBy: 'startTime', sortOrder: 'desc' });
+    return data[0] ?? null;
+  }
+
+  async updateScrapeRunItem(runId: string, update: UpdateScrapeRunItemRequest): Promise<void> {
+    await askEtl(this.#deps, { method: 'PATCH', path: pathOf(runId), body: update });
+  }
+
+  /**
+   * Several changes at once: in few requests if the server takes batches, else one by one. Changes of one item arrive in
+   * their order. When it rejects, some may have arrived; sending them again does no harm.
+   */
+  async updateScrapeRunItems(runId: string, updates: readonly ItemUpdate[]): Promise<void> {
+    for (let at = 0; at < updates.length; at += UPDATES_PER_REQUEST) {
+      const group = updates.slice(at, at + UPDATES_PER_REQUEST);
+      if (this.#takesBatches === false || !(await this.#sendBatch(runId, group))) await this.#sendEach(runId, group);
+    }
+  }
+
+  /** Whether the server took all of them. One that ignores what it does not know answers 200 as well. */
+  async #sendBatch(runId: string, updates: readonly ItemUpdate[]): Promise<boolean> {
+    try {
+      const body = { updateItems: updates };
+      const answer = await askEtl(this.#deps, { method: 'PATCH', path: pathOf(runId), body });
+      this.#takesBatches = updatedIn(answer) === updates.length;
+    } catch (error) {
+      if (!(error instanceof EtlRefused) || !UNKNOWN_REQUEST.includes(error.status)) throw error;
+      this.#takesBatches = false;
+    }
+    return this.#takesBatches;
+  }
+
+  async #sendEach(runId: string, updates: readonly ItemUpdate[]): Promise<void> {
+    const byUrl = Map.groupBy(updates, ({ url }) => url);
+    const waiting = byUrl.values();
+    const send = async () => {
+      for (const changes of waiting) {
+        for (const updateItem of changes) await this.updateScrapeRunItem(runId, { updateItem });
+      }
+    };
+    await Promise.all(Array.from({ length: PARALLEL_UPDATES }, send));
+  }
+
+  /** Servers in use know the end of a run by either of two forms, so both are sent. */
+  async finalizeScrapeRun(runId: string, request: FinalizeScrapeRunRequest): Promise<void> {
+    await askEtl(this.#deps, { method: 'PATCH', path: pathOf(runId), body: { ...request, finalize: true } });
+  }
+}
+
+const RUNS = '/api/scrape-runs';
+
+/** What servers answer to a request that they do not know. */
+const UNKNOWN_REQUEST = [400, 404, 405, 422, 501];
+
+function pathOf(runId: string): string {
+  return `${RUNS}/${encodeURIComponent(runId)}`;
+}
+
+function updatedIn(answer: unknown): unknown {
+  return typeof answer === 'object' && answer !== null && 'updated' in answer ? answer.updated : null;
+}

@@ -1,0 +1,115 @@
+import { domainOf } from '../domain/items-to-sessions.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EtlClient, ItemUpdate } from './etl/etl-client.ts';
+import type { CreateScrapeRunResponse, ItemChanges, ItemStats, ScrapeRunItem } from './types.ts';
+
+/** For how long a run is taken from memory. Its items are changed by us; another manager's changes are seen after this. */
+const FRESH_MS = 2000;
+const MAX_KNOWN_RUNS = 20;
+
+const OVER = ['completed', 'failed', 'finished'];
+
+/** The life of scrape runs: which one is active, what is pending in it, how its items end, and its end. */
+export class RunManager {
+  readonly #etl: EtlClient;
+  readonly #clock: Clock;
+  readonly #known = new Map<string, { readonly run: CreateScrapeRunResponse; readonly readAt: number }>();
+
+  constructor(etl: EtlClient, clock: Clock) {
+    this.#etl = etl;
+    this.#clock = clock;
+  }
+
+  async createRun(domain: string, urls: readonly string[] = []): Promise<CreateScrapeRunResponse> {
+    return this.#etl.createScrapeRun({
+      domain,
+      metadata: { started_at: this.#now() },
+      ...(urls.length === 0 ? {} : { items: urls.map((url) => ({ url })) }),
+    });
+  }
+
+  /** The newest run of the domain that has not ended, one that is being processed before one that is not; or null. */
+  async getActiveRun(domain: string): Promise<CreateScrapeRunResponse | null> {
+    const { data } = await this.#etl.listScrapeRuns({ domain, limit: 100, sortBy: 'startTime', sortOrder: 'desc' });
+    const open = data.filter((run) => run.domain === domain && isOpen(run)).sort(newestFirst);
+    return open.find(({ status }) => status === 'processing') ?? open[0] ?? null;
+  }
+
+  /** Neither done nor failed nor invalid. `again`: failed or invalid ones, too. */
+  async getPendingItems(
+    runId: string,
+    { again = [] }: { readonly again?: readonly ('failed' | 'invalid')[] } = {},
+  ): Promise<ScrapeRunItem[]> {
+    const { items } = await this.#read(runId);
+    return items.filter((item) => isPending(item) || again.some((why) => !item.done && item[why] === true));
+  }
+
+  /** Only the fields that are given change, so that two managers of one run do not undo each other's work. */
+  async updateItemStatus(runId: string, item: Pick<ScrapeRunItem, 'url'>, changes: ItemChanges): Promise<void> {
+    this.#known.delete(runId);
+    await this.#etl.updateScrapeRunItem(runId, { updateItem: { url: item.url, changes } });
+  }
+
+  /** Several, in the order in which they are given for each item. */
+  async updateItemStatuses(runId: string, updates: readonly ItemUpdate[]): Promise<void> {
+    this.#known.delete(runId);
+    await this.#etl.updateScrapeRunItems(runId, updates);
+  }
+
+  async finalizeRun(runId: string): Promise<void> {
+    this.#known.delete(runId);
+    const { total, completed, failed } = await this.getRunStats(runId);
+    const endTime = this.#now();
+    await this.#etl.finalizeScrapeRun(runId, {
+      status: 'finished',
+      endTime,
+      metadata: { finished_at: endTime, finished_count: completed, total_count: total, failed_count: failed },
+    });
+    this.#known.delete(runId);
+  }
+
+  /** Invalid items count as failed: both have ended without a result. */
+  async getRunStats(runId: string): Promise<ItemStats> {
+    return itemStats((await this.#read(runId)).items);
+  }
+
+  async #read(runId: string): Promise<CreateScrapeRunResponse> {
+    const known = this.#known.get(runId);
+    if (known !== undefined && this.#clock.elapsed() - known.readAt < FRESH_MS) return known.run;
+    const readAt = this.#clock.elapsed();
+    const run = await this.#etl.fetchScrapeRun(runId);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= MAX_KNOWN_RUNS && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(runId, { run, readAt });
+    return run;
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString();
+  }
+}
+
+export function isPending({ done, failed, invalid }: ScrapeRunItem): boolean {
+  return !done && failed !== true && invalid !== true;
+}
+
+export function itemStats(items: readonly ScrapeRunItem[]): ItemStats {
+  const stats = { total: items.length, pending: 0, completed: 0, failed: 0 };
+  const byDomain = new Map<string, number>();
+  for (const item of items) {
+    if (item.done) stats.completed += 1;
+    else if (isPending(item)) stats.pending += 1;
+    else stats.failed += 1;
+    const domain = domainOf(item.url);
+    byDomain.set(domain, (byDomain.get(domain) ?? 0) + 1);
+  }
+  return { ...stats, byDomain: Object.fromEntries(byDomain) };
+}
+
+function isOpen({ status, endTime }: CreateScrapeRunResponse): boolean {
+  return endTime === null && !OVER.includes(status ?? '');
+}
+
+function newestFirst(one: CreateScrapeRunResponse, other: CreateScrapeRunResponse): number {
+  return Date.parse(other.startTime) - Date.parse(one.startTime);
+}
