@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { compileHosts } from '../../src/domain/allowed-hosts.ts';
 import { brandList } from '../../src/domain/brands.ts';
-import { compileHosts } from '../../src/scraping/http/allowed-hosts.ts';
 import { VisitCookies } from '../../src/scraping/http/cookies.ts';
 import { chooseIdentity } from '../../src/scraping/http/identity.ts';
 import { headersFor } from '../../src/scraping/http/request-headers.ts';

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../../src/adapters/system/clock.ts';
+import { compileHosts } from '../../src/domain/allowed-hosts.ts';
 import type { Failure, FailureType } from '../../src/domain/failure.ts';
 import { NO_SECRETS } from '../../src/domain/secrets.ts';
 import { parseAddressRanges } from '../../src/egress/address-range.ts';
@@ -13,7 +14,6 @@ import { parseRoutes } from '../../src/egress/routes.ts';
 import type { HostGate } from '../../src/ports/host-gate.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
 import { BatchScope } from '../../src/scraping/batch-scope.ts';
-import { compileHosts } from '../../src/scraping/http/allowed-hosts.ts';
 import { VisitCookies } from '../../src/scraping/http/cookies.ts';
 import { HttpClient } from '../../src/scraping/http/http-client.ts';
 import { chooseIdentity } from '../../src/scraping/http/identity.ts';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { compileHosts } from '../../domain/allowed-hosts.ts';
 import { checkFacts, defineScraper, type ScraperFacts, type WithInput } from '../define-scraper.ts';
 import { exitsFor } from '../exit-for.ts';
 import { extractPage, type ToParse } from '../extract-page.ts';
-import { compileHosts } from '../http/allowed-hosts.ts';
 import type { HttpScrapeContext, HttpScrapeResult } from '../http/define-http-scraper.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import type { Identity } from '../http/identity.ts';

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
+import { compileHosts } from '../../domain/allowed-hosts.ts';
 import { checkFacts, defineScraper, type ScraperFacts } from '../define-scraper.ts';
 import { extractPage, type ToParse } from '../extract-page.ts';
 import { compileSigns, type Signs } from '../page/signs.ts';
 import { DEFAULT_LIMITS, parserOf } from '../returned.ts';
 import type { ScrapeResult, Scraper } from '../scraper.ts';
 import { type SiteContext, type SiteResult, visitSite } from '../visit-site.ts';
-import { compileHosts } from './allowed-hosts.ts';
 import { clientOpener } from './open-client.ts';
 import { Setup, type SetupContext } from './setup.ts';
 
