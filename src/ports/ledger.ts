@@ -338,6 +338,11 @@ export function isHeldBack(because: ReturnCause): because is HeldBack {
   return typeof because === 'object' && 'host' in because;
 }
 
+/** Whether our own code failed: a pause of a host is no reason to alarm anyone. */
+export function isOwnError(because: ReturnCause): because is { readonly error: string } {
+  return typeof because === 'object' && 'error' in because;
+}
+
 export type ClaimAnswer = Lease | 'gone' | 'held';
 
 export interface Lease {

@@ -296,3 +296,34 @@ test('a line that could not be written is reported, and the next one is written'
   assert.equal(lines.length, 3);
   assert.equal(values(checked(lines[2] ?? ''))['EngineErrors'], 1);
 });
+
+test('requests and bytes are counted per kind of proxy', async () => {
+  const { clock, events, take } = setUp();
+  await clock.turn();
+  take();
+  const row = { host: 'a.test', requests: 2, bytesUp: 600, bytesDown: 4000, refused: 0, blocked: 0 };
+  const usage = [
+    { ...row, proxy: 'none' },
+    { ...row, proxy: 'residential' },
+    { ...row, host: 'b.test', proxy: 'residential' },
+  ] as const;
+  events.publish({ kind: 'settled', jobId: 'job-1', items: [settled()], usage });
+  await clock.advance(MINUTE);
+  const traffic = take().filter((line) => line['Proxy'] !== undefined);
+  assert.deepEqual(traffic.map(values), [
+    { Proxy: 'none', Requests: 2, BytesUp: 600, BytesDown: 4000 },
+    { Proxy: 'residential', Requests: 4, BytesUp: 1200, BytesDown: 8000 },
+  ]);
+  await clock.advance(MINUTE);
+  assert.equal(take().filter((line) => line['Proxy'] !== undefined).length, 0);
+});
+
+test('work that came back because of a host is not counted as an error of our own', async () => {
+  const { clock, events, take } = setUp();
+  await clock.turn();
+  take();
+  const because = { host: 'county.gov', until: NOW, reason: '429' };
+  events.publish({ kind: 'returned', jobId: 'job-1', batchId: 'b1', because, items: 1 });
+  await clock.advance(MINUTE);
+  assert.ok(take().every((line) => line['EngineErrors'] === undefined));
+});

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { register } from 'prom-client';
 import { EventStream } from '../../src/controller/engine/events.ts';
 import { type MetricsDeps, openMetrics } from '../../src/controller/metrics/open-metrics.ts';
+import { MAX_COUNTED_HOSTS } from '../../src/controller/metrics/usage-metrics.ts';
 import { FAILURE_TYPES } from '../../src/domain/failure.ts';
 import type { SettledItem } from '../../src/ports/ledger.ts';
 import { BY_USER, failedWith, TRIP } from '../domain/builders.ts';
@@ -48,7 +49,7 @@ test('promtool finds nothing wrong with the metrics, neither fresh nor with all 
   await check(await metrics.render());
 });
 
-test('requests and bytes are counted by kind of proxy', async () => {
+test('requests and bytes are counted by kind of proxy and by host', async () => {
   const { metrics, events } = setUp();
   const row = { host: 'a.test', requests: 2, bytesUp: 600, bytesDown: 4000, refused: 0, blocked: 0 };
   const usage = [
@@ -63,6 +64,33 @@ test('requests and bytes are counted by kind of proxy', async () => {
   assert.equal(sampleOf(rendering, 'trawl_requests_total{proxy="none"}'), 2);
   assert.equal(sampleOf(rendering, 'trawl_requests_total{proxy="datacenter"}'), 0);
   assert.equal(sampleOf(rendering, 'trawl_traffic_bytes_total{proxy="residential",direction="down"}'), 8000);
+  assert.equal(sampleOf(rendering, 'trawl_host_requests_total{host="a.test",proxy="residential"}'), 2);
+  const up = 'trawl_host_traffic_bytes_total{host="b.test",proxy="residential",direction="up"}';
+  assert.equal(sampleOf(rendering, up), 600);
+  await check(rendering);
+});
+
+test('however many hosts are visited, their metrics stay few and add up', async () => {
+  const { metrics, events } = setUp();
+  const row = { proxy: 'none', requests: 1, bytesUp: 600, bytesDown: 4000, refused: 0, blocked: 0 } as const;
+  for (let host = 0; host < MAX_COUNTED_HOSTS + 20; host += 1) {
+    const usage = [{ ...row, host: `h${host}.test` }];
+    for (let times = 0; times < 2; times += 1) events.publish({ kind: 'settled', jobId: 'job-1', items: [], usage });
+  }
+  const rendering = await metrics.render();
+  assert.equal(sampleOf(rendering, 'trawl_host_requests_total{host="h0.test",proxy="none"}'), 2);
+  assert.equal(sampleOf(rendering, 'trawl_host_requests_total{host="other",proxy="none"}'), 40);
+  const series = rendering.split('\n').filter((line) => line.startsWith('trawl_host_requests_total{'));
+  assert.equal(series.length, MAX_COUNTED_HOSTS + 1);
+});
+
+test('work that came back because of a host is not an error of our own', async () => {
+  const { metrics, events } = setUp();
+  const held = { host: 'county.gov', until: NOW, reason: '429' };
+  for (const because of [held, { error: 'a bug' }]) {
+    events.publish({ kind: 'returned', jobId: 'job-1', batchId: 'b1', because, items: 1 });
+  }
+  assert.equal(sampleOf(await metrics.render(), 'trawl_engine_errors_total'), 1);
 });
 
 async function check(rendering: string): Promise<void> {

@@ -1,7 +1,9 @@
 import { pendingOf } from '../../domain/counts.ts';
 import type { FailureType } from '../../domain/failure.ts';
+import type { ProxyType } from '../../domain/proxy-policy.ts';
+import type { Usage } from '../../domain/usage.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { JobBook } from '../../ports/ledger.ts';
+import { isOwnError, type JobBook } from '../../ports/ledger.ts';
 import { within } from '../../ports/within.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';
 import type { EngineEvent, EventStream } from '../engine/events.ts';
@@ -36,6 +38,7 @@ type Count = keyof typeof EMF.counts;
 export function emfReporter({ events, standing, write, clock, everyMs }: EmfDeps) {
   const counts = new Map<Count, number>();
   const failures = new Map<FailureType, number>();
+  const used = new Map<ProxyType, Record<string, number>>();
   let errors = 0;
   const add = (what: Count, count: number) => counts.set(what, (counts.get(what) ?? 0) + count);
   const unsubscribe = events.subscribe(hear);
@@ -84,24 +87,36 @@ export function emfReporter({ events, standing, write, clock, everyMs }: EmfDeps
   function tellCounts(isLeading: boolean, gauges: Readonly<Record<string, number>>): void {
     const counted = [...counts].filter(([, count]) => count > 0).map(([what, count]) => [EMF.counts[what], count]);
     const failed = [...failures];
+    const traffic = [...used];
     const own = errors > 0 ? { [EMF.ownCounts.errors]: errors } : {};
     counts.clear();
     failures.clear();
+    used.clear();
     errors = 0;
     line({ ...gauges, ...own, ...(isLeading ? Object.fromEntries(counted) : {}) }, null);
     for (const [type, count] of isLeading ? failed : []) {
       line({ [EMF.perFailure.failures]: count }, [EMF_DIMENSIONS.failureType, type]);
     }
+    for (const [proxy, values] of isLeading ? traffic : []) line(values, [EMF_DIMENSIONS.proxy, proxy]);
   }
 
   function line(values: Readonly<Record<string, number>>, dimension: readonly [name: string, value: string] | null) {
     if (Object.keys(values).length > 0) write(emfLine(clock.now(), values, dimension));
   }
 
+  function addUsage(usage: Usage): void {
+    const { requests: sent, bytesUp: up, bytesDown: down } = EMF.perProxy;
+    for (const { proxy, requests, bytesUp, bytesDown } of usage) {
+      const { [sent]: r = 0, [up]: u = 0, [down]: d = 0 } = used.get(proxy) ?? {};
+      used.set(proxy, { [sent]: r + requests, [up]: u + bytesUp, [down]: d + bytesDown });
+    }
+  }
+
   function hear(event: EngineEvent): void {
     switch (event.kind) {
       case 'settled':
         add('settled', event.items.length);
+        if (event.usage !== undefined) addUsage(event.usage);
         for (const { status, errorType } of event.items) {
           add(status, 1);
           if (status !== 'failed') continue;
@@ -126,7 +141,7 @@ export function emfReporter({ events, standing, write, clock, everyMs }: EmfDeps
         add('fenced', 1);
         return;
       case 'returned':
-        if (typeof event.because === 'object') errors += 1;
+        if (isOwnError(event.because)) errors += 1;
         return;
       case 'engine-error':
         errors += 1;

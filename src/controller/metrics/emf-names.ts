@@ -29,6 +29,8 @@ export const EMF = {
   perLane: { waiting: 'BatchesWaiting', delivered: 'BatchesDelivered' },
   /** Counted, per type of failure. */
   perFailure: { failures: 'Failures' },
+  /** Counted, per kind of proxy. Hosts are too many: each would be a metric that is billed. */
+  perProxy: { requests: 'Requests', bytesUp: 'BytesUp', bytesDown: 'BytesDown' },
 } as const;
 
-export const EMF_DIMENSIONS = { lane: 'Lane', failureType: 'FailureType' } as const;
+export const EMF_DIMENSIONS = { lane: 'Lane', failureType: 'FailureType', proxy: 'Proxy' } as const;

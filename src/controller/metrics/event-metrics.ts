@@ -1,9 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { FAILURE_TYPES, type FailureType } from '../../domain/failure.ts';
-import { PROXY_TYPES } from '../../domain/proxy-policy.ts';
-import type { Usage } from '../../domain/usage.ts';
-import type { SettledItem } from '../../ports/ledger.ts';
+import { isOwnError, type SettledItem } from '../../ports/ledger.ts';
 import type { EngineEvent, EventStream } from '../engine/events.ts';
+import { countUsage } from './usage-metrics.ts';
 
 /** What is counted as it happens. Every label set is there from the beginning, at 0, so that rates are right from then on. */
 export function countEvents(events: EventStream, registry: Registry): { flush(): void; close(): void } {
@@ -53,7 +52,7 @@ export function countEvents(events: EventStream, registry: Registry): { flush():
         errors.inc();
         return;
       case 'returned':
-        if (typeof event.because === 'object') errors.inc();
+        if (isOwnError(event.because)) errors.inc();
         return;
       case 'reaped':
         leases.inc(event.leases);
@@ -78,36 +77,6 @@ export function countEvents(events: EventStream, registry: Registry): { flush():
         leading.set(event.kind === 'leading' ? 1 : 0);
     }
   }
-}
-
-/** By kind of proxy, and not by host: there may be any number of those. */
-function countUsage(registry: Registry): { count(usage: Usage): void } {
-  const registers = [registry];
-  const requests = new Counter({
-    name: 'trawl_requests_total',
-    help: 'Requests that finished attempts sent, by kind of proxy.',
-    labelNames: ['proxy'],
-    registers,
-  });
-  const bytes = new Counter({
-    name: 'trawl_traffic_bytes_total',
-    help: 'Bytes on the wire of finished attempts, by kind of proxy and direction.',
-    labelNames: ['proxy', 'direction'],
-    registers,
-  });
-  for (const proxy of PROXY_TYPES) {
-    requests.inc({ proxy }, 0);
-    for (const direction of ['up', 'down']) bytes.inc({ proxy, direction }, 0);
-  }
-  return {
-    count(usage) {
-      for (const { proxy, requests: sent, bytesUp, bytesDown } of usage) {
-        requests.inc({ proxy }, sent);
-        bytes.inc({ proxy, direction: 'up' }, bytesUp);
-        bytes.inc({ proxy, direction: 'down' }, bytesDown);
-      }
-    },
-  };
 }
 
 const ENDS: readonly string[] = ['completed', 'failed', 'cancelled'];
