@@ -26,8 +26,8 @@ export interface Host {
 }
 
 export interface Waiter {
-  /** The line of its job's requests. */
-  readonly own: Line | null;
+  /** The line of its job's requests; null while the job has no limit of its own. */
+  own: Line | null;
   readonly patienceMs: number;
   admit(now: number): void;
   turnAway(heldMs: number): void;
@@ -93,6 +93,15 @@ export function dropWaiter(host: Host, job: string, waiter: Waiter): void {
   waiter.own?.dropWaiter(job);
   // No waiter is left to wake, and a timer would keep the process alive.
   if (host.waiting.size === 0) host.timer?.abort(NO_WAITERS);
+}
+
+/** The job got a limit of its own: those of its callers that wait already are held to it, too. */
+export function giveLine(host: Host, job: string, line: Line): void {
+  for (const waiter of host.waiting.get(job) ?? []) {
+    if (waiter.own !== null) continue;
+    waiter.own = line;
+    line.addWaiter(job);
+  }
 }
 
 /** Aborting without a reason would create an exception with a stack trace. */

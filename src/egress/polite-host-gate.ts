@@ -2,11 +2,11 @@ import type { HostAnswer } from '../domain/host-outage.ts';
 import type { HostLimits } from '../domain/host-settings.ts';
 import { type TroubleRate, troubleRate, withRequest, withTrouble } from '../domain/host-trouble.ts';
 import type { JobLimits } from '../domain/job-limits.ts';
-import { type LineLimits, NO_LIMITS } from '../domain/line-limits.ts';
+import { type LineLimits, linePace, NO_LIMITS } from '../domain/line-limits.ts';
 import { hostLine, jobItemsLine, jobRequestsLine } from '../domain/line-name.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type GatePause, HostHeld, type RetryAnswer, type WorkerGate } from '../ports/host-gate.ts';
-import { addWaiter, dropWaiter, type Host, newHost, pauseHost, readyIn, type Waiter } from './host-queue.ts';
+import { addWaiter, dropWaiter, giveLine, type Host, newHost, pauseHost, readyIn, type Waiter } from './host-queue.ts';
 import { LimitsByHost } from './limits-by-host.ts';
 import type { Line, Readiness } from './line.ts';
 import { type LineMaker, lineMaker, type SharedLimits } from './line-maker.ts';
@@ -166,11 +166,18 @@ export class PoliteHostGate implements WorkerGate {
     if (known === undefined && this.#jobs.size >= MAX_JOBS) this.#forgetIdleJobs();
     const requests = { ...NO_LIMITS, requestsPerSecond };
     const items = { ...NO_LIMITS, minDelayMs: itemDelayMs };
+    const paced = this.#paceLine(jobRequestsLine(job), known?.requests ?? null, requests);
     this.#jobs.set(job, {
       weight,
-      requests: this.#paceLine(jobRequestsLine(job), known?.requests ?? null, requests),
+      requests: paced.line,
       items: this.#paceHost(jobItemsLine(job), known?.items ?? null, items),
     });
+    if (paced.line === null || !paced.isChanged) return;
+    for (const host of this.#hosts.values()) {
+      if (!host.waiting.has(job)) continue;
+      giveLine(host, job, paced.line);
+      this.#reconsider(host);
+    }
   }
 
   /** Ends timers, so that they do not keep the process alive. */
@@ -187,16 +194,15 @@ export class PoliteHostGate implements WorkerGate {
   }
 
   /** A limit that was taken back stays for those who wait for it, and lets them in. */
-  #paceLine(name: string, known: Line | null, limits: LineLimits): Line | null {
-    if (known === null) return isPaced(limits) ? this.#newLine(name, limits, null) : null;
-    known.setLimits(limits);
-    return known;
+  #paceLine(name: string, known: Line | null, limits: LineLimits): { line: Line | null; isChanged: boolean } {
+    if (known !== null) return { line: known, isChanged: known.setLimits(limits) };
+    return { line: linePace(limits) !== null ? this.#newLine(name, limits, null) : null, isChanged: true };
   }
 
   #paceHost(name: string, known: Host | null, limits: LineLimits): Host | null {
     if (known === null)
-      return isPaced(limits) ? newHost(name, this.#clock, () => this.#newLine(name, limits, null)) : null;
-    if (known.line.setLimits(limits)) known.timer?.abort(OTHER_LIMITS);
+      return linePace(limits) !== null ? newHost(name, this.#clock, () => this.#newLine(name, limits, null)) : null;
+    if (known.line.setLimits(limits)) this.#reconsider(known);
     return known;
   }
 
@@ -209,7 +215,11 @@ export class PoliteHostGate implements WorkerGate {
 
   #applyLimits(name: string): void {
     const host = this.#hosts.get(name);
-    if (host === undefined || !host.line.setLimits(this.#limits.of(name))) return;
+    if (host !== undefined && host.line.setLimits(this.#limits.of(name))) this.#reconsider(host);
+  }
+
+  /** The limits of callers that wait there are others. */
+  #reconsider(host: Host): void {
     // It may be set for a later time than is right now. Waiting callers get another one when it ends.
     host.timer?.abort(OTHER_LIMITS);
     // More may be allowed inside than before.
@@ -240,7 +250,7 @@ export class PoliteHostGate implements WorkerGate {
       admit: (at) => {
         signal.removeEventListener('abort', give);
         dropWaiter(host, job, waiter);
-        resolve(this.#admit(host, own, job, at));
+        resolve(this.#admit(host, waiter.own, job, at));
       },
       turnAway: (ms) => {
         signal.removeEventListener('abort', give);
@@ -387,8 +397,4 @@ interface Job {
   /** Null if any number may start. */
   readonly requests: Line | null;
   readonly items: Host | null;
-}
-
-function isPaced({ requestsPerSecond, minDelayMs }: LineLimits): boolean {
-  return requestsPerSecond !== null || minDelayMs > 0;
 }

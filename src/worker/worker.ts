@@ -1,6 +1,4 @@
-import { jobLimits } from '../domain/job-limits.ts';
 import type { Lane } from '../domain/lane.ts';
-import type { WorkOrder } from '../domain/work-order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { WorkerGate } from '../ports/host-gate.ts';
 import type { Lease, WorkerLeases } from '../ports/ledger.ts';
@@ -15,6 +13,7 @@ import { Deadlines } from './deadlines.ts';
 import { FailureEvidence } from './failure-evidence.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import { JobLadders } from './job-ladders.ts';
+import { Orders } from './orders.ts';
 import { OwnErrors } from './own-errors.ts';
 import { ParkingGate, paceParked } from './parking-gate.ts';
 import { Settler } from './settle.ts';
@@ -44,7 +43,7 @@ export class Worker {
   /** Leases that were taken up here, ended ones included: whatever asks for one again does not begin it twice. */
   #taken = new Set<string>();
   #takenBefore: ReadonlySet<string> = new Set();
-  readonly #orders = new Map<string, { readonly order: WorkOrder; readonly askedAt: number }>();
+  readonly #orders: Orders;
   /** From then on, a lease is renewed until its release was answered, although its batch has ended. */
   #isLettingGo = false;
   /** Resolves when a batch ends or the worker is asked to stop. */
@@ -52,6 +51,8 @@ export class Worker {
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
+    const { leases, clock, tools, settings, onError } = deps;
+    this.#orders = new Orders({ leases, clock, gate: tools.gate, goodMs: settings.orderGoodMs, onError });
     this.#batchDeps = this.#depsOfBatches();
     this.#slots = new Slots(deps.settings.slots);
     this.#slots.onMore(() => this.#tellChange());
@@ -234,34 +235,30 @@ export class Worker {
       ladders: this.#ladders,
       evidence: this.#evidence,
       deadlines: new Deadlines(clock),
-      paceItem: (jobId, place, signal) => paceParked(tools.gate, jobId, place, signal),
-      gateOf: (jobId, place) => new WatchedGate(new ParkingGate(tools.gate, jobId, place), jobId, tools.watch, clock),
+      paceItem: (jobId, place, signal) => paceParked(tools.gate, jobId, this.#parking(jobId, place), signal),
+      gateOf: (jobId, place) => {
+        const gate = new ParkingGate(tools.gate, jobId, this.#parking(jobId, place));
+        return new WatchedGate(gate, jobId, tools.watch, clock);
+      },
       settler: new Settler(leases, clock),
       ownErrors: this.#ownErrors,
       isLost: (signal: AbortSignal) => signal.reason === LOST,
-      latestOrder: (lease: Lease) => this.#orderFor(lease),
+      latestOrder: (lease: Lease) => this.#orders.orderFor(lease),
     };
   }
 
-  /** Asked again when the lease knows of a newer one, or when the last answer is old. Null when the job is gone. */
-  #orderFor({ ref, jobCreatedAt, policyRevision }: Lease): Promise<WorkOrder | null> | WorkOrder {
-    const { clock, settings } = this.#deps;
-    const known = this.#orders.get(ref.jobId);
-    const isOfJob = known?.order.jobCreatedAt === jobCreatedAt && known.order.policyRevision >= policyRevision;
-    if (isOfJob && clock.elapsed() - known.askedAt < settings.orderGoodMs) return known.order;
-    return this.#askForOrder(ref.jobId);
-  }
-
-  async #askForOrder(jobId: string): Promise<WorkOrder | null> {
-    const { leases, clock, tools } = this.#deps;
-    const order = await leases.workOrder(jobId);
-    if (this.#orders.size >= MAX_KNOWN_ORDERS) this.#orders.clear();
-    if (order === null) this.#orders.delete(jobId);
-    else {
-      this.#orders.set(jobId, { order, askedAt: clock.elapsed() });
-      tools.gate.setJobLimits(jobId, jobLimits(order.policy));
-    }
-    return order;
+  /** While the batch waits, its slot is free for others, and its job may get another policy. */
+  #parking(jobId: string, place: Place): Pick<Place, 'park'> {
+    return {
+      park: () => {
+        const goOn = place.park();
+        const unwatch = this.#orders.watch(jobId);
+        return () => {
+          unwatch();
+          goOn();
+        };
+      },
+    };
   }
 
   async #drain(): Promise<void> {
@@ -291,9 +288,6 @@ const STOPPED = Symbol('the worker stops');
 
 /** An abort without a reason makes an exception with a stack trace, which is not read here. */
 const ANSWERED = 'answered';
-
-/** A worker meets few jobs at a time; beyond this it asks again rather than grow. */
-const MAX_KNOWN_ORDERS = 1000;
 
 /**
  * A second answer about a batch is on its way while the batch ends, or never comes. More than a worker can end meanwhile;

@@ -203,6 +203,35 @@ test('a job keeps its own rate over all hosts and processes, and holds up no oth
   await fleet.stop();
 });
 
+test('a job that gets a rate of its own keeps it at once, also for those of its requests that wait already', async () => {
+  const fleet = new Fleet();
+  const gate = fleet.gate('w1');
+  gate.setLimits(HOST, { ...FORTY, requestsPerSecond: 5 });
+  // Thirty callers at five requests per second: each waits for six seconds.
+  fleet.visit('w1', 'a', 30, 50);
+  await fleet.clock.advance(20_000);
+  near(fleet.count(10_000, 20_000), 50, 0.1);
+  gate.setJobLimits('a', { weight: 1, requestsPerSecond: 0.5, itemDelayMs: 0 });
+  await fleet.clock.advance(20_000);
+  assert.ok(fleet.count(20_000, 40_000) <= 11, `${fleet.count(20_000, 40_000)} requests in twenty seconds`);
+  await fleet.stop();
+});
+
+test('requests that wait for the rate of their job go out sooner when it is raised', async () => {
+  const fleet = new Fleet();
+  const gate = fleet.gate('w1');
+  gate.setJobLimits('a', { weight: 1, requestsPerSecond: 0.01, itemDelayMs: 0 });
+  fleet.visit('w1', 'a', 10, 50);
+  await fleet.clock.advance(20_000);
+  assert.equal(fleet.starts.length, 1);
+  gate.setJobLimits('a', { weight: 1, requestsPerSecond: 10, itemDelayMs: 0 });
+  await fleet.clock.advance(100);
+  assert.equal(fleet.starts.length, 2, 'the first at once, the others from the next lease on');
+  await fleet.clock.advance(2000);
+  assert.ok(fleet.starts.length >= 7, `${fleet.starts.length} requests after two seconds`);
+  await fleet.stop();
+});
+
 test('the items of a job begin a delay apart, whichever process begins them', async () => {
   const fleet = new Fleet();
   const begun: number[] = [];

@@ -37,6 +37,10 @@ export interface Traffic {
   /** Of the requests while nobody came or went, those of the first job. */
   readonly share: number;
   readonly seconds: number;
+  /** How long after the answer to a change of the job's policy its requests were still at the old pace. */
+  readonly policyMs: number;
+  /** How long after the answer to a pause of the host the last request began. */
+  readonly pauseMs: number;
 }
 
 interface Timing {
@@ -75,16 +79,56 @@ export async function playTwoJobs(
     await setTimeout(settleMs);
     const second = await measure(site, calmMs);
     const calm = [...first.seen, ...second.seen];
+    const seconds = ((site.requests.at(-1)?.at ?? 0) - (site.requests[0]?.at ?? 0)) / 1000;
+    const changes = await playChanges(url, site, heardMs);
     return {
       busiest: busiestTen(site),
       perSecond: [first.seen.length / first.seconds, second.seen.length / second.seconds],
       share: calm.filter(({ job }) => job === 'a').length / calm.length,
-      seconds: ((site.requests.at(-1)?.at ?? 0) - (site.requests[0]?.at ?? 0)) / 1000,
+      seconds,
+      ...changes,
     };
   } finally {
     for (const process of [controller, ...workers]) process.signalGroup('SIGKILL');
     await Promise.all([controller, ...workers].map(({ ended }) => ended));
   }
+}
+
+/** One job is slowed down to a request every five seconds, then the host is paused. */
+async function playChanges(url: string, site: Site, heardMs: number): Promise<Pick<Traffic, 'policyMs' | 'pauseMs'>> {
+  const throttling = { max_requests_per_second: 0.2 };
+  await send('PATCH', `${url}/jobs/a`, { execution_policy: { throttling } });
+  const slowedAt = performance.now();
+  await untilCalm(site, 'a');
+  const late = requestsSince(site, slowedAt, 'a');
+  // At the new pace one request follows another after seconds.
+  const atOldPace = late.filter((at, index) => at - (late[index - 1] ?? slowedAt) < CALM_AFTER_MS);
+
+  const paused_until = new Date(Date.now() + 3_600_000).toISOString();
+  await send('PUT', `${url}/hosts/${site.host}`, { requests_per_second: 20, paused_until });
+  const pausedAt = performance.now();
+  await untilCalm(site, null);
+  await setTimeout(heardMs);
+  return {
+    policyMs: Math.round((atOldPace.at(-1) ?? slowedAt) - slowedAt),
+    pauseMs: Math.round((requestsSince(site, pausedAt, null).at(-1) ?? pausedAt) - pausedAt),
+  };
+}
+
+/** Between two requests at the new pace is more time than this, between two at the old one much less. */
+const CALM_AFTER_MS = 2500;
+
+async function untilCalm(site: Site, job: string | null): Promise<void> {
+  const changedAt = performance.now();
+  for (;;) {
+    const last = requestsSince(site, changedAt, job).at(-1) ?? changedAt;
+    if (performance.now() - last >= CALM_AFTER_MS) return;
+    await setTimeout(100);
+  }
+}
+
+function requestsSince({ requests }: Site, from: number, job: string | null): readonly number[] {
+  return requests.filter((each) => each.at >= from && (job === null || each.job === job)).map(({ at }) => at);
 }
 
 async function measure(site: Site, ms: number) {
