@@ -14,10 +14,10 @@ import type {
 } from '../domain/item.ts';
 import type { JobEvent, JobRecord, NewJob, Refusal } from '../domain/job.ts';
 import type { JobStatus } from '../domain/job-steps.ts';
-import type { HeldBack } from '../domain/job-wait.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { WorkOrder } from '../domain/work-order.ts';
+import type { ReleaseCause, ReturnCause } from './return-cause.ts';
 import type { BatchRef } from './work-queue.ts';
 
 /**
@@ -327,20 +327,6 @@ export interface Dispatched {
   /** The refs to send; empty unless the plan is `go`. */
   readonly refs: readonly BatchRef[];
   readonly plan: DispatchPlan;
-}
-
-export type ReturnCause = ReleaseCause | 'recalled' | 'expired' | 'lost';
-
-/** Why a worker returns work: it is stopping, it could not store results, our own code failed, or a host is not to be visited. */
-export type ReleaseCause = 'drained' | 'storage' | { readonly error: string } | HeldBack;
-
-export function isHeldBack(because: ReturnCause): because is HeldBack {
-  return typeof because === 'object' && 'host' in because;
-}
-
-/** Whether our own code failed: a pause of a host is no reason to alarm anyone. */
-export function isOwnError(because: ReturnCause): because is { readonly error: string } {
-  return typeof because === 'object' && 'error' in because;
 }
 
 export type ClaimAnswer = Lease | 'gone' | 'held';

@@ -11,12 +11,12 @@ import type {
   PageRequest,
   ReopenAnswer,
   RetryFilter,
-  ReturnCause,
   SettleAnswer,
   SettledItem,
   Settlement,
   SettlePart,
 } from '../../src/ports/ledger.ts';
+import type { ReturnCause } from '../../src/ports/return-cause.ts';
 import type { BatchRef } from '../../src/ports/work-queue.ts';
 import type { Batch, Hold, ItemEntry, JobEntry } from '../support/memory/entries.ts';
 import { MemoryItemBook } from '../support/memory/item-book.ts';

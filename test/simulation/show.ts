@@ -1,15 +1,8 @@
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { isRefusal, type JobEvent, type JobRecord, type Refusal } from '../../src/domain/job.ts';
 import type { Room } from '../../src/domain/slot-share.ts';
-import {
-  type ClaimAnswer,
-  type Dispatched,
-  isHeldBack,
-  type LedgerChange,
-  type Page,
-  type ReturnCause,
-  type SettlePart,
-} from '../../src/ports/ledger.ts';
+import type { ClaimAnswer, Dispatched, LedgerChange, Page, SettlePart } from '../../src/ports/ledger.ts';
+import { isHeldBack, type ReturnCause } from '../../src/ports/return-cause.ts';
 import type { BatchRef, Delivery } from '../../src/ports/work-queue.ts';
 
 /** Arguments and answers in a few words, for the trace: all that would tell one run from another. */

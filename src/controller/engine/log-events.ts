@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { describeError, withoutSecrets } from '../../domain/describe-error.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { isHeldBack } from '../../ports/ledger.ts';
+import { isHeldBack } from '../../ports/return-cause.ts';
 import type { EngineEvent, EventStream } from './events.ts';
 
 /** Logs one line per event that matters to an operator; items are counted, not listed. */

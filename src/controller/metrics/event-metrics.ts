@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { FAILURE_TYPES, type FailureType } from '../../domain/failure.ts';
-import { isOwnError, type SettledItem } from '../../ports/ledger.ts';
+import type { SettledItem } from '../../ports/ledger.ts';
+import { isOwnError } from '../../ports/return-cause.ts';
 import type { EngineEvent, EventStream } from '../engine/events.ts';
 import { countUsage } from './usage-metrics.ts';
 

@@ -1,12 +1,7 @@
 import { finalStatusOf } from '../../../src/domain/job-progress.ts';
 import { MAX_STRIKES, mustRunAlone } from '../../../src/domain/strikes.ts';
-import {
-  type ClaimAnswer,
-  isHeldBack,
-  type Lease,
-  type Settlement,
-  type SettlePart,
-} from '../../../src/ports/ledger.ts';
+import type { ClaimAnswer, Lease, Settlement, SettlePart } from '../../../src/ports/ledger.ts';
+import { isHeldBack } from '../../../src/ports/return-cause.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { SimProcess } from '../sim-process.ts';
 import { wrongBatch } from './batches.ts';

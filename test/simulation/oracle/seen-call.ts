@@ -9,12 +9,12 @@ import type {
   DueTimes,
   LatestTimes,
   RecoverAnswer,
-  ReleaseCause,
   ReopenAnswer,
   RetryFilter,
   SettleAnswer,
   SettlePart,
 } from '../../../src/ports/ledger.ts';
+import type { ReleaseCause } from '../../../src/ports/return-cause.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 
 /** A call that had its effect, with its answer: what the oracle is told, in the order in which it happened. */

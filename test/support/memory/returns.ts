@@ -9,16 +9,8 @@ import { poisonEnd } from '../../../src/domain/poison.ts';
 import { isPoison, strikesAfterLoss } from '../../../src/domain/strikes.ts';
 import { addUsage, NO_USAGE, type Usage } from '../../../src/domain/usage.ts';
 import type { Returns } from '../../../src/ports/compose-ledger.ts';
-import {
-  type DueTimes,
-  isHeldBack,
-  type ReleaseCause,
-  type ReturnCause,
-  type SettleAnswer,
-  type SettledItem,
-  type Settlement,
-  type SettlePart,
-} from '../../../src/ports/ledger.ts';
+import type { DueTimes, SettleAnswer, SettledItem, Settlement, SettlePart } from '../../../src/ports/ledger.ts';
+import { isHeldBack, type ReleaseCause, type ReturnCause } from '../../../src/ports/return-cause.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { MemoryCore } from './core.ts';
 import {

@@ -4,14 +4,8 @@ import { kindWhenBack } from '../../../domain/pending-order.ts';
 import { poisonEnd } from '../../../domain/poison.ts';
 import { isPoison, strikesAfterLoss } from '../../../domain/strikes.ts';
 import { fitUsage, type Usage } from '../../../domain/usage.ts';
-import {
-  type DueTimes,
-  isHeldBack,
-  type LatestTimes,
-  type LedgerChange,
-  type ReturnCause,
-  type Settlement,
-} from '../../../ports/ledger.ts';
+import type { DueTimes, LatestTimes, LedgerChange, Settlement } from '../../../ports/ledger.ts';
+import { isHeldBack, type ReturnCause } from '../../../ports/return-cause.ts';
 import { atOnce } from '../at-once.ts';
 import { type Key, num } from '../dynamo/attributes.ts';
 import { setting } from '../dynamo/expressions.ts';

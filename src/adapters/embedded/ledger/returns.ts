@@ -3,15 +3,8 @@ import type { Found } from '../../../domain/found.ts';
 import { whenHeldBack, whenUsed } from '../../../domain/job-progress.ts';
 import { addUsage, NO_USAGE, type Usage } from '../../../domain/usage.ts';
 import type { Returns } from '../../../ports/compose-ledger.ts';
-import {
-  type DueTimes,
-  isHeldBack,
-  type ReleaseCause,
-  type ReturnCause,
-  type SettleAnswer,
-  type SettledItem,
-  type SettlePart,
-} from '../../../ports/ledger.ts';
+import type { DueTimes, SettleAnswer, SettledItem, SettlePart } from '../../../ports/ledger.ts';
+import { isHeldBack, type ReleaseCause, type ReturnCause } from '../../../ports/return-cause.ts';
 import type { BatchRef } from '../../../ports/work-queue.ts';
 import { type Batch, type HeldBatch, isHeld } from './batches.ts';
 import type { Books } from './books.ts';

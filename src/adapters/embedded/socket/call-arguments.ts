@@ -19,7 +19,8 @@ import {
   type Usage,
   type UsageRow,
 } from '../../../domain/usage.ts';
-import type { ReleaseCause, SettlePart } from '../../../ports/ledger.ts';
+import type { SettlePart } from '../../../ports/ledger.ts';
+import type { ReleaseCause } from '../../../ports/return-cause.ts';
 
 /**
  * Checks of what comes over the socket, strict and by hand: tens of thousands of settlements pass here every second, and
