@@ -1,0 +1,140 @@
+import { isRecord } from '../../is-record.ts';
+import { parseRecording } from '../parse-recording.ts';
+import { describeProblem } from '../problem.ts';
+import type { WrittenRecording } from '../recording.ts';
+import { nestedSteps, type Step } from '../step.ts';
+import { importChromeRecorder } from './chrome-recorder.ts';
+import { findParameters, type ImportedParameter, parameterize } from './parameters.ts';
+import { importPlainActions } from './plain-actions.ts';
+import { importPlaywright } from './playwright.ts';
+import { importSelenium } from './selenium.ts';
+import type { ConvertedSteps, ImportNote } from './step-writer.ts';
+
+export const IMPORT_FORMATS = {
+  chrome: 'Chrome DevTools Recorder (JSON)',
+  selenium: 'Selenium IDE (.side)',
+  playwright: 'Playwright codegen (JSON Lines)',
+  plain: 'a list of actions',
+} as const;
+
+export type ImportFormat = keyof typeof IMPORT_FORMATS;
+
+/** A recording made from another tool's file, and what became of the file's entries. */
+export type Imported =
+  | { readonly ok: false; readonly problem: string }
+  | {
+      readonly ok: true;
+      readonly format: ImportFormat;
+      readonly recording: WrittenRecording;
+      /** Entries of the file, and those that are part of the recording. */
+      readonly converted: number;
+      readonly changed: readonly ImportNote[];
+      readonly lost: readonly ImportNote[];
+      readonly parameters: readonly ImportedParameter[];
+    };
+
+export interface ImportOptions {
+  readonly id: string;
+  /** Makes placeholders of the values that were typed. */
+  readonly parameterize: boolean;
+}
+
+/** 5 MB; exports with pictures in them are larger, and not for us. */
+const MAX_LENGTH = 5_000_000;
+
+export function importRecording(text: string, options: ImportOptions): Imported {
+  if (text.length > MAX_LENGTH) return refuse(`the file is larger than ${MAX_LENGTH / 1_000_000} MB`);
+  const read = readDocument(text);
+  if (read === null) return refuse('the file is neither JSON nor JSON Lines');
+  const found = convert(read);
+  if (found === null) {
+    return refuse(`the file is none of these: ${Object.values(IMPORT_FORMATS).join(', ')}`);
+  }
+  const { format, converted } = found;
+  if (converted.steps.length === 0) return refuse('nothing in the file could be converted');
+  const parameters = findParameters(converted.steps);
+  const recording = compose(converted, parameters, options);
+  const parsed = parseRecording(recording);
+  if (!parsed.ok) return refuse(parsed.problems.map(describeProblem).join('\n'));
+  return {
+    ok: true,
+    format,
+    recording,
+    converted: converted.converted,
+    changed: converted.changed,
+    lost: converted.lost,
+    parameters,
+  };
+}
+
+function compose(
+  converted: ConvertedSteps,
+  parameters: readonly ImportedParameter[],
+  options: ImportOptions,
+): WrittenRecording {
+  const { title, steps, sequences, viewport, stepMs } = converted;
+  const isParameterized = options.parameterize && parameters.length > 0;
+  const change = (list: readonly Step[]) => (isParameterized ? parameterize(list, parameters) : list);
+  const written = Object.entries(sequences).map(([name, sequence]) => [name, change(sequence)]);
+  return {
+    id: options.id,
+    ...(title === null || title.trim() === '' ? {} : { name: title.trim().slice(0, 200) }),
+    version: '1.0.0',
+    hosts: [...new Set([...findHosts(steps), ...Object.values(sequences).flatMap(findHosts)])],
+    ...(viewport === undefined ? {} : { viewport }),
+    ...(stepMs === null ? {} : { timeouts: { stepMs } }),
+    steps: [...change(steps)],
+    ...(written.length === 0 ? {} : { sequences: Object.fromEntries(written) }),
+  };
+}
+
+/** Of every address that is written out, pop-ups included. */
+function findHosts(steps: readonly Step[]): readonly string[] {
+  return steps.flatMap((step) => {
+    const urls = [
+      'url' in step && typeof step.url === 'string' ? step.url : '',
+      step.type === 'switchTab' && typeof step.to === 'object' && typeof step.to.url === 'string' ? step.to.url : '',
+    ];
+    const hosts = urls.flatMap((url) => {
+      const parsed = URL.parse(url);
+      return parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.host !== '' ? [parsed.host] : [];
+    });
+    return [...hosts, ...nestedSteps(step).flatMap(([, inner]) => findHosts(inner))];
+  });
+}
+
+function convert(document: unknown): { format: ImportFormat; converted: ConvertedSteps } | null {
+  if (isRecord(document)) {
+    if (Array.isArray(document['steps'])) return { format: 'chrome', converted: importChromeRecorder(document) };
+    if (Array.isArray(document['tests'])) return { format: 'selenium', converted: importSelenium(document) };
+    if (Array.isArray(document['actions']))
+      return { format: 'plain', converted: importPlainActions(document['actions']) };
+    return null;
+  }
+  if (!Array.isArray(document)) return null;
+  const isPlaywright = document.some(
+    (line) => isRecord(line) && ('browserName' in line || line['name'] === 'openPage' || 'signals' in line),
+  );
+  return isPlaywright
+    ? { format: 'playwright', converted: importPlaywright(document) }
+    : { format: 'plain', converted: importPlainActions(document) };
+}
+
+/** JSON, or a list of the values on its lines. */
+function readDocument(text: string): unknown {
+  const whole = text.replace(/^\uFEFF/, '');
+  try {
+    return JSON.parse(whole);
+  } catch {
+    const lines = whole.split(/\r?\n/).filter((line) => line.trim() !== '');
+    try {
+      return lines.length > 1 ? lines.map((line) => JSON.parse(line) as unknown) : null;
+    } catch {
+      return null;
+    }
+  }
+}
+
+function refuse(problem: string): Imported {
+  return { ok: false, problem };
+}
