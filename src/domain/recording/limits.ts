@@ -28,7 +28,7 @@ export const LIMITS = {
   /** Steps carried out for one item, rounds of loops counted each: what a runner must not exceed. */
   executedSteps: 10_000,
   /** Characters of a text that a pattern is tried on. */
-  patternSubject: 2_000,
+  patternSubject: 1_000,
 } as const;
 
 /** Names that lead to an object's prototype; data with them is refused wherever it could be used as a path. */

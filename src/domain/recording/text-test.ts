@@ -19,7 +19,7 @@ export const TEXT_TEST = z
     z.strictObject({ contains: text.describe('As the short form.') }),
     z.strictObject({ equals: text.describe('The text is this; case and white space do not matter.') }),
     z.strictObject({
-      matches: PATTERN.describe('A regular expression, ignoring case, tried on the first 2,000 characters.'),
+      matches: PATTERN.describe('A regular expression, ignoring case, tried on the first 1,000 characters.'),
     }),
   ])
   .meta({ id: 'TextTest', description: 'What is asked of a text.' });
