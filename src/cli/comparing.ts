@@ -7,7 +7,7 @@ import { EXIT } from './exit-codes.ts';
 import { formatCount, printable } from './format.ts';
 import { type Progress, RateWindow } from './progress.ts';
 
-/** Delays between questions to the server, which double. */
+/** Delays between requests to the server; they double. */
 export const POLL = { firstMs: 100, longestMs: 2000 } as const;
 const STANDSTILL_MS = 5 * 60_000;
 
@@ -16,7 +16,7 @@ interface Comparing {
   readonly total: number;
 }
 
-/** Polls a comparison with growing delays until it is complete. `examined` is how far it is. */
+/** Polls a comparison with growing delays until it is complete. `examined` is its progress. */
 export async function untilCompared<Answer extends Comparing & ({ compared: number } | { examined: number })>(
   { api, show }: Client,
   address: { readonly path: string; readonly query?: Readonly<Record<string, string>> },

@@ -4,14 +4,14 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { ClientClock } from '../contract/client/client-clock.ts';
 
-/** The demo county in a process of its own, as a site is; it ends with us, however we end. */
+/** Runs the demo county in its own process, as a site is; it ends with this process, however that ends. */
 export interface DemoCounty {
   readonly url: string;
   /** The numbers of its first parcels, as CSV. */
   parcels(limit: number): Promise<string>;
-  /** What it does wrong from here on: see demo/fault-plan.ts. */
+  /** Changes its faults from now on: see demo/fault-plan.ts. */
   misbehave(plan: object): Promise<void>;
-  /** Requests that it has seen. */
+  /** Requests it has received. */
   requests(): Promise<number>;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export async function startDemoCounty(parcels: number, clock: ClientClock): Prom
   };
 }
 
-/** Answers with the text, so that the deadline covers all of it. */
+/** Reads the whole body, so that the deadline covers all of it. */
 async function askWithin(ms: number, clock: ClientClock, url: string, init: RequestInit): Promise<string> {
   const late = new AbortController();
   const answered = new AbortController();

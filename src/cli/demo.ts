@@ -35,7 +35,9 @@ the next demo.
 Example:
   $ trawl demo --parcels 500`;
 
-/** The county forgets that it was asked for what it is asked by name: the route takes the name to its port. */
+/**
+ * Requests use this name instead of the county's port, which differs from run to run: the route maps one to the other.
+ */
 const ORIGIN = 'http://demo-county.test';
 const BLOCKED_PARCELS = 300;
 const BROWSER_PARCELS = 12;
@@ -81,7 +83,7 @@ async function demo(options: { parcels: number; workers: number }): Promise<void
   }
 }
 
-/** First part: every parcel, by several worker processes; then what was kept is checked. */
+/** First part: scrape every parcel with several worker processes, then check what was stored. */
 async function scrapeAll(stage: Stage, parcels: number): Promise<boolean> {
   title('1', `${formatCount(parcels)} parcels: disclaimer, search form, result list, detail page, PDF bill`);
   const report = await run(stage, 'parcels', await stage.county.parcels(parcels), {});
@@ -98,7 +100,9 @@ async function scrapeAll(stage: Stage, parcels: number): Promise<boolean> {
   return summary.success === summary.total && checked.kind === 'checked' && checked.problemCount === 0;
 }
 
-/** Second part: a site that begins to block, a breaker that notices, and the same job again when the block is over. */
+/**
+ * Second part: a site that begins to block, a breaker that notices, and the same job resumed when the block is over.
+ */
 async function beBlockedAndResume(stage: Stage): Promise<boolean> {
   const { county } = stage;
   title('2', `${formatCount(BLOCKED_PARCELS)} more parcels, and the county begins to block us`);
@@ -128,7 +132,9 @@ async function beBlockedAndResume(stage: Stage): Promise<boolean> {
   return job.summary.success === job.summary.total && checked.kind === 'checked' && checked.problemCount === 0;
 }
 
-/** Last part: the county's new site only works in a browser. A demo must not install one, so it may have to go without. */
+/**
+ * Last part: the county's new site only works in a browser. A demo must not install one, so this part may be left out.
+ */
 async function useBrowser(stage: Stage): Promise<boolean> {
   const chromium = await existingChromium(stage.config);
   if (chromium === null) {
@@ -156,7 +162,7 @@ interface Way {
   readonly retryFailed?: boolean;
 }
 
-/** Just as `trawl run` does it. */
+/** The same as `trawl run` does. */
 function run(
   stage: Stage,
   name: string,

@@ -7,7 +7,7 @@ import { type Check, ok, problem, warning } from '../main/check.ts';
 import type { Inspection } from '../main/inspect.ts';
 import { formatCount, formatItems, printable } from './format.ts';
 
-/** The oldest Node that runs our sources: it strips types, and has SQLite. */
+/** The oldest Node that can run our sources: it strips types and includes SQLite. */
 const LEAST_NODE = 24;
 
 export function checkNode(version = process.versions.node, pinnedVersion = readPinnedNode()): Check {
@@ -15,7 +15,7 @@ export function checkNode(version = process.versions.node, pinnedVersion = readP
   if (Number(version.split('.')[0]) < LEAST_NODE) {
     return problem(name, `${version} is too old`, `run npm ci: it installs Node ${pinnedVersion ?? LEAST_NODE}`);
   }
-  if (version === pinnedVersion) return ok(name, `${version}, the pinned one`);
+  if (version === pinnedVersion) return ok(name, `${version}, the pinned version`);
   return warning(
     name,
     `${version}; tests run with ${pinnedVersion ?? 'a pinned version that is not installed'}`,
@@ -39,7 +39,7 @@ export async function checkScrapers(inspection: Inspection): Promise<Check[]> {
     const found = ok(name, `${formatItems(entries.length - broken.length, 'scraper')} available`);
     return [found, ...broken.map((entry) => problem(name, printable(entry.problem, 500), advice))];
   } catch (error) {
-    return [problem(name, printable(errorMessage(error), 500), 'look at TRAWL_SCRAPERS')];
+    return [problem(name, printable(errorMessage(error), 500), 'check TRAWL_SCRAPERS')];
   }
 }
 
@@ -47,7 +47,7 @@ export function checkEgress(inspection: Inspection, { allowAddresses, routes, dn
   const checks: Check[] = [];
   const wrong = inspection.egressProblem();
   if (wrong !== null) {
-    checks.push(problem('Egress', printable(wrong), 'repair that setting: workers cannot start'));
+    checks.push(problem('Egress', printable(wrong), 'correct that setting: workers cannot start with it'));
   }
   if (allowAddresses === '') checks.push(ok('Egress', 'private addresses are refused'));
   else {
@@ -90,7 +90,7 @@ export async function checkDns({ clock, resolve, deadlineMs }: DnsDeps): Promise
   return warning(name, first === 'late' ? `no answer within ${deadlineMs / 1000} s` : printable(first), advice);
 }
 
-/** Sockets to targets, result files and what Node needs itself. */
+/** Counts sockets to targets, result files and the files Node itself needs. */
 const FEW_FILES = 1024;
 
 export function checkOpenFiles(limit = openFileLimit()): Check {
@@ -104,7 +104,7 @@ export function checkOpenFiles(limit = openFileLimit()): Check {
 function openFileLimit(): number | null {
   const reporter: (NodeJS.ProcessReport & { excludeNetwork?: boolean }) | undefined = process.report;
   if (reporter === undefined) return null;
-  // Otherwise the report looks up the name of every address.
+  // Without this, the report would look up the name of every address.
   reporter.excludeNetwork = true;
   const report = reporter.getReport() as { userLimits?: { open_files?: { soft?: unknown } } };
   const soft = Number(report.userLimits?.open_files?.soft);

@@ -64,11 +64,11 @@ async function doctor(options: DoctorOptions): Promise<void> {
     ? JSON.stringify({ ok: isWell, settings, checks }, null, 2)
     : doctorText(settings, checks);
   const code = isWell ? EXIT.done : EXIT.failed;
-  // A lookup that is still under way would keep the process for as long as the system's resolver likes to try.
+  // A lookup still under way would keep the process alive for as long as the system's resolver retries.
   process.stdout.write(`${answer}\n`, () => process.exit(code));
 }
 
-/** A message may repeat what a service or a file said. */
+/** Messages may quote a service or a file. */
 function asPrintable(check: Check): Check {
   return { ...check, message: printable(check.message, 500) };
 }

@@ -1,4 +1,4 @@
-/** What commands answer to a shell. The help of each command lists those that it uses; scripts depend on them. */
+/** Exit codes of commands. The help of each command lists the ones it uses; scripts depend on them. */
 export const EXIT = {
   done: 0,
   someItemsFailed: 1,

@@ -62,7 +62,7 @@ async function extract(jobId: string, options: ExtractOptions): Promise<void> {
   });
 }
 
-/** Whether the new data have replaced the old. */
+/** Asks the user if needed; returns whether the new data have replaced the old. */
 async function decide(client: Client, changes: ChangesAnswer, options: ExtractOptions): Promise<boolean> {
   const { note } = client;
   const { job_id: newId, extracts, replaced } = changes;
@@ -85,7 +85,7 @@ async function decide(client: Client, changes: ChangesAnswer, options: ExtractOp
   return true;
 }
 
-/** Anything but yes means no, and so does the end of the input. */
+/** Anything but yes means no, including the end of the input. */
 async function isYes({ api }: Client, question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   const closed = new AbortController();

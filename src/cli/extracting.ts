@@ -16,14 +16,14 @@ const BEGIN_MS = 10 * 60_000;
 
 export interface Extraction {
   readonly jobId: string;
-  /** Of the job that reads its pages. */
+  /** Id of the job that reads the stored pages. */
   readonly newId: string;
-  /** Undefined for the scraper of the job. */
+  /** Undefined means the scraper of the job. */
   readonly scraper?: string | undefined;
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Begins a re-extraction, or finds the one that was begun under its id. */
+/** Begins a re-extraction, or finds the one already begun under this id. */
 export async function beginExtraction({ api, note }: Client, extraction: Extraction): Promise<void> {
   const { jobId, newId, scraper, labels = {} } = extraction;
   try {
@@ -31,7 +31,7 @@ export async function beginExtraction({ api, note }: Client, extraction: Extract
       method: 'POST',
       path: `${jobPath(jobId)}/extract`,
       body: { job_id: newId, labels, ...(scraper === undefined ? {} : { scraper_id: scraper }) },
-      // The id makes it the same job.
+      // Safe to repeat: the same id is the same job.
       isRepeatable: true,
       silenceMs: BEGIN_MS,
     });
@@ -43,7 +43,7 @@ export async function beginExtraction({ api, note }: Client, extraction: Extract
     note(`Job ${printable(newId)} parses ${formatItems(pages, 'page')} of ${printable(jobId)}${kept}.`);
   } catch (error) {
     if (!(error instanceof Refused) || error.code !== 'job_exists') throw error;
-    // The scraper may have changed since the job was created; its data are there all the same.
+    // The scraper may have changed since the job was created; its data are still there.
     const job = await api.get<JobAnswer>(jobPath(newId));
     if (job.input.extracts !== jobId || job.held) throw error;
     note(`Continuing job ${printable(newId)}, created with scraper version ${printable(job.scraper_version)}.`);
@@ -68,7 +68,7 @@ export function isDifferent({ changed, recovered }: ChangesAnswer): boolean {
   return changed + recovered > 0;
 }
 
-/** Replaces the data of the older job, and says so once that is done. */
+/** Replaces the data of the older job, and reports it when done. */
 export async function replaceData(client: Client, { job_id: newId, extracts }: ChangesAnswer): Promise<void> {
   // Replacing twice has the same effect as replacing once.
   await client.api.post<JobStatusAnswer>(`${jobPath(newId)}/replace`, undefined, { isRepeatable: true });
@@ -77,8 +77,8 @@ export async function replaceData(client: Client, { job_id: newId, extracts }: C
 }
 
 /**
- * The older job once its recovered items are successes and its index refers to the new data: until then, a copy of the
- * results would contain some of both.
+ * Waits until the recovered items of the older job are successes and its index refers to the new data: before that, a
+ * copy of the results would contain a mixture.
  */
 async function untilReplaced({ api, note }: Client, jobId: string): Promise<JobAnswer> {
   let delayMs: number = POLL.firstMs;

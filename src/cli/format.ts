@@ -31,14 +31,14 @@ export function formatSpan(lowMs: number, highMs: number): string {
 }
 
 const SECONDS = ['s', 1000, 0] as const;
-/** Each from twice its length on. */
+/** Each unit is used from twice its length. */
 const SPANS = [
   ['d', 86_400_000, 172_800_000] as const,
   ['h', 3_600_000, 7_200_000] as const,
   ['min', 60_000, 120_000] as const,
 ];
 
-/** For what is mostly short: `12 ms`, then as `formatDuration`. */
+/** For durations that are mostly short: `12 ms`, otherwise as `formatDuration`. */
 export function formatTook(ms: number): string {
   return ms < 999.5 ? `${Math.round(ms)} ms` : formatDuration(ms);
 }
@@ -47,7 +47,7 @@ function two(large: number, largeUnit: string, small: number, smallUnit: string)
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
-/** In whatever currency the prices are: `1.84`, `12,300`. */
+/** In the currency of the configured prices: `1.84`, `12,300`. */
 export function formatCost(cost: number): string {
   return cost.toLocaleString('en-US', { maximumSignificantDigits: 3 });
 }
@@ -65,15 +65,15 @@ export function formatPercent(part: number, whole: number): string {
   return part > 0 && percent === 0 ? '<1 %' : `${percent} %`;
 }
 
-/** A command as it can be typed again, into a POSIX shell. */
+/** A command that can be pasted into a POSIX shell. */
 export function formatCommand(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
 }
 
-/** Control characters, ends of lines, and those that turn the direction of what follows. */
+/** Control characters, line endings, and characters that change the direction of the text. */
 export const STEERING = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu;
 
-/** What comes from a site or a file must not steer the terminal that shows it. */
+/** Text from a site or a file must not be able to control the terminal. */
 export function printable(text: string, max = 300): string {
   const clean = text.replaceAll(STEERING, ' ').trim();
   return clean.length <= max ? clean : `${clean.slice(0, max - 1)}…`;

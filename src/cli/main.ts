@@ -11,7 +11,7 @@ const { version, description }: { version: string; description: string } = JSON.
 const program = new Command('trawl')
   .description(description)
   .version(version)
-  .showHelpAfterError('(trawl --help tells more)')
+  .showHelpAfterError('(see trawl --help)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.done : EXIT.badUsage));
 
 const serving = async () => (await import('./serve.ts')).addServeCommands;

@@ -1,6 +1,6 @@
 import { hasBegun, liveLine, type Progress, progressLine, type Transfer } from './progress.ts';
 
-/** What is needed of a stream: of stderr, because stdout is for the answer. */
+/** The methods of a stream that are used here. It is stderr, because stdout is for the answer. */
 export interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -19,12 +19,12 @@ export type ProgressSource = () => Promise<Progress | Transfer>;
 
 const CLEAR_LINE = '\r\x1b[2K';
 
-/** A terminal is drawn on at most ten times a second; without news once a second, because rate and ETA change too. */
+/** Draws on a terminal at most ten times a second; without news once a second, because rate and ETA change too. */
 const LIVE = { gapMs: 100, tickMs: 1000 };
-/** In a pipe each drawing is a line that stays. */
+/** In a pipe, each drawing is a permanent line. */
 const PLAIN = { gapMs: 2000, tickMs: 10_000 };
 
-/** Shows how a job or a transfer stands for as long as it runs: it looks when it is poked, and now and then. */
+/** Shows the progress of a job or a transfer while it runs: it looks when poked, and from time to time. */
 export class ProgressDisplay {
   readonly #deps: DisplayDeps;
   readonly #isLive: boolean;
@@ -36,16 +36,16 @@ export class ProgressDisplay {
   constructor(deps: DisplayDeps) {
     this.#deps = deps;
     this.#isLive = deps.screen.isTTY === true;
-    // A display that cannot look must not end the job.
+    // A display that fails must not end the job.
     this.#done = this.#run().catch(ignore);
   }
 
-  /** Something happened. */
+  /** Call it when something has happened. */
   poke(): void {
     this.#wake.resolve();
   }
 
-  /** A line that stays, above what is live. */
+  /** Prints a permanent line above the live one. */
   note(text: string): void {
     const { screen } = this.#deps;
     if (!this.#isLive) {
@@ -55,7 +55,7 @@ export class ProgressDisplay {
     screen.write(`${CLEAR_LINE}${text}\n${this.#lastLine}`);
   }
 
-  /** Draws the end, and leaves the line as it is. */
+  /** Draws the final state, and leaves the line in place. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wake.resolve();
@@ -97,7 +97,7 @@ export class ProgressDisplay {
   }
 }
 
-/** Without the rate, which is never the same twice. */
+/** Without the rate, which changes all the time. */
 function positionOf(line: string): string | undefined {
   return line.split(' · ')[0];
 }

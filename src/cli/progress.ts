@@ -2,23 +2,23 @@ import { styleText } from 'node:util';
 import { type Counts, finishedOf } from '../domain/counts.ts';
 import { formatBytes, formatCount, formatDuration, formatPercent, formatRate, formatSpan } from './format.ts';
 
-/** How a job stands, for a line that tells it. */
+/** The state of a job, for a progress line. */
 export interface Progress {
   readonly counts: Counts;
-  /** Failures by their type, as far as they were seen; they need not add up to all. */
+  /** Failures by type, as far as they were seen; they need not add up to the total. */
   readonly failures: ReadonlyMap<string, number>;
   /** Null until there is enough data. */
   readonly perSecond: number | null;
-  /** The time left, if more is known than the rate says. */
+  /** The time left, if it is known better than from the rate. */
   readonly eta: { readonly lowMs: number; readonly highMs: number } | null;
   /** Instead of a rate: `reading items`, `paused: the disk is full`. */
   readonly note: string | null;
-  /** What holds the job back; null where that is not known or does not matter. */
+  /** What slows the job down; null if unknown or unimportant. */
   readonly pace: Pace | null;
 }
 
 export interface Pace {
-  /** Items that wait for another try, by why, most first; and how long until the first goes on. */
+  /** Items waiting for another try, by cause, most frequent first, and how long until the first continues. */
   readonly waiting: readonly { readonly type: string; readonly items: number; readonly ms: number }[];
   /** `waiting for county.gov until …`; null unless a host keeps the whole job waiting. */
   readonly host: string | null;
@@ -27,13 +27,13 @@ export interface Pace {
   readonly maxLimit: number;
 }
 
-/** How far bytes have come that are sent or received. */
+/** Progress of bytes being sent or received. */
 export interface Transfer {
   readonly bytes: number;
   /** Null if it is only known at the end. */
   readonly totalBytes: number | null;
   readonly bytesPerSecond: number | null;
-  /** Lines of a list or rows of a table; null for what has none. */
+  /** Lines of a list or rows of a table; null if there are none. */
   readonly lines: { readonly count: number; readonly perSecond: number | null; readonly name: string } | null;
 }
 
@@ -44,7 +44,7 @@ export function progressLine(progress: Progress | Transfer): string {
     .join(SEPARATOR);
 }
 
-/** For a terminal: the same behind a bar, without what has no room, in colours if they are wanted. */
+/** For a terminal: the same after a bar, without what does not fit, and in colours if wanted. */
 export function liveLine(progress: Progress | Transfer, columns: number, colours: boolean): string {
   const parts = partsOf(progress);
   // The last column stays free: some terminals begin a new line when it is written.
@@ -76,7 +76,7 @@ interface Part {
 
 const SEPARATOR = ' · ';
 const BAR_CELLS = 24;
-/** Whether colours are wanted was decided by the caller, who knows the stream. */
+/** The caller, who knows the stream, has decided whether to use colours. */
 const ANY_STREAM = { validateStream: false };
 
 function partsOf(progress: Progress | Transfer): Part[] {
@@ -147,7 +147,7 @@ function byType(failures: ReadonlyMap<string, number>): string {
   return types === '' ? '' : ` (${types})`;
 }
 
-/** `3 blocked, 1 timeout`; one type needs no count, and of many the commonest are enough. */
+/** `3 blocked, 1 timeout`; a single type needs no count, and of many only the most common are shown. */
 function commonest(types: readonly (readonly [string, number])[]): string {
   const sorted = types.filter(([, count]) => count > 0).sort((a, b) => b[1] - a[1]);
   if (sorted.length <= 1) return sorted[0]?.[0] ?? '';
@@ -163,16 +163,16 @@ function barOf(done: number, total: number, cells: number): string {
 const WINDOW_MS = 10_000;
 const LEAST_MS = 300;
 
-/** Items per second over the last ten seconds, so that a job that slows down says so. */
+/** Items per second over the last ten seconds, so that a slowdown becomes visible. */
 export class RateWindow {
   #samples: { readonly at: number; readonly finished: number }[] = [];
 
-  /** `at` is of a clock that never goes back. */
+  /** `at` comes from a clock that never goes back. */
   add(at: number, finished: number): void {
-    // The time before the first item is that of starting workers, and says nothing of the pace.
+    // Time before the first item is spent starting workers, and says nothing about the rate.
     if (this.#samples.length === 1 && this.#samples[0]?.finished === finished) this.#samples = [];
     this.#samples.push({ at, finished });
-    // One that is older than the window stays, so that the window is covered.
+    // One sample older than the window stays, so that the window is covered.
     while (this.#samples.length > 2 && (this.#samples[1]?.at ?? at) <= at - WINDOW_MS) this.#samples.shift();
   }
 

@@ -4,7 +4,7 @@ import type { Client } from './client/command.ts';
 import { fieldsText, untilCompared } from './comparing.ts';
 import { formatCount, formatItems, printable } from './format.ts';
 
-/** What a round of a list found different from the one before. */
+/** Shows the differences between a round of a list and the previous one. */
 export function compareRounds(client: Client, jobId: string, before: string, goOn: string): Promise<ComparisonAnswer> {
   const address = { path: `${jobPath(jobId)}/compare`, query: { with: before } };
   return untilCompared<ComparisonAnswer>(client, address, goOn);

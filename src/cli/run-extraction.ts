@@ -18,7 +18,7 @@ export async function extractAgain(
 ): Promise<ChangesAnswer> {
   await beginExtraction(client, { jobId, newId, labels });
   const begun = await client.api.get<JobAnswer>(jobPath(newId));
-  // Left unfinished, it was paused by a run of another list.
+  // An unfinished one may have been paused by a run of another list.
   if (begun.status === 'paused') await client.api.post(`${jobPath(newId)}/resume`);
   const { status, reason } = await watchJob(client, newId);
   if (status !== 'completed') {

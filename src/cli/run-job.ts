@@ -39,21 +39,21 @@ import { type ResultsWish, resultsPath } from './run-results.ts';
 export interface RunRequest {
   readonly config: Config;
   readonly scraper: RunScraper;
-  /** Which job of the folder it is about. */
+  /** Which job of the folder to run. */
   readonly wish: Omit<ListWish, 'scraperId'>;
-  /** Null if the user gave none, which is fine for a job that has its items already. */
+  /** Null if the user gave none, which is fine for a job that already has its items. */
   readonly list: ItemList | null;
   readonly limit?: number;
-  /** How the columns of a CSV are to be read. */
+  /** How the columns of a CSV are read. */
   readonly columns: ColumnQuery;
   /** Fields of the policy to set; null leaves it as it is. */
   readonly policy: object | null;
   readonly retryFailed: boolean;
   /** Parse the stored pages again once the job is completed. */
   readonly extract: boolean;
-  /** Compare the round with the one before. */
+  /** Compare the round with the previous one. */
   readonly diff: boolean;
-  /** One item given by hand: its data are wanted at once. */
+  /** A single item given on the command line: its data are printed at once. */
   readonly isByHand: boolean;
   readonly results: ResultsWish;
   /** As typed, for the command that continues. */
@@ -65,19 +65,19 @@ export interface RunRequest {
 
 export interface RunScraper extends ScraperCode {
   readonly id: string;
-  /** The workers that it needs. */
+  /** The kind of workers it needs. */
   readonly lane: Lane;
   readonly canExtract: boolean;
 }
 
 /**
- * A job here and now, on a service of this process: the commands of `trawl jobs create --watch` and `trawl jobs export`
- * in one, with a folder that holds the job, and workers for as long as it takes.
+ * Runs a job on a service inside this process: `trawl jobs create --watch` and `trawl jobs export` in one, with a
+ * folder that holds the job, and workers for as long as it runs.
  */
 export async function runJob(request: RunRequest): Promise<RunReport> {
   const { config, scraper, wish, signal, terminal } = request;
   const onDeath = ({ error, code, signal: by }: WorkerDeath) => {
-    // Ctrl-C reaches the workers, too.
+    // Ctrl-C reaches the workers as well.
     if (signal.aborted) return;
     const how = error ?? (by === null ? `with code ${code}` : `by ${by}`);
     terminal.note(`A worker process ended ${how}. Another takes its place, and its items are tried again.`);
@@ -91,7 +91,7 @@ export async function runJob(request: RunRequest): Promise<RunReport> {
   }
 }
 
-/** Rows that take long enough for a user to wonder. */
+/** Exports that take long enough for a user to wonder. */
 const LONG_EXPORT = 20_000;
 
 class Run {
@@ -99,9 +99,9 @@ class Run {
   readonly #request: RunRequest;
   /** Its calls end when the user stops the run. */
   readonly #client: Client;
-  /** Its calls do not: for the report. */
+  /** Its calls are not aborted: used for the report. */
   readonly #reporting: Client;
-  /** Null until the jobs of the folder are known. */
+  /** Null until the jobs in the folder are known. */
   #choice: ListChoice | null = null;
   #jobs: readonly FolderJob[] = [];
 
@@ -166,7 +166,7 @@ class Run {
     return this.#choice;
   }
 
-  /** Decides which job of the folder it is, and lets no other go on beside it. */
+  /** Chooses the job in the folder, and keeps all others from running beside it. */
   async #choose(): Promise<ListChoice> {
     const { wish, config, scraper, terminal } = this.#request;
     const { api } = this.#client;
@@ -181,7 +181,7 @@ class Run {
     return choice;
   }
 
-  /** Null if the results are by the present scraper, or the user chose what is to be done about it. */
+  /** Null if the current scraper made the results, or the user has chosen what to do about it. */
   #scraperChange(found: JobAnswer): ScraperChange | null {
     const { scraper, retryFailed, extract } = this.#request;
     if (retryFailed || extract || found.progress.completed === 0) return null;
@@ -211,13 +211,15 @@ class Run {
     }
   }
 
-  /** Makes a job of an earlier run continue. */
+  /** Continues the job of an earlier run. */
   async #takeUp(found: JobAnswer): Promise<JobAnswer> {
     const { list, config, policy } = this.#request;
     const { api } = this.#client;
     const path = jobPath(found.job_id);
     if (found.status === 'cancelled') {
-      throw new ConfigError(`job ${found.job_id} in ${config.dataDir} is cancelled: scrape the list anew with --again`);
+      throw new ConfigError(
+        `job ${found.job_id} in ${config.dataDir} is cancelled: use --again to scrape the list again`,
+      );
     }
     if (found.held && list === null) {
       throw new ConfigError(`the items of job ${found.job_id} were not all read: give --items again`);
@@ -250,7 +252,7 @@ class Run {
       ...(limit === undefined ? {} : { limit }),
     };
     const added = await sendItems(this.#client, filling);
-    // That every item of a new list was added, or none of one that was read before, is as expected.
+    // It is normal that every item of a new list is added, and none of a list that was read before.
     const unexpected = found === null ? added.duplicates : added.added;
     const differing = added.replaced + added.conflicts;
     const isNews = unexpected + differing + added.bad + added.ignored_columns.length > 0;
@@ -280,7 +282,7 @@ class Run {
     return await extractAgain(this.#client, jobId, extraction, commandLine(this.#request.words));
   }
 
-  /** Null if it is not wanted, or there is nothing to compare with. */
+  /** Null if it was not requested, or there is nothing to compare with. */
   async #difference(job: JobAnswer): Promise<ComparisonAnswer | null> {
     const { diff, words, signal, terminal } = this.#request;
     const { before, list } = this.#chosen;
@@ -297,11 +299,11 @@ class Run {
     return await compareRounds(this.#client, job.job_id, before, commandLine(words));
   }
 
-  /** Null if the user stopped it; a file that was there before stays. */
+  /** Null if the user stopped it; an existing file is left unchanged. */
   async #export(job: JobAnswer): Promise<ResultsFile | null> {
     const { config, results, isByHand } = this.#request;
     const choice = this.#chosen;
-    // Items given by hand are run often: only the last results of one are a file.
+    // Single items are run often: only the results of the last one are written to a file.
     const isFirst = isByHand ? choice.others.length === 0 : choice.isFirst;
     const path = resultsPath(results, config.dataDir, { jobId: isByHand ? choice.list : choice.jobId, isFirst });
     const target = await fileTarget(path, { keepsUnfinished: false });

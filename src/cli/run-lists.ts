@@ -4,8 +4,8 @@ import type { JobSummaryAnswer } from '../contract/job-answers.ts';
 import { printable } from './format.ts';
 
 /**
- * Which job of a folder a run is about. A list has a job of its own, named after its file; scraped anew, it gets another
- * one, its next round. Labels of the jobs say which list and round each of them is.
+ * Chooses the job in a folder that a run is about. Each list has its own job, named after its file; scraping the list
+ * again creates another job, its next round. Labels of the jobs record the list and round.
  */
 const LIST = 'trawl.list';
 const ROUND = 'trawl.round';
@@ -21,12 +21,12 @@ export type FolderJob = Pick<
 export interface ListWish {
   /** The name of the list; null if the user named none. */
   readonly name: string | null;
-  /** The user chose the name, and so decides what goes into the job. */
+  /** Whether the user chose the name, and thereby what goes into the job. */
   readonly isChosen: boolean;
-  /** Where the list is, relative to the folder; null for what is not a file. */
+  /** Path of the list relative to the folder; null if it is not a file. */
   readonly source: string | null;
   readonly scraperId: string;
-  /** A finished list is to be scraped anew. */
+  /** Whether a finished list is to be scraped again. */
   readonly again: boolean;
 }
 
@@ -34,9 +34,9 @@ export interface ListChoice {
   readonly jobId: string;
   readonly list: string;
   readonly round: number;
-  /** False for a job that is to be created. */
+  /** False if the job must be created first. */
   readonly isThere: boolean;
-  /** The job of the round before, if there is one. */
+  /** The job of the previous round, if there is one. */
   readonly before: string | null;
   /** Whether this is the first job of the folder, whose results have the plain name. */
   readonly isFirst: boolean;
@@ -65,7 +65,7 @@ export function chooseJob(jobs: readonly FolderJob[], wish: ListWish, folder: st
   return { ...{ jobId, list, round, isThere: false, before: before(round) }, isFirst: own.length === 0, others };
 }
 
-/** What a job of a run is labelled with. */
+/** Labels for a job of a run. */
 export function listLabels(
   { list, round }: ListChoice,
   { source, code }: { readonly source: string | null; readonly code: string | null },
@@ -78,7 +78,7 @@ export function listLabels(
   };
 }
 
-/** What a re-extraction of a run is labelled with, and its id: that of one that was not finished, or a new one. */
+/** Labels and id of a re-extraction of a run: the id of an unfinished one, or a new one. */
 export function extractionOf(
   jobs: readonly FolderJob[],
   jobId: string,
@@ -91,13 +91,13 @@ export function extractionOf(
 
 export interface ScraperCode {
   readonly version: string;
-  /** Differs where the code differs; null where that is not known. */
+  /** Differs if the code differs; null if unknown. */
   readonly code: string | null;
 }
 
 /**
- * Whether the scraper is another than the one that made the results of a job. A re-extraction with the present one, even
- * if it found nothing different, has brought the results up to date.
+ * Whether the scraper differs from the one that made the results of a job. A re-extraction with the current one, even
+ * if it found no differences, has brought the results up to date.
  */
 export function hasScraperChanged(
   jobs: readonly FolderJob[],
@@ -108,11 +108,11 @@ export function hasScraperChanged(
   const read = jobs.filter((each) => isExtraction(each, job.job_id) && each.status === 'completed');
   const bySameVersion = read.filter(({ scraper_version: version }) => version === now.version);
   if (bySameVersion.length > 0) return !bySameVersion.some((each) => isSameCode(each, now));
-  // Retried items may have been made by a later version; edits under the same one are only known of the first.
+  // Retried items may come from a later version; edits without a new version are known only for the first.
   return job.scraper_version === now.version ? !isSameCode(job, now) : !ran.includes(now.version);
 }
 
-/** Whether a job is of the list with that name; null is any list. */
+/** Whether a job belongs to the list with that name; null matches any list. */
 export function isOfList(
   { jobId, labels }: { readonly jobId: string; readonly labels: FolderJob['labels'] },
   name: string | null,
@@ -120,20 +120,20 @@ export function isOfList(
   return labels[EXTRACTS] === undefined && (name === null || name === (labels[LIST] ?? jobId) || name === jobId);
 }
 
-/** Jobs that would go on beside the one that the user asked for. */
+/** Jobs that would run beside the one the user asked for. */
 export function otherUnfinished(jobs: readonly FolderJob[], jobId: string): readonly FolderJob[] {
   return jobs.filter(
     ({ job_id: id, status, held }) => id !== jobId && !held && (status === 'pending' || status === 'in_progress'),
   );
 }
 
-/** The name of a list: that of its file without folder and extensions, as it can be in a URL and a file name. */
+/** The name of a list: its file name without folder and extensions, in a form that is valid in URLs and file names. */
 export function listName(path: string): string {
   const stem = basename(path).replace(/(?:\.(?:csv|tsv|jsonl|ndjson|json|txt))?(?:\.(?:gz|zst))?$/i, '');
   return jobName(stem) || 'list';
 }
 
-/** For messages and to recognise it again; the same when the folder is moved together with its lists. */
+/** Identifies the list in messages and in later runs; unchanged when the folder is moved together with its lists. */
 export function listSource(path: string, folder: string): string {
   return relative(resolve(folder), resolve(path));
 }
@@ -148,7 +148,7 @@ export function checkedJobName(name: string): string {
 const MAX_NAME = 80;
 const MAX_LABEL = 500;
 const CODE_DIGITS = 16;
-/** Job ids that are paths of the API. */
+/** Job ids that are also paths of the API. */
 const RESERVED = /^(?:bulk|plan)$/;
 
 function jobName(text: string): string {
@@ -173,7 +173,7 @@ function byAge(a: FolderJob, b: FolderJob): number {
   return Date.parse(a.created_at) - Date.parse(b.created_at) || roundOf(a) - roundOf(b);
 }
 
-/** One that stopped before its end is continued, and not begun again. */
+/** A job that stopped before its end is continued instead of begun again. */
 function isEnded({ status }: FolderJob): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
@@ -193,25 +193,25 @@ function onlyList(names: readonly string[], folder: string): string | null {
   throw new ConfigError(`${folder} holds several lists: give --items, or one of them as --job: ${shown(names)}`);
 }
 
-/** The name of a later round is that of its list, too. */
+/** The name of a later round also identifies its list. */
 function knownList(own: readonly FolderJob[], name: string, isChosen: boolean): string {
   if (!isChosen || own.some((job) => listOf(job) === name)) return name;
   const job = own.find(({ job_id: id }) => id === name);
   return job === undefined ? name : listOf(job);
 }
 
-/** Two lists never become one without the user's knowing. */
+/** Two lists are never merged without the user's knowledge. */
 function checkSame(job: FolderJob, { scraperId, isChosen, source }: ListWish, folder: string): void {
   const id = printable(job.job_id);
   if (job.scraper_id !== scraperId) {
     throw new ConfigError(
-      `job ${id} in ${folder} is of scraper ${printable(job.scraper_id)}: use another --job or --out`,
+      `job ${id} in ${folder} uses scraper ${printable(job.scraper_id)}: use another --job or --out`,
     );
   }
   const known = job.labels[SOURCE];
   if (isChosen || source === null || known === undefined || known === source.slice(0, MAX_LABEL)) return;
   throw new ConfigError(
-    `job ${id} in ${folder} is that of another list, ${printable(known)}. Give this one a job of its own with ` +
+    `job ${id} in ${folder} belongs to another list, ${printable(known)}. Give this one a job of its own with ` +
       `--job NAME; or, if it is the same list in another place, continue with --job ${printable(listOf(job))}`,
   );
 }

@@ -13,7 +13,7 @@ import { exitCodeOfPlan, planText, withoutPlanning } from './jobs/plan-text.ts';
 import type { RunScraper } from './run-job.ts';
 
 interface PlanRunRequest {
-  /** Its folder is for this plan alone, and is deleted unless the results are to be kept. */
+  /** Its folder belongs to this plan alone, and is deleted unless the results are kept. */
   readonly config: Config;
   readonly scraper: RunScraper;
   readonly list: ItemList | null;
@@ -29,7 +29,7 @@ interface PlanRunRequest {
   readonly signal: AbortSignal;
 }
 
-/** What `trawl jobs plan` does, on a service of this process. Answers with the exit code. */
+/** Does the same as `trawl jobs plan`, on a service inside this process. Returns the exit code. */
 export async function planRun(request: PlanRunRequest): Promise<number> {
   const { config, scraper, list, terminal, signal, isKept } = request;
   if (list === null) throw new ConfigError('--plan needs the list: give --items FILE');
@@ -50,7 +50,7 @@ export async function planRun(request: PlanRunRequest): Promise<number> {
   }
 }
 
-/** A plan that was killed left its sample here; it must not go on beside this one. */
+/** A plan that was killed may have left its sample here; it must not run beside this one. */
 async function endOthers({ api }: Client): Promise<void> {
   for (const status of ['pending', 'in_progress'] as const) {
     const { jobs } = await api.get<JobPageAnswer>('/jobs', { status });

@@ -11,7 +11,7 @@ import { commandLine, endHeadline, endText, exitCodeOfJob, type Step } from './j
 import { differenceText } from './run-difference.ts';
 import type { ListChoice } from './run-lists.ts';
 
-/** How a run ended: text, JSON and exit code are made from it. */
+/** How a run ended: the text, the JSON and the exit code are made from it. */
 export interface RunReport {
   readonly job: JobAnswer;
   readonly dataDir: string;
@@ -21,19 +21,19 @@ export interface RunReport {
   readonly isPartlyRead: boolean;
   readonly finishedBefore: number;
   readonly elapsedMs: number;
-  /** What became of the list; null if there was none, or it was not read to its end. */
+  /** What became of the list; null if there was none, or it was not read completely. */
   readonly added: AddedAnswer | null;
   readonly results: ResultsFile | null;
   /** Which list and round the job is. */
   readonly choice: ListChoice;
-  /** The scraper is another than the one that made the results; null if it is not, or the user knows. */
+  /** Set if the scraper is not the one that made the results, unless the user knows that. */
   readonly scraperChange: ScraperChange | null;
   readonly canExtract: boolean;
-  /** What parsing the stored pages again has changed; null if that was not asked for. */
+  /** What parsing the stored pages again changed; null if that was not requested. */
   readonly changes: ChangesAnswer | null;
-  /** What is different from the round before; null if that was not asked for. */
+  /** Differences from the previous round; null if they were not requested. */
   readonly difference: ComparisonAnswer | null;
-  /** One item was given by hand, and these are its data. */
+  /** Whether a single item was given on the command line; these are its data. */
   readonly isByHand: boolean;
   readonly data: unknown;
   /** As typed, without `trawl`. */
@@ -48,7 +48,7 @@ export interface ScraperChange {
 
 export interface ResultsFile {
   readonly path: string;
-  /** Null if they were not counted: only lines of JSONL are. */
+  /** Null if they were not counted: only JSONL lines are. */
   readonly rows: number | null;
   /** Rows whose data could not be read back. */
   readonly withoutData: number;
@@ -121,12 +121,12 @@ function places({ job, dataDir, results }: RunReport): string[] {
   ];
 }
 
-/** Options that say what to do this time, and not what the run is about. */
+/** Options that only concern this command, not the run as a whole. */
 const ACTIONS: ReadonlySet<string> = new Set(['--failed', '--retry-failed', '--again', '--extract', '--diff']);
 
 function nextSteps(report: RunReport): readonly Step[] {
   const { job, isInterrupted, isPartlyRead, words, dataDir, results, scraperChange } = report;
-  // What was asked for has begun: what has failed since stays failed unless the user asks for it again.
+  // The requested action has begun: items that failed since then stay failed unless the user asks again.
   const isBegun = !isInterrupted || job.status !== 'completed';
   const again = isBegun ? words.filter((word) => !ACTIONS.has(word)) : words;
   const goOn = { what: isPartlyRead ? 'Continue to read items and to work' : 'Continue', command: commandLine(again) };
@@ -145,7 +145,7 @@ function nextSteps(report: RunReport): readonly Step[] {
   ];
 }
 
-/** What can be done about results that an earlier scraper made. */
+/** Options for results that an earlier scraper made. */
 function changeSteps(
   { job, choice, canExtract }: RunReport,
   { from, to }: ScraperChange,
@@ -156,7 +156,7 @@ function changeSteps(
     ? `Scraper ${printable(job.scraper_id)} was edited since job ${printable(choice.jobId)} was created`
     : `Scraper ${printable(job.scraper_id)} is now version ${printable(to)}; the results were made with ${from.map((version) => printable(version)).join(', ')}`;
   return [
-    { what: `${what}.\nTo scrape the whole list anew as another round`, command: withOption('--again') },
+    { what: `${what}.\nTo scrape the whole list again as another round`, command: withOption('--again') },
     ...(job.summary.failed > 0
       ? [{ what: `To retry only ${formatItems(job.summary.failed, 'failed item')}`, command: withOption('--failed') }]
       : []),
@@ -166,7 +166,7 @@ function changeSteps(
   ];
 }
 
-/** What a re-extraction has changed; its data are in place by now. */
+/** The changes made by a re-extraction, whose data are in place by now. */
 function changedText({ compared, changed, failed, recovered, fields }: ChangesAnswer): string {
   const won = recovered > 0 ? `, ${formatItems(recovered, 'failed item')} recovered` : '';
   const lost = failed > 0 ? `, ${formatItems(failed)} could not be parsed` : '';

@@ -8,7 +8,7 @@ import type { ListChoice } from './run-lists.ts';
 
 /** Where a run keeps its job and writes its results. */
 export interface ResultsWish {
-  /** Null for the usual folder. */
+  /** Null for the default folder. */
   readonly folder: string | null;
   /** Null for a file in the folder. */
   readonly file: string | null;
@@ -21,7 +21,7 @@ interface ResultsOptions {
   readonly items?: string;
 }
 
-/** `--out parcels.csv` is a file and says its format; any other `--out` is the folder of the job. */
+/** `--out parcels.csv` is a file and determines the format; any other `--out` is the folder of the job. */
 export function resultsWish({ out, format, items }: ResultsOptions): ResultsWish {
   if (format !== undefined && !FORMATS.includes(format)) {
     throw new ConfigError(`--format must be one of ${FORMATS.join(', ')}`);
@@ -36,7 +36,7 @@ export function resultsWish({ out, format, items }: ResultsOptions): ResultsWish
     return { folder: out ?? null, file: null, format: format ?? 'jsonl' };
   }
   if (format !== undefined && format !== extension) {
-    throw new ConfigError(`--out ${out} and --format ${format}: the file name says another format`);
+    throw new ConfigError(`--out ${out} and --format ${format}: the file name implies another format`);
   }
   const there = statSync(out, { throwIfNoEntry: false });
   if (there?.isDirectory()) throw new ConfigError(`--out ${out}: is a folder`);
@@ -47,7 +47,7 @@ export function resultsWish({ out, format, items }: ResultsOptions): ResultsWish
   return { folder: null, file: out, format: extension };
 }
 
-/** The first job of a folder has its results in the plain name, and every other one in a file of its own. */
+/** The first job of a folder writes its results under the plain name, and every other job to its own file. */
 export function resultsPath(
   { file, format }: ResultsWish,
   dataDir: string,

@@ -59,18 +59,18 @@ export function addRunCommand(program: Command): void {
     .description('run a scraper on a list of items, here and now; the same command continues where it stopped')
     .argument('<scraper>', 'the id of a scraper (trawl scrapers list)')
     .option('--items <file>', 'CSV, JSONL or JSON with the items; - reads stdin')
-    .option('--input <name=value>', 'one item by hand; repeat it for each field; name:=value takes JSON', collected)
+    .option('--input <name=value>', 'a single item; repeat it for each field; name:=value takes JSON', collected)
     .option(
       '--out <path>',
       'results file (.csv, .jsonl, .parquet), or folder for the job and its results (.trawl/run/…)',
     )
-    .option('--format <format>', 'of the results: jsonl, csv or parquet (default: from the name of the file, or jsonl)')
+    .option('--format <format>', 'format of the results: jsonl, csv or parquet (default: from the file name, or jsonl)')
     .option('--job <name>', 'name of the job (default: the name of the list)')
-    .option('--again', 'scrape a finished list anew, as another job, and show what is different')
+    .option('--again', 'scrape a finished list again as another job, and show the differences')
     .option('--failed', 'retry the failed items of the job')
     .option('--retry-failed', 'same as --failed')
     .option('--extract', 'parse the stored pages again without contacting the site, and replace the data')
-    .option('--diff', 'show what is different from the round before')
+    .option('--diff', 'show the differences from the previous round')
     .option('--plan', 'check the list and run a sample of it: what the job would take')
     .option('--sample <n>', `with --plan: ${SAMPLE_HELP}`, sampleSize)
     .option('--keep', 'with --plan: keep the results of the sample')
@@ -82,7 +82,7 @@ export function addRunCommand(program: Command): void {
       wholeNumber,
     )
     .option('--policy <file>', 'JSON with the execution policy')
-    .option('--headed', 'show the windows of the browser, of a browser scraper')
+    .option('--headed', 'show the browser windows of a browser scraper')
     .option('--slow [ms]', 'pause before each step of the browser (500 ms)', wholeNumber)
     .option('--json', 'one JSON object on stdout at the end')
     .addHelpText('after', HELP)
@@ -96,7 +96,7 @@ to stderr. It does what trawl jobs create --watch and trawl jobs export do, with
 long as it takes.
 
 A list is a job, named after its file: parcels-2026.csv is the job parcels-2026. Several lists can share a folder, each as a
-job of its own. --again scrapes a finished list anew: its next round is the job parcels-2026-2, and the report says which
+job of its own. --again scrapes a finished list again: its next round is the job parcels-2026-2, and the report says which
 items changed, appeared and vanished. A single item given by --input is always run, and its data are printed.
 
 --plan starts nothing: it checks every line of the list, runs a sample of it and predicts duration, requests, traffic and cost
@@ -130,7 +130,7 @@ async function run(scraperId: string, options: RunOptions): Promise<void> {
   const scraper = await scraperNamed(base, scraperId);
   const config = runConfig(base, scraper, results, options);
   const terminal = openTerminal(systemClock());
-  // A job that is to be spread over machines is given to a service: this one is done here, with a folder as its answer.
+  // A job for several machines belongs on a service: this one runs here, and its result is a folder.
   const { kind } = loadConfig().backend;
   if (kind !== config.backend.kind) {
     terminal.note(`The job is kept here, in ${config.dataDir}: TRAWL_BACKEND=${kind} is for trawl serve.`);
@@ -168,7 +168,7 @@ async function run(scraperId: string, options: RunOptions): Promise<void> {
   });
 }
 
-/** Of an item given by hand, the data are the answer, for a pipe to read. */
+/** For a single item, the data themselves are printed, so that a pipe can read them. */
 async function show(terminal: Terminal, report: RunReport): Promise<void> {
   if (!report.isByHand) {
     await terminal.out.write(runText(report));
@@ -195,7 +195,7 @@ function isFile(items: string | undefined): items is string {
   return items !== undefined && items !== '-';
 }
 
-/** Null if no list is given: then the folder says which one it is. */
+/** Null if no list is given: then the folder decides. */
 function defaultName({ items, input }: RunOptions): string | null {
   if (input !== undefined) return `input-${inputHash(input)}`;
   if (items === undefined) return null;
@@ -208,7 +208,7 @@ function inputHash(input: readonly string[]): string {
 
 function runConfig(base: Config, { id, lane }: RunScraper, { folder }: ResultsWish, options: RunOptions): Config {
   const { concurrency } = options;
-  // A lane without workers of its own gets one: the job would wait forever.
+  // A lane without workers gets one: otherwise the job would wait forever.
   const workers = options.workers ?? Math.max(1, laneConfig(base, lane).workers);
   const isLevelChosen = settingsInForce(base).some(
     ({ name, from }) => name === 'TRAWL_LOG_LEVEL' && from !== 'default',
@@ -226,17 +226,17 @@ function runConfig(base: Config, { id, lane }: RunScraper, { folder }: ResultsWi
   });
 }
 
-/** Slow enough to follow a person's steps. */
+/** Slow enough for a person to follow the steps. */
 const SLOW_MS = 500;
 
-/** A plan has one of its own, which is deleted with it: it must not be that of a job, nor of samples that are kept. */
+/** A plan has its own folder, which is deleted with it: it must not be that of a job, nor of samples that are kept. */
 function runFolder({ dataDir }: Config, id: string, chosen: string | null, options: RunOptions): string {
   const own = safeSegment(id, (text) => hash('sha256', text));
   if (options.plan) return join(dataDir, 'run', `${own}.${options.keep ? 'samples' : 'plan'}`);
   return chosen ?? join(dataDir, 'run', own + trialOf(options));
 }
 
-/** A try with one input, or with a few items, has a folder of its own: it is not part of the job that comes after it. */
+/** A trial with one input, or with a few items, has its own folder: it is not part of the real job. */
 function trialOf({ input, limit }: RunOptions): string {
   if (input !== undefined) return `.input-${inputHash(input)}`;
   return limit === undefined ? '' : `.first-${limit}`;
@@ -251,7 +251,7 @@ async function scraperNamed(config: Config, id: string): Promise<RunScraper> {
   throw new ConfigError(describeUnknown(id, others));
 }
 
-/** The API checks it, too; but what is wrong with it should be said before a folder is made. */
+/** The API checks the policy too; but errors should be reported before a folder is created. */
 function checkedPolicy(options: RunOptions): object | null {
   const given = policyGiven(options);
   if (given === null) return null;
@@ -262,6 +262,6 @@ function checkedPolicy(options: RunOptions): object | null {
     );
     throw new ConfigError(`the policy cannot be used:\n  ${lines.join('\n  ')}`);
   }
-  // A file is the whole policy, of a job that is there already as well; an option is one field of it.
+  // A file replaces the whole policy, even of an existing job; an option sets one field.
   return options.policy !== undefined ? parsed.data : given;
 }

@@ -76,7 +76,7 @@ async function serve(options: ServeOptions, how: 'with-workers' | 'alone'): Prom
     await controller.stop();
   }
   log.info('stopped');
-  // The removal of many files may still go on: the next start ends it.
+  // Many files may still be being removed: the next start finishes that.
   process.exit();
 }
 

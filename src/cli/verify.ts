@@ -31,7 +31,7 @@ Example:
 
 async function verify(jobId: string, options: { dataDir?: string; json?: boolean }): Promise<void> {
   const report = await findAndVerify(
-    // A folder that is named is a folder, also where jobs are kept on AWS: a copy of a bucket, perhaps.
+    // A given folder is always a folder, even if jobs are kept on AWS: it may be a copy of a bucket.
     loadConfig(
       options.dataDir === undefined ? {} : { dataDir: options.dataDir, backend: EMBEDDED, results: LOCAL_RESULTS },
     ),
@@ -44,7 +44,7 @@ async function verify(jobId: string, options: { dataDir?: string; json?: boolean
   process.exitCode = exitCodeOf(report);
 }
 
-/** Unless a folder is named, a job of `trawl run` is found by its name as well. */
+/** Unless a folder is given, a job of `trawl run` is also found by its name. */
 async function findAndVerify(
   config: Config,
   jobId: string,

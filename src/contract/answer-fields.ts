@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Building blocks of answers: a schema with the description that the OpenAPI document shows. */
+/** Building blocks of answers: schemas with the descriptions that the OpenAPI document shows. */
 export const text = (description: string) => z.string().meta({ description });
 export const textOrNull = (description: string) => z.string().nullable().meta({ description });
 export const count = (description: string) => z.int().min(0).meta({ description });

@@ -7,10 +7,10 @@ import { warningSchema } from './problem-answer.ts';
 /** What the API says about bulk jobs. */
 export const bulkInputSchema = z
   .object({
-    total_urls: count('URLs of the list, repeated ones included.'),
+    total_urls: count('URLs in the list, including repeated ones.'),
     to_scrape: count('URLs of pages.'),
     assets: count('URLs of files, which are kept as links.'),
-    unknown: count('URLs of no configured site.'),
+    unknown: count('URLs that belong to no configured site.'),
     sites: list(z.string(), 'Ids of the sites that have pages, in the order of the list.'),
   })
   .meta({ id: 'BulkInput', description: 'What the URLs of the list are.' });

@@ -16,7 +16,7 @@ export const URL_CONTENT_TYPES = {
 
 const FORMATS = Object.entries(URL_CONTENT_TYPES) as readonly (readonly [UrlFormat, string])[];
 
-/** Null for a content type in which no list is accepted. */
+/** Null for a content type that cannot hold a list. */
 export function urlFormatOf(mediaType: string): UrlFormat | null {
   return FORMATS.find(([, type]) => type === mediaType)?.[0] ?? null;
 }
@@ -34,9 +34,10 @@ const unknown = z.enum(['report', 'auto']);
 const MAX_AGE =
   'Pages that were read within this many seconds are taken from the cache; 0 asks the site for every page.';
 const DELAY = 'Milliseconds between two requests of a batch.';
-const CONTAINERS = 'Batches that may run at the same time, and into how many the pages are cut.';
+const CONTAINERS =
+  'Maximum number of concurrent batches, which is also the number of batches that the pages are divided into.';
 const UNKNOWN =
-  'URLs of no configured site: `report` only counts them, `auto` pulls them with a generic configuration.';
+  'URLs that belong to no configured site: `report` only counts them, `auto` pulls them with a generic configuration.';
 const DEFAULT_AGE = 604_800;
 
 export const bulkFieldsSchema = z.strictObject({
@@ -45,7 +46,7 @@ export const bulkFieldsSchema = z.strictObject({
   max_containers: maxContainers.meta({ description: CONTAINERS }).default(MAX_CONTAINERS),
   unknown: unknown.meta({ description: UNKNOWN }).default('report'),
   job_id: jobIdSchema.optional().meta({ description: 'If omitted, the server generates one.' }),
-  job_name: jobNameSchema.optional().meta({ description: 'A name for people.' }),
+  job_name: jobNameSchema.optional().meta({ description: 'A display name.' }),
   labels: labelsSchema.meta({ description: 'Your own labels; they are returned with the job.' }).default({}),
   execution_policy: policySchema
     .meta({ description: 'The execution policy. Omitted settings take their defaults.' })
@@ -63,7 +64,7 @@ export const bulkRequestSchema = bulkFieldsSchema
   })
   .meta({ id: 'BulkRequest', description: 'Documentation pages to pull.' });
 
-/** As a client writes it. */
+/** The form that a client writes. */
 export type BulkRequest = z.input<typeof bulkRequestSchema>;
 
 const whole = (schema: z.ZodInt, description: string) =>
@@ -90,14 +91,14 @@ const json = (description: string) =>
     .optional()
     .meta({ description });
 
-/** For a body that is a list and nothing else. */
+/** The query for a body that is a plain list. */
 export const bulkQuery = z.strictObject({
   max_age: whole(maxAge, MAX_AGE),
   delay_ms: whole(delayMs, DELAY),
   max_containers: whole(maxContainers, CONTAINERS),
   unknown: unknown.optional().meta({ description: UNKNOWN }),
   job_id: jobIdSchema.optional().meta({ description: 'Id of the job. If omitted, the server generates one.' }),
-  job_name: jobNameSchema.optional().meta({ description: 'A name for people.' }),
+  job_name: jobNameSchema.optional().meta({ description: 'A display name.' }),
   labels: json('Labels as JSON.'),
   execution_policy: json('The execution policy as JSON.'),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { amountOrNull, count, flag, jobId, list, text } from './answer-fields.ts';
 
-/** What a job really did at each host, and what it was allowed to do. */
+/** What a job did at each host, and what it was allowed to do. */
 const hostComplianceSchema = z
   .object({
     host: text('Host name, with the port unless it is the default one.'),

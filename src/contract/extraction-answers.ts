@@ -18,7 +18,7 @@ const fieldChangeSchema = z.object({
   ),
 });
 
-/** The part of the answer that is counted while data are compared, and kept with the results of the job. */
+/** The part of the answer that is counted while data are compared, and stored with the results of the job. */
 export const changeTallySchema = z.object({
   compared: count('Items compared so far.'),
   changed: count('Items in which at least one field differs.'),
@@ -40,7 +40,7 @@ export const changesSchema = z
   })
   .meta({ id: 'Changes', description: 'What a re-extraction found different, field by field.' });
 
-/** The part of a comparison that is counted on the way. */
+/** The part of a comparison that is counted while it runs. */
 const comparisonTallySchema = z.object({
   examined: count('Successes of both jobs that were looked at so far.'),
   compared: count('Items that succeeded in both jobs.'),
@@ -62,7 +62,7 @@ export const comparisonSchema = z
     ...comparisonTallySchema.shape,
     total: count('Successes of both jobs: what `examined` reaches.'),
   })
-  .meta({ id: 'Comparison', description: 'What is different between the data of two jobs.' });
+  .meta({ id: 'Comparison', description: 'Differences between the data of two jobs.' });
 
 export const extractedSchema = createdSchema
   .extend({

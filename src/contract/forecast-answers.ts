@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { amountOrNull } from './answer-fields.ts';
 
-/** What the API expects of a job that runs. */
+/** Predictions for a running job. */
 export const jobForecastSchema = z
   .object({
     items_per_second: amountOrNull('Items finished per second; null until there is enough data.'),

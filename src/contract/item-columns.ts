@@ -1,12 +1,12 @@
 /**
- * Which column of a CSV each field of the input is read from: `parid=APN,name=Owner`. A pair that contains a comma is put
- * in double quotes, as in CSV: `parid=APN,"name=Last, First"`. One column may serve several fields.
+ * Which CSV column each field of the input is read from: `parid=APN,name=Owner`. A pair that contains a comma is put in
+ * double quotes, as in CSV: `parid=APN,"name=Last, First"`. One column may supply several fields.
  */
 export type ColumnMapping = ReadonlyMap<string, string>;
 
 export type ParsedColumns = { readonly mapping: ColumnMapping } | { readonly problem: string };
 
-/** Quoted pairs, in which two quotes are one, and plain ones. */
+/** Quoted pairs, in which a doubled quote is one quote, and plain ones. */
 const PAIR = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y;
 
 export function parseColumns(text: string): ParsedColumns {

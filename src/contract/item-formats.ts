@@ -36,13 +36,13 @@ export function formatOfMediaType(mediaType: string): ItemFormat | null {
   return Object.hasOwn(BY_CONTENT_TYPE, mediaType) ? (BY_CONTENT_TYPE[mediaType] ?? null) : null;
 }
 
-/** By the extension of a file's name; null if that does not tell. */
+/** From the extension of a file name; null if that does not identify the format. */
 export function formatOfName(name: string): ItemFormat | null {
   const extension = name.toLowerCase().split('.').at(-1) ?? '';
   return Object.hasOwn(BY_EXTENSION, extension) ? (BY_EXTENSION[extension] ?? null) : null;
 }
 
-/** By the first byte that is not blank. */
+/** From the first non-blank byte. */
 export function formatOfBytes(head: Uint8Array): ItemFormat {
   const first = head.find((byte) => byte > 0x20);
   if (first === 0x5b) return 'json';

@@ -24,10 +24,10 @@ import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
 import { budgetSchema, usageSchema } from './usage-answers.ts';
 
 /**
- * What the API says about jobs. These schemas type the presenters, describe the API in the OpenAPI document, and are what
- * tests check every answer against. Times are ISO 8601 in UTC; durations are in the unit given by the field's name.
+ * What the API says about jobs. These schemas type the presenters, describe the API in the OpenAPI document, and are
+ * used by tests to check every answer. Times are ISO 8601 in UTC; durations are in the unit given by the field's name.
  */
-const jobName = textOrNull('A name for people; null if none was given.');
+const jobName = textOrNull('A display name; null if none was given.');
 const scraperId = text('The scraper that runs.');
 const scraperVersion = text('Version of the scraper when the job was created.');
 const held = flag('Whether the job accepts items but waits for `start`.');

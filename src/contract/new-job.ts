@@ -24,7 +24,7 @@ export const newItemSchema = z.strictObject({
 export const newJobSchema = z
   .strictObject({
     job_id: jobIdSchema.optional().meta({ description: 'If omitted, the server generates one.' }),
-    job_name: jobNameSchema.optional().meta({ description: 'A name for people.' }),
+    job_name: jobNameSchema.optional().meta({ description: 'A display name.' }),
     scraper_id: scraperIdSchema.optional().meta({
       description: 'The scraper to run. If omitted, the server uses its default scraper and says so in `warnings`.',
     }),
@@ -46,9 +46,9 @@ export const newJobSchema = z
   })
   .meta({ id: 'NewJob', description: 'A job to create.' });
 
-/** As a client writes it. */
+/** The form that a client writes. */
 export type NewJobRequest = z.input<typeof newJobSchema>;
-/** As it is after parsing: every field that has a default is present. */
+/** The form after parsing: every field with a default is present. */
 export type ParsedNewJob = z.output<typeof newJobSchema>;
 
 const MAX_KEY_LENGTH = 255;

@@ -26,7 +26,7 @@ const forecastSchema = z
   .meta({
     id: 'PlanForecast',
     description:
-      'What a job of the whole list will take, if the site goes on as it was: a block or an outage is not in it.',
+      'What a job of the whole list will take, if the site behaves as it did during the sample: blocks and outages are not included.',
   });
 
 const countFields = {
@@ -53,7 +53,7 @@ const inputsSchema = z
     incomplete: flag('Whether part of the list could not be read at all.'),
     compared_ids: count('Ids that later lines were compared with: fewer than `items` only for a list of millions.'),
   })
-  .meta({ id: 'PlanInputs', description: 'What is right and wrong with the inputs.' });
+  .meta({ id: 'PlanInputs', description: 'The result of checking the inputs.' });
 
 export const planSchema = z
   .object({

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { type PartialPolicy, policySchema } from '../domain/policy.ts';
 
-/** The body of `PATCH /jobs/{job_id}`: it knows every field of a policy, and fills in no defaults. */
+/** The body of `PATCH /jobs/{job_id}`: every field of a policy is optional, without defaults. */
 export const policyBody = z
   .strictObject({
     execution_policy: anyFieldOf(policySchema).meta({ description: 'Omitted fields stay as they are.' }),
   })
   .meta({ id: 'PolicyChange', description: 'Policy fields to change.' });
 
-/** Any of an object's fields, and of its sections' fields, without defaults. */
+/** Makes the fields of an object and of its sections optional, without defaults. */
 function anyFieldOf(schema: z.ZodObject): z.ZodType<PartialPolicy> {
   const fields = Object.entries(schema.shape).map(([name, field]): [string, z.ZodType] => {
     const given = withoutDefault(field as z.ZodType);

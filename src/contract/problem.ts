@@ -52,7 +52,7 @@ export const FIELD_CODES = [
 ] as const;
 type FieldCode = (typeof FIELD_CODES)[number];
 
-/** What the server did without being asked, or what a job will wait for. */
+/** What the server did without being asked, or what a job will have to wait for. */
 export const WARNING_CODES = [
   'default_scraper',
   'no_workers',
@@ -64,7 +64,7 @@ export const WARNING_CODES = [
 export interface FieldError {
   /** `items.3.input.apn`; empty for the request as a whole. */
   readonly path: string;
-  /** `invalid_value` where it is left out, as schemas do. */
+  /** Defaults to `invalid_value`, as schemas do. */
   readonly code?: FieldCode;
   readonly message: string;
 }
@@ -102,7 +102,7 @@ export function renderProblem({ code, message: detail, errors: found }: Problem)
   return JSON.stringify({ type, title, status, code, detail, ...(errors.length > 0 ? { errors } : {}) });
 }
 
-/** Refusals of the engine are clauses; a detail is a whole sentence. */
+/** The engine's refusals are clauses; a detail is a whole sentence. */
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -19,7 +19,7 @@ export const scraperPath = z.strictObject({
   scraper_id: scraperIdSchema.meta({ description: 'The scraper id.' }),
 });
 
-/** Its output is the host as pauses are stored under it. */
+/** Parses to the form under which pauses are stored. */
 export const hostPath = z.strictObject({
   host: z
     .string()
@@ -114,13 +114,9 @@ function flag(description: string) {
     .default(false);
 }
 
-/** How a list is read. */
+/** How to read a list. */
 const listQuery = {
-  limit: whole(
-    1,
-    1_000_000_000,
-    'Add only the first so many usable items; the rest of the body is not read.',
-  ).optional(),
+  limit: whole(1, 1_000_000_000, 'Add at most this many usable items; the rest of the body is not read.').optional(),
   columns: z
     .string()
     .max(10_000)
@@ -241,7 +237,7 @@ export const compareQuery = z.strictObject({
 export const extractBody = z
   .strictObject({
     job_id: jobIdSchema.optional().meta({ description: 'Id of the new job. If omitted, the server generates one.' }),
-    job_name: jobNameSchema.optional().meta({ description: 'Name of the new job, for people.' }),
+    job_name: jobNameSchema.optional().meta({ description: 'Display name of the new job.' }),
     scraper_id: scraperIdSchema
       .optional()
       .meta({ description: 'The scraper whose parse to run. If omitted, the one the job used.' }),

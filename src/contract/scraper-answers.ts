@@ -6,7 +6,7 @@ import { flag, list, text, textOrNull } from './answer-fields.ts';
 const scraperSummarySchema = z
   .object({
     id: text('The id that jobs refer to.'),
-    name: text('A name for people.'),
+    name: text('A display name.'),
     version: text('Current version.'),
     description: text('What it collects.'),
     kind: text('How it works: over HTTP, in a browser …'),

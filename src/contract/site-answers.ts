@@ -23,7 +23,7 @@ export const sitesSchema = z.object({ sites: list(siteAnswerSchema, 'All sites, 
 export const removedSiteSchema = z.object({
   site_id: text('The id of the site.'),
   removed: flag('Whether there was such a site.'),
-  restored: flag('Whether the site is now as the file of sites has it.'),
+  restored: flag('Whether the configuration in the file of sites applies again.'),
 });
 
 export const discoverySchema = z.object({

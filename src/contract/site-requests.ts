@@ -29,7 +29,7 @@ export const discoverQuery = z.strictObject({
   url: z
     .string()
     .refine((url) => parsePageUrl(url) !== null, 'must be the address of a page')
-    .meta({ description: 'A page of the site, such as its first.' }),
+    .meta({ description: 'A page of the site, such as its home page.' }),
   selector: z
     .string()
     .min(1)

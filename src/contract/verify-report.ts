@@ -1,4 +1,4 @@
-/** What a check of a job's results came to. */
+/** The result of checking a job's results. */
 export type VerifyReport =
   | { readonly kind: 'nothing'; readonly message: string }
   | {

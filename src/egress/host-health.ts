@@ -84,7 +84,7 @@ export class HostHealth {
     this.#rate = afterRefusal(this.#rate, { now, acceptedPerSecond, latencyMs, settleMs: 0 });
   }
 
-  /** Answers how long the host is to be left alone; null if it is not away. */
+  /** Returns how long the host is to be left alone; null if it is not away. */
   away(now: number, chance: number): number | null {
     const { outage, pauseMs } = afterAway(this.#outage, { now, chance });
     this.#outage = outage;

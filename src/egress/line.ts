@@ -31,7 +31,7 @@ export abstract class Line {
   /** Whether a new line would be treated the same. Nobody is inside or waits. */
   abstract isForgettable(now: number): boolean;
 
-  /** Answers whether that changed anything. */
+  /** Returns whether that changed anything. */
   setLimits(limits: LineLimits): boolean {
     const { maxConcurrent, requestsPerSecond, minDelayMs } = this.limits;
     const isSame =

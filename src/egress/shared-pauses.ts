@@ -70,7 +70,7 @@ export class SharedPauses {
   }
 
   /**
-   * Looks now, and answers whether the host is still paused. All that ask while it looks get the same answer. If it cannot
+   * Looks now, and returns whether the host is still paused. All that ask while it looks get the same answer. If it cannot
    * look, the gate's own knowledge counts.
    */
   async isPaused(gate: PoliteHostGate, host: string): Promise<boolean> {

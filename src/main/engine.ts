@@ -100,7 +100,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest, defaultScraper, prices }, request, null),
     importItems: (jobId: string, chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>) =>
       importItems({ ledger, clock, faults }, jobId, chunks),
-    /** The REST API on this engine, until it stops; answers its address. */
+    /** The REST API on this engine, until it stops; returns its address. */
     async listen(settings: ApiSettings = config): Promise<string> {
       // Loaded on demand: a process that only runs the engine does not need it.
       const { startApi } = await import('../controller/api/start-api.ts');

@@ -4,8 +4,9 @@ import type { Lease } from './ledger.ts';
 import type { BatchRef } from './work-queue.ts';
 
 /**
- * The answer to a claim of a control item; `gone` unless its report is still awaited. Nothing is held, and nothing can be
- * lost: if two workers try it, the first report counts. Its input is found in the policy by its number (`controlItem`).
+ * The answer to a claim of a control item; `gone` unless its report is still awaited. No lease is taken and nothing can
+ * be lost: if two workers try it, the first report counts. Its input is found in the policy by its number
+ * (`controlItem`).
  */
 export function claimControl(job: JobRecord | undefined, ref: BatchRef, until: number): Lease | 'gone' {
   const control = job?.controls?.out?.number;

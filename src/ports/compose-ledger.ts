@@ -9,10 +9,10 @@ export interface LedgerParts {
   readonly returns: Returns;
 }
 
-/** How work comes back: done, given back, called back, or lost. */
+/** How work comes back: done, given back, recalled, or lost. */
 export type Returns = Pick<LeaseBook, 'settle' | 'release' | 'recall' | 'expire'>;
 
-/** How work goes out and is held. A control's report is an event of its job. */
+/** How work goes out and is leased. A control item's report is an event of its job. */
 export type Leases = Omit<LeaseBook, keyof Returns | 'reportControl'>;
 
 /** Composes a ledger. Every adapter has the same parts, so the methods are listed here and nowhere else. */

@@ -20,7 +20,7 @@ export interface WorkerCacheParts {
   readonly digest: Digest;
 }
 
-/** A page cache whose contents are in the result store and whose rows are reached through an index. */
+/** A page cache that stores contents in the result store and reaches its rows through an index. */
 export function composeWorkerPageCache({ index, store, digest }: WorkerCacheParts): WorkerPageCache {
   return {
     look: (keys) => index.look(keys),
@@ -32,11 +32,11 @@ export function composeWorkerPageCache({ index, store, digest }: WorkerCachePart
       });
       if (body === null) return null;
       const text = new TextDecoder().decode(body);
-      // Files are not waited for: after a crash of the machine one may be torn.
+      // Content is written without waiting for the disk: a crash of the machine may leave it damaged.
       return digest(text) === sha256 ? text : null;
     },
 
-    /** The contents first: an entry never names one that was not stored. */
+    /** Contents are stored first, so that an entry never names one that does not exist. */
     async record(pages) {
       const puts = new Map<string, Put>();
       const news = pages.map((page) => newsOf(page, puts));
@@ -53,7 +53,7 @@ export function composeWorkerPageCache({ index, store, digest }: WorkerCachePart
   }
 
   function addBody({ key, content }: NewContent, puts: Map<string, Put>) {
-    // What is hashed is what is stored and read back, which a lone surrogate would not be.
+    // Hash the text that is actually stored and read back: a lone surrogate would not survive.
     const text = content.toWellFormed();
     const body = new TextEncoder().encode(text);
     const sha256 = digest(text);
@@ -66,7 +66,7 @@ export function composeWorkerPageCache({ index, store, digest }: WorkerCachePart
 
 const GZIP_ABOVE = 1024;
 
-/** Most are stored for the first time, or are there already. Where something else is there, it is torn. */
+/** Contents are new, or identical to what is stored. If something else is there, it is damaged. */
 async function putBodies(store: ResultStore, puts: readonly Put[]): Promise<void> {
   if (puts.length === 0) return;
   try {
@@ -77,7 +77,7 @@ async function putBodies(store: ResultStore, puts: readonly Put[]): Promise<void
   }
 }
 
-/** The index, for the process that has the rows. */
+/** The index, for the process that owns the rows. */
 export function composePageIndex(rows: SiteRows<CachedEntry>): PageIndex {
   return {
     look: (keys) => rows.get(keys.map(rowName)),
@@ -86,7 +86,7 @@ export function composePageIndex(rows: SiteRows<CachedEntry>): PageIndex {
   };
 }
 
-/** The whole cache, for the process that has the rows. */
+/** The whole cache, for the process that owns the rows. */
 export function composePageCache({
   rows,
   ...parts
@@ -107,7 +107,7 @@ export function composePageCache({
       return [...stats.values()];
     },
 
-    /** The rows first, so that none names a content that is gone. */
+    /** Rows are removed first, so that none names a content that is gone. */
     async removeSite(site) {
       const removed = await rows.removeSite(site);
       await parts.store.removeAll(cachePrefix(site, parts.digest));

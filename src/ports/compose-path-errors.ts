@@ -3,7 +3,7 @@ import { listSiteRows } from './list-site-rows.ts';
 import type { PathErrorBook } from './path-errors.ts';
 import type { RowName, SiteRows } from './site-rows.ts';
 
-/** The error tracker, for the process that has the rows. */
+/** The error tracker, for the process that owns the rows. */
 export function composePathErrors(rows: SiteRows<PathErrors>): PathErrorBook {
   return {
     look: (pages) => rows.get(pages.map(rowName)),

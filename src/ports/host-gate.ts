@@ -9,9 +9,10 @@ import type { JobLimits } from '../domain/job-limits.ts';
  */
 export interface HostGate {
   /**
-   * Waits until the caller may talk to the host, then answers how to leave; leaving twice is harmless. Rejects with the
-   * signal's reason when it aborts first, and with HostHeld when the host is paused for longer than `patienceMs`, now or
-   * while the caller waits: the attempt decides what to do about a longer pause. In either case the host was not entered.
+   * Waits until the caller may talk to the host, then resolves to the function that leaves it; leaving twice is
+   * harmless. Rejects with the signal's reason if it aborts first, and with HostHeld if the host is paused for longer
+   * than `patienceMs`, now or while the caller waits: the attempt decides what to do about a longer pause. In both
+   * cases the host was not entered.
    */
   enter(host: string, patienceMs: number, signal: AbortSignal): Promise<() => void>;
   /**
@@ -19,11 +20,11 @@ export interface HostGate {
    * one in force is ignored.
    */
   hold(host: string, ms: number, why: string): void;
-  /** The host refused a request or failed at it. Answers how common that is among the requests that went there lately. */
+  /** The host refused a request or failed to serve it. Returns how common that is among its recent requests. */
   noteTrouble(host: string): TroubleRate;
   /**
-   * What an answer, or its absence, says about the host, and in words. A host that is away is left alone for growing pauses
-   * and asked with one request after each. After a refusal it is visited more slowly.
+   * What an answer, or its absence, says about the host; `why` says it in words. A host that is away is left alone for
+   * growing pauses, with one request after each. After a refusal it is visited more slowly.
    */
   noteAnswer(host: string, answer: HostAnswer, why: string): void;
   /** The pause of a host that is in force; null if there is none. */
@@ -32,14 +33,17 @@ export interface HostGate {
   takeRetry(host: string): RetryAnswer;
 }
 
-/** `later`: there were too many, at a host that has worked. `never`: there were too many, at one that has not. */
+/**
+ * `later`: there were too many, at a host that has worked before. `never`: there were too many, at a host that never
+ * worked.
+ */
 export type RetryAnswer = 'go' | 'later' | 'never';
 
 export interface GatePause {
   /** How much longer it lasts. */
   readonly ms: number;
   readonly reason: string;
-  /** Whether it is because the host is away, and not because it asked for it. */
+  /** Whether the host is away, rather than having asked for the pause. */
   readonly isAway: boolean;
 }
 
@@ -55,13 +59,18 @@ export const OPEN_GATE: HostGate = {
 
 /** The gate as seen by the worker, which lends it to its scrapers. */
 export interface WorkerGate extends HostGate {
-  /** The same on behalf of a job, whose own limits it keeps, too. Callers of one job enter in the order they came. */
+  /**
+   * The same on behalf of a job, whose own limits also apply. Callers of one job enter in the order in which they came.
+   */
   enter(host: string, patienceMs: number, signal: AbortSignal, job?: string): Promise<() => void>;
-  /** Whether a caller of the job that enters now does not have to wait. */
+  /** Whether a caller of the job could enter now without waiting. */
   isOpen(host: string, job?: string): boolean;
-  /** Resolves when it is known how much of the host this process may use, which takes a moment; null if it is known. */
+  /**
+   * Resolves when it is known how much of the host this process may use, which takes a moment; null if it is already
+   * known.
+   */
   opening(host: string): Promise<void> | null;
-  /** What a job's policy says about its pace, as far as is known here; later calls replace earlier ones. */
+  /** The pace that a job's policy allows, as far as it is known here; later calls replace earlier ones. */
   setJobLimits(job: string, pace: JobLimits): void;
   /**
    * Waits until the job may begin another item; null if it may now. Rejects with the signal's reason when it aborts first.

@@ -1,19 +1,19 @@
 import type { ItemWait, JobWait } from '../domain/item-wait.ts';
 
-/** A worker's side of it: says which items begin to wait. Only shown to people, so a report may be lost. */
+/** The worker's side: reports items that begin to wait. Reports are only shown to people, so they may be lost. */
 export interface WorkerItemWaits {
   add(waits: readonly ItemWait[], worker: string, now: number): Promise<void>;
 }
 
 /** The controller's side. */
 export interface ItemWaits extends WorkerItemWaits {
-  /** Items of the job that wait for another try. Empty where workers do not report it. */
+  /** Items of the job that wait for another try. Empty if workers do not report them. */
   ofJob(jobId: string, now: number): readonly JobWait[];
-  /** The worker has ended. */
+  /** Call it when the worker has ended. */
   forget(worker: string): void;
 }
 
-/** For a backend on which a report would cost a write: nothing is known. */
+/** For a backend on which a report would cost a write: it never knows of any. */
 export const NO_ITEM_WAITS: ItemWaits = {
   async add() {},
   ofJob: () => [],

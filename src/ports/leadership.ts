@@ -5,7 +5,7 @@
  */
 export interface Leadership {
   /**
-   * Takes or keeps the lead until `until`. Answers whether `holder` leads now: false while the time of another holder
+   * Takes or keeps the lead until `until`. Returns whether `holder` leads now: false while the time of another holder
    * has not run out. A time more than twice as far ahead as the one requested was set by a clock that has been set back
    * since, and counts as run out (`isDue`). Calling it again extends the time. The answer is `overtook` for as long as
    * this lead lasts if it was taken from another holder that did not resign and may be alive.

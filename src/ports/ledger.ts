@@ -79,7 +79,7 @@ export interface JobBook {
    * another process may still be writing the draft, once nothing has been added for an hour.
    */
   draftJob(): Promise<JobDraft>;
-  /** Null when there is no such job. */
+  /** Null if there is no such job. */
   job(jobId: string): Promise<JobRecord | null>;
   /** Newest first. */
   jobs(query: { readonly status: JobStatus | null; readonly page: PageRequest }): Promise<Page<JobRecord>>;
@@ -90,14 +90,14 @@ export interface JobBook {
    */
   activeJobs(page: PageRequest): Promise<Page<JobRecord>>;
   /**
-   * Applies the event as `applyJobEvent` says, if the job's state allows it at that moment; otherwise answers why not.
+   * Applies the event as `applyJobEvent` says, if the job's state allows it at that moment; otherwise returns why not.
    * `cancel` also takes back every queued batch and cuts each batch in progress down to its first unsettled item.
    */
   changeJob(jobId: string, event: JobEvent, now: number): Promise<JobRecord | Refusal | 'missing'>;
   /**
-   * Deletes the job and all its items, if it is the one that `incarnation` names and its removal is certain
-   * (`remove-for-good`); its id can then be reused. Otherwise answers false and changes nothing: the job is already gone,
-   * another job has its id, or it is not to be deleted. Artifacts are up to the result store.
+   * Deletes the job and all its items, if `incarnation` matches and its removal is certain (`remove-for-good`); its id
+   * can then be reused. Otherwise returns false and changes nothing: the job is already gone, another job has its id,
+   * or it is not to be deleted. Artifacts are left to the result store.
    */
   removeJob(jobId: string, incarnation: string): Promise<boolean>;
 }
@@ -132,11 +132,12 @@ export interface JobDraft {
 /** Items are added in order, found by id, listed in pages, and reopened on demand. */
 export interface ItemBook {
   /**
-   * Adds the items whose id the job does not have yet; the others are named by index, so that a chunk sent twice is added
-   * once. A duplicate with another input replaces input and group of a failed item, which is pending again as after a
-   * retry; an item in any other state keeps its own, and the duplicate is reported as differing. Of two items of the list
-   * with the same id, the first counts. Sets how long the job waits for more items before it may be completed. A completed
-   * job begins a new round with the first item added or replaced; a failed one keeps them until it is resumed.
+   * Adds the items whose id the job does not have yet; the others are named by index, so that a chunk sent twice is
+   * added once. A duplicate with another input replaces input and group of a failed item, which becomes pending as
+   * after a retry; an item in any other state keeps its own, and the duplicate is reported as differing. If two items
+   * of the list have the same id, the first counts. Sets how long the job waits for more items before it may be
+   * completed. A completed job begins a new round with the first item added or replaced; a failed one keeps them until
+   * it is resumed.
    */
   addItems(jobId: string, items: readonly NewItem[], openUntil: number, now: number): Promise<AddAnswer>;
   item(jobId: string, itemId: string): Promise<ItemRecord | null>;
@@ -173,9 +174,9 @@ export type AddAnswer =
   | {
       readonly kind: 'added';
       readonly added: number;
-      /** All whose id the job had already, or an earlier one of the list. */
+      /** All items whose id the job, or an earlier item of the list, already had. */
       readonly duplicates: readonly number[];
-      /** The duplicates whose input a failed item has from now on. */
+      /** The duplicates whose input a failed item has taken over. */
       readonly replaced: readonly number[];
       /** The duplicates whose input differs from the one that the job has under that id. */
       readonly differing: readonly number[];
@@ -206,7 +207,7 @@ export type ReopenAnswer =
   | Refusal;
 
 export type RecoverAnswer =
-  /** Of the first `taken` items, `items` became successes. */
+  /** `items` of the first `taken` became successes. */
   | { readonly kind: 'recovered'; readonly taken: number; readonly items: number }
   | { readonly kind: 'missing' }
   | Refusal;
@@ -240,7 +241,7 @@ export interface LeaseBook {
    */
   dispatch(jobId: string, itemsPerBatch: number, now: number): Promise<Dispatched | null>;
   /**
-   * Gives queued batches to a worker until `until`, and counts the delivery, before any work is done. Answers one per
+   * Gives queued batches to a worker until `until`, and counts the delivery, before any work is done. Returns one per
    * ref, in order. `gone`: the batch no longer exists, forget the message. `held`: another worker has it. A worker that
    * claims a batch it already holds gets the same lease. The name of a control item (`controlBatchId`) is answered by
    * `claimControl`, and changes nothing. A worker may get only the first items of a batch with large
@@ -252,19 +253,18 @@ export interface LeaseBook {
   /** Marks which item of its batch a worker is about to begin. False when the lease is lost. */
   begin(token: string, seq: number): Promise<boolean>;
   /**
-   * Extends leases; a renewal that arrives after a later one does not shorten them. Answers the tokens of lost leases,
+   * Extends leases; a renewal that arrives after a later one does not shorten them. Returns the tokens of lost leases,
    * whose work need not continue.
    */
   renew(tokens: readonly string[], until: number): Promise<readonly string[]>;
   /**
-   * Records how items ended, possibly of several batches or only some items of one. Answers one per entry, in order. A
-   * batch ends with its last item. What an attempt kept is listed with the item, whether it succeeded or failed.
-   * `recorded` is also the answer when the same outcome was recorded before; its usage is not added again. `fenced`: the
-   * lease was lost, and nothing changed, so what that attempt used is not known to the job.
-   *
-   * What an attempt found becomes items of the job in the same step (`wantedFinds`, `admitFinds`), after those that it has:
-   * each id once, whatever found or submitted it first, and the first input stays. So neither a repeated nor a fenced
-   * settle adds anything, and a job is never exhausted while finds are on their way into it.
+   * Records how items ended, possibly of several batches or only some items of one. Returns one answer per entry, in
+   * order. A batch ends with its last item. What an attempt kept is listed with the item, whether it succeeded or
+   * failed. `recorded` is also the answer if the same outcome was recorded before; its usage is not added again.
+   * `fenced`: the lease was lost, and nothing changed, so the job does not know what that attempt used.
+   * What an attempt found becomes items of the job in the same step (`wantedFinds`, `admitFinds`), after its existing
+   * items: each id once, no matter who found or submitted it first, and the first input is kept. So neither a repeated
+   * nor a fenced settle adds anything, and a job is never exhausted while finds are on their way into it.
    */
   settle(parts: readonly SettlePart[], now: number): Promise<readonly SettleAnswer[]>;
   /**
@@ -293,13 +293,13 @@ export interface LeaseBook {
   ): Promise<{ readonly leases: number; readonly queued: number }>;
   /**
    * Corrects times that are further ahead than they can have been set, because a clock was set back: leases that end
-   * after `until` end then, and batches that were queued after `queuedAt` count as queued then. Answers how many were
+   * after `until` end then, and batches that were queued after `queuedAt` count as queued then. Returns how many were
    * corrected. A lease that was only renewed to such a time may keep it until it has been due once. A worker that is alive
    * renews its lease as before. `readLatest` is called like `readTimes` of `expire`: a delayed call would otherwise
    * shorten leases that were granted since.
    */
   clampTimes(readLatest: () => LatestTimes | null): Promise<number>;
-  /** A worker is known to be dead: its leases expire now. Answers how many. */
+  /** A worker is known to be dead: its leases expire now. Returns how many. */
   abandon(worker: string, now: number): Promise<number>;
 }
 
@@ -344,7 +344,7 @@ export interface Lease {
   readonly policyRevision: number;
   /** In the order in which to process them. */
   readonly items: readonly LeasedItem[];
-  /** Only of a control item (`claimControl`): its number. There are no items then, and nothing is held. */
+  /** Set only for a control item (`claimControl`): its number. There are no items then, and no lease. */
   readonly control?: number;
 }
 
@@ -373,15 +373,17 @@ export interface Settlement {
   readonly outcome: Outcome;
   readonly tries: number;
   /**
-   * The last tries that failed, at most MAX_FAILED_TRIES; absent if there was only one try. They are listed with the
-   * attempt, and the last of them tells whether the site refused us.
+   * The last failed tries, at most MAX_FAILED_TRIES; absent if there was only one try. They are listed with the
+   * attempt, and the last of them shows whether the site refused us.
    */
   readonly failedTries?: readonly FailedTry[];
   readonly startedAt: number;
   readonly durationMs: number;
   /** Version of the scraper that ran, at most MAX_VERSION_LENGTH; absent if it could not run or its version is unknown. */
   readonly scraperVersion?: string;
-  /** What the attempt sent and received, all its tries together; absent for nothing. Added to the job's with the counters. */
+  /**
+   * What the attempt sent and received in all its tries; absent if nothing. Added to the job's usage with the counters.
+   */
   readonly usage?: Usage;
 }
 

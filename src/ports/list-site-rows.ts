@@ -1,10 +1,10 @@
 import type { ListPlace } from './page-cache.ts';
 import type { SiteRows } from './site-rows.ts';
 
-/** Sites that are looked up at once. */
+/** Number of sites looked up at a time. */
 const SITES_AT_ONCE = 100;
 
-/** Rows of one site or of all, site by site, from a place on. */
+/** Rows of one site or of all, site by site, starting after a given place. */
 export async function listSiteRows<Document>(
   rows: SiteRows<Document>,
   query: { readonly site: string | null; readonly after: ListPlace | null; readonly limit: number },

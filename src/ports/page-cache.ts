@@ -10,38 +10,38 @@ import type {
 } from '../domain/cached-page.ts';
 
 /**
- * What was read of documentation sites, so that it need not be requested again. An entry is found by site, path with
- * query, and method. Contents are kept by their hash, one for all pages of a site that have it.
- *
- * The cache never decides whether an entry is fresh: `isFresh` of the domain does, by the `max_age` of the caller. An entry
- * that is not fresh stays, with the validators to ask the server whether it has changed.
- *
+ * What was read from documentation sites, so that it need not be requested again. An entry is found by site, path with
+ * query, and method. Contents are stored by their hash, once for all pages of a site that share them.
+ * The cache never decides whether an entry is fresh: `isFresh` of the domain does, by the `max_age` of the caller. An
+ * entry that is no longer fresh stays, with the validators needed to ask the server whether it has changed.
  * This is the part that workers use.
  */
 export interface WorkerPageCache {
-  /** What is known of pages, without contents, in the order of the keys; null for what is not there. */
+  /** What is known about pages, without contents, in the order of the keys; null for pages that are not cached. */
   look(keys: readonly PageKey[]): Promise<readonly (CachedEntry | null)[]>;
   /**
-   * The content of a version of a page of this site. Null if it is gone (the cache was cleared meanwhile, or the machine
-   * crashed while it was written): then the page must be read again, without validators.
+   * The content of a version of a page of this site. Null if it is gone (the cache was cleared meanwhile, or the
+   * machine crashed while it was written): then the page must be read again, without validators.
    */
   content(site: string, version: Pick<PageVersion, 'sha256'>): Promise<string | null>;
   /**
-   * Keeps what was read and found out, and answers the entries afterwards, in order: see `afterPageNews` for pages that
-   * shrink. Null for a page that has not changed and is not in the cache any more. Many at once cost less than one after
-   * another.
+   * Stores what was read or found out, and resolves to the entries afterwards, in order: see `afterPageNews` for pages
+   * that shrink. Null for a page that has not changed and is no longer in the cache. Recording many at once costs less
+   * than one at a time.
    */
   record(pages: readonly PageRecord[]): Promise<readonly (CachedEntry | null)[]>;
 }
 
 export interface PageCache extends WorkerPageCache {
-  /** Up to `limit` entries of a site, or of all sites, after the given place; `next` is null when there are no more. */
+  /** Up to `limit` entries of a site, or of all sites, after the given place; `next` is null if there are no more. */
   list(query: CacheQuery): Promise<CachePage>;
-  /** By site; a site without entries is not in it. Reads every entry, so it takes seconds for a million of them. */
+  /**
+   * Grouped by site; sites without entries are left out. Reads every entry, so it takes seconds for a million of them.
+   */
   stats(): Promise<readonly CacheStats[]>;
   /**
-   * Removes all that is cached of a site; answers how many entries there were. What is recorded at the same time may be
-   * lost, or its content: then it is read again.
+   * Removes everything cached for a site; returns how many entries there were. What is recorded at the same time may be
+   * lost, entirely or only its content: then it is read again.
    */
   removeSite(site: string): Promise<number>;
 }
@@ -68,7 +68,7 @@ export interface CacheQuery {
 /** A place in a list over all sites. */
 export interface ListPlace {
   readonly site: string;
-  /** Null: before the first row of the site. */
+  /** Null means before the first row of the site. */
   readonly row: string | null;
 }
 
@@ -78,11 +78,11 @@ export interface CachePage {
 }
 
 /**
- * The part of a cache that a process with the rows has, and others reach through it: all but the contents, which every
- * process reads and writes by itself.
+ * The part of a cache that belongs to the process with the rows, and that others reach through it: everything but the
+ * contents, which every process reads and writes itself.
  */
 export interface PageIndex {
   look(keys: readonly PageKey[]): Promise<readonly (CachedEntry | null)[]>;
-  /** The contents have been stored before. */
+  /** The contents must have been stored before. */
   note(news: readonly PageNews[]): Promise<readonly (CachedEntry | null)[]>;
 }

@@ -15,8 +15,9 @@ export interface ResultStore {
    */
   put(key: string, body: Uint8Array | Draft, how: PutOptions): Promise<StoredBytes>;
   /**
-   * Puts several, which is cheaper than one after another if they are in one folder. It has the effect of putting each by
-   * itself, in this order, up to the first that fails. What was put before a failure may stay. Answers one each, in order.
+   * Puts several, which is cheaper than one after another if they are in one folder. The effect is the same as putting
+   * each by itself, in this order, up to the first that fails. What was put before a failure may stay. Returns one
+   * answer each, in order.
    */
   putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]>;
   /** A new, empty draft. The caller must put it or discard it. */
@@ -34,7 +35,7 @@ export interface ResultStore {
    */
   open(at: string | ResultAddress, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null>;
   /**
-   * Removes everything under a prefix that ends in `/`, which may take minutes; answers how many keys there were. An empty
+   * Removes everything under a prefix that ends in `/`, which may take minutes; returns how many keys there were. An empty
    * prefix is not an error. Null if `watch` stopped it: then some keys may be left, and a second call removes them.
    */
   removeAll(prefix: string, watch?: RemovalWatch): Promise<number | null>;
@@ -42,7 +43,7 @@ export interface ResultStore {
 
 /** Watches a removal that takes long and must be stoppable. */
 export interface RemovalWatch {
-  /** Called before every step that removes something: once it answers false, nothing more is removed. */
+  /** Called before every step that removes something: once it returns false, nothing more is removed. */
   mayGoOn(): boolean;
   /**
    * Called once, as soon as no key is left under the prefix: from then on, what is put there stays. The bytes may still
@@ -121,7 +122,10 @@ export class KeyTaken extends Error {
   }
 }
 
-/** What is under a key is not what was put there: a crash of the machine tore it, or something else wrote to it. */
+/**
+ * The bytes under a key are not the ones that were put there: a crash of the machine damaged them, or something else
+ * wrote to them.
+ */
 export class BytesDamaged extends Error {
   constructor(key: string, cause: unknown) {
     super(`the bytes under ${key} are damaged`, { cause });

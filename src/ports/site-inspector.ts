@@ -3,8 +3,9 @@ import type { SiteFindings } from '../domain/site-findings.ts';
 /** Looks at documentation sites, to propose a configuration. */
 export interface SiteInspector {
   /**
-   * Asks for the page and for what belongs to its site, with a dozen requests at most. Answers why not if the page cannot
-   * be read; what else cannot be read counts as not being there. Rejects with the reason of `signal` when that aborts.
+   * Requests the page and whatever else describes its site, with a dozen requests at most. Resolves to the reason if
+   * the page cannot be read; anything else that cannot be read counts as absent. Rejects with the reason of `signal`
+   * when that aborts.
    */
   inspect(asked: Asked, signal: AbortSignal): Promise<Inspection>;
 }

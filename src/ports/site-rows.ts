@@ -1,24 +1,27 @@
 /**
- * Small documents by site and name, on which the page cache and the error tracker are built. A change is a pure function
- * of what is there, and of changes to one row at the same time none is lost. What is changed is seen by all at once; a
- * crash of the machine may lose the last seconds of it, because all of it can be read from the web again.
+ * Small documents by site and name, on which the page cache and the error tracker are built. A change is a pure
+ * function of the current document, and concurrent changes to one row are never lost. Everyone sees a change at once; a
+ * crash of the machine may lose the last seconds of changes, because all of it can be read from the web again.
  */
 export interface SiteRows<Document> {
-  /** In the order of the names; null for what is not there. */
+  /** In the order of the names; null for rows that do not exist. */
   get(names: readonly RowName[]): Promise<readonly (Document | null)[]>;
   /**
-   * Changes every row by its function, each for itself; one that answers null removes the row. The functions may be
-   * called more than once. Answers what there is afterwards, in order.
+   * Applies a function to each row independently; if it returns null, the row is removed. The functions may be called
+   * more than once. Resolves to the documents afterwards, in order.
    */
   change(changes: readonly RowChange<Document>[]): Promise<readonly (Document | null)[]>;
   /**
-   * Up to `limit` rows of a site, after the given place, and the place to go on from; null when there are no more. The
-   * order is the same every time. Every row that is there all the while comes once.
+   * Up to `limit` rows of a site, after the given place, and the place to continue from; null if there are no more. The
+   * order is always the same. Every row that exists all the while is returned once.
    */
   page(site: string, after: string | null, limit: number): Promise<RowPage<Document>>;
-  /** Up to `limit` ids of sites after the given one, in order. A site is listed while it has rows, and sometimes longer. */
+  /**
+   * Up to `limit` ids of sites after the given one, in order. A site is listed while it has rows, and sometimes a
+   * little longer.
+   */
   sites(after: string | null, limit: number): Promise<readonly string[]>;
-  /** Removes the rows of a site, which may take some time; answers how many there were. */
+  /** Removes the rows of a site, which may take some time; returns how many there were. */
   removeSite(site: string): Promise<number>;
 }
 
@@ -38,6 +41,6 @@ export interface RowPage<Document> {
   readonly next: string | null;
 }
 
-/** What is kept so, each in a place of its own. */
+/** The kinds of rows, each stored separately. */
 export const ROW_KINDS = ['page', 'error'] as const;
 export type RowKind = (typeof ROW_KINDS)[number];

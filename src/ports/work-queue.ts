@@ -23,7 +23,7 @@ export interface LaneDepth {
 /** What a receiver has room for while it waits. */
 export interface ReceiverRoom {
   now(): Room;
-  /** Calls `listener` whenever there may be more room than before. Answers how to unsubscribe. */
+  /** Calls `listener` whenever there may be more room than before. Returns the function that unsubscribes it. */
   onMore(listener: () => void): () => void;
 }
 
@@ -32,7 +32,7 @@ export interface ReceiverRoom {
  * before working on one.
  */
 export interface WorkQueue {
-  /** Sends each, and answers which ones were refused. All others were accepted. */
+  /** Sends each, and returns which ones were refused. All others were accepted. */
   send(refs: readonly BatchRef[]): Promise<{ readonly refused: readonly BatchRef[] }>;
   /**
    * Waits as long as it takes for at least one message that there is room for; resolves to [] when `signal` aborts.

@@ -34,7 +34,7 @@ export interface SiteContext<Input, State> {
   readonly input: Input;
   /** What `setup` returned; undefined for a scraper without one. */
   readonly state: State;
-  /** Runs `setup` again, unless another item has just done so, and answers what it returned. */
+  /** Runs `setup` again, unless another item has just done so, and returns what it returned. */
   renew(): Promise<State>;
   /** `secret('county_key')` is TRAWL_SECRET_COUNTY_KEY, or `county_key` in the file of TRAWL_SECRETS_FILE. */
   secret(name: string): string;

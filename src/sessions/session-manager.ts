@@ -174,7 +174,7 @@ export class SessionManager {
   }
 
   /**
-   * Asks each session whether it is well and ends those that are not, and those without items that are due. Answers those
+   * Asks each session whether it is well and ends those that are not, and those without items that are due. Returns those
    * that are left.
    */
   async refreshSessions(): Promise<Session[]> {

@@ -29,7 +29,7 @@ export interface BeatDeps {
 /** Three beats may fail before a lease runs out. */
 export const BEATS_PER_LEASE = 4;
 
-/** One beat. Answers the tokens that are lost; throws if the ledger could not be asked. */
+/** One beat. Returns the tokens that are lost; throws if the ledger could not be asked. */
 export async function beatOnce(held: readonly Held[], deps: BeatDeps): Promise<readonly string[]> {
   if (held.length === 0) return [];
   const { leases, queue, clock, leaseMs } = deps;

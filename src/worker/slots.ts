@@ -98,7 +98,7 @@ export class Slots implements ReceiverRoom {
 export interface Place {
   /** Its number: no two batches of the process have the same at a time. */
   readonly index: number;
-  /** The batch waits for a host, and needs no slot meanwhile. Answers how to go on. */
+  /** The batch waits for a host, and needs no slot meanwhile. Returns how to go on. */
   park(): () => void;
   leave(): void;
 }

@@ -100,7 +100,7 @@ test('URLs of no site are pulled if that is wanted, and named otherwise', async 
 test('a list that is not there, or has no URLs, is refused', async () => {
   const { pages, run, out } = await openSite();
   const missing = await run('nowhere.txt', '--out', out);
-  assert.deepEqual([missing.code, missing.stderr], [EXIT.badUsage, 'trawl: there is no file nowhere.txt\n']);
+  assert.deepEqual([missing.code, missing.stderr], [EXIT.badUsage, 'trawl: no such file: nowhere.txt\n']);
   const empty = await run(pages(), '--out', out);
   assert.match(empty.stderr, /No URLs provided/);
   assert.equal(empty.code, EXIT.badUsage);

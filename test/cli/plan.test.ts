@@ -71,7 +71,7 @@ Sample: 20 items: 19 ok, 1 failed
 Failures:
         1  server_error: HTTP 500, for example item p-7
 
-Expected for 2,000 items, if the site goes on as it was:
+Expected for 2,000 items, if the site behaves as it did during the sample:
                expected       9 of 10 jobs
   duration  12 min 30 s    10 min – 16 min
   rate            2.7/s      2.1/s – 3.3/s

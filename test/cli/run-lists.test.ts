@@ -59,10 +59,10 @@ test('another file of the same name is refused, unless the user names the job', 
   const other = { ...WISH, source: '../elsewhere/parcels.csv' };
   assert.throws(
     () => chooseJob([parcels], other, 'out'),
-    /job parcels in out is that of another list, \.\.\/parcels\.csv/,
+    /job parcels in out belongs to another list, \.\.\/parcels\.csv/,
   );
   assert.equal(chooseJob([parcels], { ...other, isChosen: true }, 'out')?.jobId, 'parcels');
-  assert.throws(() => chooseJob([parcels], { ...WISH, scraperId: 't' }, 'out'), /is of scraper s: use another/);
+  assert.throws(() => chooseJob([parcels], { ...WISH, scraperId: 't' }, 'out'), /uses scraper s: use another/);
 });
 
 test('a list that is scraped anew has rounds; the newest is meant, and an unfinished one is continued', () => {
@@ -136,7 +136,7 @@ test('--out is a file if its name says its format, and a folder otherwise', () =
   assert.deepEqual(resultsWish({ out: 'x/y', format: 'csv' }), { folder: 'x/y', file: null, format: 'csv' });
   assert.deepEqual(resultsWish({ out: 'x/y.PARQUET' }), { folder: null, file: 'x/y.PARQUET', format: 'parquet' });
   assert.deepEqual(resultsWish({ out: 'a.csv', format: 'csv' }), { folder: null, file: 'a.csv', format: 'csv' });
-  assert.throws(() => resultsWish({ out: 'a.csv', format: 'jsonl' }), /the file name says another format/);
+  assert.throws(() => resultsWish({ out: 'a.csv', format: 'jsonl' }), /the file name implies another format/);
   assert.throws(() => resultsWish({ format: 'xlsx' }), /--format must be one of jsonl, csv, parquet/);
   const list = writeLines(tempFolder(), 'parcels.csv', ['apn', '1']);
   assert.throws(() => resultsWish({ out: list, items: list }), /is the list itself, which the results would replace/);

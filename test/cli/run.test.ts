@@ -197,7 +197,7 @@ test('what cannot be meant is bad usage, and makes no folder', async () => {
   const cases: [readonly string[], RegExp][] = [
     [['no-such-scraper', '--input', 'a=1'], /there is no scraper no-such-scraper; trawl scrapers list shows all/],
     [['example-slwo', '--input', 'a=1'], /there is no scraper example-slwo; did you mean example-slow/],
-    [['example-slow', '--items', join(folder, 'none.csv')], /--items: there is no file/],
+    [['example-slow', '--items', join(folder, 'none.csv')], /--items: no such file/],
     [['example-slow', '--input', 'a=1', '--policy', bad], /throttling: .*max_concurrent_worker.*\n {2}robots: /s],
     [['example-slow', '--input', 'apn'], /--input apn: write it as name=value/],
     [['example-slow', '--input', 'a=1', '--concurrency', '99999'], /throttling.max_concurrent_workers/],

@@ -62,7 +62,7 @@ export interface EmbeddedLedgerHandle {
   isInPlace(): boolean;
   /**
    * To be called before work begins. If the machine went down since the ledger was last open, checks the artifacts that
-   * were recorded just before, and reopens items whose bytes are not there; answers how many. Otherwise does nothing.
+   * were recorded just before, and reopens items whose bytes are not there; returns how many. Otherwise does nothing.
    */
   recoverAfterMachineCrash(check: ArtifactCheck): Promise<number>;
   /** The database may not grow beyond this; null for no limit but the disk's. */

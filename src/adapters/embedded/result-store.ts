@@ -158,7 +158,7 @@ export class FileResultStore implements ResultStore {
     }
   }
 
-  /** Removes what processes that died left unfinished; answers how many files and folders that were. */
+  /** Removes what processes that died left unfinished; returns how many files and folders that were. */
   async sweep(): Promise<number> {
     try {
       return await this.#unfinished.sweep();

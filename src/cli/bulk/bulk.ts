@@ -56,13 +56,13 @@ export function addBulkCommand(program: Command): void {
     .requiredOption('--out <folder>', 'folder for the Markdown files and manifest.json')
     .option(
       '--max-age <seconds>',
-      'take pages from the cache that were read within this time (604800); 0 asks for all',
+      'use cached pages read within this time (604800); 0 fetches all of them',
       wholeSeconds,
     )
     .option('--delay <ms>', 'time between two requests of a batch (1000)', wholeSeconds)
     .option('--containers <n>', 'batches at the same time (100)', wholeNumber)
     .addOption(
-      new Option('--unknown <how>', 'URLs of no site: only count them, or pull them all the same').choices([
+      new Option('--unknown <how>', 'URLs that belong to no site: only count them, or pull them anyway').choices([
         'report',
         'auto',
       ]),
@@ -113,7 +113,7 @@ async function bulk(file: string, options: BulkOptions): Promise<void> {
   });
 }
 
-/** One folder for all lists: what it keeps is the cache. */
+/** All lists share one folder, because the folder holds the cache. */
 function bulkConfig(lane: Lane): Config {
   const base = loadConfig({ backend: EMBEDDED, results: LOCAL_RESULTS });
   const isLevelChosen = settingsInForce(base).some(
@@ -144,7 +144,7 @@ async function pull(
 ): Promise<number> {
   const client = openClient(terminal, service.address, signal);
   await cancelUnfinished(client);
-  // Before the list is sent: whether a browser is used depends on the workers that there are.
+  // Must happen before the list is sent: whether a browser is used depends on the workers that are running.
   service.startWorkers();
   const created = await create(client, list, options);
   if (created.status === 'in_progress' && created.warnings !== undefined) throw new ConfigError(NEEDS_BROWSER);
@@ -165,7 +165,9 @@ async function pull(
 
 const OVER = ['completed', 'failed', 'cancelled'];
 
-/** What an earlier command left is in the cache as far as it got; its job would go on beside this one. */
+/**
+ * Cancels the job of an earlier command, which would otherwise run beside this one. Its pages so far are in the cache.
+ */
 async function cancelUnfinished({ api }: Client): Promise<void> {
   const { jobs } = await api.get<JobPageAnswer>('/jobs', { limit: 100 });
   for (const { job_id: id, status } of jobs) if (!OVER.includes(status)) await api.post(`${jobPath(id)}/cancel`);

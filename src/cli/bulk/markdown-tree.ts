@@ -5,12 +5,12 @@ import type { Client } from '../client/command.ts';
 import { fileTarget, type Target } from '../client/file-target.ts';
 import { TreeNames } from './tree-names.ts';
 
-/** What is written of a job. */
+/** What to write for a job. */
 export interface TreeWish {
   readonly folder: string;
-  /** All pages in one file, too, as programs with a language model read them. */
+  /** Whether to also write all pages into one file, as programs with a language model read them. */
   readonly llmsFull: boolean;
-  /** Title and source at the beginning of each file. */
+  /** Whether each file begins with title and source. */
   readonly frontMatter: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface WrittenTree {
   readonly without: number;
 }
 
-/** A row of the export, as far as it is needed here. */
+/** The columns of the export that are used here. */
 interface PageRow {
   readonly status: string;
   readonly skip_reason?: string;
@@ -34,7 +34,7 @@ interface PageRow {
   } | null;
 }
 
-/** Pages of a job as Markdown files, and a manifest that says what became of each URL. Both are streamed. */
+/** Writes the pages of a job as Markdown files, and a manifest that says what became of each URL. Both are streamed. */
 export async function writeTree({ api }: Client, jobId: string, wish: TreeWish): Promise<WrittenTree> {
   await mkdir(wish.folder, { recursive: true });
   const manifest = await fileTarget(join(wish.folder, 'manifest.json'), { keepsUnfinished: false });
@@ -98,7 +98,7 @@ class Tree {
     if (!this.#folders.has(folder)) await mkdir(folder, { recursive: true });
     this.#folders.add(folder);
     const head = this.#wish.frontMatter ? frontMatter(title, url) : '';
-    // Beside it and renamed: whoever reads the tree meanwhile never sees half a page.
+    // Written under another name and renamed, so that a reader of the tree never sees half a page.
     await writeFile(`${path}.unfinished`, `${head}${markdown.trimEnd()}\n`);
     await rename(`${path}.unfinished`, path);
     if (this.#all === null) return;

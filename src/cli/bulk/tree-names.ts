@@ -1,14 +1,14 @@
 import { fileStem, foldName } from '../jobs/file-names.ts';
 
 /**
- * Names of the files of pages, in a tree that mirrors the paths of their sites: `guide/start.html` of the site `node` is
- * `node/guide/start.md`. No two pages have one name, and no file has that of a folder, on any file system.
+ * Chooses file names for pages, in a tree that mirrors the paths of their sites: `guide/start.html` of the site `node`
+ * is `node/guide/start.md`. No two pages share a name, and no file has the name of a folder, on any file system.
  */
 export class TreeNames {
   readonly #byPage = new Map<string, string>();
   readonly #taken = new Map<string, 'file' | 'folder'>();
 
-  /** The same page has the same name whenever it is asked for. `path` begins with a slash, or is empty. */
+  /** Returns the same name for the same page every time. `path` begins with a slash, or is empty. */
   nameOf(site: string, path: string): string {
     const page = JSON.stringify([site, path]);
     const known = this.#byPage.get(page);
@@ -25,7 +25,7 @@ export class TreeNames {
 
   #take(within: string, segment: string, kind: 'file' | 'folder', end: string, page = segment): string {
     const usual = `${within}${fileStem(segment)}`;
-    // A name that is taken is told apart by what it stands for, which makes it the same in the next pull.
+    // If a name is taken, a digest of the path is added to it, so that the next pull chooses the same name.
     for (const stem of [usual, `${usual}~${fileStem(`?${page}`).split('~').at(-1)}`]) {
       const full = `${stem}${end}`;
       const key = foldName(kind === 'folder' ? stem : full);
@@ -35,7 +35,7 @@ export class TreeNames {
         return full;
       }
     }
-    throw new Error(`there is no name left for ${page}`);
+    throw new Error(`no file name is left for ${page}`);
   }
 }
 
@@ -44,7 +44,7 @@ function splitOnce(text: string, mark: string): [string, string?] {
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** What is not encoded as it should be stays as it is. */
+/** Badly encoded segments stay as they are. */
 function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);

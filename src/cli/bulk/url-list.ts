@@ -8,11 +8,11 @@ const FORMAT_OF_NAME: Readonly<Record<string, UrlFormat>> = {
   ...{ '.csv': 'csv', '.json': 'json', '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.txt': 'lines' },
 };
 
-/** A file of URLs, or `-` for what comes through a pipe. */
+/** A file of URLs, or `-` for stdin. */
 export function urlList(file: string): ItemList {
   if (file === '-') return { name: 'stdin', contentType: null, size: null, open: () => process.stdin };
   const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined) throw new ConfigError(`there is no file ${file}`);
+  if (found === undefined) throw new ConfigError(`no such file: ${file}`);
   if (found.isDirectory()) throw new ConfigError(`${file} is a folder`);
   const format = FORMAT_OF_NAME[extname(file).toLowerCase()];
   return {
@@ -23,7 +23,7 @@ export function urlList(file: string): ItemList {
   };
 }
 
-/** What a list looks like at its beginning. */
+/** Guesses the format of a list from its first bytes. */
 export function urlFormatOfBytes(head: Uint8Array): UrlFormat {
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, 4096)).toString().trimStart();
   if (text.startsWith('[')) return 'json';

@@ -8,7 +8,7 @@ export interface ColumnOptions {
   readonly strictColumns?: true;
 }
 
-/** The same for the API. */
+/** The same, as query parameters of the API. */
 export interface ColumnQuery {
   readonly columns?: string;
   readonly strict?: 'true';
@@ -20,7 +20,7 @@ export function withColumnOptions(command: Command): Command {
     .option('--strict-columns', 'refuse a CSV with columns that the scraper does not know (default: ignore them)');
 }
 
-/** Throws for what the API would refuse, before anything is sent. */
+/** Throws for values that the API would refuse, before anything is sent. */
 export function columnQuery({ columns, strictColumns }: ColumnOptions): ColumnQuery {
   const parsed = columns === undefined ? null : parseColumns(columns);
   if (parsed !== null && 'problem' in parsed) throw new ConfigError(`--columns: ${parsed.problem}`);

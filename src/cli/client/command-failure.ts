@@ -13,7 +13,7 @@ import { printable } from '../format.ts';
 /** Ends a command with a message for its user and an exit code for the shell. */
 export class CommandFailed extends Error {
   readonly exitCode: number;
-  /** For `--json`; null if it was not the API that refused. */
+  /** For `--json`; null if the failure is not an answer of the API. */
   readonly problem: ProblemAnswer | null;
 
   constructor(message: string, exitCode: number = EXIT.badUsage, problem: ProblemAnswer | null = null) {

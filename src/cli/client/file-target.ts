@@ -9,9 +9,9 @@ import { TerminalText } from './terminal-text.ts';
 
 /** A file or stdout that a command writes to. */
 export interface Target extends FileTarget {
-  /** It is complete. */
+  /** Marks it complete. */
   finish(): Promise<void>;
-  /** Without a preceding `finish`, a file that was there before stays. */
+  /** Without a preceding `finish`, an existing file is left unchanged. */
   close(): Promise<void>;
 }
 

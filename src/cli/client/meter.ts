@@ -30,7 +30,7 @@ export class Meter {
   async *count(pieces: AsyncIterable<Uint8Array>, onPiece: () => void): AsyncGenerator<Uint8Array> {
     for await (const piece of pieces) {
       yield piece;
-      // Only now: the consumer is done with it and asks for the next.
+      // Counted only now: asking for the next piece means that the consumer has finished with this one.
       this.#bytes += piece.length;
       if (this.#lineName !== null) this.#lines += linesIn(piece);
       onPiece();

@@ -31,7 +31,7 @@ export class Output {
     this.#check();
     this.#isUsed = true;
     if (this.#stream.write(bytes)) return;
-    // An error ends the wait, too.
+    // An error also ends the wait.
     await once(this.#stream, 'drain').catch(ignore);
     this.#check();
   }

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { printable } from '../format.ts';
 
-/** What is needed of stdout. */
+/** The properties of stdout that are used here. */
 interface TableScreen {
   readonly isTTY?: boolean;
   readonly columns?: number;

@@ -1,6 +1,6 @@
 import { STEERING } from '../format.ts';
 
-/** A long text, piece by piece, made safe for a terminal. */
+/** Makes a long text safe for a terminal, piece by piece. */
 export class TerminalText {
   readonly #decoder = new TextDecoder();
   #isLineEnded = true;

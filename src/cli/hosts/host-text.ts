@@ -1,7 +1,7 @@
 import type { HostAnswer } from '../../contract/service-answers.ts';
 import { printable } from '../format.ts';
 
-/** One line about its pause, and one about its settings if it has some. */
+/** One line about the pause of a host, and one about its settings if it has any. */
 export function hostText(host: HostAnswer): string {
   const limits = limitsText(host);
   const note = host.settings?.note ?? null;

@@ -25,7 +25,7 @@ export function addSettingCommands(hosts: Command, hostArgument: string): void {
       .option('--requests-per-second <number>', 'maximum number of requests started per second', numberOrNone)
       .option('--max-concurrent <number>', 'maximum number of concurrent requests', numberOrNone)
       .option('--min-delay <seconds>', 'minimum time between the starts of two requests', numberOrNone)
-      .option('--note <text>', 'why, for other people; shown as the reason while the host is paused')
+      .option('--note <text>', 'why, for other users; shown as the reason while the host is paused')
       .option(
         '--paused-until <time>',
         'contact the host only after this time, such as 2026-05-03T18:00:00Z',
@@ -71,7 +71,10 @@ async function setHost(host: string, options: SetOptions): Promise<void> {
   );
 }
 
-/** On top of the settings that were read: if another client changes them meanwhile, the API refuses, and it is said. */
+/**
+ * Based on the settings that were read: if another client has changed them since, the API refuses, and the user sees
+ * that.
+ */
 async function changeHost({ api }: Client, host: string, change: object): Promise<HostAnswer> {
   const path = hostPath(host);
   const { settings } = await api.get<HostAnswer>(path);

@@ -1,10 +1,10 @@
 import type { ComplianceAnswer, HostComplianceAnswer } from '../../contract/compliance-answer.ts';
 import { formatCount, formatItems, formatPercent, formatRate, printable } from '../format.ts';
 
-/** As many as fit on a screen with the rest of the status. */
+/** Leaves room on the screen for the rest of the status. */
 const MAX_HOSTS = 10;
 
-/** A line per host, those that exceeded a limit marked and first; nothing for a job that visited none. */
+/** One line per host; those that exceeded a limit are marked and come first. Empty for a job that contacted no host. */
 export function complianceLines({ hosts, omitted_hosts }: ComplianceAnswer): string[] {
   if (hosts.length === 0) return [];
   const sorted = hosts.toSorted((a, b) => Number(b.exceeded.length > 0) - Number(a.exceeded.length > 0));

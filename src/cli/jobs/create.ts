@@ -44,7 +44,7 @@ export function addCreateCommand(jobs: Command): void {
         collected,
       )
       .option('--job-id <id>', 'job id, so that the command can be repeated (default: a new id)')
-      .option('--name <name>', 'a name for people')
+      .option('--name <name>', 'display name')
       .option('--policy <file>', 'JSON file with the execution policy')
       .option(
         '--concurrency <n>',
@@ -112,7 +112,7 @@ async function create(scraperId: string, options: CreateOptions): Promise<void> 
   });
 }
 
-/** A held job with this id is that of an earlier, interrupted command, and is continued. */
+/** A held job with this id was left by an earlier, interrupted command; it is continued. */
 async function makeHeld(client: Client, body: NewJobBody): Promise<void> {
   const { job_id: jobId, scraper_id: scraperId } = body;
   try {

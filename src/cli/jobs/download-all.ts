@@ -22,10 +22,10 @@ import type { ProgressDisplay } from '../progress-display.ts';
 import { artifactFileName, fileNameApart, foldName } from './file-names.ts';
 
 export interface DownloadAllOptions {
-  /** A kind of artifact; for a page with its name, as `page:taxes`. */
+  /** A kind of artifact; a named page is `page:taxes`. */
   readonly label: string;
   readonly to: string;
-  /** Files that are received side by side. */
+  /** Concurrent downloads. */
   readonly concurrency: number;
   readonly json: boolean;
 }
@@ -33,8 +33,8 @@ export interface DownloadAllOptions {
 const PAGE_SIZE = 200;
 
 /**
- * Downloads one artifact of all items of a job into a folder, page by page. A file that is there already,
- * with the right size and SHA-256, is left alone; one that is there with other bytes is never overwritten.
+ * Downloads one artifact of every item of a job into a folder, page by page. A file that already exists with the right
+ * size and SHA-256 is left alone; one with other content is never overwritten.
  */
 export async function downloadAll(client: Client, jobId: string, options: DownloadAllOptions): Promise<number> {
   const { api, note } = client;
@@ -70,7 +70,7 @@ class FolderDownload {
   there = 0;
   failed = 0;
   bytes = 0;
-  /** Items that have no such artifact. */
+  /** Items without this artifact. */
   #without = 0;
   readonly #client: Client;
   readonly #jobId: string;
@@ -78,7 +78,10 @@ class FolderDownload {
   readonly #total: number;
   readonly #display: ProgressDisplay;
   readonly #rate = new RateWindow();
-  /** By folded name: two ids that differ only in case may have the same file, and must not write it at once. */
+  /**
+   * Keyed by folded name: two ids that differ only in case may map to the same file and must not write it at the same
+   * time.
+   */
   readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(client: Client, jobId: string, options: DownloadAllOptions, total: number) {
@@ -89,7 +92,7 @@ class FolderDownload {
     this.#display = client.show(async () => this.#progress());
   }
 
-  /** Throws what stopped it, such as a server that is gone, once nothing is under way any more. */
+  /** Throws the error that stopped it, such as a server that is gone, once all downloads under way have ended. */
   async run(): Promise<void> {
     const running = new Set<Promise<void>>();
     const failures: unknown[] = [];
@@ -129,7 +132,7 @@ class FolderDownload {
     }
   }
 
-  /** One file; its failure is counted, unless it would be that of all others, too. */
+  /** Downloads one file. A failure is counted, unless all other files would fail the same way. */
   async #take(item: ItemAnswer, artifact: Artifact): Promise<void> {
     const name = foldName(artifactFileName(item.item_id, artifact));
     const before = this.#underWay.get(name) ?? Promise.resolve();
@@ -162,7 +165,7 @@ class FolderDownload {
     await this.#client.out.write(`${JSON.stringify(line)}\n`);
   }
 
-  /** The first name that is free or has these bytes already. */
+  /** The first name that is free or already has these bytes. */
   async #placeFor({ item_id: itemId }: ItemAnswer, artifact: Artifact) {
     const names = [
       artifactFileName(itemId, artifact),
@@ -174,7 +177,7 @@ class FolderDownload {
       const state = await stateOf(path, artifact);
       if (state !== 'other') return { path, isThere: state === 'same' };
     }
-    throw new Damaged(`${names.join(', ')} are all in the folder, with other bytes`);
+    throw new Damaged(`${names.join(', ')} all exist in the folder with other content`);
   }
 
   async #receive({ item_id: itemId }: ItemAnswer, path: string): Promise<void> {

@@ -21,7 +21,7 @@ interface DownloadOptions extends ClientOptions {
   readonly concurrency?: number;
 }
 
-/** Enough to hide the way to the server, and not more than it has slots for. */
+/** Enough to hide the network latency, and no more than the server has slots for. */
 const USUAL_CONCURRENCY = 4;
 
 export function addDownloadCommand(jobs: Command): void {
@@ -69,7 +69,7 @@ async function download(jobId: string, itemId: string | undefined, options: Down
   } else await downloadOne(jobId, itemId, label, options);
 }
 
-/** A kind of artifact; for a page with its name, as `page:taxes`. */
+/** A kind of artifact; a named page is `page:taxes`. */
 function labelOf({ artifact, kind = artifact }: DownloadOptions): string {
   if (artifact !== undefined && artifact !== kind) throw new ConfigError('--artifact and --kind: give one of them');
   if (kind !== undefined && ARTIFACT_LABEL.test(kind)) return kind;

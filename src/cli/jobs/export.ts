@@ -143,10 +143,10 @@ export async function exportTo(
   return { bytes, rows: lines?.count ?? null, withoutData: damage.count };
 }
 
-/** In a row of JSONL: quotes in a text are escaped, so that no text of a site looks like it. */
+/** Matches within a row of JSONL: quotes in a text are escaped, so that no text of a site can look like it. */
 const WITHOUT_DATA = Buffer.from(',"data":null,"data_problem":"');
 
-/** Counts where some bytes occur in others that come piece by piece. */
+/** Counts the occurrences of some bytes in a stream of pieces. */
 class Occurrences {
   count = 0;
   readonly #wanted: Buffer;
@@ -159,7 +159,7 @@ class Occurrences {
   countIn(piece: Uint8Array): void {
     const bytes = Buffer.concat([this.#tail, piece]);
     for (let at = bytes.indexOf(this.#wanted); at >= 0; at = bytes.indexOf(this.#wanted, at + 1)) this.count += 1;
-    // Too short to hold the whole of it once more.
+    // Too short to contain a whole occurrence again.
     this.#tail = bytes.subarray(Math.max(0, bytes.length - this.#wanted.length + 1));
   }
 }

@@ -4,7 +4,7 @@ import type { JobAnswer } from '../../contract/job-answers.ts';
 import type { FailureType } from '../../domain/failure.ts';
 import { printable } from '../format.ts';
 
-/** What to do about failures that a retry alone meets again. Types without an entry are worth a retry. */
+/** What to do about failures that a retry alone would only repeat. Types without an entry are worth a retry. */
 const INSTEAD: Partial<Record<FailureType, string>> = {
   no_results: 'the site has no such item: check the input',
   not_found: 'the site has no such item: check the input',
@@ -37,7 +37,7 @@ export function isWorthRetrying(job: Failed): boolean {
 export function adviceLines(job: Failed): string[] {
   const byAdvice = new Map<string, Set<string>>();
   for (const { type } of groupsOf(job).filter(isPermanent)) {
-    const advice = INSTEAD[type] ?? 'the same again would fail the same way';
+    const advice = INSTEAD[type] ?? 'a retry would fail the same way';
     byAdvice.set(advice, (byAdvice.get(advice) ?? new Set()).add(printable(type, 40)));
   }
   if (byAdvice.size === 0) return [];
@@ -53,13 +53,13 @@ export function isForTheAuthor(job: Failed): boolean {
   return groupsOf(job).some(({ type }) => type === 'structure_changed' || type === 'invalid_output');
 }
 
-/** The failures that are known: while a job runs, those that stopped it. */
+/** The known failures: while a job runs, those that stopped it. */
 export function groupsOf(job: GroupedJob): readonly FailureGroupAnswer[] {
   const groups = 'failures' in job ? job.failures : job.errors;
   return groups.length > 0 ? groups : (job.reason?.evidence ?? []);
 }
 
-/** Once a missing secret or a proxy is set, the very same retry succeeds. */
+/** A failure such as a missing secret or proxy: once it is set, the same retry succeeds. */
 function isPermanent({ type, retryable }: FailureGroupAnswer): boolean {
   return !retryable && type !== 'proxy_config';
 }

@@ -80,7 +80,7 @@ function shortTime(time: string | null): string {
   return time === null ? '-' : time.slice(0, 19).replace('T', ' ');
 }
 
-/** How to see a page that was kept, and what to do with it. */
+/** How to view a page that was kept, and what to do with it. */
 function pagesText(jobId: string, groups: FailuresAnswer['groups']): string {
   const example = groups.flatMap(({ examples }) => examples).find(({ page }) => page !== null);
   if (example === undefined) return '';

@@ -4,28 +4,31 @@ import { storedName } from '../../domain/artifact.ts';
 
 type Artifact = ItemAnswer['artifacts'][number];
 
-/** A file name has at most 255 bytes; suffixes and the name of an unfinished file need room, too. */
+/** A file name has at most 255 bytes; suffixes and the name of an unfinished file need room as well. */
 const MAX_STEM_BYTES = 120;
 
 /**
  * The name of an item's file: its id and an extension, such as `200-14-030.pdf`. An id that some file system would not
- * take as it is gets other characters and a digest, so that no two ids have the same name.
+ * accept as it is gets other characters and a digest, so that no two ids share a name.
  */
 export function artifactFileName(itemId: string, artifact: Artifact): string {
   return `${fileStem(itemId)}.${endOf(artifact)}`;
 }
 
-/** For a file whose usual name is taken by other bytes: named after its content, so that a second run finds it again. */
+/**
+ * For a file whose usual name is taken by other content: it is named after its content, so that a second run finds it
+ * again.
+ */
 export function fileNameApart(itemId: string, artifact: Artifact, { isLong = false } = {}): string {
   return `${fileStem(itemId)}~${artifact.sha256.slice(0, isLong ? 64 : 8)}.${endOf(artifact)}`;
 }
 
-/** Names that are the same on a disk that folds case or composes characters. */
+/** Maps names to the same text if a disk that folds case or composes characters would treat them as equal. */
 export function foldName(name: string): string {
   return name.normalize('NFC').toLowerCase();
 }
 
-/** The extension; before it the name of a page that has one, so that several pages of an item can share a folder. */
+/** The extension, preceded by the name of a named page, so that several pages of an item can share a folder. */
 function endOf({
   kind,
   name,
@@ -48,17 +51,17 @@ export function fileStem(itemId: string): string {
     itemId
       .toWellFormed()
       .normalize('NFC')
-      // What cannot be seen, what separates folders, and what Windows reserves.
+      // Invisible characters, folder separators, and the characters that Windows reserves.
       .replaceAll(/[\p{C}\p{Z}\\/:*?"<>|\uFFFD]+/gu, '_')
       .replace(/^[.~-]+/, '_')
       .replace(/\.+$/, '_'),
   );
   const isReserved = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(safe);
-  // A tilde is ours: it separates a name from a digest.
+  // The tilde is reserved for us: it separates a name from a digest.
   return safe === itemId && safe !== '' && !isReserved && !safe.includes('~') ? safe : `${safe}~${digestOf(itemId)}`;
 }
 
-/** Of the id as JSON: half characters would all hash the same. */
+/** Hashes the id as JSON: lone surrogates would otherwise all hash the same. */
 function digestOf(itemId: string): string {
   return createHash('sha256').update(JSON.stringify(itemId)).digest('hex').slice(0, 12);
 }

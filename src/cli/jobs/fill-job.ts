@@ -11,26 +11,26 @@ import type { ItemList } from './item-list.ts';
 import { uploadItems } from './items-upload.ts';
 
 /**
- * How a command fills a job: it is created held, takes its items, and is started once all of them are there. A command
- * that dies on the way can be repeated: the job has not begun, let alone ended, and an item is not added twice.
+ * How a command fills a job: it is created held, receives its items, and is started once all of them have arrived. A
+ * command that dies on the way can be repeated: the job has not started, and no item is added twice.
  */
 export interface Filling {
   readonly jobId: string;
   readonly list: ItemList;
   readonly limit?: number;
-  /** How its columns are to be read, if it is a CSV. */
+  /** How its columns are read, if it is a CSV. */
   readonly columns?: ColumnQuery;
-  /** False for a job that is to be held, or was started before. */
+  /** False for a job that should stay held, or was started before. */
   readonly isToBeStarted: boolean;
   /** The command that sends the list again. */
   readonly again: string;
-  /** What to do with a list once it is corrected. */
+  /** What to do with the list once it is corrected. */
   readonly corrected: string;
-  /** The command that starts the job with what it has, if there is one. */
+  /** The command that starts the job with the items it has, if there is one. */
   readonly startAsIs: string | null;
 }
 
-/** A policy file is sent as it is: the server checks it. */
+/** A policy file is sent unchanged: the server checks it. */
 export type NewJobBody = Omit<NewJobRequest, 'execution_policy'> & {
   readonly job_id: string;
   readonly execution_policy?: object;
@@ -81,7 +81,7 @@ export async function refusalOf(
   };
 }
 
-/** Starts the job unless that is not wanted, and returns its status. */
+/** Starts the job if wanted, and returns its status. */
 export async function startFilled({ api }: Client, filling: Filling): Promise<JobStatusAnswer> {
   const { jobId, list, isToBeStarted, again } = filling;
   const path = jobPath(jobId);
@@ -94,7 +94,7 @@ export async function startFilled({ api }: Client, filling: Filling): Promise<Jo
     return await api.post<JobStatusAnswer>(`${path}/start`, undefined, { isRepeatable: true });
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 409) throw error;
-    // The answer to an earlier try may have been lost.
+    // The answer to an earlier attempt may have been lost.
     const job = await api.get<JobAnswer>(path);
     if (job.held) throw error;
     return job;

@@ -7,7 +7,7 @@ import { formatOfName, ITEM_CONTENT_TYPES } from '../../contract/item-formats.ts
 export interface ItemList {
   /** For messages. */
   readonly name: string;
-  /** Null if only the first bytes can tell. */
+  /** Null if only the first bytes show it. */
   readonly contentType: string | null;
   readonly size: number | null;
   open(): Readable;
@@ -18,10 +18,12 @@ export interface ItemListOptions {
   readonly input?: readonly string[];
 }
 
-/** Larger than the default of a stream: each piece is a write to the connection. */
+/** Larger than the default of a stream, because each piece is one write to the connection. */
 export const PIECE_BYTES = 256 * 1024;
 
-/** The items that the user gave; null if there are none. Throws for two sources, or a file that is not there. */
+/**
+ * The items that the user gave; null if there are none. Throws if there are two sources, or the file does not exist.
+ */
 export function itemList({ items, input }: ItemListOptions): ItemList | null {
   if (items !== undefined && input !== undefined) throw new ConfigError('--items and --input: give one of them');
   if (input !== undefined) {
@@ -42,7 +44,7 @@ export function itemList({ items, input }: ItemListOptions): ItemList | null {
   };
 }
 
-/** `apn=200-14-030` is a text, as a column of a CSV is; `year:=2025` is JSON. */
+/** `apn=200-14-030` is a string, like a CSV cell; `year:=2025` is JSON. */
 export function parseInput(pairs: readonly string[]): Record<string, unknown> {
   const entries = pairs.map((pair): [string, unknown] => {
     const match = /^([^=]+?)(:?=)(.*)$/s.exec(pair);
@@ -61,10 +63,10 @@ export function parseInput(pairs: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(entries);
 }
 
-/** Checked before anything is created for them. */
+/** Checked before anything is created for the list. */
 function fileAt(path: string): Stats {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) throw new ConfigError(`--items: there is no file ${path}`);
+  if (found === undefined) throw new ConfigError(`--items: no such file: ${path}`);
   if (found.isDirectory()) throw new ConfigError(`--items: ${path} is a folder`);
   return found;
 }

@@ -18,13 +18,13 @@ export function uploadItems(
   return sendList<AddedAnswer>(client, `${jobPath(jobId)}/items`, list, { ...query });
 }
 
-/** Streams a list to an operation that takes one: a list of any length takes the memory of a few pieces. */
+/** Streams a list to an operation that accepts one: a list of any length takes the memory of a few pieces. */
 export async function sendList<Answer>(
   { api, show }: Client,
   path: string,
   list: ItemList,
   query: Readonly<Record<string, string | number>>,
-  /** Of a list whose name does not say it, by its first bytes. */
+  /** Determines the content type from the first bytes, for a list whose name does not show it. */
   typeOfBytes: (head: Uint8Array) => string = (head) => ITEM_CONTENT_TYPES[formatOfBytes(head)],
 ): Promise<Answer> {
   const meter = new Meter({ clock: api.clock, totalBytes: list.size, lineName: 'line' });
@@ -33,7 +33,7 @@ export async function sendList<Answer>(
   const isShort = list.size !== null && list.size < PIECE_BYTES;
   const display = isShort ? null : show(look);
   const stream = list.open();
-  // A read that waits for the next line of a pipe must end, too.
+  // Also ends a read that waits for the next line of a pipe.
   const stop = () => void stream.destroy();
   api.signal.addEventListener('abort', stop, { once: true });
   try {
@@ -58,7 +58,9 @@ export async function sendList<Answer>(
   }
 }
 
-/** When everything is sent, the last pieces are still in buffers on both sides, and the server has yet to store them. */
+/**
+ * When everything is sent, the last pieces are still in buffers on both sides, and the server must still store them.
+ */
 const ANSWER_MS = 5 * 60_000;
 
 async function* continued(head: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -33,7 +33,7 @@ export function countsOf({ in_progress, pending: _, ...counts }: SummaryAnswer):
   return { ...counts, inProgress: in_progress };
 }
 
-/** Everything about one job, for people; `hosts` are lines about what it did there. */
+/** Everything about one job, for people; `hosts` are lines about what it did at each host. */
 export function jobText(job: AnyJobAnswer, hosts: readonly string[] = []): string {
   const name = job.job_name === null ? '' : ` (${printable(job.job_name, 100)})`;
   const facts = Object.entries(factsOf(job)).filter(([, text]) => text !== null);
@@ -52,7 +52,7 @@ export function jobEndText(job: AnyJobAnswer): string {
   return endText(job, { headline: endHeadline(job, took), places: [], steps: nextSteps(job) });
 }
 
-/** What a report of the end says besides what the job itself does. */
+/** What a report of the end adds to the job itself. */
 export interface EndView {
   readonly headline: string;
   /** Where to find the results. */
@@ -90,7 +90,10 @@ export function statusText({ status, held }: Pick<AnyJobAnswer, 'status' | 'held
   return style === null ? words : coloured(style, words);
 }
 
-/** The versions that ran, if known; a worker may have a newer file than the controller had when the job was created. */
+/**
+ * The versions that ran, if known; a worker may have loaded a newer file than the controller did when the job was
+ * created.
+ */
 function versionsText({ scraper_version, results }: AnyJobAnswer): string {
   const ran = results.scraper_versions ?? [];
   return (ran.length === 0 ? [scraper_version] : ran).map((version) => printable(version)).join(', ');

@@ -1,7 +1,10 @@
 import type { FailureGroupAnswer } from '../../contract/failure-answers.ts';
 import { printable } from '../format.ts';
 
-/** What tells a group from another with the same type and message: where it was seen, or on which pages; else empty. */
+/**
+ * What distinguishes a group from another with the same type and message: the address or page layout it was seen on;
+ * empty if nothing does.
+ */
 export function layoutNote(group: FailureGroupAnswer, groups: readonly FailureGroupAnswer[]): string {
   const alike = groups.filter(({ type, pattern }) => type === group.type && pattern === group.pattern);
   if (alike.length <= 1) return '';

@@ -17,14 +17,14 @@ export interface PlanWish {
   readonly columns: ColumnQuery;
   readonly limit?: number;
   readonly policy: object | null;
-  /** Null: as many as the server thinks right. */
+  /** Null lets the server choose. */
   readonly sample: number | null;
   readonly isKept: boolean;
 }
 
 export type Planned = PlannedAnswer;
 
-/** Sends the list, shows how its sample goes, and answers with the plan that came of it, which is then deleted. */
+/** Sends the list, shows the progress of its sample, and returns the resulting plan, which is then deleted. */
 export async function planList(client: Client, wish: PlanWish): Promise<Planned> {
   const { scraperId, list, columns, limit, policy, sample, isKept } = wish;
   const planned = await sendList<PlannedAnswer>(client, '/jobs/plan', list, {
@@ -45,7 +45,7 @@ export async function planList(client: Client, wish: PlanWish): Promise<Planned>
   return { ...planned, plan };
 }
 
-/** The sample is an ordinary job, and is watched as one. */
+/** The sample is an ordinary job, and is watched like one. */
 async function untilReady(client: Client, planId: string): Promise<void> {
   try {
     await watchJob(client, planId);

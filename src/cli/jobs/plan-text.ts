@@ -6,7 +6,7 @@ import { formatBytes, formatCost, formatCount, formatDuration, formatItems, form
 import { groupLines } from './job-text.ts';
 import type { Planned } from './plan-list.ts';
 
-/** As for a job: bad lines and failed items are 1, a sample that came to nothing is 3. */
+/** As for a job: 1 for bad lines or failed items, 3 for a sample without a result. */
 export function exitCodeOfPlan({ inputs, plan }: Planned): number {
   if (inputs.items === 0 || (plan !== null && (plan.forecast === null || plan.sample.stopped !== null))) {
     return EXIT.failed;
@@ -16,7 +16,7 @@ export function exitCodeOfPlan({ inputs, plan }: Planned): number {
 }
 
 export interface PlanView {
-  /** Of the list. */
+  /** Name of the list. */
   readonly name: string;
   /** The command that starts the job. */
   readonly start: string;
@@ -95,7 +95,7 @@ function forecastLines(forecast: Forecast, items: number): string[] {
   const table = tableText(columns, rows).trimEnd().split('\n');
   return [
     '',
-    `Expected for ${formatItems(items)}, if the site goes on as it was:`,
+    `Expected for ${formatItems(items)}, if the site behaves as it did during the sample:`,
     ...table.map((line) => `  ${line}`),
   ];
 }
@@ -105,7 +105,7 @@ function row(name: string, estimate: Forecast['requests'], format: (value: numbe
   return [name, format(estimate.expected), rangeText(format(estimate.low), format(estimate.high))];
 }
 
-/** `10 min – 12 min`; one figure if both are shown alike. */
+/** `10 min – 12 min`; a single figure if both look the same. */
 function rangeText(low: string, high: string): string {
   return low === high ? low : `${low} – ${high}`;
 }
@@ -114,7 +114,7 @@ function percent(share: number): string {
   return `${Number((share * 100).toPrecision(2))} %`;
 }
 
-/** The words of a command without those of planning. */
+/** The words of a command without the planning options. */
 export function withoutPlanning(words: readonly string[]): string[] {
   const kept: string[] = [];
   for (let at = 0; at < words.length; at += 1) {

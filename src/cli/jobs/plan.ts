@@ -57,7 +57,7 @@ const HELP = `
 Every line of the list is checked: inputs that the scraper does not accept, repeated ids, and different inputs
 under one id. A sample, spread over the list, is run as a job of its own under the same policy. Its results
 are deleted afterwards; the job runs those items again. In 9 of 10 jobs duration, requests and traffic are
-within the range, if the site goes on as it was: a block or an outage is not in it.
+within the range if the site behaves as it did during the sample: blocks and outages are not included.
 
 Exit codes: 0 nothing is wrong, 1 some lines or items of the sample are bad, 2 bad usage or no server, 3 no
 line can be used or the sample was stopped, 130 interrupted.
@@ -89,7 +89,7 @@ async function plan(scraperId: string, options: PlanOptions): Promise<void> {
   });
 }
 
-/** The same words for `jobs create`. */
+/** The same command as `jobs create`. */
 function startCommand(words: readonly string[]): string {
   const at = words.indexOf('plan');
   return commandLine([...withoutPlanning(words.with(at, 'create')), '--watch']);

@@ -9,7 +9,7 @@ export interface PolicyOptions {
   readonly concurrency?: number;
 }
 
-/** The execution policy that the options ask for, as it is sent: the API checks it. Null if they do not mention it. */
+/** The execution policy given by the options, unparsed: the API checks it. Null if no option sets it. */
 export function policyGiven({ policy: file, concurrency }: PolicyOptions): Record<string, unknown> | null {
   if (file === undefined && concurrency === undefined) return null;
   const given = file === undefined ? {} : readObject('--policy', file);

@@ -85,7 +85,7 @@ function lostText({ error }: Extract<WatchEvent, { event: 'lost' }>): string {
   return error === null ? 'the server closed the connection' : errorText(error);
 }
 
-/** Nothing may happen for days, so the user learns why and how to change that. */
+/** Nothing may happen for days, so the user is shown why and how to change that. */
 function waitingText(state: 'held' | 'paused', { job_id: jobId, reason }: JobAnswer): string {
   const id = printable(jobId);
   if (state === 'held') {
@@ -97,21 +97,21 @@ function waitingText(state: 'held' | 'paused', { job_id: jobId, reason }: JobAns
 }
 
 /**
- * A user's pause may end at any moment, one for storage ends by itself, and so does a breaker that will probe. A budget that
- * is used up must be raised first, and a bad control looked into.
+ * A user's pause may end at any moment, a pause for storage ends by itself, and so does one of a breaker that will
+ * probe. A used-up budget must be raised first, and a bad control item needs to be investigated.
  */
 export function isOver({ status, reason, breaker }: Pick<JobAnswer, 'status' | 'reason' | 'breaker'>): boolean {
   if (status === 'paused') return mayEnd(reason) && (reason?.code !== 'breaker' || breaker.probe_at === null);
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
-/** The API ends the stream of a job that is over; for the API, a paused job never is. */
+/** The API ends the stream of a job that is over; to the API, a paused job is never over. */
 function mayBeOver(event: WatchEvent): boolean {
   if (event.event !== 'status' || event.data.status !== 'paused') return false;
   return mayEnd(event.data.reason);
 }
 
-/** Nothing but a user who has looked into it ends such a pause, or the breaker, if it will probe. */
+/** Only a user who has investigated it ends such a pause, or the breaker if it will probe. */
 const WAITS_FOR_USER: readonly string[] = ['breaker', 'host', 'budget', 'control'];
 
 function mayEnd(reason: JobAnswer['reason']): boolean {
@@ -122,7 +122,7 @@ type ProgressAnswer = Extract<JobEvent, { event: 'progress' }>['data'];
 type PaceAnswer = Pick<ProgressAnswer, 'waiting' | 'limit' | 'max_limit'> &
   Partial<Pick<ProgressAnswer, 'waiting_for'>>;
 
-/** What has gone on by now is no longer waiting, although nothing was heard since. */
+/** An item whose time has come is no longer waiting, even if nothing has been heard since. */
 function paceAt(pace: PaceAnswer | null, now: number): Pace | null {
   if (pace === null) return null;
   const { waiting, limit, max_limit: maxLimit, waiting_for: waitingFor } = pace;

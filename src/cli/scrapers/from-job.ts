@@ -23,7 +23,7 @@ type Workshop = Awaited<ReturnType<typeof openScrapers>>;
 type Kept = Parameters<Workshop['recordKept']>[1];
 type Answer = NonNullable<Awaited<ReturnType<Workshop['recordKept']>>>;
 
-/** `trawl scrapers test --from JOB ITEM`: makes a case of what a job kept of an item, and plays it. */
+/** `trawl scrapers test --from JOB ITEM`: makes a case from what a job kept of an item, and plays it. */
 export async function recordFromJob(id: string, asked: Asked, options: ClientOptions): Promise<void> {
   const workshop = await openScrapers(loadConfig());
   await talkToApi(options, async (client) => {
@@ -41,7 +41,7 @@ export async function recordFromJob(id: string, asked: Asked, options: ClientOpt
   });
 }
 
-/** Whatever tells how its pages came: the visit, or else the pages that were kept and the list of requests. */
+/** Whatever shows how its pages were received: the visit, or else the kept pages and the list of requests. */
 async function download(api: ApiClient, item: ItemDetailAnswer): Promise<Kept> {
   const read = (label: string) => receive(api, `${itemPath(item.job_id, item.item_id)}/download`, label);
   const has = (kind: string) => item.artifacts.some((artifact) => artifact.kind === kind);
@@ -109,7 +109,7 @@ function missingText(missing: readonly string[]): string {
   return `the scraper asks for ${missing[0]}${more}, and the job kept no answer to that`;
 }
 
-/** What it means, and what to do with it. */
+/** What the result means, and what to do with it. */
 function nextText({ id, asked, item: { error } }: Told, playedAs: string, caseName: string): string {
   const test = `  $ trawl scrapers test ${id}`;
   if (playedAs === 'data') {

@@ -24,7 +24,7 @@ export async function newScraper(id: string, options: NewOptions): Promise<void>
     process.stdout.write(`${JSON.stringify({ id, files: answer.files }, null, 2)}\n`);
     return;
   }
-  // Asked again, because `./scrapers` is known from the moment it is there.
+  // Looked up again, because `./scrapers` is only a scraper folder once it exists.
   const { folders } = await openScrapers(loadConfig());
   const isFound = folders.some((known) => isBelow(resolve(folder), resolve(known)));
   const setting = isFound ? '' : `TRAWL_SCRAPERS=${formatCommand([folder])} `;

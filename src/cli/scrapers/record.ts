@@ -17,7 +17,7 @@ export async function recordScraper(
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());
   const recording = await workshop.record(id, asked, stop.signal).catch((error: unknown) => {
-    // What was there before the interruption is there now.
+    // The state from before the interruption is restored.
     if (!stop.signal.aborted) throw error;
     process.exitCode = EXIT.interrupted;
     return 'interrupted' as const;

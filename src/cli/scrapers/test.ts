@@ -115,7 +115,7 @@ function summaryLine({ passed, failed, broken, without_fixture }: Sum): string {
   return `${parts.join(', ')}\n`;
 }
 
-/** If nothing ran, that is not a success: a test that tests nothing would go unnoticed. */
+/** Running nothing is not a success: a test that tests nothing would go unnoticed. */
 function exitCodeOf(reports: readonly Report[], isAsked: boolean): number {
   const { passed, failed, broken } = sumOf(reports);
   if (reports.some(({ kind }) => kind === 'unknown' || (isAsked && kind === 'no-fixture'))) return EXIT.badUsage;

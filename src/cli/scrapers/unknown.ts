@@ -7,7 +7,7 @@ export function describeUnknown(id: string, ids: readonly string[]): string {
   return `there is no scraper ${printable(id)}; ${suggestName(id, ids, 'trawl scrapers list shows all')}`;
 }
 
-/** Says that there is no such scraper, and which one may have been meant. */
+/** Reports that there is no such scraper, and which one may have been meant. */
 export function tellUnknown(id: string, ids: readonly string[]): void {
   process.stderr.write(`trawl: ${describeUnknown(id, ids)}\n`);
   process.exitCode = EXIT.badUsage;

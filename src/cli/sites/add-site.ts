@@ -24,7 +24,7 @@ export function addLookingCommands(sites: Command): void {
     sites
       .command('add')
       .description('look at a site, and add it with a configuration that fits')
-      .argument('<url>', 'a page of the site, such as its first')
+      .argument('<url>', 'a page of the site, such as its home page')
       .option('--id <id>', 'id of the site (default: from its address)')
       .addOption(new Option('--mode <mode>', 'how to read pages, instead of what was found').choices(SITE_MODES))
       .option('--selector <css>', 'where the content is, instead of where it was found')

@@ -82,6 +82,6 @@ async function remove(id: string, options: ClientOptions): Promise<void> {
 function removedText({ site_id, removed, restored }: RemovedSiteAnswer): string {
   if (!removed) return `There was no site ${printable(site_id)}.`;
   return restored
-    ? `${printable(site_id)} is again as the file of sites has it.`
+    ? `${printable(site_id)} uses the configuration in the file of sites again.`
     : `The site ${printable(site_id)} is removed.`;
 }

@@ -1,7 +1,7 @@
 import type { DiscoveryAnswer, SiteAnswer } from '../../contract/site-answers.ts';
 import { formatCount, formatItems, printable, STEERING } from '../format.ts';
 
-/** What a look at a site has found, a line for each. */
+/** The findings about a site, one per line. */
 export function findingsText(found: DiscoveryAnswer): string {
   const { content, markdown, sitemaps, llms_txt: llms } = found;
   const words = `${formatCount(content.words)} words`;
@@ -34,7 +34,7 @@ export function jsonText(value: unknown): string {
   return lines.map((line) => line.replaceAll(STEERING, ' ')).join('\n');
 }
 
-/** Why a configuration does not fit a page that was looked at; empty if it does. */
+/** Why a configuration does not fit a page; empty if it does. */
 export function misfits({ config }: Pick<SiteAnswer, 'config'>, found: DiscoveryAnswer): readonly string[] {
   const { selector, markdown, method } = config.content;
   const mode = config.content.mode ?? config.mode;

@@ -70,7 +70,7 @@ async function tryScraper(id: string, options: TryOptions): Promise<void> {
   process.exitCode = options.watch ? await repeat(trials, trial, stop.signal) : await trial.run(stop.signal);
 }
 
-/** A file that cannot be loaded says so itself. */
+/** Loading the file again reports the error itself. */
 function unusable(error: unknown): null {
   if (error instanceof ConfigError) throw error;
   process.stderr.write(`trawl: ${errorMessage(error)}\n`);
@@ -90,7 +90,7 @@ class Trial {
     this.#options = options;
   }
 
-  /** Runs the scraper once, and prints what it does; answers the exit code. */
+  /** Runs the scraper once, prints what it does and returns the exit code. */
   async run(signal: AbortSignal): Promise<number> {
     const onEvent = (event: TrialEvent) => {
       if (!this.#options.json) process.stdout.write(`${eventText(event)}\n`);
@@ -117,7 +117,7 @@ class Trial {
 /** Editors write a file in several steps. */
 const SETTLED_MS = 10;
 
-/** Until it is stopped. A trial that is still running when a file is saved is given up: it waits for old code. */
+/** Repeats until stopped. A trial still running when a file is saved is aborted: it runs old code. */
 async function repeat(trials: Trials, trial: Trial, signal: AbortSignal): Promise<number> {
   let saved = Promise.withResolvers<void>();
   const files = new FileWatch(() => saved.resolve());
@@ -128,7 +128,7 @@ async function repeat(trials: Trials, trial: Trial, signal: AbortSignal): Promis
       saved = Promise.withResolvers<void>();
       const cut = new AbortController();
       const running = runOnce(trial, cut.signal).then(() => {
-        // It may have imported files that were not watched before, and one may have been saved since.
+        // The trial may have imported files that were not watched before, and one may have been saved since.
         files.follow(trials.files());
         if (trials.hasChanged()) saved.resolve();
       });
@@ -154,7 +154,7 @@ async function repeat(trials: Trials, trial: Trial, signal: AbortSignal): Promis
   }
 }
 
-/** An author corrects what is wrong, also with the file itself: nothing ends the watching. */
+/** The author corrects mistakes, including in the file itself, so nothing ends the watching. */
 async function runOnce(trial: Trial, signal: AbortSignal): Promise<void> {
   try {
     await trial.run(signal);

@@ -5,20 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hasDisplay } from '../../config.ts';
 
-/** For the pages of one command, which are all written to the same file: a browser can reload it. */
+/** All pages of one command are written to the same file, so that a browser can reload it. */
 export class PageFile {
   #path: string | null = null;
   #isOpened = false;
 
-  /** Answers its path. The mark at the beginning makes it UTF-8 for every browser, whatever its `<meta>` says. */
+  /** Returns its path. The byte order mark makes every browser read it as UTF-8, whatever its `<meta>` says. */
   async write(text: string): Promise<string> {
-    // Readable by this user alone: pages have names and addresses in them.
+    // Readable only by this user: pages contain names and addresses.
     this.#path ??= join(await mkdtemp(join(tmpdir(), 'trawl-try-')), 'page.html');
     await writeFile(this.#path, `\uFEFF${text}`, { mode: 0o600 });
     return this.#path;
   }
 
-  /** Shows it in a browser, once. Answers whether there is one. */
+  /** Opens it in a browser, once. Returns whether there is one. */
   async open(): Promise<boolean> {
     if (this.#isOpened || this.#path === null) return this.#isOpened;
     this.#isOpened = hasDisplay() && (await startBrowser(this.#path));

@@ -17,7 +17,7 @@ export interface InputOptions {
   readonly case?: string;
 }
 
-/** What the options name; null if a service was asked and has no answer, which is then said already. */
+/** The input that the options select; null if a service was asked and gave none, which has been reported already. */
 export async function readTrialInput(options: InputOptions): Promise<TrialInput | null> {
   const { input, url, from, case: name } = options;
   const isByHand = input !== undefined || url !== undefined;
@@ -38,7 +38,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** From the results of `trawl run`, line by line: a list may be long. */
+/** From the results of `trawl run`, read line by line because a list may be long. */
 async function readRunItem(folder: string, itemId: string): Promise<Record<string, unknown>> {
   const files = readdirSync(folder).filter((name) => /^results(?:-.*)?\.jsonl$/.test(name));
   if (files.length === 0) {
@@ -65,7 +65,7 @@ async function findInput(file: string, itemId: string): Promise<Record<string, u
 }
 
 async function askForItem(jobId: string, itemId: string): Promise<Record<string, unknown> | null> {
-  // Not before: a trial by hand has no use for a client.
+  // Imported only here: a trial without a job needs no client.
   const { talkToApi } = await import('../client/command.ts');
   const found: Record<string, unknown>[] = [];
   await talkToApi({}, async ({ api }) => {

@@ -5,7 +5,7 @@ import { formatBytes, formatCount, formatItems, formatTook, printable, STEERING 
 const LONGEST_SELECTOR = 50;
 const LONGEST_READ = 100;
 
-/** Printed as it happens: a trial that waits says for what. */
+/** Printed as it happens, so that a waiting trial says what it waits for. */
 export function eventText(event: TrialEvent): string {
   switch (event.kind) {
     case 'request':
@@ -31,7 +31,7 @@ function requestText(request: TrialEvent & { readonly kind: 'request' }): string
   return `  ${code}  ${method} ${printable(url, 500)}  ${formatTook(ms)}${end}${hops}`;
 }
 
-/** What is known at the end. */
+/** The summary at the end. */
 export function reportText(report: TrialReport): string {
   return [...selectorLines(report), ...outcomeLines(report.outcome), endLine(report)].join('\n');
 }
@@ -62,7 +62,7 @@ function outcomeLines(outcome: TrialOutcome): readonly string[] {
   return [styleText('bold', 'data'), ...jsonLines(outcome.data)];
 }
 
-/** Site text in it must not steer the terminal. */
+/** Site text in it must not control the terminal. */
 function jsonLines(value: unknown): readonly string[] {
   return JSON.stringify(value ?? null, null, 2)
     .split('\n')

@@ -2,8 +2,8 @@ import { type FSWatcher, watch } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
- * Tells when one of some files may have changed. Folders are watched, not files: many editors write a new file and rename
- * it, and a watch on the old one would never hear of it.
+ * Reports when one of some files may have changed. Folders are watched, not files: many editors write a new file and
+ * rename it, which a watch on the old file would miss.
  */
 export class FileWatch {
   readonly #onSave: () => void;
@@ -14,7 +14,7 @@ export class FileWatch {
     this.#onSave = onSave;
   }
 
-  /** From now on these, and no others. */
+  /** Replaces the set of watched files. */
   follow(files: readonly string[]): void {
     this.#files = new Set(files);
     const folders = new Set(files.map(dirname));
@@ -34,7 +34,7 @@ export class FileWatch {
     const watcher = watch(folder, (_event, name) => {
       if (name === null || this.#files.has(resolve(folder, name))) this.#onSave();
     });
-    // A folder that is removed is not watched any longer; the next trial says what is missing.
+    // A removed folder is no longer watched; the next trial says what is missing.
     watcher.on('error', () => {
       watcher.close();
       this.#folders.delete(folder);

@@ -7,11 +7,11 @@ import { type Deadline, openDeadline, TimedOut } from './deadline.ts';
 export interface ApiAddress {
   readonly url: string;
   readonly apiKey: string | null;
-  /** How to reach it, if not by the network. */
+  /** Set to reach it other than by the network. */
   readonly fetch?: Fetch;
 }
 
-/** What the client needs of `fetch`, and of its answer. */
+/** The parts of `fetch` and its answer that the client uses. */
 export type Fetch = (address: URL, request: FetchRequest) => Promise<FetchAnswer>;
 
 export interface FetchRequest {
@@ -32,7 +32,7 @@ export interface ApiSettings extends ApiAddress {
   readonly clock: ClientClock;
   /** Aborts every call. */
   readonly signal: AbortSignal;
-  /** Called before a request is sent again for the first time, so that the wait can be explained. */
+  /** Called before a request is repeated for the first time, so that the wait can be explained. */
   readonly onRetry?: (error: ApiError) => void;
 }
 
@@ -49,7 +49,7 @@ export interface Request {
   readonly stream?: AsyncIterable<Uint8Array>;
   /** Whether sending it twice has the same effect as sending it once. A GET always does. */
   readonly isRepeatable?: boolean;
-  /** The caller does its own retries. */
+  /** Set if the caller does its own retries. */
   readonly isTriedOnce?: boolean;
   /** How long the server may stay silent. */
   readonly silenceMs?: number;
@@ -235,7 +235,7 @@ function retryDelay(request: Request, error: unknown, delayMs: number): number |
   const isRepeatable = request.method === 'GET' || request.isRepeatable === true;
   if (error instanceof Unavailable) return isRepeatable ? (error.retryAfterMs ?? delayMs) : null;
   if (!(error instanceof Unreachable) || !error.isTransient) return null;
-  // A refused request never arrived, so that sending any of them again is safe.
+  // A refused request never arrived, so it is safe to repeat.
   return isRepeatable || error.isRefused ? delayMs : null;
 }
 
@@ -260,10 +260,10 @@ async function refusal(answer: OpenAnswer): Promise<Refused> {
   return status === 503 ? new Unavailable(problem, headers.get('retry-after')) : new Refused(problem);
 }
 
-/** What a server that is not ours, or a proxy, says. */
+/** Used for the answer of a server that is not ours, or of a proxy. */
 const UNKNOWN = { type: 'about:blank', title: '', code: 'unknown' } as const;
 
-/** Null for what is not a problem of the API. A newer server may have codes that we do not know. */
+/** Null if the text is not a problem of the API. A newer server may have codes that we do not know. */
 function readProblem(text: string, status: number): ProblemAnswer | null {
   let value: unknown;
   try {

@@ -17,7 +17,7 @@ export class Unreachable extends ApiError {
   readonly reason: string;
   /** Nothing listens there, so the request never arrived. */
   readonly isRefused: boolean;
-  /** Trying again may help. */
+  /** Whether trying again may help. */
   readonly isTransient: boolean;
 
   constructor(url: string, error: unknown) {
@@ -98,7 +98,7 @@ function networkReason(error: unknown): string {
 /** The code of the error or of its cause: fetch wraps the socket's error. */
 export function networkCode(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
-  // Every address of a name was tried.
+  // All addresses of a name were tried.
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
   return errorCode(error) ?? networkCode(inner);
 }

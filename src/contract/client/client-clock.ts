@@ -1,4 +1,4 @@
-/** What the client needs of a clock; the port of the engine and the tests' fake clock both fit. */
+/** The clock methods that the client needs; the engine's port and the tests' fake clock both have them. */
 export interface ClientClock {
   /** Milliseconds since some moment; never goes back. */
   elapsed(): number;

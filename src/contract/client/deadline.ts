@@ -11,9 +11,9 @@ export class TimedOut extends Error {
 export interface Deadline {
   /** Aborts with the parent, or with TimedOut. */
   readonly signal: AbortSignal;
-  /** Something arrived: the time starts again. */
+  /** Call it when something arrives: the time starts again. */
   touch(): void;
-  /** We are not waiting for the other side: there is no limit until the next touch. */
+  /** Suspends the limit until the next touch: we are not waiting for the other side. */
   hold(): void;
   close(): void;
 }

@@ -15,7 +15,7 @@ export type WatchEvent =
 const SILENCE_MS = 60_000;
 const FIRST_DELAY_MS = 200;
 const LONGEST_DELAY_MS = 10_000;
-/** Long enough to repair a controller; after that, a caller may as well ask again later. */
+/** Long enough to repair a controller; after that, a caller may as well try again later. */
 const PATIENCE_MS = 10 * 60_000;
 const MAX_EVENT_CHARACTERS = 4 * 2 ** 20;
 

@@ -10,14 +10,14 @@ interface FileRequest {
 export interface FileTarget {
   /** Bytes that an earlier try left there. */
   readonly size: number;
-  /** Those bytes. */
+  /** Reads those bytes. */
   there(): AsyncIterable<Uint8Array>;
   write(bytes: Uint8Array): Promise<void>;
   /** Discards everything written so far. False where that is impossible. */
   clear(): Promise<boolean>;
 }
 
-/** A SHA-256 that is computed piece by piece, as `createHash('sha256')` of node:crypto is. */
+/** A SHA-256 computed incrementally, like `createHash('sha256')` of node:crypto. */
 export interface RunningHash {
   update(bytes: Uint8Array): unknown;
   digest(encoding: 'hex'): string;
@@ -30,14 +30,14 @@ interface ReceiveDeps {
   readonly onBytes: (bytes: number, total: number | null) => void;
 }
 
-/** Consecutive tries without a byte; the client was patient with each of them already. */
+/** Consecutive tries without a byte; the client has already retried within each of them. */
 const MAX_IDLE_TRIES = 3;
 const PAUSE_MS = 500;
 
 /**
- * Receives a file whose ETag is its SHA-256. After a broken connection it resumes where the bytes ended, even those of an
- * earlier command. The complete file is checked; if it does not match, the beginning belonged to another version, and it
- * starts over, once.
+ * Receives a file whose ETag is its SHA-256. After a broken connection it resumes where the bytes ended, even if an
+ * earlier command received them. The complete file is checked; if it does not match, the beginning belonged to another
+ * version, and the transfer starts over once.
  */
 export async function receiveFile(
   deps: ReceiveDeps,
@@ -68,7 +68,7 @@ class Arrival {
     this.#hash = deps.startHash();
   }
 
-  /** `wrong`: the bytes that were there, or that came, are not those of the file. */
+  /** `wrong`: the bytes that were there, or that arrived, are not those of the file. */
   async receive(from: number): Promise<{ size: number; sha256: string } | 'wrong'> {
     if (from > 0) for await (const piece of this.#deps.target.there()) this.#take(piece);
     for (let idle = 0; ; idle += 1) {
@@ -120,7 +120,7 @@ class Arrival {
         headers: { accept: '*/*', 'accept-encoding': 'identity', ...(from > 0 ? range : {}) },
       });
     } catch (error) {
-      // More bytes are there than the file has.
+      // The target has more bytes than the file.
       if (error instanceof Refused && error.status === 416 && from > 0) return 'wrong';
       throw error;
     }

@@ -23,7 +23,7 @@ export class DeadLetterDrain {
     this.#deps = deps;
   }
 
-  /** Answers how many batches were taken for lost. */
+  /** Returns how many batches were taken for lost. */
   async runOnce(): Promise<{ batches: number }> {
     const { events, onError } = this.#deps;
     let batches = 0;

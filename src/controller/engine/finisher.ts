@@ -37,7 +37,7 @@ export class Finisher {
     this.#deps = deps;
   }
 
-  /** Finishes every job that awaits it; answers how many manifests were written. */
+  /** Finishes every job that awaits it; returns how many manifests were written. */
   async runOnce(): Promise<number> {
     let written = 0;
     const read = (after: string | null) => this.#deps.ledger.activeJobs({ after, limit: 100 });

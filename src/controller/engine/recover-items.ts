@@ -20,7 +20,7 @@ const PAGE = 200;
 /**
  * Makes successes of the failed items whose stored pages the re-extraction in place could read: a page of them at a
  * time, each by one guarded write, and at the end the mark is taken off. It may die anywhere and be done again: what
- * succeeded is not among the failed any more. Answers how many there were.
+ * succeeded is not among the failed any more. Returns how many there were.
  */
 export async function recoverItems(deps: RecoverDeps, job: JobRecord): Promise<number> {
   const { ledger, clock, faults, mayWork } = deps;

@@ -38,7 +38,7 @@ export class Remover {
     this.#deps = deps;
   }
 
-  /** Begins with every marked job that is not being removed here yet; answers how many. Small jobs do not wait for large ones. */
+  /** Begins with every marked job that is not being removed here yet; returns how many. Small jobs do not wait for large ones. */
   async runOnce(): Promise<number> {
     let begun = 0;
     const read = (after: string | null) => this.#deps.ledger.activeJobs({ after, limit: 100 });

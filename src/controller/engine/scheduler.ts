@@ -39,7 +39,7 @@ export class Scheduler {
     state.done = this.#lookWhilePoked(jobId, state);
   }
 
-  /** Looks at every job that may need it; answers how many there were. */
+  /** Looks at every job that may need it; returns how many there were. */
   async runOnce(): Promise<number> {
     if (!this.#deps.mayWork()) return 0;
     let seen = 0;
@@ -84,7 +84,7 @@ export class Scheduler {
     }
   }
 
-  /** Does what the plan says beyond the dispatch; answers whether the job is to be looked at again at once. */
+  /** Does what the plan says beyond the dispatch; returns whether the job is to be looked at again at once. */
   async #follow(jobId: string, plan: DispatchPlan): Promise<boolean> {
     const { ledger, clock } = this.#deps;
     switch (plan.kind) {

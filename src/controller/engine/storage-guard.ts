@@ -46,7 +46,7 @@ export class StorageGuard {
     this.#deps.onTrouble();
   }
 
-  /** Called on start, on trouble, and every second while there is some. Answers whether all is well. */
+  /** Called on start, on trouble, and every second while there is some. Returns whether all is well. */
   async runOnce(): Promise<boolean> {
     if (this.#trouble !== null) await this.#deps.makeRoom();
     const isWell = await this.#probe();

@@ -32,7 +32,7 @@ const NEVER_RUN = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
-/** Answers a request for an artifact: whole, a part of it, or that the client has it. Null when its bytes are gone. */
+/** Returns a request for an artifact: whole, a part of it, or that the client has it. Null when its bytes are gone. */
 export async function download({ itemId, artifact, store, headers }: DownloadRequest): Promise<DownloadAnswer | null> {
   const { size, sha256, key } = artifact;
   const etag = `"${sha256}"`;

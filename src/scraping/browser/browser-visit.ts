@@ -212,7 +212,7 @@ export class BrowserVisit {
     return poisonAfter(deaths);
   }
 
-  /** Leaves the context to the next item, without its pages. Answers whether that was possible. */
+  /** Leaves the context to the next item, without its pages. Returns whether that was possible. */
   async #keep(): Promise<boolean> {
     const key = keyFor(this.#wish);
     if (key === null) return false;

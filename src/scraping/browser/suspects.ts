@@ -19,7 +19,7 @@ export class Suspects {
   #isAlone = false;
   readonly #line: { readonly alone: boolean; readonly go: () => void }[] = [];
 
-  /** Waits until a try at the item may begin, and answers how to end it. Rejects with the signal's reason if that aborts. */
+  /** Waits until a try at the item may begin, and returns how to end it. Rejects with the signal's reason if that aborts. */
   async enter(item: string, signal: AbortSignal): Promise<Entered> {
     signal.throwIfAborted();
     const alone = this.#deaths.has(item);

@@ -125,7 +125,7 @@ export class Tab {
   }
 
   /**
-   * Waits until one of these is so, and answers which: `await tab.waitFor({ element: '#results' }, { text: 'No records' })`
+   * Waits until one of these is so, and returns which: `await tab.waitFor({ element: '#results' }, { text: 'No records' })`
    * is 0 or 1. What does not come in time ends the try, with what the page says instead.
    */
   async waitFor(...wanted: [...(Awaited | WaitOptions)[]]): Promise<number> {

@@ -17,7 +17,7 @@ export interface WaitOptions {
   readonly timeoutSeconds: number;
 }
 
-/** Answers which of them was the first. Rejects when none has come in time. */
+/** Returns which of them was the first. Rejects when none has come in time. */
 export async function waitForAny(page: Page, wanted: readonly Awaited[], timeout: number): Promise<number> {
   if (wanted.length === 0) return fail('unexpected', 'waitFor was told nothing to wait for');
   const waits = wanted.map((each, index) => waitFor(page, each, timeout).then(() => index));

@@ -1,5 +1,5 @@
 /**
- * Values as pages write them. Each parser takes any text and answers the value, or null: a text that only looks like a
+ * Values as pages write them. Each parser takes any text and returns the value, or null: a text that only looks like a
  * value (`12,34,5`, 2/30/2025) is none, because a wrong number in the results is worse than a missing one.
  */
 

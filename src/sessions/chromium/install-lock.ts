@@ -9,7 +9,7 @@ import type { Clock } from '../../ports/clock.ts';
 const LOOK_AGAIN_MS = 200;
 
 /**
- * Waits until no other process of this machine holds the lock, and answers how to release it. The lock is a socket that
+ * Waits until no other process of this machine holds the lock, and returns how to release it. The lock is a socket that
  * somebody listens on: the kernel releases it when the process dies, however it dies. Null if `waitMs` were not enough.
  */
 export async function takeInstallLock(

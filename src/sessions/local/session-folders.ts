@@ -50,7 +50,7 @@ export class SessionFolders {
     await rm(root, { recursive: true, force: true });
   }
 
-  /** Ends what processes that died have left, if their guardians were killed as well. Answers how many sessions. */
+  /** Ends what processes that died have left, if their guardians were killed as well. Returns how many sessions. */
   async sweep(): Promise<number> {
     const left = leftBehind(this.#temporaryDir);
     let count = 0;

@@ -60,7 +60,7 @@ function notOurs({ bucket }: BucketDeps): Finding {
   };
 }
 
-/** Makes what of it is missing; answers what was made. */
+/** Makes what of it is missing; returns what was made. */
 export async function provisionBucket(deps: BucketDeps): Promise<readonly string[]> {
   const { s3, bucket, signal } = deps;
   const made: string[] = [];

@@ -51,7 +51,7 @@ async function inspectQueue(lane: Lane, { sqs, queueUrls }: QueueDeps): Promise<
   }
 }
 
-/** Makes what of them is missing; answers what was made. */
+/** Makes what of them is missing; returns what was made. */
 export async function provisionQueues(deps: QueueDeps): Promise<readonly string[]> {
   const made: string[] = [];
   for (const lane of LANES) made.push(...(await provisionQueue(lane, deps)));

@@ -91,7 +91,7 @@ function missing({ tableName }: TableDeps): Finding {
   return { name: NAME, result: 'problem', message: `there is no table ${tableName} in this region`, advice };
 }
 
-/** Makes what of it is missing; answers what was made. */
+/** Makes what of it is missing; returns what was made. */
 export async function provisionTable(deps: TableDeps): Promise<readonly string[]> {
   const { dynamo, tableName, signal } = deps;
   const made: string[] = [];

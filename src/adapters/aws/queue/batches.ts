@@ -31,7 +31,7 @@ interface NotTaken<T> {
 
 /**
  * Sends entries about many messages, in requests of ten, several at once. An entry that failed by a fault of the service
- * is tried again. Answers the entries that were finally refused, or whose fate is unknown because there was no answer.
+ * is tried again. Returns the entries that were finally refused, or whose fate is unknown because there was no answer.
  */
 export async function inTens<T>(
   values: readonly T[],

@@ -82,7 +82,7 @@ function sort(deliveries: readonly SqsDelivery[], room: ReceiverRoom) {
   return { admitted, others };
 }
 
-/** Answers those that are still in our hands. */
+/** Returns those that are still in our hands. */
 async function passOver(
   deliveries: readonly SqsDelivery[],
   passMs: number,

@@ -23,7 +23,7 @@ const PAUSE_MS = 100;
 const MAX_PASSES = 10;
 
 /**
- * Removes all keys under a prefix, a page at a time, until a list of them is empty; answers how many there were. Null if
+ * Removes all keys under a prefix, a page at a time, until a list of them is empty; returns how many there were. Null if
  * it was stopped: nothing was sent after that, but what was on its way then may still arrive.
  */
 export async function removeKeys(calls: BucketCalls, prefix: string, watch: RemovalWatch): Promise<number | null> {

@@ -116,7 +116,7 @@ export class Committer {
     this.#running = null;
   }
 
-  /** As many as there is time for, in order, but one at least; answers how many. */
+  /** As many as there is time for, in order, but one at least; returns how many. */
   #commit(waiting: readonly Change[]): number {
     this.#told = [];
     const begunAt = this.#clock.elapsed();

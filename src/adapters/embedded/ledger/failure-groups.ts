@@ -25,7 +25,7 @@ export class FailureGroups {
     this.#sql = sql;
   }
 
-  /** Answers whether it went into the group for what has none of its own. */
+  /** Returns whether it went into the group for what has none of its own. */
   add(jobNum: number, failure: Failure, counted: NewFailure): { readonly isOther: boolean } {
     const groups = this.#groupsOf(jobNum);
     const { kind, isOther } = chooseGroup(failure, (key) => groups.has(key), groups.size);

@@ -36,7 +36,7 @@ export type ArtifactCheck = (artifact: StoredArtifact) => Promise<boolean>;
 
 /**
  * After the machine went down, outcomes are on the disk, but bytes that were written just before may not be. Items whose
- * artifacts are missing or torn are pending again, without a charge. Answers how many there were.
+ * artifacts are missing or torn are pending again, without a charge. Returns how many there were.
  */
 export async function recoverArtifacts(tables: Tables, committer: Committer, check: ArtifactCheck): Promise<number> {
   const upTo = await committer.read(() => tables.fresh.newest());

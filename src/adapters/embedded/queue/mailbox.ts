@@ -82,7 +82,7 @@ export class Mailbox<T extends MailRef> {
     this.#forgetOldAlarms();
   }
 
-  /** Puts what is hidden no longer back into the line. Answers how many deliveries that were. */
+  /** Puts what is hidden no longer back into the line. Returns how many deliveries that were. */
   wake(now: number): number {
     let woken = 0;
     for (let at = this.wakeAt(); at !== null && at <= now; at = this.wakeAt()) {

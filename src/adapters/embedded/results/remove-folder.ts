@@ -8,7 +8,7 @@ const REMOVED_AT_ONCE = 32;
 const MAX_ROUNDS = 5;
 
 /**
- * Removes a folder and all in it, links themselves and not what they lead to. Answers how many files there were; null if
+ * Removes a folder and all in it, links themselves and not what they lead to. Returns how many files there were; null if
  * `mayGoOn`, which is asked now and then, said no before the end.
  */
 export async function removeFolder(folder: string, mayGoOn: () => boolean = () => true): Promise<number | null> {

@@ -19,7 +19,7 @@ export class ResultFolders {
     this.#disk = disk;
   }
 
-  /** Makes what is missing. Answers the path. */
+  /** Makes what is missing. Returns the path. */
   make(folders: readonly string[]): string {
     const path = join(this.#root, ...folders);
     if (folders.length === 0 || this.#known.has(path)) return path;

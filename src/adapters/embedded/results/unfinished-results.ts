@@ -60,7 +60,7 @@ export class UnfinishedResults {
   }
 
   /**
-   * Moves a folder in here, so that it is gone from its place at once, however much is in it. Answers where it is for
+   * Moves a folder in here, so that it is gone from its place at once, however much is in it. Returns where it is for
    * the caller to remove it: where it was, if it cannot be moved. If we die on the way, it is swept up.
    */
   takeAway(folder: string): string {
@@ -126,7 +126,7 @@ export class UnfinishedResults {
   }
 
   /**
-   * Removes what dead processes left; answers how many files and folders there were. A wall clock that was set forward must
+   * Removes what dead processes left; returns how many files and folders there were. A wall clock that was set forward must
    * not make a file old that is being written: the age is judged by the clock as it was before. What is written after such
    * a jump stays until the next start.
    */
