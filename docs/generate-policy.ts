@@ -10,34 +10,35 @@ export const PAGE = new URL('policy.md', import.meta.url);
 
 type Section = Exclude<keyof Policy, 'robots'>;
 
-/** The schema says what a field does; this is when to change it. The compiler asks for a new field's. */
+/** The schema says what a field does; this says when to change it. The compiler requires an entry for each field. */
 const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Name], string>> } & { robots: string } = {
   throttling: {
     max_concurrent_workers:
       'The default is careful. Raise it for a large site, lower it if you see `rate_limited`, `blocked` or timeouts.',
     min_delay_between_items_seconds: 'If the site asks for a pause between visits, such as a crawl delay.',
     max_requests_per_second:
-      'If the site or its API has a rate limit for this job. For a limit of all jobs together, set that of the host.',
+      'If the site or its API has a rate limit for this job. To limit all jobs together, set the limit of the host.',
     weight: 'If one of several jobs on the same host is more urgent: with 2 it gets twice the share of the others.',
     adaptive: 'Rarely. Without it, refusals never lower the concurrency.',
   },
   proxy: {
     type: 'If the site refuses the addresses of your workers, or is only open to its own country.',
-    geo_target: 'If the site answers differently elsewhere. What a kind of proxy cannot do is ignored, with a warning.',
-    session: '`rotate` only if every request of an item stands alone. Sites with a session expect one address.',
+    geo_target:
+      'If the site answers differently elsewhere. A place that the proxy cannot choose is ignored, with a warning.',
+    session: '`rotate` only if the requests of an item are independent. Sites with a session expect one address.',
     escalate: 'To pay for a proxy only when the site blocks. Each step uses one of `max_retries`.',
   },
   retries: {
-    max_retries: 'Raise it for an unreliable site. 0 turns off retries, and repeats of single requests, too.',
+    max_retries: 'Raise it for an unreliable site. 0 turns off retries, including those of single requests.',
     backoff_strategy: '`linear` for a site that recovers quickly.',
-    backoff_factor: 'Raise it if the site needs longer to recover. 0 retries at once: only for tests.',
+    backoff_factor: 'Raise it if the site needs longer to recover. 0 retries at once and is only for tests.',
     max_backoff_seconds: 'Raise it for outages of minutes, together with `item_timeout_seconds`.',
     max_retry_after_seconds: 'Lower it if a site asks for hours and you know better.',
   },
   timeouts: {
     connect_timeout_seconds: 'Rarely.',
     request_timeout_seconds:
-      'If pages of the site take longer. A document may take as long as the item, if it is never silent for this long.',
+      'If pages of the site take longer. A document may take as long as the item, unless it is silent for this long.',
     item_timeout_seconds: 'If an item makes many requests, downloads large documents or waits for long retries.',
   },
   circuit_breaker: {
@@ -55,23 +56,23 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
   },
   results: {
     keep_html:
-      'Turn it off if you need the data alone and disk space is short. `trawl extract` then has nothing to read.',
+      'Turn it off if you only need the data and disk space is short. `trawl extract` then has nothing to read.',
     keep_failures:
-      'Raise it to see more pages of each kind of failure. With `keep_html`, pages that `parse` could not read are kept of every item anyway, so that they can be extracted again.',
+      'Raise it to see more pages of each kind of failure. With `keep_html`, pages that `parse` could not read are kept for every item anyway, so that they can be extracted again.',
     screenshot:
       '`on_failure` while you write a scraper, or to see what a site shows when items fail. A picture takes 50 to 200 KB.',
     item_manifests: '`true` on S3 if a program waits for single items; `false` for fewer files.',
   },
   controls: {
-    items: 'For every large job: one or two records that you know to be there. `{"input": {"apn": "101-01-001"}}`',
-    every: 'Lower it if items are expensive: so many may be tried in vain before a broken search is noticed.',
+    items: 'For every large job: one or two records that are known to exist. `{"input": {"apn": "101-01-001"}}`',
+    every: 'Lower it if items are expensive: up to this many may be wasted before a broken search is noticed.',
     ignore: 'If the data have fields such as the time of the visit.',
   },
   budget: {
     max_requests: 'If the site counts requests, or a mistake in a list must not cost more than this.',
-    max_bytes: 'If your line, or what the site sends, is metered.',
-    max_proxy_bytes: 'If the traffic of your proxies is a fixed amount.',
-    max_cost: 'For jobs through proxies that are billed. It needs their prices in the settings of the server.',
+    max_bytes: 'If your connection, or the traffic of the site, is metered.',
+    max_proxy_bytes: 'If your proxies include a fixed amount of traffic.',
+    max_cost: 'For jobs through proxies that are billed. Their prices must be in the settings of the server.',
   },
   discovery: {
     max_depth: 'Lower it to 1 for a listing and its details; raise it to follow the links of a deep site.',
@@ -80,16 +81,17 @@ const CHANGE_WHEN: { readonly [Name in Section]: Readonly<Record<keyof Policy[Na
   },
   browser: {
     isolation:
-      '`page` if the site lets visitors in step by step, or if every item would fetch the same large scripts: a cookie that one item gets, and what it fetched, is there for the next.',
+      '`page` if visitors must pass several pages first, or if every item would fetch the same large scripts: cookies and cached files of one item are there for the next.',
     block:
       '`[]` if the site does not work without them, or screenshots should have pictures. Add `trackers` to save time.',
-    stealth: 'If the site refuses browsers that are automated.',
+    stealth: 'If the site refuses automated browsers.',
     device: '`"Pixel 7"` if the mobile version of the site is simpler.',
     locale: 'If numbers, dates or texts depend on it.',
     timezone: 'If dates depend on it.',
     trace: '`on_failure` to see every step of what went wrong. It slows pages down and takes some MB each.',
   },
-  robots: 'If you want to keep to what sites ask of crawlers. Some counties disallow the very pages that you need.',
+  robots:
+    'If you want to follow the rules that sites set for crawlers. Some counties disallow the very pages that you need.',
 };
 
 interface Field {
@@ -124,7 +126,7 @@ function rowOf(name: string, field: Field, when: string): string {
   return `| \`${name}\` | \`${JSON.stringify(field.default)}\` | ${allowed(field)} | ${field.description} | ${when} |`;
 }
 
-/** The values that a field takes, in words. */
+/** The allowed values of a field, in words. */
 function allowed(field: Field): string {
   if (typeof field.type === 'object') return field.type.map((type) => allowed({ ...field, type })).join(' or ');
   if (field.anyOf) return field.anyOf.map(allowed).join(' or ');

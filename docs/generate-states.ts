@@ -18,8 +18,8 @@ This page is generated from the tables in \`src/domain\` by \`${COMMAND}\`; chan
 
 ## Items
 
-\`NEXT_ITEM_STATUS\` in \`src/domain/item.ts\`. Ledgers refuse, or ignore, what is not in the table: a status without a row is
-final for good. Items of a batch are \`pending\` until it is their turn.
+\`NEXT_ITEM_STATUS\` in \`src/domain/item.ts\`. Ledgers refuse or ignore every event that is not in the table: a status without a row is
+permanent. Items of a batch are \`pending\` until it is their turn.
 
 ${diagram(NEXT_ITEM_STATUS)}
 
@@ -27,7 +27,7 @@ ${transitions(NEXT_ITEM_STATUS, ITEM_EVENTS)}
 
 ## Jobs
 
-\`NEXT_JOB_STATUS\` in \`src/domain/job-steps.ts\`. Steps that leave a job where it is are in the table, not in the picture.
+\`NEXT_JOB_STATUS\` in \`src/domain/job-steps.ts\`. Steps that do not change the status are in the table, not in the diagram.
 
 ${diagram(NEXT_JOB_STATUS)}
 
@@ -35,8 +35,8 @@ ${transitions(NEXT_JOB_STATUS)}
 
 ## Failures
 
-\`FAILURES\` in \`src/domain/failure.ts\`. A failure that counts for the breaker speaks against the site; a refusal halves the
-concurrency of a job that adapts.
+\`FAILURES\` in \`src/domain/failure.ts\`. A failure that counts for the breaker is held against the site; a refusal halves the
+concurrency of a job with \`adaptive\` throttling.
 
 ${failures()}
 `;

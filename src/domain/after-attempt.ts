@@ -17,8 +17,8 @@ interface TrySoFar {
 }
 
 /**
- * A proxy that fails says nothing about the item, so the retries that its policy allows are not used up by it. The number is
- * limited all the same, or an item would go round for as long as its time lasts if the proxy is broken.
+ * A failing proxy says nothing about the item, so it does not use up the retries that the policy allows. The number is
+ * limited anyway: otherwise a broken proxy would keep an item busy until its time runs out.
  */
 export const MAX_PROXY_RETRIES = 5;
 
@@ -26,13 +26,13 @@ export const MAX_PROXY_RETRIES = 5;
 export function afterAttempt(so: TrySoFar, failure: Failure, policy: RetryPolicy, chance: number): Decision {
   if (!isRetryable(failure.type)) return { kind: 'give-up', because: 'not-retryable' };
   const isProxys = isProxyFault(failure);
-  // Each kind of failure has a count of its own.
+  // Proxy failures and other failures are counted separately.
   const tries = isProxys ? so.proxyFaults + 1 : so.tries - so.proxyFaults;
   const retries = isProxys ? MAX_PROXY_RETRIES : policy.max_retries;
   if (tries > retries) return { kind: 'give-up', because: 'retries-used-up' };
 
   const delayMs = retryDelayMs(tries, failure, policy, chance);
-  // A retry that the item's deadline would cut off tells us nothing and costs the site a request.
+  // A retry that the item's deadline would cut off proves nothing and costs the site a request.
   if (delayMs >= so.remainingMs) return { kind: 'give-up', because: 'no-time-left' };
 
   const { retry } = FAILURES[failure.type];
@@ -52,6 +52,7 @@ function retryDelayMs(tries: number, failure: Failure, policy: RetryPolicy, chan
     policy.backoff_strategy === 'exponential' ? backoffMs(tries - 1, first, longest) : Math.min(longest, tries * first);
   const base = FAILURES[failure.type].retry === 'late' ? longest : nominal;
   const jittered = spreadMs(base, chance);
-  // What the site asked for is a lower bound, and outranks our own limit: asking sooner only prolongs the refusal.
+  // The delay that the site asked for is a lower bound and overrides our own limit: asking sooner only prolongs the
+  // refusal.
   return Math.round(Math.max(jittered, failure.retryAfterMs ?? 0));
 }

@@ -5,20 +5,20 @@ import { type Counts, finishedOf, inFlightOf } from './counts.ts';
 import type { Policy } from './policy.ts';
 import type { Throttle } from './throttle.ts';
 
-/** How much of a job may go out now, given its limits, what is in flight and the breaker. */
+/** How much of a job may be dispatched now, given its limits, what is in flight and the breaker. */
 export interface Allowance {
-  /** In flight after the dispatch there may be no more than this: the ledger holds to it in the same transaction. */
+  /** No more than this may be in flight after the dispatch: the ledger enforces it in the same transaction. */
   readonly ceiling: number;
   readonly batches: number;
   readonly itemsPerBatch: number;
-  /** In all of these batches together. */
+  /** In all these batches together. */
   readonly items: number;
 }
 
 export interface DispatchState {
   readonly policy: Policy;
   readonly counts: Counts;
-  /** Unsettled items of all batches in flight; `counts` tells only of the batches. */
+  /** Unsettled items of all batches in flight; `counts` only counts the batches. */
   readonly itemsInFlight: number;
   readonly tally: Tally;
   readonly circuit: Circuit;
@@ -31,13 +31,17 @@ export function ceilingOf({ policy, throttle }: Pick<DispatchState, 'policy' | '
   return Math.min(policy.throttling.max_concurrent_workers, Math.max(1, Math.floor(throttle.ceiling)));
 }
 
-/** Which share of what is in flight exceeds the limit, because a user lowered it or the site asked us to slow down. */
+/**
+ * The share of the work in flight that exceeds the limit, because a user lowered it or the site asked us to slow down.
+ */
 export function excessOf(state: Pick<DispatchState, 'policy' | 'throttle' | 'counts'>): number {
   const inFlight = inFlightOf(state.counts);
   return inFlight === 0 ? 0 : Math.max(0, inFlight - ceilingOf(state)) / inFlight;
 }
 
-/** `kept`: what the control items of the job leave: so many items, and one slot less while one is out. */
+/**
+ * `kept` is the room that the job's control items leave: a number of items, and one slot fewer while a control is out.
+ */
 export function dispatchAllowance(
   state: DispatchState,
   itemsPerBatch: number,
@@ -47,7 +51,7 @@ export function dispatchAllowance(
   const { policy, counts } = state;
   const ceiling = ceilingOf(state) - kept.slots;
   const slots = Math.max(0, ceiling - inFlightOf(counts));
-  // Not `pendingOf`: that counts the items behind another in a batch, and those cannot go out a second time.
+  // Not `pendingOf`: that includes the later items of batches in flight, which cannot be dispatched a second time.
   const waiting = counts.total - finishedOf(counts) - state.itemsInFlight;
   const items = Math.max(0, Math.min(waiting, itemsUnderBreaker(state), kept.items, budget.items));
   const batches = Math.min(slots, items);
@@ -64,7 +68,7 @@ export function dispatchAllowance(
 const NOTHING_KEPT = { items: Number.POSITIVE_INFINITY, slots: 0 };
 const UNLIMITED = { items: Number.POSITIVE_INFINITY, perBatch: Number.POSITIVE_INFINITY };
 
-/** A job that says how large its batches are gets them so, also where that leaves slots without work. */
+/** A job that sets its batch size gets exactly that, even if it leaves slots idle. */
 function batchSize(
   { batching }: DispatchState,
   items: number,
@@ -78,21 +82,21 @@ function batchSize(
 }
 
 /**
- * How many items go into a batch when one slot of many is free: no more than its share of what is left, so that towards
- * the end of a job no worker goes through a hundred slow items while all others are idle. It is not much less than a full
- * batch either, because every batch has a cost.
+ * How many items go into a batch when one of many slots is free: no more than its share of the remaining items, so that
+ * towards the end of a job no worker goes through a hundred slow items while all others are idle. It is not much
+ * smaller than a full batch either, because every batch has a cost.
  */
 function fairShare(items: number, batches: number, ceiling: number, itemsPerBatch: number): number {
   const least = Math.ceil(itemsPerBatch / LEAST_SHARE);
   return Math.min(itemsPerBatch, Math.floor(items / batches), Math.max(least, Math.floor(items / ceiling)));
 }
 
-/** A batch is cut down to a tenth at most. */
+/** A batch is never cut below a tenth. */
 const LEAST_SHARE = 10;
 
 /**
- * Until `min_requests` have finished there is no telling whether the job works, so no more than that many are risked; a
- * probe risks one.
+ * Until `min_requests` items have finished, it is unknown whether the job works, so no more than that many are risked;
+ * a probe risks one.
  */
 function itemsUnderBreaker({ circuit, tally, policy, itemsInFlight }: DispatchState): number {
   const risked = tally.finished + itemsInFlight;
@@ -102,7 +106,7 @@ function itemsUnderBreaker({ circuit, tally, policy, itemsInFlight }: DispatchSt
   return tally.finished >= min ? Number.POSITIVE_INFINITY : min - risked;
 }
 
-/** A worker keeps the pace of its batch by itself. At that pace a batch should not take longer than this. */
+/** A worker paces its own batch. At that pace a batch should not take longer than this. */
 const PACED_BATCH_MS = 60_000;
 
 function itemsAtPace({ throttling }: Policy): number {

@@ -1,17 +1,20 @@
 import { type ContentEncoding, parseAddress, type ResultAddress } from './result-address.ts';
 
-/** Bytes kept of an item: what kinds there are, and under which keys they are put. */
+/** Bytes kept for an item: the kinds of artifacts, and the keys they are stored under. */
 
 interface ArtifactRow {
-  /** File extension without the dot. Null: it depends on the content, and the scraper provides it. */
+  /** File extension without the dot. Null if it depends on the content; then the scraper provides it. */
   readonly extension: string | null;
-  /** Null: the content decides, and the scraper says what it is. */
+  /** Null if it depends on the content; then the scraper provides it. */
   readonly mediaType: string | null;
-  /** Bytes above which it is kept gzipped. Null: never, because its format is compressed already, or it is small. */
+  /**
+   * Size in bytes above which it is stored gzipped. Null for never, because its format is already compressed or it is
+   * small.
+   */
   readonly gzipAbove: number | null;
   /** Whether it can be shown on a terminal. */
   readonly isText: boolean;
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly name: string;
 }
 
@@ -38,7 +41,7 @@ export type ArtifactKind = keyof typeof ARTIFACTS;
 
 export const ARTIFACT_KINDS = Object.keys(ARTIFACTS) as readonly ArtifactKind[];
 
-/** Of one item, by name: profile, taxes, sales. */
+/** Named pages of one item, such as profile, taxes, sales. */
 export const MAX_PAGES = 20;
 
 const PAGE_NAME = '[a-z][a-z0-9_-]{0,31}';
@@ -48,33 +51,33 @@ export function isPageName(name: string): boolean {
   return WHOLE_PAGE_NAME.test(name) && isPlain(`${name}.html`);
 }
 
-/** What tells an artifact from the others of its item: its kind, and for a page its name too, as `page:taxes`. */
+/** Distinguishes an artifact from the others of its item: its kind and, for a page, its name, as in `page:taxes`. */
 export function artifactLabel({ kind, name }: { readonly kind: ArtifactKind; readonly name?: string }): string {
   return name === undefined ? kind : `${kind}:${name}`;
 }
 
-/** Matches a label: any kind but `page` by itself, and `page:` with a name. */
+/** Matches a label: any kind except `page` alone, or `page:` with a name. */
 export const ARTIFACT_LABEL = new RegExp(
   `^(?:${ARTIFACT_KINDS.filter((kind) => kind !== 'page').join('|')}|page:${PAGE_NAME})$`,
 );
 
-/** The labels that there are, for a person. */
+/** All labels, for a person. */
 export const ARTIFACT_LABELS = ARTIFACT_KINDS.map((kind) => (kind === 'page' ? 'page:NAME' : kind)).join(', ');
 
-/** How bytes of a kind are kept. A draft is kept as it is: it may be too large to pack. */
+/** How bytes of a kind are stored. A draft is stored as it is: it may be too large to compress in memory. */
 export function keptEncoding(kind: ArtifactKind, bytes: Uint8Array | object): ContentEncoding {
   const { gzipAbove }: ArtifactRow = ARTIFACTS[kind];
   return gzipAbove !== null && bytes instanceof Uint8Array && bytes.length > gzipAbove ? 'gzip' : 'identity';
 }
 
-/** The media type of an artifact: what its scraper says, or that of its kind. */
+/** The media type of an artifact: the one its scraper gives, or that of its kind. */
 export function mediaTypeFor(kind: ArtifactKind, given?: string): string {
   return given ?? ARTIFACTS[kind].mediaType ?? 'application/octet-stream';
 }
 
 /**
- * The end of a stored artifact's file name. The key of an artifact that has one to itself ends in it; the key of a slice
- * is that of the whole, and says nothing.
+ * The end of a stored artifact's file name. The key of an artifact stored on its own ends in it; the key of a slice is
+ * that of the whole object and says nothing.
  */
 export function storedName({ kind, name, contentType, ...at }: StoredArtifact): string {
   const { key, slice } = parseAddress(at);
@@ -88,10 +91,10 @@ function fileName(stem: string, extension: string): string {
   return `${stem}.${/^[a-z0-9]{1,10}$/.test(extension) ? extension : 'bin'}`;
 }
 
-/** Where bytes are kept and how to know them again. */
+/** Where bytes are stored, and how to recognise them. */
 export interface StoredArtifact extends ResultAddress {
   readonly kind: ArtifactKind;
-  /** Only of a page that has one. */
+  /** Set only for a named page. */
   readonly name?: string;
   /** Size of the content as the scraper returned it, before any encoding. */
   readonly size: number;
@@ -100,14 +103,14 @@ export interface StoredArtifact extends ResultAddress {
   readonly contentType: string;
 }
 
-/** Hex SHA-256 of a text: an argument, because `domain/` does no cryptography of its own. */
+/** Hex SHA-256 of a text. It is an argument because `domain/` does no cryptography of its own. */
 export type Digest = (text: string) => string;
 
 /**
- * The key of an item's artifact. The first attempt has the plain key that users expect; every later one gets a folder
- * of its own, so that a second delivery can never write over what an earlier one recorded. `apart` names a further
- * folder for an attempt whose key is taken: the ledger came back from a backup and counts deliveries again that the
- * store has seen, or two ids differ only in case on a disk that ignores it.
+ * The key of an item's artifact. The first attempt has the plain key that users expect; every later one gets its own
+ * folder, so that a second delivery can never overwrite what an earlier one recorded. `apart` names a further folder
+ * for an attempt whose key is taken: a ledger restored from a backup counts deliveries again that the store has already
+ * seen, or two ids differ only in case on a disk that ignores case.
  */
 export function artifactKey(
   at: { readonly jobId: string; readonly itemId: string; readonly attempt: number; readonly apart?: string },
@@ -122,20 +125,20 @@ export function artifactKey(
   return `${folder}/${fileName(name === undefined ? kind : `pages/${name}`, extension)}`;
 }
 
-/** The `apart` of a key. The item is part of it, so that two items in one folder of such a disk do not meet again. */
+/** The `apart` of a key. It includes the item, so that two items in one folder of such a disk do not collide again. */
 export function apartName(itemId: string, chosen: string, digest: Digest): string {
   return digest(JSON.stringify([itemId, chosen])).slice(0, 16);
 }
 
 /**
- * The prefix of everything that a job stores. Jobs are removed by prefix, so two jobs must never share one, on any disk:
- * unlike an item's, the name of a job's folder has no upper case.
+ * The prefix of everything that a job stores. Jobs are removed by prefix, so two jobs must never share one, on any
+ * disk: unlike an item's folder, a job's folder has no upper case.
  */
 export function jobPrefix(jobId: string, digest: Digest): string {
   return `${safeSegment(jobId, digest)}/`;
 }
 
-/** Names that a file system, a shell or a browser would read differently from us. */
+/** Excludes names that a file system, a shell or a browser would interpret differently. */
 const PLAIN = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/;
 const RESERVED_ON_WINDOWS = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
@@ -149,8 +152,8 @@ export function safeSegment(id: string, digest: Digest): string {
 }
 
 /**
- * An item's id as one segment: itself where it is plain, upper case included (`503-51-079A`). Two ids that differ only in
- * case meet on a disk that folds it; then the second to be stored finds its key taken, and is kept apart.
+ * An item's id as one segment: the id itself if it is plain, including upper case (`503-51-079A`). Two ids that differ
+ * only in case collide on a disk that folds it; then the second to be stored finds its key taken, and is kept apart.
  */
 export function itemSegment(itemId: string, digest: Digest): string {
   return isPlain(itemId) ? itemId : hashedSegment(itemId, digest);
@@ -168,7 +171,7 @@ export function hashedSegment(id: string, digest: Digest): string {
 
 const HASHED = /^[a-z0-9-]{0,40}~[0-9a-f]{32}(?:\.json)?$/;
 
-/** Whether a key is a path of safe segments. A result store refuses any other: it may come from anywhere. */
+/** Whether a key is a path of safe segments. A result store refuses all others, because keys may come from anywhere. */
 export function isSafeKey(key: string): boolean {
   return key.split('/').every((segment) => isPlain(segment) || HASHED.test(segment));
 }

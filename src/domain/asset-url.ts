@@ -1,4 +1,4 @@
-/** Endings of files that are kept as links: fetching them yields no page. */
+/** Extensions of files that are kept as links, because fetching them yields no page. */
 const ASSET_SUFFIXES: ReadonlySet<string> = new Set([
   ...['.pdf', '.zip', '.tar', '.gz', '.tgz', '.rar', '.7z'],
   ...['.png', '.jpg', '.jpeg', '.gif', '.svg', '.ico', '.webp'],
@@ -9,7 +9,7 @@ const ASSET_SUFFIXES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the URL is that of a file and not of a page, by the last suffix of its decoded path. `/a.tar.gz` has the suffix
+ * Whether the URL is that of a file rather than a page, by the last extension of its decoded path. `/a.tar.gz` has
  * `.gz`; a dot file such as `/.pdf` has none.
  */
 export function isAssetUrl(url: string): boolean {
@@ -18,7 +18,10 @@ export function isAssetUrl(url: string): boolean {
   return dot > 0 && ASSET_SUFFIXES.has(name.slice(dot).toLowerCase());
 }
 
-/** Without scheme, host, parameters of the last segment, query and fragment. By hand: a list may hold URLs that `URL` rejects. */
+/**
+ * The path without scheme, host, parameters of the last segment, query and fragment. Done by hand, because a list may
+ * contain URLs that `URL` rejects.
+ */
 function pathOfUrl(url: string): string {
   const [path = ''] = url
     .trim()
@@ -33,7 +36,7 @@ function lastName(path: string): string {
   return path.slice(path.lastIndexOf('/', end - 1) + 1, end);
 }
 
-/** What is not percent-encoded UTF-8 stays as it is. */
+/** Text that is not percent-encoded UTF-8 stays as it is. */
 function decodeLeniently(path: string): string {
   try {
     return decodeURIComponent(path);

@@ -5,7 +5,7 @@ import { finalStatusOf } from './job-progress.ts';
 import type { Outcome } from './outcome.ts';
 import { attemptUsage, type Usage } from './usage.ts';
 
-/** How a worker, or the ledger itself, says that an attempt ended. */
+/** The end of an attempt, as reported by a worker or by the ledger itself. */
 interface EndedAttempt {
   readonly attempt: number;
   readonly outcome: Outcome;
@@ -17,7 +17,7 @@ interface EndedAttempt {
   readonly usage?: Usage;
 }
 
-/** The attempt in the item's history. */
+/** The attempt as an entry of the item's history. */
 export function attemptRecord(ended: EndedAttempt, job: { readonly scraperVersion: string }): AttemptRecord {
   const { attempt, outcome, tries, startedAt, durationMs, failedTries } = ended;
   const failure = outcome.kind === 'failed' ? outcome.failure : null;
@@ -41,8 +41,8 @@ export function earlierAttempts<T>(attempts: readonly T[]): readonly T[] {
 }
 
 /**
- * Whether the end of this very attempt is recorded already, also where the item was reopened since. Poison is what the
- * ledger itself records of an attempt: a worker that reports its end after that is too late.
+ * Whether the end of this attempt has already been recorded, even if the item was reopened since. `poison` is recorded
+ * by the ledger itself: a worker that reports its end after that is too late.
  */
 export function isRecorded(
   attempts: readonly { readonly attempt: number; readonly failure?: Failure | null }[],
@@ -51,7 +51,10 @@ export function isRecorded(
   return attempts.some((one) => one.attempt === attempt && one.failure?.type !== 'poison');
 }
 
-/** Whether a re-extraction may make a success of the item: it failed, and was not tried since the attempt that was read. */
+/**
+ * Whether a re-extraction may turn the item into a success: it failed, and was not tried again after the attempt that
+ * was read.
+ */
 export function isRecoverable(
   item: { readonly status: ItemStatus; readonly lastAttempt: number | undefined },
   recovered: { readonly attempt: number },
@@ -64,7 +67,7 @@ export function isReopenable(status: ItemStatus): boolean {
   return nextStatus(status, 'retry') !== null;
 }
 
-/** Whether the attempt ended at that time or later; without a time, any did. */
+/** Whether the attempt ended at that time or later; always true without a time. */
 export function endedSince(
   attempt: Pick<AttemptRecord, 'startedAt' | 'durationMs'> | undefined,
   since: number | undefined,

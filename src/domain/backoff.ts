@@ -3,7 +3,9 @@ export function backoffMs(times: number, firstMs: number, longestMs = Number.POS
   return Math.min(longestMs, firstMs * 2 ** times);
 }
 
-/** The upper half of a wait at random, so that what failed together does not come back together. `chance`: 0 to 1. */
+/**
+ * Randomises the upper half of a wait, so that things that failed together are not repeated together. `chance`: 0 to 1.
+ */
 export function spreadMs(ms: number, chance: number): number {
   return ms * (0.5 + chance / 2);
 }

@@ -1,28 +1,30 @@
 import { PENDING_ORDER, type PendingKind } from './pending-order.ts';
 
 /**
- * How the items of a job are put into batches: those of one group together, at most so many. A job without it has batches
- * of whatever size suits the backend, and groups do not matter.
+ * How the items of a job are put into batches: items of one group together, up to a maximum. Without it, batches have
+ * whatever size suits the backend, and groups do not matter.
  */
 export interface Batching {
   readonly by: 'group';
   readonly maxItems: number;
 }
 
-/** What the largest batch may have: on AWS a batch is a row, made of items that are stored together by the hundred. */
+/** The largest possible batch: on AWS a batch is a row, made of items that are stored together by the hundred. */
 export const MAX_BATCH_ITEMS = 100;
 
 /** Pending items of one kind, in order. */
 export interface PendingRun {
   readonly kind: PendingKind;
-  /** Items of different groups never share a batch. Null for items without one, and where the job has no batching. */
+  /** Items of different groups never share a batch. Null for items without a group, and for jobs without batching. */
   readonly group: string | null;
-  /** Items of different lots never share a batch: where a ledger stores items apart, a batch must not span two places. */
+  /**
+   * Items of different lots never share a batch: if a ledger stores items separately, a batch must not span two places.
+   */
   readonly lot: number;
   readonly count: number;
 }
 
-/** Which pending items make a batch: so many of the first that are left of each run. */
+/** Which pending items form a batch: the number to take from the front of each run. */
 export interface PlannedBatch<Run extends PendingRun> {
   readonly suspect: boolean;
   readonly lot: number;
@@ -30,7 +32,7 @@ export interface PlannedBatch<Run extends PendingRun> {
   readonly parts: readonly { readonly run: Run; readonly count: number }[];
 }
 
-/** Neighbours of one group together, in the order of the list. */
+/** Splits a list into runs of neighbours with the same group, keeping its order. */
 export function splitByGroup<Item>(
   items: readonly Item[],
   groupOf: (item: Item) => string | null,
@@ -53,8 +55,8 @@ export interface BatchLimits {
 }
 
 /**
- * At most `batches` batches of at most `itemsPerBatch` items, and no more than `items` together. Runs of one kind go out
- * in the order of the list; neighbours of one group share a batch as long as there is room in it.
+ * At most `batches` batches of at most `itemsPerBatch` items, and no more than `items` in total. Runs of one kind go
+ * out in the order of the list; neighbours of one group share a batch as long as it has room.
  */
 export function planBatches<Run extends PendingRun>(
   runs: readonly Run[],

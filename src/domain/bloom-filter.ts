@@ -1,6 +1,6 @@
 /**
- * Says of a hash (32 bits) that it was certainly never added, or that it may have been. With 16 bits an entry and 6 probes
- * it is wrong about once in a thousand, with 20 and 8 about once in five thousand.
+ * Says whether a 32-bit hash was certainly never added, or may have been. With 16 bits per entry and 6 probes it is
+ * wrong about once in a thousand, with 20 and 8 about once in five thousand.
  */
 export class BloomFilter {
   readonly #words: Uint32Array;
@@ -43,7 +43,7 @@ export class BloomFilter {
   }
 }
 
-/** The second of the two numbers from which all probes are made. Odd, so that they do not meet early. */
+/** The second of the two numbers that all probes are derived from. It is odd, so that probes do not repeat early. */
 function strideOf(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) | 1;
 }

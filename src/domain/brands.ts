@@ -1,4 +1,4 @@
-/** What a browser of the Chromium family calls itself in client hints. */
+/** A browser's name in client hints, as the Chromium family sends them. */
 export interface Brand {
   readonly brand: string;
   readonly version: string;
@@ -17,8 +17,8 @@ const PLACES = [
 ];
 
 /**
- * Chromium adds a made-up brand to its own, and shuffles the three by its version (components/embedder_support/
- * user_agent_utils.cc), to keep sites from relying on the list. A list that does not fit the version gives us away.
+ * Chromium adds a made-up brand to its own and shuffles the three by its version (components/embedder_support/
+ * user_agent_utils.cc), to keep sites from relying on the list. A list that does not match the version gives us away.
  * `fullVersion` is for the list of full versions, which only scripts may ask for.
  */
 export function brandsOf(brand: string, version: number, fullVersion: string | null = null): readonly Brand[] {
@@ -42,7 +42,7 @@ export function brandsOf(brand: string, version: number, fullVersion: string | n
   return list;
 }
 
-/** As the header `sec-ch-ua` has it. */
+/** The value of the header `sec-ch-ua`. */
 export function brandList(brand: string, version: number): string {
   return brandsOf(brand, version)
     .map((each) => `"${each.brand}";v="${each.version}"`)

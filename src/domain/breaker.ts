@@ -22,13 +22,13 @@ export const CLOSED: Circuit = { state: 'closed' };
 /** What finished since the circuit was last closed. */
 export interface Tally {
   readonly finished: number;
-  /** Failures that speak against the site. */
+  /** Failures held against the site. */
   readonly failed: number;
-  /** … of them in a row. */
+  /** How many of those in a row. */
   readonly streak: number;
-  /** Failures of the input, such as `not_found`. They show that the site works, unless nothing else is ever seen. */
+  /** Failures of the input, such as `not_found`. They show that the site works, unless nothing else ever happens. */
   readonly missed: number;
-  /** Failures of either kind in a row: what finished since the last success. */
+  /** Failures of either kind in a row: items finished since the last success. */
   readonly dry: number;
   /** A failure after which no item can succeed: its type and message, shortened. */
   readonly stopper: string | null;
@@ -36,14 +36,14 @@ export interface Tally {
 
 export const EMPTY_TALLY: Tally = { finished: 0, failed: 0, streak: 0, missed: 0, dry: 0, stopper: null };
 
-/** A tally as an earlier version may have stored it: what it did not count is taken for successes. */
+/** Completes a tally stored by an earlier version: what it did not count is taken as successes. */
 export function completeTally(stored: Partial<Tally>): Tally {
   return { ...EMPTY_TALLY, ...stored };
 }
 
 /**
- * A success and a "there is no such property" both show that the site works, so they end a streak. A proxy's failure
- * and a skipped item say nothing of the site either way, and leave the tally as it was.
+ * A success and a "no such property" both show that the site works, so they end a streak. A proxy failure and a skipped
+ * item say nothing about the site, and leave the tally unchanged.
  */
 export function tallyOutcome(tally: Tally, outcome: Outcome): Tally {
   if (outcome.kind === 'skipped') return tally;
@@ -59,7 +59,7 @@ export function tallyOutcome(tally: Tally, outcome: Outcome): Tally {
   return rule.blame === 'proxy' ? tally : { ...tally, finished, streak: 0, missed: tally.missed + 1, dry };
 }
 
-/** Enough for a proxy's code and what to do about it. It is kept where every settle writes. */
+/** Enough for a proxy's code and what to do about it. It is stored in the row that every settle writes. */
 const MAX_STOPPER_LENGTH = 300;
 
 interface Trip {
@@ -76,13 +76,13 @@ export type Verdict =
 
 const STAY: Verdict = { kind: 'stay' };
 
-/** What the breaker looks at: the fields of a job by which it is judged. */
+/** The fields of a job that the breaker judges. */
 export interface Judged {
   readonly circuit: Circuit;
   readonly tally: Tally;
   readonly policy: { readonly circuit_breaker: BreakerPolicy };
   readonly counts: { readonly success: number; readonly failed: number };
-  /** Present only in a re-extraction, which costs no requests. */
+  /** Set only for a re-extraction, which sends no requests. */
   readonly extracts?: string;
 }
 
@@ -92,7 +92,7 @@ export function judge(job: Judged, now: number): Verdict {
     const { probeAt, since } = circuit;
     return probeAt !== null && isDue(probeAt, now, probeAt - since) ? { kind: 'probe' } : STAY;
   }
-  // Before the probe's own failure: a later probe would do no better.
+  // Checked before the probe's own failure: a later probe would do no better.
   if (tally.stopper !== null) return trip('stopper', tally.stopper, tally);
   return circuit.state === 'probing' ? judgeProbe(tally) : judgeClosed(job);
 }
@@ -121,9 +121,9 @@ function judgeClosed(job: Judged): Verdict {
 }
 
 /**
- * Every input failure alone is believable; but if no item has ever succeeded, it is more likely that the addresses of the
- * site have changed, or that its search finds nothing for anyone. A job that has had a success is not judged by this, so
- * that failed items can be retried although all of them may fail again.
+ * Each input failure is believable on its own; but if no item has ever succeeded, it is more likely that the site's
+ * addresses have changed, or that its search finds nothing for anyone. A job that has had a success is not judged by
+ * this, so that failed items can be retried even if all of them may fail again.
  */
 function nothingWorks({ tally, counts, extracts }: Judged): boolean {
   return counts.success === 0 && tally.failed + tally.missed === tally.finished && extracts === undefined;
@@ -133,7 +133,7 @@ function trip(cause: Trip['cause'], message: string, tally: Tally): Verdict {
   return { kind: 'trip', trip: { cause, message, tally } };
 }
 
-/** The reason of a trip in words. Where nothing works, which failures there were is the reason. */
+/** The reason of a trip in words. If nothing works, the reason is the list of failures. */
 export function tripMessage({ cause, message }: Trip, evidence: readonly ReadGroup[]): string {
   if (cause !== 'nothing-works' || evidence.length === 0) return message;
   const byType = Map.groupBy(evidence, ({ type }) => type);
@@ -144,7 +144,7 @@ export function tripMessage({ cause, message }: Trip, evidence: readonly ReadGro
 /** How many groups of failures are kept with the reason. */
 const MAX_EVIDENCE = 3;
 
-/** The failures that show why: those that stopped the job first, then the most frequent. */
+/** The failures that explain it: those that stopped the job first, then the most frequent. */
 export function pickEvidence({ cause, message }: Trip, groups: readonly ReadGroup[]): readonly ReadGroup[] {
   const isTold = ({ type }: ReadGroup) => cause === 'stopper' && message.startsWith(type);
   return [...groups.filter(isTold), ...groups.filter((group) => !isTold(group))].slice(0, MAX_EVIDENCE);

@@ -8,7 +8,7 @@ function pixels(description: string) {
   return z.number().int().min(1).max(10_000).meta({ description });
 }
 
-/** A device that has no name: what differs from a desktop browser. */
+/** A device given by its properties: what differs from a desktop browser. */
 const deviceSchema = z
   .strictObject({
     viewport: z
@@ -30,13 +30,13 @@ export const browserSchema = z
       .enum(['context', 'page'])
       .meta({
         description:
-          'What items have of their own. context: cookies, storage and cache. page: only the page; items of the job that a worker carries out one after another share the rest.',
+          'What each item has to itself. context: cookies, storage and cache. page: only the page; items that a worker processes one after another share the rest.',
       })
       .default('context'),
     block: z
       .array(z.enum(BLOCKABLE))
       .max(BLOCKABLE.length)
-      .meta({ description: 'Kinds of sub-resources that pages do without.' })
+      .meta({ description: 'Kinds of sub-resources that are not loaded.' })
       .default(['images', 'media', 'fonts']),
     stealth: z
       .boolean()
@@ -45,7 +45,9 @@ export const browserSchema = z
     device: z
       .union([z.string().min(1).max(100), deviceSchema])
       .nullable()
-      .meta({ description: "Device to be: one of Playwright's names, or its properties; null for a desktop browser." })
+      .meta({
+        description: "Device to emulate: one of Playwright's names, or its properties; null for a desktop browser.",
+      })
       .default(null),
     locale: z
       .string()
@@ -66,7 +68,7 @@ export const browserSchema = z
       .meta({ description: "When to keep a trace of what the browser did, for Playwright's trace viewer." })
       .default('never'),
   })
-  .meta({ description: 'How browsers behave. It has no effect on scrapers that use none.' });
+  .meta({ description: 'How browsers behave. It has no effect on scrapers without a browser.' });
 
 export type BrowserPolicy = z.infer<typeof browserSchema>;
 

@@ -76,7 +76,7 @@ export const BROWSER_SETTINGS = {
 
 /** Two to four pages at a time are the optimum on two cores: half of what a page does is waiting. */
 const PAGES_PER_CORE = 2;
-/** What a heavy page takes. Half of the memory is for everything else. */
+/** The memory of a heavy page. Half of the memory is reserved for everything else. */
 const BYTES_PER_PAGE = 300e6;
 
 /** Pages that one worker process has open at the same time. */

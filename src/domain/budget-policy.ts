@@ -6,7 +6,7 @@ const limit = (description: string) => z.number().int().min(1).max(1e15).nullabl
 
 export const budgetSchema = z
   .strictObject({
-    max_requests: limit('Requests that the job may send, including repeated ones and redirects; null for no limit.'),
+    max_requests: limit('Requests that the job may send, including retries and redirects; null for no limit.'),
     max_bytes: limit('Bytes that it may send and receive, on the wire; null for no limit.'),
     max_proxy_bytes: limit('The same, counting only what goes through proxies; null for no limit.'),
     max_cost: z
@@ -29,7 +29,10 @@ export const budgetSchema = z
 
 export type BudgetPolicy = z.infer<typeof budgetSchema>;
 
-/** What is wrong with a budget here. `max_cost` can only be kept if every proxy that the job may use has a price. */
+/**
+ * Checks a budget against this installation. `max_cost` can only be enforced if every proxy that the job may use has a
+ * price.
+ */
 export function budgetProblems(
   { budget, proxy }: { readonly budget: BudgetPolicy; readonly proxy: Pick<ProxyPolicy, 'type' | 'escalate'> },
   prices: Prices,
@@ -38,12 +41,12 @@ export function budgetProblems(
   const types = proxyLadder(proxy).filter((type) => type !== 'none');
   const path = 'budget.max_cost';
   if (types.length === 0) {
-    return [{ path, message: 'needs a proxy: a job without one costs nothing, by the prices that are known' }];
+    return [{ path, message: 'needs a proxy: by the known prices, a job without one costs nothing' }];
   }
   return types
     .filter((type) => prices[type] === undefined)
     .map((type) => {
       const settings = priceVariables(type).join(' or ');
-      return { path, message: `cannot be kept: the price of ${type} proxies is not known; set ${settings}` };
+      return { path, message: `cannot be enforced: the price of ${type} proxies is not known; set ${settings}` };
     });
 }

@@ -4,13 +4,13 @@ import { formatBytes } from './format-bytes.ts';
 import { costOf, NO_PRICES, type Prices } from './prices.ts';
 import { totalUsage, type Usage } from './usage.ts';
 
-/** What the decision depends on; a job has all of it. */
+/** The fields of a job that the decision depends on. */
 export interface BudgetState {
   readonly policy: { readonly budget: BudgetPolicy };
   readonly usage: Usage;
   readonly prices?: Prices;
   readonly counts: Counts;
-  /** Unsettled items of all batches in flight: nothing is known yet of what they use. */
+  /** Unsettled items of all batches in flight: their usage is still unknown. */
   readonly itemsInFlight: number;
 }
 
@@ -22,7 +22,7 @@ export interface ReachedLimit {
   readonly max: number;
 }
 
-/** How many more items may go out. */
+/** How many more items may be dispatched. */
 export interface BudgetRoom {
   readonly kind: 'room';
   readonly items: number;
@@ -39,8 +39,8 @@ const UNLIMITED: BudgetRoom = {
 };
 
 /**
- * What is left of a budget is shared out by what items have used on average, so that fewer and fewer are in flight as it
- * nears its end. Before the first item has ended, nothing is known of their size: then they go out one by one.
+ * The rest of a budget is divided by the average usage of an item, so that fewer and fewer items are in flight as the
+ * budget runs out. Before the first item has ended, their usage is unknown: then they go out one at a time.
  */
 export function judgeBudget(state: BudgetState): BudgetVerdict {
   const limits = limitsOf(state);
@@ -50,14 +50,14 @@ export function judgeBudget(state: BudgetState): BudgetVerdict {
   const { itemsInFlight, counts } = state;
   const finished = finishedOf(counts) - counts.cancelled;
   const fitting = Math.min(...limits.map((limit) => itemsWithin(limit, finished)));
-  // With nothing in flight, one more is the least that does not stop the job before its budget is used up.
+  // With nothing in flight, one more item is the minimum: fewer would stop the job before its budget is used up.
   const items = Math.max(itemsInFlight === 0 ? 1 : 0, fitting - itemsInFlight);
   return { kind: 'room', items, perBatch: finished === 0 ? 1 : Number.POSITIVE_INFINITY };
 }
 
 function itemsWithin({ limit, used, max }: ReachedLimit, finished: number): number {
   const left = max - used;
-  // Few items take less than one request; what else they take, the first ones will tell.
+  // Few items need less than one request; the first ones will show what else they need.
   if (finished === 0) return limit === 'max_requests' ? left : Number.POSITIVE_INFINITY;
   return used === 0 ? Number.POSITIVE_INFINITY : Math.floor(left / (used / finished));
 }
@@ -71,13 +71,13 @@ function limitsOf({ policy: { budget }, usage, prices = NO_PRICES }: BudgetState
     ['max_requests', requests, max_requests],
     ['max_bytes', bytesUp + bytesDown, max_bytes],
     ['max_proxy_bytes', proxyBytes, max_proxy_bytes],
-    // A price that is missing is noticed when the budget is set.
+    // A missing price is noticed when the budget is set.
     ['max_cost', max_cost === null ? 0 : (costOf(usage, prices) ?? 0), max_cost],
   ];
   return limits.flatMap(([limit, used, max]) => (max === null ? [] : [{ limit, used, max }]));
 }
 
-/** What is left of each limit; null where there is none. */
+/** What is left of each limit; null for no limit. */
 export function budgetLeft(state: BudgetState): Readonly<Record<LimitName, number | null>> {
   const left: Record<LimitName, number | null> = {
     max_requests: null,
@@ -94,7 +94,7 @@ export function describeReached({ limit, used, max }: ReachedLimit): string {
   return `the budget is used up: ${AMOUNTS[limit](used)} of ${AMOUNTS[limit](max)} ${WHAT[limit]}`;
 }
 
-/** What its user is told, and what to do; null while there is something left. */
+/** The message for the user, with what to do; null while something is left. */
 export function budgetUsedUp(state: BudgetState): string | null {
   const verdict = judgeBudget(state);
   if (verdict.kind !== 'reached') return null;

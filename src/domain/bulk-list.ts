@@ -6,14 +6,14 @@ export interface BulkList {
   readonly totalUrls: number;
   /** Kept as links. */
   readonly assets: number;
-  /** URLs of no site. */
+  /** URLs that belong to no site. */
   readonly unknown: number;
   readonly sites: readonly SiteBatches[];
   /** Key under which assets and unknown URLs are listed; null if there are none. */
   readonly links: string | null;
 }
 
-/** They are part of the job's record, which is read as a whole. */
+/** Sites are part of the job's record, which is read as a whole. */
 export const MAX_BULK_SITES = 5000;
 
 export function pagesToScrape({ sites }: Pick<BulkList, 'sites'>): number {
@@ -25,9 +25,9 @@ export function batchCount({ sites }: Pick<BulkList, 'sites'>): number {
 }
 
 /**
- * How many batches are over. Pages go out in their order, so what is final or out tells how many batches were begun, and
- * those in flight are not over. While a batch is being carried out again, because its worker was lost, this may be off by
- * that batch; it is exact when nothing is in flight.
+ * How many batches have ended. Pages go out in order, so the number of pages that are final or in flight shows how many
+ * batches were begun; those in flight have not ended. While a batch is being repeated because its worker was lost, the
+ * count may be off by that batch; it is exact when nothing is in flight.
  */
 export function endedBatches(
   { sites }: Pick<BulkList, 'sites'>,
@@ -37,7 +37,7 @@ export function endedBatches(
   return Math.max(0, ended);
 }
 
-/** Batches to which the first so many pages belong. */
+/** The number of batches that the first `pages` pages belong to. */
 function begunBatches(sites: readonly SiteBatches[], pages: number): number {
   let begun = 0;
   let left = pages;

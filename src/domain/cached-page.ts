@@ -1,22 +1,22 @@
 import { type Digest, safeSegment } from './artifact.ts';
 import type { ContentMethod } from './site.ts';
 
-/** What a page cache knows of a page, when that is fresh, and what becomes of it when the page is read again. */
+/** What a page cache knows about a page, when that is fresh, and how it changes when the page is read again. */
 
 /** Seven days. */
 export const DEFAULT_MAX_AGE_SECONDS = 604_800;
 
-/** Titles and names of versions that are longer are of no use, and every started KB of a row is paid for on AWS. */
+/** Longer titles and validators are useless, and AWS charges for every started KB of a row. */
 const MAX_TITLE_LENGTH = 300;
 const MAX_VALIDATOR_LENGTH = 300;
 
-/** By how much a page may shrink without being suspected. */
+/** The remainder at which a shrunken page becomes suspicious. */
 const SUSPICIOUS_REMAINDER = 0.1;
 
-/** What a page is found by. Other methods may read other contents from the same page. */
+/** Identifies a page. Different methods may read different contents from the same page. */
 export interface PageKey {
   readonly site: string;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   readonly method: PageMethod;
 }
@@ -24,7 +24,7 @@ export interface PageKey {
 /** `asset`: only its address is kept. */
 export type PageMethod = ContentMethod | 'asset';
 
-/** What can be shown to the server when asking whether a page has changed; null for what it did not send. */
+/** Sent to the server to ask whether a page has changed; null for those it did not send. */
 export interface Validators {
   readonly etag: string | null;
   readonly lastModified: string | null;
@@ -32,19 +32,19 @@ export interface Validators {
 
 /** One version of a page's content. */
 export interface PageVersion extends Validators {
-  /** SHA-256 of the content, by which it is kept. */
+  /** SHA-256 of the content, under which it is stored. */
   readonly sha256: string;
   /** Bytes of the content. */
   readonly size: number;
   readonly title: string | null;
-  /** When it was read, or the server said last that it is still the same. */
+  /** When it was read, or when the server last confirmed that it is unchanged. */
   readonly fetchedAt: number;
 }
 
 export interface CachedPage extends PageKey, PageVersion {
   readonly type: 'page';
   readonly url: string;
-  /** It is at least 90 % smaller than the version in `kept`: a login or an error page, perhaps. */
+  /** Whether it is at least 90 % smaller than the version in `kept`, for example a login or error page. */
   readonly flagged: boolean;
   /** The last version that was not flagged; null unless this one is. */
   readonly kept: PageVersion | null;
@@ -58,10 +58,10 @@ export interface CachedAsset extends PageKey {
 
 export type CachedEntry = CachedPage | CachedAsset;
 
-/** What happened to a page. */
+/** What a worker found out about a page. */
 export type PageNews = ReadPage | SamePage | SeenAsset;
 
-/** Its content was read, and is kept by its hash. */
+/** The content was read, and is stored under its hash. */
 export interface ReadPage {
   readonly kind: 'read';
   readonly key: PageKey;
@@ -69,16 +69,16 @@ export interface ReadPage {
   readonly version: PageVersion;
 }
 
-/** The server said that it has not changed (304). */
+/** The server said that the page has not changed (304). */
 export interface SamePage {
   readonly kind: 'same';
   readonly key: PageKey;
   readonly at: number;
-  /** Those of the answer, which may be others than before; null for what it did not send. */
+  /** The validators of that answer, which may be new; null for those it did not send. */
   readonly validators: Validators;
 }
 
-/** It is a file that is not fetched. */
+/** The URL is a file, which is not fetched. */
 export interface SeenAsset {
   readonly kind: 'asset';
   readonly key: PageKey;
@@ -89,9 +89,9 @@ export interface SeenAsset {
 export const NO_VALIDATORS: Validators = { etag: null, lastModified: null };
 
 /**
- * What the cache has of a page afterwards; null if it still has nothing. A version that is at least 90 % smaller than the
- * last good one is flagged, and the good one is kept beside it until a version comes that is not suspicious. What is
- * older than what is there changes nothing: it is news that was late.
+ * The entry of a page afterwards; null if there is still none. A version that is at least 90 % smaller than the last
+ * good one is flagged, and the good one is kept beside it until an unsuspicious version arrives. News older than the
+ * entry is late and changes nothing.
  */
 export function afterPageNews(known: CachedEntry | null, news: PageNews): CachedEntry | null {
   const { key } = news;
@@ -130,27 +130,27 @@ function storable(version: PageVersion): PageVersion {
   return { ...versionOf(version), ...storableValidators(version), title };
 }
 
-/** A part of a validator is the validator of something else: one that is too long is left out. */
+/** Part of a validator would be the validator of something else, so one that is too long is left out. */
 function storableValidators({ etag, lastModified }: Validators): Validators {
   const usable = (text: string | null) => (text === null || text.length > MAX_VALIDATOR_LENGTH ? null : text);
   return { etag: usable(etag), lastModified: usable(lastModified) };
 }
 
 /**
- * Whether an entry may be used without asking the site. With a `maxAgeSeconds` of 0 none may; what it has of validators
- * can still be shown to the server.
+ * Whether an entry may be used without asking the site. Never with a `maxAgeSeconds` of 0; its validators can still be
+ * sent to the server.
  */
 export function isFresh(entry: { readonly fetchedAt: number }, maxAgeSeconds: number, now: number): boolean {
   return now - entry.fetchedAt < maxAgeSeconds * 1000;
 }
 
-/** What the cache has of a site, in numbers. */
+/** Counts of what is cached for a site. */
 export interface CacheStats {
   readonly site: string;
   readonly pages: number;
   readonly assets: number;
   readonly flagged: number;
-  /** Of the contents of pages, each counted as often as a page has it. */
+  /** Size of the contents; contents that pages share count for each page. */
   readonly bytes: number;
   readonly oldestAt: number;
   readonly newestAt: number;
@@ -173,10 +173,10 @@ export function addToStats(stats: CacheStats | null, entry: CachedEntry): CacheS
   };
 }
 
-/** No job can have this folder: that of an id that is not plain ends in a digest, and none is all zeros. */
+/** No job can have this folder: the folder of an id that is not plain ends in a digest, and no digest is all zeros. */
 const CACHE_FOLDER = `cache~${'0'.repeat(32)}`;
 
-/** Everything that is cached of a site is stored below this. */
+/** The prefix of everything cached for a site. */
 export function cachePrefix(site: string, digest: Digest): string {
   return `${CACHE_FOLDER}/${safeSegment(site, digest)}/`;
 }

@@ -1,6 +1,6 @@
 /**
- * One text for all ways to write the same JSON: the names in an object are in order. For values that came out of
- * JSON.parse and are not nested deeply.
+ * The same text for all ways to write the same JSON: object keys are sorted. For values from JSON.parse that are not
+ * deeply nested.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

@@ -1,6 +1,6 @@
 import type { Room } from './slot-share.ts';
 
-/** What a receiver has room for, as of the last time it said so. */
+/** The room of a receiver, as last reported. */
 export class ChangingRoom {
   readonly #listeners = new Set<() => void>();
   #now: Room;

@@ -19,18 +19,20 @@
 /** Reports come every few seconds, and one that was delayed should still find the seconds of the others. */
 export const WINDOW_SECONDS = 20;
 
-/** Over all jobs of a host, so that its record stays small however many there are: about 30 bytes each. */
+/** Over all jobs of a host, so that its record stays small: about 30 bytes each. */
 export const MAX_SECONDS = 120;
 
-/** Of more jobs at the same host, the record keeps those that were there last. */
+/** If more jobs visit the same host, the record keeps the most recent ones. */
 export const MAX_JOBS = 16;
 
 export const MAX_PAUSES = 8;
 
-/** Start times kept of a second: all, or the first and last of them. */
+/** Start times kept per second: all of them, or the first and last. */
 export const MARKS = 8;
 
-/** The longest time over which a rate is taken: shares of a host's limit move between processes every few seconds. */
+/**
+ * The longest time over which a rate is measured: shares of a host's limit move between processes every few seconds.
+ */
 const TEN = 10;
 
 /** One second of one job at one host. */
@@ -38,11 +40,11 @@ export interface SeenSecond {
   /** In seconds since 1970. */
   readonly at: number;
   readonly starts: number;
-  /** The most requests that each process had under way at a time in this second, added up. */
+  /** The highest concurrency of each process in this second, added up. */
   readonly peak: number;
-  /** The most that one process had under way at a time. */
+  /** The highest concurrency of a single process. */
   readonly solo: number;
-  /** Under way when the second began, in all processes. */
+  /** Requests under way when the second began, in all processes. */
   readonly carried: number;
   /** Shortest time between two starts of one process, the later of them in this second; null if there is no such pair. */
   readonly gapMs: number | null;
@@ -65,21 +67,21 @@ export interface Worst {
 
 export interface JobSeen {
   readonly requests: number;
-  /** Of the seconds that were folded. */
+  /** The worst of the folded seconds. */
   readonly worst: Worst;
-  /** The last request of the seconds that were folded. */
+  /** The last request in the folded seconds. */
   readonly lastStartAt: number | null;
-  /** Requests in each of the last seconds that were folded: rates over ten seconds reach back to them. */
+  /** Requests in each of the most recently folded seconds: rates over ten seconds reach back to them. */
   readonly tail: readonly (readonly [at: number, starts: number])[];
   /** By time. */
   readonly seconds: readonly SeenSecond[];
 }
 
-/** From when until when a host wanted no request. */
+/** When a host began and stopped wanting no requests. */
 export type SeenPause = readonly [from: number, until: number];
 
 export interface Seen {
-  /** By time, and apart from each other. */
+  /** In order of time, without overlaps. */
   readonly pauses: readonly SeenPause[];
   readonly jobs: ReadonlyMap<string, JobSeen>;
 }
@@ -104,7 +106,7 @@ export const JOB_UNSEEN: JobSeen = {
 
 export const NOTHING_SEEN: Seen = { pauses: [], jobs: new Map() };
 
-/** What both records tell, of different processes or different times. */
+/** Combines two records of different processes or different times. */
 export function mergeSeen(a: Seen, b: Seen): Seen {
   const pauses = mergePauses([...a.pauses, ...b.pauses]);
   const jobs = new Map(a.jobs);
@@ -115,7 +117,7 @@ export function mergeSeen(a: Seen, b: Seen): Seen {
   return { pauses, jobs: foldOld(latestJobs(jobs), pauses) };
 }
 
-/** The worst of all that was seen of a job at a host. */
+/** The worst that was seen of a job at a host. */
 export function worstOf(job: JobSeen, pauses: readonly SeenPause[]): Worst {
   return foldUntil(job, Number.POSITIVE_INFINITY, pauses).worst;
 }
@@ -222,7 +224,7 @@ function foldOld(jobs: ReadonlyMap<string, JobSeen>, pauses: readonly SeenPause[
   return new Map([...jobs].map(([id, job]) => [id, withoutOldTail(foldUntil(job, from, pauses), newest)]));
 }
 
-/** Jobs that no longer visit the host are kept as small as can be. */
+/** Jobs that no longer visit the host are kept as small as possible. */
 function withoutOldTail(job: JobSeen, newest: number): JobSeen {
   const last = job.tail.at(-1)?.[0] ?? newest;
   return last < newest - 2 * WINDOW_SECONDS ? { ...job, tail: [] } : job;
@@ -244,7 +246,7 @@ function smallestGap({ gapMs, marks }: SeenSecond, lastStartAt: number | null): 
   let smallest = gapMs;
   let before = lastStartAt;
   for (const mark of marks) {
-    // A report that came late tells of a time before what was folded last.
+    // A late report may be about a time before the last folded second.
     if (before !== null && mark >= before) smallest = smaller(smallest, mark - before);
     before = mark;
   }

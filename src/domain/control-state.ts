@@ -17,13 +17,13 @@ import type { Usage } from './usage.ts';
  * sent, and those in flight.
  */
 export interface ControlState {
-  /** Number of the last control that was sent; a report names it. */
+  /** Number of the last control that was sent; reports refer to it. */
   readonly tried: number;
   readonly good: number;
   readonly out: ControlOut | null;
   /** The tally when the last good control was sent. */
   readonly mark: ControlMark;
-  /** Nothing is dispatched before a control has been good: at the beginning, and after the job was stopped. */
+  /** Nothing is dispatched before a control was good: at the beginning, and after the job was stopped. */
   readonly isOwed: boolean;
   /** When the last good control began, by its worker's clock; null before the first. */
   readonly goodAt: number | null;
@@ -31,8 +31,8 @@ export interface ControlState {
   readonly unclear: number;
   readonly nextAt: number;
   /**
-   * Set by a bad control: negatives since then (null: all of them) are to be reopened. The job is neither dispatched nor
-   * completed before that is done.
+   * Set by a bad control: negatives since then (null for all of them) must be reopened. The job is neither dispatched
+   * nor completed before that is done.
    */
   readonly suspect: { readonly since: number | null } | null;
   readonly last: ControlResult | null;
@@ -64,27 +64,27 @@ export type FieldDigests = Readonly<Record<string, string>>;
 /** What a worker saw when it tried a control. */
 export interface ControlReport {
   readonly number: number;
-  /** Names the control: the same input has the same key. */
+  /** Identifies the control: the same input has the same key. */
   readonly key: string;
   /** The input in words, at most MAX_CONTROL_TEXT. */
   readonly input: string;
   readonly startedAt: number;
   readonly seen: ControlSeen;
-  /** By all its tries together. */
+  /** Usage of all its tries together. */
   readonly usage: Usage;
 }
 
 export type ControlSeen =
-  /** `wrong`: which of the expected fields have another value, in words; null if nothing was expected by name. */
+  /** `wrong` says which of the expected fields have another value; null if no fields were expected by name. */
   | { readonly kind: 'data'; readonly digests: FieldDigests; readonly wrong: string | null }
   | { readonly kind: 'failed'; readonly type: FailureType; readonly message: string }
   | { readonly kind: 'skipped'; readonly reason: string }
-  /** The host is not to be visited before `until`. */
+  /** The host must not be visited before `until`. */
   | ({ readonly kind: 'held' } & HeldBack);
 
 export const MAX_CONTROL_TEXT = 300;
 
-/** More fields are put together under one name, because all of this is in the row of the job. */
+/** Further fields are combined under one name, because all of this is stored in the job's row. */
 export const MAX_CONTROL_FIELDS = 40;
 
 /** How often an unclear control is tried before the job is paused for it. */
@@ -92,7 +92,7 @@ const MAX_UNCLEAR = 8;
 const FIRST_WAIT_MS = 2000;
 const LONGEST_WAIT_MS = 60_000;
 
-/** A message may be lost; one that waits in a long queue is sent less and less often. */
+/** A message may be lost; one that waits in a long queue is repeated less and less often. */
 const SEND_AGAIN_MS = 30_000;
 export const LONGEST_SEND_AGAIN_MS = 16 * SEND_AGAIN_MS;
 
@@ -112,7 +112,7 @@ export const FRESH_CONTROLS: ControlState = {
   baselines: {},
 };
 
-/** The job was stopped, or what it has counted starts over: the next control goes first. */
+/** The job was stopped, or its counts start over: the next control goes first. */
 export function owing(state: ControlState): ControlState {
   return { ...state, out: null, mark: NO_MARK, isOwed: true, unclear: 0, nextAt: 0 };
 }
@@ -126,7 +126,7 @@ export function whenSent(state: ControlState, mark: ControlMark, now: number): C
   return { ...state, tried: number, out: { number, sends, sendAgainAt, mark } };
 }
 
-/** `stop`: the control cannot be tried at all, which says nothing of the site. */
+/** `stop`: the control cannot be tried at all, which says nothing about the site. */
 export type ControlVerdict = {
   /** `held`: the job waits for a host, and the control is tried again after that. */
   readonly kind: 'good' | 'bad' | 'unclear' | 'stop' | 'held';
@@ -143,7 +143,7 @@ export function judgeControl(state: ControlState, { key, input, seen }: ControlR
     case 'failed': {
       const kind = KIND_OF[seen.type] ?? 'bad';
       const what = `${seen.type}: ${seen.message}`;
-      if (kind === 'bad') return { kind, message: `${about} must be found, and returned ${what}` };
+      if (kind === 'bad') return { kind, message: `${about} must be found, but returned ${what}` };
       const isLast = state.unclear + 1 >= MAX_UNCLEAR;
       const again = isLast ? `could not be tried ${MAX_UNCLEAR} times in a row` : 'could not be tried';
       return { kind: isLast ? 'stop' : kind, message: `${about} ${again}: ${what}` };
@@ -164,7 +164,7 @@ export function judgeControl(state: ControlState, { key, input, seen }: ControlR
   }
 }
 
-/** Failures of a control that tell nothing of what the site answers; all others are bad. */
+/** Failures of a control that say nothing about the site's answers; all others are bad. */
 const KIND_OF: Partial<Record<FailureType, 'unclear' | 'stop'>> = {
   timeout: 'unclear',
   network_error: 'unclear',
@@ -217,5 +217,5 @@ export function whenReported(
   }
 }
 
-/** Longest wait that `nextAt` can have been set to: see `isDue`. */
+/** The longest wait that `nextAt` can have been set to: see `isDue`. */
 export const LONGEST_UNCLEAR_WAIT_MS = LONGEST_WAIT_MS;

@@ -35,14 +35,15 @@ export function finishedOf(counts: Counts): number {
   return counts.success + counts.failed + counts.skipped + counts.cancelled;
 }
 
-/** Items that an attempt ended, for good or not: all that are finished but the cancelled ones. */
+/** Items that an attempt ended, whatever the outcome: all finished items except cancelled ones. */
 export function endedOf(counts: Counts): number {
   return counts.success + counts.failed + counts.skipped;
 }
 
 /**
- * Pending and queued items are cancelled with their job, those behind the one a worker is at included; that one ends by
- * itself. So each batch in progress shrinks to its first unsettled item: the ledger does that in the same write.
+ * Pending and queued items are cancelled with their job, including the later items of batches in progress; the item
+ * that a worker is processing ends by itself. So each batch in progress shrinks to its first unsettled item: the ledger
+ * does that in the same write.
  */
 export function cancelWaiting(counts: Counts): { readonly counts: Counts; readonly itemsInFlight: number } {
   const cancelled = counts.cancelled + pendingOf(counts) + counts.queued;

@@ -1,9 +1,9 @@
 import { errorCode } from './error-code.ts';
 
 /**
- * An error as it may stand in a log: what it is, what it says and where it came from. Its other fields stay out, for
- * those of foreign errors may be anything (a request with its headers, an address with a password), and what looks like
- * a secret in its texts is crossed out.
+ * An error in the form for a log: its name, message and stack. Other fields are left out, because those of foreign
+ * errors may contain anything (a request with its headers, an address with a password), and anything in its texts that
+ * looks like a secret is masked.
  */
 interface LoggedError {
   readonly type: string;
@@ -43,12 +43,12 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer)\s+[\w+/.~-]{8,}=*/gi, '$1 ***'],
 ];
 
-/** The text without what looks like a secret. */
+/** The text with everything that looks like a secret masked. */
 export function withoutSecrets(text: string): string {
   return SECRETS.reduce((cleaned, [pattern, instead]) => cleaned.replaceAll(pattern, instead), text);
 }
 
-/** Cut first: a pattern must not run over a megabyte. */
+/** Cut first: a pattern must not scan a megabyte. */
 function clean(text: string, max: number): string {
   return withoutSecrets(text.slice(0, max));
 }

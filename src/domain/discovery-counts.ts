@@ -1,14 +1,17 @@
-/** What became of the items that the attempts of a job found. Every entry that a scraper returned is in one of the counts. */
+/**
+ * What became of the items that the attempts of a job found. Every entry that a scraper returned is in exactly one of
+ * the counts.
+ */
 export interface Discovery {
-  /** New items of the job. */
+  /** Became items of the job. */
   readonly added: number;
-  /** The job had the item already, or the same attempt found it twice. */
+  /** The job already had the item, or the same attempt found it twice. */
   readonly duplicates: number;
-  /** The job has another input under that id, and keeps it. */
+  /** The job has another input under that id and keeps it. */
   readonly conflicts: number;
   /** Further from the submitted items than `max_depth`. */
   readonly tooDeep: number;
-  /** Beyond `max_items`, or more than one attempt may find, or found for a job that takes no more. */
+  /** Beyond `max_items`, more than one attempt may find, or found for a job that accepts no more. */
   readonly overLimit: number;
   /** Not an item: without an input, or with one that the scraper does not accept. */
   readonly invalid: number;

@@ -9,8 +9,8 @@ export const discoverySchema = z
       .max(1000)
       .meta({
         description:
-          'How far items may be from the submitted ones: what a submitted item finds has depth 1, what that finds has depth 2. ' +
-          '0 adds nothing that is found.',
+          'How far found items may be from the submitted ones: an item found by a submitted item has depth 1, one found by that has depth 2.  ' +
+          'With 0, found items are not added.',
       })
       .default(5),
     max_items: z
@@ -18,12 +18,12 @@ export const discoverySchema = z
       .int()
       .min(0)
       .max(100_000_000)
-      .meta({ description: 'How many found items are added to the job, besides the submitted ones.' })
+      .meta({ description: 'How many found items may be added to the job, in addition to the submitted ones.' })
       .default(100_000),
   })
   .meta({
     description:
-      'What becomes of items that the scraper finds. What exceeds a limit is not added; the status of the job counts it.',
+      'Which of the items that the scraper finds become items of the job. Items beyond a limit are not added; the status of the job counts them.',
   });
 
 export type DiscoveryPolicy = z.infer<typeof discoverySchema>;

@@ -4,18 +4,18 @@ import type { NewItem, RepeatedItem } from './item.ts';
 import type { JobRecord } from './job.ts';
 import type { Progress } from './job-progress.ts';
 
-/** What a ledger must know of a job to judge what was found for it. */
+/** The fields of a job that decide about its finds. */
 export type FindingJob = Pick<JobRecord, 'status' | 'policy' | 'plan' | 'extracts' | 'removing' | 'discovery'>;
 
-/** Finds that may become items of the job, unless it has them; and the count of those that cannot. */
+/** Finds that may become items of the job, unless it already has them; and the number of those that cannot. */
 export interface Wanted {
   readonly items: readonly NewItem[];
   readonly counts: Discovery;
 }
 
 /**
- * The first step of taking finds up; the second is to look up which of the items the job has. The sample of a plan and a
- * re-extraction are about certain items, and a cancelled job is about none.
+ * The first step of adding finds; the second is to look up which of the items the job already has. The sample of a plan
+ * and a re-extraction are about a fixed set of items, and a cancelled job accepts none.
  */
 export function wantedFinds(job: FindingJob, finds: readonly Found[]): Wanted {
   const items: NewItem[] = [];
@@ -35,7 +35,7 @@ export function wantedFinds(job: FindingJob, finds: readonly Found[]): Wanted {
   return { items, counts };
 }
 
-/** The items to append to the job, and what became of all finds. `known` are those of the items that the job has. */
+/** The items to append to the job, and what became of all finds. `known` are the items that the job already has. */
 export function admitFinds(
   job: FindingJob,
   { items, counts }: Wanted,
@@ -59,8 +59,8 @@ export function admitFinds(
 }
 
 /**
- * In the step that settles the item which found them. So a job never reads as exhausted between the end of an item and the
- * items that it found.
+ * Called in the step that settles the item that found them, so that a job never looks exhausted between the end of an
+ * item and the items it found.
  */
 export function whenFound<Job extends Progress>(job: Job, counts: Discovery): Job {
   const before = job.discovery ?? NO_DISCOVERY;

@@ -8,26 +8,26 @@ import { isFinishing } from './job-round.ts';
 import { currentWait, hasWaitedTooLong, patienceEndsAt } from './job-wait.ts';
 import { adapt, type Throttle } from './throttle.ts';
 
-/** What is to be done for a job now. The ledger carries out `go`; the scheduler does the rest. */
+/** What to do for a job now. The ledger carries out `go`; the scheduler does the rest. */
 export type DispatchPlan =
-  /** `wakeAt`: when to look again although nothing has happened; null for never. */
+  /** `wakeAt`: when to look again even if nothing happens; null for never. */
   | {
       readonly kind: 'go';
       readonly allowance: Allowance;
       readonly throttle: Throttle;
       readonly wakeAt: number | null;
     }
-  /** Nothing may go out before `until`, or, if that is null, before something happens. */
+  /** Nothing may go out before `until`; null means before something happens. */
   | { readonly kind: 'wait'; readonly until: number | null }
   | { readonly kind: 'verdict'; readonly verdict: Exclude<Verdict, { kind: 'stay' }> }
-  /** The budget is used up: the job is to be paused. */
+  /** The budget is used up: the job must be paused. */
   | { readonly kind: 'exhausted' }
   | { readonly kind: 'finish' }
   /** A host has kept the job waiting for too long: it is paused for this reason. */
   | { readonly kind: 'give-up-waiting'; readonly reason: JobReason }
-  /** A control item is to be sent to a worker (`send-control`). */
+  /** A control item must be sent to a worker (`send-control`). */
   | { readonly kind: 'control' }
-  /** Negatives that ended after `since` are to be reopened, all of them if it is null. */
+  /** Negatives that ended after `since` must be reopened; null for all of them. */
   | { readonly kind: 'reopen'; readonly since: number | null };
 
 const UNTIL_SOMETHING_HAPPENS: DispatchPlan = { kind: 'wait', until: null };
@@ -36,7 +36,7 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
   // Every event is refused until the job is gone, or is kept after all.
   if (job.removing) return UNTIL_SOMETHING_HAPPENS;
   const isOver = finishedOf(job.counts) === job.counts.total && inFlightOf(job.counts) === 0;
-  // A job with nothing left is finished, not tripped: there is nothing that a breaker could still save.
+  // A job with nothing left is finished, not tripped: a breaker could no longer save anything.
   if (isOver && (job.status === 'in_progress' || job.status === 'paused')) {
     if (isFinishing(job)) return UNTIL_SOMETHING_HAPPENS;
     if (awaitsControls(job)) return job.status === 'paused' ? planPaused(job, now) : planControls(job, now);
@@ -67,7 +67,10 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
   return allowance.batches > 0 ? { kind: 'go', allowance, throttle, wakeAt } : { kind: 'wait', until: wakeAt };
 }
 
-/** What a bad control made suspect is reopened when nothing is in flight: what is may still end as it did. */
+/**
+ * Items that a bad control made suspect are reopened once nothing is in flight: items in flight may still end the same
+ * way.
+ */
 function planControls(job: JobRecord, now: number): DispatchPlan {
   if (job.controls?.suspect) {
     return inFlightOf(job.counts) > 0 ? UNTIL_SOMETHING_HAPPENS : { kind: 'reopen', since: job.controls.suspect.since };
@@ -75,12 +78,12 @@ function planControls(job: JobRecord, now: number): DispatchPlan {
   const wait = planWait(job, now);
   if (wait !== null) return wait;
   const step = controlStep(job, ceilingOf(job), now);
-  // A worker would not carry it out, and a job that only waits for its last control would wait for ever.
+  // A worker would not carry it out, and a job that only waits for its last control would wait forever.
   if (step.kind === 'send' && judgeBudget(job).kind === 'reached') return { kind: 'exhausted' };
   return step.kind === 'send' ? { kind: 'control' } : { kind: 'wait', until: step.until };
 }
 
-/** What follows from a host that keeps the job waiting; null if none does. */
+/** What to do about a host that keeps the job waiting; null if none does. */
 function planWait(job: JobRecord, now: number): DispatchPlan | null {
   const wait = currentWait(job, now);
   if (wait === null) return null;

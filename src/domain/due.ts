@@ -1,13 +1,14 @@
 /**
- * Whether a wait that ends at `at` is over, where such waits last at most `longestMs`. The wall clock may have been set
- * back since: a time further ahead than it can have been set counts as over too, or the wait would last as long as the
- * clock was set back. Up to twice as far ahead is believed, because the clock that set it may be ahead of this one.
+ * Whether a wait that ends at `at` is over, if such waits last at most `longestMs`. The wall clock may have been set
+ * back since: a time further ahead than it can have been set also counts as over; otherwise the wait would last as long
+ * as the clock was set back. Up to twice as far ahead is accepted, because the clock that set it may be ahead of this
+ * one.
  */
 export function isDue(at: number, now: number, longestMs: number): boolean {
   return at <= now || at > latest(now, longestMs);
 }
 
-/** The furthest that a wait of `longestMs` may end from now, see `isDue`. */
+/** The latest time at which a wait of `longestMs` may end: see `isDue`. */
 export function latest(now: number, longestMs: number): number {
   return now + 2 * longestMs;
 }

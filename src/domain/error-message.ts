@@ -1,4 +1,4 @@
-/** What an error says, whatever was thrown. For a log, which must not show secrets, there is `describeError`. */
+/** The message of anything that was thrown. For logs, which must not show secrets, use `describeError`. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

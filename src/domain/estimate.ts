@@ -1,4 +1,4 @@
-/** What is expected, and the range in which nine of ten such values lie. */
+/** An expected value, and the range that contains nine of ten such values. */
 export interface Estimate {
   readonly expected: number;
   readonly low: number;
@@ -6,21 +6,21 @@ export interface Estimate {
 }
 
 export interface MeanOptions {
-  /** How many further values the mean is asked for: few of them scatter more than many. */
+  /** How many further values the mean is predicted for: few of them scatter more than many. */
   readonly total: number;
   /** In [0, 1). */
   readonly chance: () => number;
   /**
-   * The range is at least from the mean divided by 1 + s to the mean times 1 + s, with s being this divided by the root of
-   * the sample's size. A sample whose values are all the same does not prove that all others are.
+   * The range is at least from the mean divided by 1 + s to the mean times 1 + s, where s is this value divided by the
+   * square root of the sample size. A sample of identical values does not prove that all others are the same.
    */
   readonly leastSpread: number;
 }
 
 /**
- * The mean of `total` further values, from a sample of at least one. A t-interval alone is too narrow above for values
- * with a long tail (times of pages, retries), of which a small sample has rarely seen the worst. So the range also covers a
- * bootstrap, and its upper end counts one more value that is twice the largest.
+ * The mean of `total` further values, from a sample of at least one. A t-interval alone is too narrow at the top for
+ * values with a long tail (page times, retries), because a small sample has rarely seen the worst. So the range also
+ * covers a bootstrap, and its upper end includes one more value that is twice the largest.
  */
 export function estimateMean(sample: readonly number[], { total, chance, leastSpread }: MeanOptions): Estimate {
   const n = sample.length;
@@ -41,10 +41,10 @@ export function estimateMean(sample: readonly number[], { total, chance, leastSp
   };
 }
 
-/** One value says how large things are, and nothing of how they vary. */
+/** One value shows the order of magnitude, but nothing about the variation. */
 const UNKNOWN_FACTOR = 4;
 
-/** The share of hits among all, from so many of a sample (Wilson's interval, which also holds for none or all of them). */
+/** The share of hits among all, from a sample (Wilson's interval, which also works for none or all). */
 export function estimateShare(hits: number, sample: number): Estimate {
   if (sample === 0) return { expected: 0, low: 0, high: 1 };
   const share = hits / sample;
@@ -66,7 +66,7 @@ function deviationOf(values: readonly number[], mean: number): number {
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
 }
 
-/** Enough for percentiles that do not matter to the second digit. */
+/** Enough for percentiles whose second digit does not matter. */
 const RESAMPLES = 400;
 
 function resampledMeans(
@@ -85,7 +85,10 @@ function resampledMeans(
 
 const Z95 = 1.6449;
 
-/** The 95th percentile of Student's t by degrees of freedom, from the tables; the next smaller one stands for those between. */
+/**
+ * The 95th percentile of Student's t by degrees of freedom, from the tables; values in between use the next smaller
+ * entry.
+ */
 const T95: readonly (readonly [number, number])[] = [
   [120, 1.658],
   [60, 1.671],

@@ -1,6 +1,6 @@
 import { type Failure, type FailureType, isRetryable } from './failure.ts';
 
-/** A try within an attempt that failed, as the item's history tells it. */
+/** A failed try within an attempt, as the item's history shows it. */
 export interface FailedTry {
   /** 1 for the first try of the attempt. */
   readonly number: number;
@@ -12,18 +12,18 @@ export interface FailedTry {
   readonly waitMs: number | null;
 }
 
-/** A failed try with all that is known of its failure. */
+/** A failed try with everything known about its failure. */
 export interface SeenTry extends Pick<FailedTry, 'number' | 'at' | 'waitMs'> {
   readonly failure: Failure;
 }
 
-/** Listed per attempt: with their messages, about as much as one failure may take. */
+/** The number listed per attempt: with their messages, about as much text as one failure may have. */
 export const MAX_FAILED_TRIES = 8;
 export const MAX_TRY_MESSAGE_LENGTH = 160;
 
 /**
- * The tries as the ledger keeps them: the last ones, their messages cut short. None of an attempt that ended with its
- * first try: its failure, if it has one, says the same.
+ * The tries as the ledger stores them: the last ones, with shortened messages. Empty for an attempt that ended with its
+ * first try: its failure, if any, says the same.
  */
 export function listFailedTries(seen: readonly SeenTry[], tries: number): { readonly failedTries?: FailedTry[] } {
   if (tries <= 1 || seen.length === 0) return {};
@@ -33,12 +33,12 @@ export function listFailedTries(seen: readonly SeenTry[], tries: number): { read
   return { failedTries };
 }
 
-/** How much a failure tells about its item. */
+/** How much a failure says about its item. */
 type Telling =
-  | 'decided' // another try would end the same way: it is the last one, and the answer
-  | 'fault' // of the item, the scraper or the way through the site: not a passing one, although it is tried again
-  | 'said' // the site says that it does not serve us, which an error without words beside it does not contradict
-  | 'passing'; // of the site, the network or the proxy at that moment: it may hit any item
+  | 'decided' // another try would end the same way, so it is the last one and the answer
+  | 'fault' // a fault of the item, the scraper or the navigation: it may be retried, but will not pass by itself
+  | 'said' // the site says that it does not serve us, which an error without a message does not contradict
+  | 'passing'; // a problem of the site, the network or the proxy at that moment, which may affect any item
 
 const TELLING: readonly Telling[] = ['passing', 'said', 'fault', 'decided'];
 
@@ -54,9 +54,9 @@ export function tellingOf(type: FailureType): Telling {
 }
 
 /**
- * The type that names the failure of an item, from those of its failed tries in their order: what tells most, then what
- * was seen most often, then what was seen last. The last try alone would not do: a session that is lost every time is not
- * a problem of load because the fourth try happens to meet a 503.
+ * The type that names the failure of an item, from the types of its failed tries in order: the one that says most, then
+ * the most frequent, then the last. The last try alone is not enough: a session that is lost every time is not a load
+ * problem just because the fourth try happens to meet a 503.
  */
 export function mostTelling(earlier: readonly FailureType[], last: FailureType): FailureType {
   const types = [...earlier, last];
@@ -69,14 +69,14 @@ export function mostTelling(earlier: readonly FailureType[], last: FailureType):
 }
 
 /**
- * What the site did last, where an attempt failed. The throttle goes by it, and not by what names the failure: a host that
- * refuses us must be asked less often, whatever else is wrong with the item.
+ * What the site did last in a failed attempt. The throttle uses this, not the type that names the failure: a host that
+ * refuses us must be visited less often, whatever else is wrong with the item.
  */
 export function lastFailureType(failure: Failure, failedTries: readonly FailedTry[] = []): FailureType {
   return failedTries.at(-1)?.type ?? failure.type;
 }
 
-/** Half a character would not come back from a database as it was written. */
+/** A lone surrogate would not survive the database unchanged. */
 function cutShort(message: string): string {
   if (message.length <= MAX_TRY_MESSAGE_LENGTH) return message;
   return `${message.slice(0, MAX_TRY_MESSAGE_LENGTH - 1)}…`.toWellFormed();

@@ -4,13 +4,13 @@ import { isSameLayout, layoutName } from './page-layout.ts';
 import { isSamePlace } from './url-pattern.ts';
 
 /**
- * Failures of a job that are one problem: the same type, the same message once the particulars are taken out, the same
- * kind of address, and the same layout of the page. They are counted by the layout's name and put together when they are
- * read, because which layouts are the same is known only once both have been seen.
+ * Failures of a job with one cause: the same type, the same message once the particulars are removed, the same kind of
+ * address, and the same page layout. They are counted by the layout's name and merged when they are read, because only
+ * then can layouts be compared.
  */
 export interface FailureGroup extends GroupKind {
   readonly count: number;
-  /** When the first and the last of them ended. Null in what an older version counted. */
+  /** When the first and the last of them ended. Null for groups that an older version counted. */
   readonly firstAt: number | null;
   readonly lastAt: number | null;
   readonly examples: readonly FailureExample[];
@@ -19,31 +19,31 @@ export interface FailureGroup extends GroupKind {
 /** A group as it is read. */
 export interface ReadGroup extends FailureGroup {
   /**
-   * The keys of the groups in which its failures are counted. The first is that of the oldest, which stays the first
-   * however the others grow: it names the group.
+   * The keys of the groups in which its failures are counted. The first is the oldest one, which never changes however
+   * the others grow: it names the group.
    */
   readonly keys: readonly string[];
 }
 
-/** What makes failures one group. */
+/** What failures of one group have in common. */
 export interface GroupKind {
   readonly type: FailureType;
   /** The message with its particulars replaced: `parcel # not found`. */
   readonly pattern: string;
-  /** Layout of a page on which it was seen (`page-layout.ts`); null where there was none. */
+  /** Layout of a page on which it was seen (`page-layout.ts`); null if there was no page. */
   readonly page: string | null;
-  /** Kind of address at which it was seen (`url-pattern.ts`); null where nothing was asked for. */
+  /** Kind of address at which it was seen (`url-pattern.ts`); null if nothing was requested. */
   readonly place: string | null;
 }
 
 export interface FailureExample {
   readonly itemId: string;
   readonly message: string;
-  /** Label of the artifact that is its page. Only where one was kept. */
+  /** Label of the artifact that is its page. Set only if one was kept. */
   readonly page?: string;
 }
 
-/** A failure that is being counted. */
+/** A failure to be counted. */
 export interface NewFailure extends FailureExample {
   /** When the attempt ended. */
   readonly at: number;
@@ -66,7 +66,7 @@ function isPage(kind: StoredArtifact['kind']): boolean {
 
 export const MAX_EXAMPLES = 3;
 
-/** Beyond this many groups a job's messages have no pattern, and the rest go into one group per type. */
+/** A job with more groups than this has messages without a pattern; the rest go into one group per type. */
 export const MAX_GROUPS = 200;
 export const OTHER_PATTERN = '(other)';
 
@@ -77,18 +77,21 @@ export function groupOf(failure: Failure): GroupKind {
   return { type, pattern: failurePattern(failure), page, place };
 }
 
-/** The group for failures that come when there are too many groups already. */
+/** The group for failures that arrive when there are already too many groups. */
 export function otherGroup(type: FailureType): GroupKind {
   return { type, pattern: OTHER_PATTERN, page: null, place: null };
 }
 
-/** The same for groups of one kind, and for no others: there is no line break in a pattern, and no @ in a layout's name. */
+/**
+ * The same for groups of one kind, and different for all others: a pattern contains no line break, and a layout's name
+ * no @.
+ */
 export function groupKey({ type, pattern, page, place }: GroupKind): string {
   const layout = page === null ? '' : `\n${layoutName(page)}`;
   return `${type} ${pattern}${layout}${place === null ? '' : `\n@${place}`}`;
 }
 
-/** Whether failures of both kinds are the same problem, although they may be counted apart. */
+/** Whether failures of both kinds are the same problem, even if they are counted separately. */
 export function isSameProblem(one: GroupKind, other: GroupKind): boolean {
   return (
     one.type === other.type &&
@@ -111,13 +114,13 @@ export function failurePattern(failure: Failure): string {
   return withoutRepetitions(blurred).slice(0, MAX_PATTERN_LENGTH).toWellFormed();
 }
 
-/** In single quotes only at the beginning of a word: `the site's` opens none. */
+/** Single quotes count only at the beginning of a word: `the site's` opens no quotation. */
 const QUOTED = /"(?:[^"\\]|\\.)*"|“[^”]*”|«[^»]*»|(?<![\p{L}\d])'[^']*'|`[^`]*`/gu;
 
-/** One row and two rows are the same. */
+/** Treats one row and two rows as the same. */
 const PLURAL = /(# \p{L}{3,}(?<!s))s\b/gu;
 
-/** A schema lists its problems, one for each row, and the message may have been cut in the middle of one. */
+/** A schema lists its problems, one per row, and the message may have been cut in the middle of one. */
 function withoutRepetitions(message: string): string {
   const parts = [...new Set(message.split('; '))];
   const cut = parts.at(-1)?.match(/^(.*)…$/)?.[1];
@@ -126,8 +129,8 @@ function withoutRepetitions(message: string): string {
 }
 
 /**
- * The group in which a failure is counted: its own if there is one already or there is room for another, otherwise the
- * one for the rest of its type (`isOther`). `groups`: how many the job has.
+ * The group in which a failure is counted: its own if that exists or there is room for another, otherwise the
+ * collective group of its type (`isOther`). `groups` is how many the job has.
  */
 export function chooseGroup(
   failure: Failure,
@@ -161,8 +164,8 @@ export function addToGroup(group: FailureGroup, { at, ...example }: NewFailure):
 }
 
 /**
- * Which of these a group takes that has `present`: the first, and later ones with a page in place of those without. Items
- * are not recorded in the order in which they ended, so the pages of the first may come after others.
+ * Which of these a group adds to its `present` examples: the first ones, and later ones with a page in place of those
+ * without. Items are not recorded in the order in which they ended, so the pages of the first ones may come later.
  */
 export function newExamples(
   present: readonly FailureExample[],
@@ -184,7 +187,7 @@ export function bestExamples(examples: readonly FailureExample[]): readonly Fail
   return [...withPage, ...others].slice(0, MAX_EXAMPLES);
 }
 
-/** These items have failed no more. Null when the group is empty, and gone. */
+/** Takes items that are no longer failed out of the group. Null if the group is then empty, and gone. */
 export function removeFromGroup<Group extends Pick<FailureGroup, 'count' | 'examples'>>(
   group: Group,
   itemIds: readonly string[],
@@ -194,7 +197,7 @@ export function removeFromGroup<Group extends Pick<FailureGroup, 'count' | 'exam
   return { ...group, count, examples: group.examples.filter(({ itemId }) => !itemIds.includes(itemId)) };
 }
 
-/** The most frequent first, those that are one problem together: each as it was seen most often. */
+/** Most frequent first; groups with the same cause are merged and take the form seen most often. */
 export function commonestGroups(groups: readonly FailureGroup[], max: number): readonly ReadGroup[] {
   const alike = new Map<string, FailureGroup[][]>();
   for (const group of groups.toSorted(byCount)) {
@@ -230,7 +233,7 @@ function joined(first: FailureGroup, others: readonly FailureGroup[]): ReadGroup
   };
 }
 
-/** What an older version counted is older than what has a time. */
+/** Groups without a time were counted by an older version, and are older than those with one. */
 function byAge(one: FailureGroup, other: FailureGroup): number {
   const difference = (one.firstAt ?? 0) - (other.firstAt ?? 0);
   return difference === 0 && groupKey(one) < groupKey(other) ? -1 : difference || 1;

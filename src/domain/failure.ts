@@ -18,7 +18,7 @@ type RetryRule =
 interface FailureRule {
   readonly retry: RetryRule;
   readonly blame: 'target' | 'network' | 'proxy' | 'config' | 'input' | 'scraper' | 'us';
-  /** Whether it speaks against the site, and so counts for the circuit breaker. */
+  /** Whether it is held against the site, and so counts for the circuit breaker. */
   readonly breaker: boolean;
   /** Whether the site asked us, in one way or another, to go slower. */
   readonly refusal: boolean;
@@ -58,17 +58,17 @@ export const FAILURE_TYPES = Object.keys(FAILURES) as FailureType[];
 export interface Failure {
   readonly type: FailureType;
   readonly message: string;
-  /** The error underneath, in its own words. */
+  /** The message of the underlying error. */
   readonly cause: string | null;
   /** How long the site asked us to wait. */
   readonly retryAfterMs: number | null;
-  /** Layout of the page on which it was seen (`page-layout.ts`). Only where there was a page. */
+  /** Layout of the page on which it was seen (`page-layout.ts`). Set only if there was a page. */
   readonly page?: string;
-  /** Kind of address at which it was seen (`url-pattern.ts`). Only where something was asked for. */
+  /** Kind of address at which it was seen (`url-pattern.ts`). Set only if something was requested. */
   readonly place?: string;
 }
 
-/** Messages end up in the ledger, in manifests and on terminals: a whole page in one of them would hurt all three. */
+/** Messages end up in the ledger, in manifests and on terminals: a whole page in one of them would harm all three. */
 export const MAX_MESSAGE_LENGTH = 1000;
 
 export function failure(
@@ -85,7 +85,7 @@ export function failure(
   };
 }
 
-/** As results, manifests and answers show it. */
+/** The form in results, manifests and answers. */
 export function presentFailure({ type, message, cause }: Failure) {
   return { type, message, retryable: isRetryable(type), cause };
 }
@@ -101,7 +101,7 @@ function describe(cause: unknown): string {
   return `${cause.name}: ${cause.message}${code === null ? '' : ` [${code}]`}`;
 }
 
-/** Half a character, cut through here or sent by a site, would not come back from a database as it was written. */
+/** A lone surrogate, created by the cut or sent by a site, would not survive the database unchanged. */
 function clip(text: string): string {
   const short = text.length <= MAX_MESSAGE_LENGTH ? text : `${text.slice(0, MAX_MESSAGE_LENGTH - 1)}…`;
   return short.toWellFormed();

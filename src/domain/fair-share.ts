@@ -1,15 +1,15 @@
-/** What one process would use of a line for one job. */
+/** How much one process would use of a line for one job. */
 export interface Wish {
   readonly process: string;
   readonly job: string;
-  /** The job's; jobs with the same weight have the same share. */
+  /** The job's weight; jobs with the same weight have equal shares. */
   readonly weight: number;
   readonly amount: number;
 }
 
 /**
- * Divides a capacity among jobs by weight; what a job does not need goes to the others. The part of a job is divided
- * among its processes in proportion to what they would use. Answers in the order of the wishes.
+ * Divides a capacity among jobs by weight; what a job does not need goes to the others. A job's share is divided among
+ * its processes in proportion to what they would use. Returns the shares in the order of the wishes.
  */
 export function fairShares(capacity: number, wishes: readonly Wish[]): readonly number[] {
   const jobs = new Map<string, { weight: number; amount: number }>();

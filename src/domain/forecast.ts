@@ -1,22 +1,22 @@
 import { type Estimate, estimateMean, estimateShare, meanOf } from './estimate.ts';
 
 /**
- * What a job will take, from a sample of its items that ran under the same policy. It assumes that the site goes on as it
- * was: a block, an outage or a slower night is not in it.
+ * What a job will take, predicted from a sample of its items that ran under the same policy. It assumes that the site
+ * behaves as it did then: blocks, outages and slower nights are not included.
  */
 
-/** An item of the sample that came to an end. */
+/** A finished item of the sample. */
 export interface SampledItem {
   readonly startedAt: number;
   readonly durationMs: number;
   readonly isFailed: boolean;
-  /** Null where it was not recorded. */
+  /** Null if it was not recorded. */
   readonly usage: SampledUsage | null;
 }
 
 export interface SampledUsage {
   readonly requests: number;
-  /** Up and down. */
+  /** Sent and received. */
   readonly bytes: number;
 }
 
@@ -25,7 +25,7 @@ export interface PaceLimits {
   readonly concurrency: number;
   /** Between dispatching one item and the next. */
   readonly delayMs: number;
-  /** Requests, of the job or of its host, whichever is less; null for no limit. */
+  /** Request limit of the job or of its host, whichever is lower; null for no limit. */
   readonly requestsPerSecond: number | null;
 }
 
@@ -34,14 +34,14 @@ export interface JobForecast {
   readonly itemsPerSecond: Estimate;
   /** A share, from 0 to 1. */
   readonly failureRate: Estimate;
-  /** Null where requests were not recorded. */
+  /** Null if requests were not recorded. */
   readonly requests: Estimate | null;
   readonly bytes: Estimate | null;
-  /** In the currency of the configured prices; null where there are none. */
+  /** In the currency of the configured prices; null if there are none. */
   readonly cost: Estimate | null;
 }
 
-/** Null for a sample without a finished item, which tells nothing. */
+/** Null for a sample without a finished item. */
 export function forecastJob(
   sample: readonly SampledItem[],
   total: number,
@@ -79,7 +79,7 @@ export function forecastJob(
  */
 const LEAST_SPREAD = { usage: 0.5, time: 2 };
 
-/** The least time between two items, as requests per item are expected, few and many. */
+/** The minimum time between two items, for the expected, a low and a high number of requests per item. */
 type Interval = Estimate;
 
 function interval({ delayMs, requestsPerSecond }: PaceLimits, requests: Estimate | null, total: number): Interval {
@@ -92,8 +92,9 @@ function interval({ delayMs, requestsPerSecond }: PaceLimits, requests: Estimate
 const ONE_EACH: Estimate = { expected: 1, low: 1, high: 1 };
 
 /**
- * So many items at a time, each taking its turn in a slot, and no faster than the pace allows. The items that began first
- * found nothing warm (code, names, connections): they count once, and not for the rate, if there are enough others.
+ * `slots` items at a time, each occupying a slot for its turn, and no faster than the pace allows. The first items
+ * found nothing warmed up (code, names, connections): they count once, and not for the rate, if there are enough
+ * others.
  */
 function estimateDuration(
   sample: readonly SampledItem[],
@@ -107,12 +108,12 @@ function estimateDuration(
   const counted = isWarmEnough ? turns.warm : turns.all;
   const options = { total, chance, leastSpread: LEAST_SPREAD.time };
   const turn = estimateMean(counted, options);
-  // Where the sample became faster or slower on its way, the job is more like its later half.
+  // If the sample became faster or slower on the way, the job will resemble its later half.
   const late = meanOf(counted.slice(Math.floor(counted.length / 2)));
   const durations = sample.map(({ durationMs }) => durationMs);
   const startMs = isWarmEnough ? Math.max(0, meanOf(turns.cold) - meanOf(turns.warm)) : 0;
   const within = (turnMs: number, pausesMs: number) => Math.max((turnMs * total) / slots, pausesMs * (total - 1));
-  // The last items run beside empty slots.
+  // Towards the end, slots stay empty.
   const lastMs = total <= slots ? 0 : meanOf(durations) / 2;
   const expected = within(turn.expected, intervalMs.expected) + startMs + lastMs;
   const least = LEAST_SPREAD.time / Math.sqrt(sample.length);
@@ -129,15 +130,15 @@ function estimateDuration(
 const LEAST_WARM = 8;
 
 interface Turns {
-  /** Of items that began while every slot had done one before; the others are cold. */
+  /** Turns of items that began after every slot had finished one; the others are cold. */
   readonly warm: readonly number[];
   readonly cold: readonly number[];
   readonly all: readonly number[];
 }
 
 /**
- * How long each item kept a slot: its duration, and the time for which the slot was empty before it. The item that began
- * as the k-th could do so when, of those before it, all but `slots` - 1 had ended.
+ * How long each item occupied a slot: its duration, plus the time the slot was empty before it. The k-th item could
+ * begin when all but `slots` - 1 of the items before it had ended.
  */
 function turnsOf(sample: readonly SampledItem[], slots: number): Turns {
   const begun = sample.toSorted((one, other) => one.startedAt - other.startedAt);
@@ -158,7 +159,7 @@ function times({ expected, low, high }: Estimate, factor: number): Estimate {
   return { expected: expected * factor, low: low * factor, high: high * factor };
 }
 
-/** Requests and bytes are whole. */
+/** Requests and bytes are whole numbers. */
 function rounded(estimate: Estimate | null): Estimate | null {
   if (estimate === null) return null;
   const { expected, low, high } = estimate;

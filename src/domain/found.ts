@@ -1,12 +1,12 @@
 import type { NewItem } from './item.ts';
 
-/** What an attempt found: new items for the job that its item belongs to. */
+/** What an attempt found: new items for the job of its item. */
 export interface Found {
   /** In the order in which the scraper returned them, each with its depth; at most MAX_FOUND, of MAX_FOUND_BYTES together. */
   readonly items: readonly NewItem[];
-  /** How many more it returned that cannot be items of the job; absent for none. */
+  /** Number of further entries that cannot be items of the job; absent if none. */
   readonly invalid?: number;
-  /** How many more it returned than one attempt may; absent for none. */
+  /** Number of entries beyond the limit of one attempt; absent if none. */
   readonly beyond?: number;
 }
 

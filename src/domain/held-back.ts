@@ -4,9 +4,9 @@ import type { Failure, FailureType } from './failure.ts';
 export interface HostStanding {
   /** How much longer the host is paused. */
   readonly pauseMs: number;
-  /** Whether the pause is because the host is away, and not because it asked for it. */
+  /** Whether the host is paused because it is away, rather than at its own request. */
   readonly isAway: boolean;
-  /** Whether the host was asked at all: a request that the gate did not let in was not. */
+  /** Whether a request reached the host: one that the gate did not let in did not. */
   readonly wasAsked: boolean;
 }
 
@@ -18,8 +18,8 @@ export function isOfTheHost({ type }: Pick<Failure, 'type'>): boolean {
 }
 
 /**
- * Whether an item goes back uncharged after a failed try, because its host is paused: it was not let in, the host is away,
- * or the host asked for more time than the item has left. Anything else is decided as if there was no pause.
+ * Whether an item goes back uncharged after a failed try, because its host is paused: the request was not let in, the
+ * host is away, or it asked for more time than the item has left. Everything else is decided as if there were no pause.
  */
 export function isHeldByHost(failure: Failure, standing: HostStanding | null, remainingMs: number): boolean {
   if (standing === null || !isOfTheHost(failure)) return false;

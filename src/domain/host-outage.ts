@@ -2,12 +2,12 @@ import { backoffMs, spreadMs } from './backoff.ts';
 import { FAILURES, type Failure } from './failure.ts';
 
 /**
- * A host that worked and now answers nothing but errors is away: it is left alone for growing pauses, and asked with one
- * request after each. A host that never worked is not away but wrong, or blocks us from the start; that is for the circuit
- * breaker. The first pause is short, so that the restart of a server costs seconds and needs no rule of its own.
+ * A host that worked before and now answers with nothing but errors is away: it is left alone for growing pauses, with
+ * one request after each. A host that never worked is not away but wrong, or blocks us from the start; that is for the
+ * circuit breaker. The first pause is short, so that a server restart costs seconds and needs no rule of its own.
  */
 export interface HostOutage {
-  /** Whether any good answer has come from it. */
+  /** Whether it has ever given a good answer. */
   readonly hasWorked: boolean;
   /** Failures since the last good answer, and when the first of them came, by a clock that never goes back. */
   readonly failures: number;
@@ -19,25 +19,25 @@ export interface HostOutage {
 export const NO_OUTAGE: HostOutage = { hasWorked: false, failures: 0, failingSince: 0, pauses: 0 };
 
 /**
- * What an answer says about its host. `there`: no more than that it exists. `refused`: it wants fewer requests. `away`: it
- * answers nobody.
+ * What an answer says about its host. `there`: only that it exists. `refused`: it wants fewer requests. `away`: it
+ * answers no one.
  */
 export type HostAnswer = 'good' | 'there' | 'refused' | 'away';
 
-/** So many in a row do not happen by accident at a site that works: with 20 % of errors, once in 3,000 requests. */
+/** This many in a row do not happen by accident at a working site: with 20 % of errors, once in 3,000 requests. */
 const FAILURES_OF_AN_OUTAGE = 5;
 
-/** Fewer are enough if they last, so that the item whose tries they are is not failed for them. */
+/** Fewer are enough if they last, so that the item whose tries they are does not fail because of them. */
 const FAILURES_THAT_LAST = 3;
 const LASTING_MS = 2000;
 
 const FIRST_PAUSE_MS = 5000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** What a proxy in front of a site says while the site behind it is gone. */
+/** What a proxy in front of a site answers while the site is gone. */
 const GONE = [502, 503, 504];
 
-/** Null if it says nothing. `status`: null if there was no answer. */
+/** Null if it says nothing about the host. `status` is null if there was no answer. */
 export function hostAnswer({ type }: Pick<Failure, 'type'>, status: number | null): HostAnswer | null {
   if (type === 'rate_limited') return 'refused';
   if (type === 'maintenance' || type === 'network_error' || type === 'timeout') return 'away';

@@ -1,8 +1,8 @@
 /** A host that asked to be left alone. */
 export interface HostPause {
-  /** As in an address, in lower case: `county.gov`, with the port where that is not the usual one. */
+  /** As in an address, in lower case: `county.gov`, with the port unless it is the default one. */
   readonly host: string;
-  /** It is not visited before. */
+  /** The host is not visited before this time. */
   readonly until: number;
   /** What it answered, in words. */
   readonly reason: string;
@@ -10,21 +10,21 @@ export interface HostPause {
   readonly reportedBy: number;
 }
 
-/** What a host asked a worker for, and when. */
+/** A pause that a host asked a worker for, and when. */
 export interface PauseReport extends Omit<HostPause, 'reportedBy'> {
   readonly at: number;
 }
 
-/** Longer reasons are cut: they are for people. */
+/** Longer reasons are cut; they are only for people. */
 export const MAX_REASON_LENGTH = 500;
 
-/** A shorter pause is over before other processes would hear of it, and is not reported. */
+/** A shorter pause is over before other processes would learn of it, and is not reported. */
 export const MIN_SHARED_PAUSE_MS = 10_000;
 
-/** No policy allows a longer one: what ends later was set by a clock that was wrong. */
+/** No policy allows a longer one: a later end was set by a wrong clock. */
 export const MAX_PAUSE_MS = 86_400_000;
 
-/** `Treasurer.County.gov:80` as reports have it, `treasurer.county.gov`; null for what is not the host of any address. */
+/** Normalises `Treasurer.County.gov:80` to `treasurer.county.gov`, the form in reports; null if it is not a host. */
 export function parseHost(text: string): string | null {
   if (/[\s/?#@\\]/.test(text)) return null;
   const host = URL.parse(`http://${text}`)?.host ?? '';
@@ -33,11 +33,11 @@ export function parseHost(text: string): string | null {
 
 interface Entry extends Omit<HostPause, 'reportedBy'> {
   readonly workers: Set<string>;
-  /** Kept for as long as the pause would have lasted: reports of what the host said before may still be on their way. */
+  /** Kept for as long as the pause would have lasted: reports of earlier answers may still be on their way. */
   readonly liftedAt: number | null;
 }
 
-/** Pauses of hosts, in memory. Those that are over are dropped on the way. */
+/** Pauses of hosts, in memory. Expired ones are dropped along the way. */
 export class PauseBook {
   readonly #entries = new Map<string, Entry>();
 

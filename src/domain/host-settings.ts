@@ -1,10 +1,10 @@
 import type { HostPause } from './host-pause.ts';
 
-/** What a host may be asked to bear, by all jobs together. Null: what is configured for all hosts. */
+/** The load that all jobs together may put on a host. Null means the configured default for all hosts. */
 export interface HostLimits {
   readonly maxConcurrent: number | null;
   readonly requestsPerSecond: number | null;
-  /** Between the starts of two requests. */
+  /** Minimum time between the starts of two requests. */
   readonly minDelayMs: number | null;
 }
 
@@ -12,18 +12,18 @@ export interface HostLimits {
 export interface HostSettings extends HostLimits {
   /** As in an address: see `parseHost`. */
   readonly host: string;
-  /** For people: why it is so. */
+  /** Why it is set, for people. */
   readonly note: string | null;
-  /** No request is sent there before; null if the operator has not paused it. */
+  /** No request is sent before this time; null if the operator has not paused the host. */
   readonly pausedUntil: number | null;
   readonly changedAt: number;
-  /** Another one after every change. */
+  /** A new one after every change. */
   readonly version: string;
 }
 
 export const NO_LIMITS: HostLimits = { maxConcurrent: null, requestsPerSecond: null, minDelayMs: null };
 
-/** As a version: there are no settings. */
+/** The version that means that there are no settings. */
 export const NO_SETTINGS = 'none';
 
 export const MAX_NOTE_LENGTH = 500;
@@ -35,13 +35,16 @@ export function limitsOf({ maxConcurrent, requestsPerSecond, minDelayMs }: HostL
   return { maxConcurrent, requestsPerSecond, minDelayMs };
 }
 
-/** The operator's pause of a host; null if there is none now. It has no end that a wrong clock could have set. */
+/**
+ * The operator's pause of a host; null if there is none now. Unlike other pauses, its end is not limited to guard
+ * against a wrong clock.
+ */
 export function operatorPause({ host, pausedUntil, note }: HostSettings, now: number): HostPause | null {
   if (pausedUntil === null || pausedUntil <= now) return null;
   return { host, until: pausedUntil, reason: note ?? 'paused by an operator', reportedBy: 0 };
 }
 
-/** Pauses that hosts asked for and those of operators; where a host has both, the one that ends later. By host. */
+/** Pauses requested by hosts combined with those of operators; if a host has both, the one that ends later. By host. */
 export function withOperatorPauses(
   asked: readonly HostPause[],
   settings: readonly HostSettings[],

@@ -1,11 +1,11 @@
 /**
- * How often a host refused a request or failed at it lately. One bad answer among many good ones is an accident: it
- * is enough that its own request waits. Many of them mean that the host is overloaded, and then all requests wait.
+ * How often a host refused or failed recent requests. One bad answer among many good ones is an accident: it is enough
+ * that its own request waits. Many of them mean that the host is overloaded, and then all requests wait.
  */
 export interface HostTrouble {
-  /** Requests that went there; older ones count for less. */
+  /** Requests sent to it; older ones count less. */
   readonly requests: number;
-  /** How many of them came to nothing. */
+  /** How many of them failed. */
   readonly troubles: number;
 }
 
@@ -16,10 +16,10 @@ export type TroubleRate = 'rare' | 'frequent';
 /** Up to one request in twenty: a site with 1 % of bad answers stays below it, one that limits our rate does not. */
 const RARE_SHARE = 0.05;
 
-/** So few say nothing yet, however few requests there were. */
+/** So few prove nothing, however few requests there were. */
 const FEW = 2;
 
-/** From here on the past counts half, so that a host is judged by its last hundred or two hundred requests. */
+/** From this number on, the past counts half, so that a host is judged by its last hundred or two hundred requests. */
 const WINDOW = 200;
 
 export function withRequest({ requests, troubles }: HostTrouble): HostTrouble {

@@ -12,14 +12,14 @@ import {
 } from './compliance.ts';
 
 /**
- * What this process does at each host, by job, second by second. It is told of every request, and hands out the seconds
- * that are over, each of them once. Times are those of the wall clock, in milliseconds, because the seconds of several
- * processes are put together.
+ * Records what this process does at each host, by job, second by second. It is notified of every request, and hands out
+ * each second that is over once. Times are wall-clock milliseconds, because the seconds of several processes are
+ * combined.
  */
 export class HostWatch {
   readonly #hosts = new Map<string, HostSeen>();
 
-  /** A request starts. False if so many hosts are watched that this one is not; then its end is not to be told. */
+  /** A request starts. False if too many hosts are watched to add this one; then `ended` must not be called for it. */
   started(host: string, job: string, now: number): boolean {
     if (this.#hosts.size >= MAX_WATCHED && !this.#hosts.has(host)) return false;
     this.#job(host, job).started(now);
@@ -31,19 +31,19 @@ export class HostWatch {
     this.#job(host, job).ended(now);
   }
 
-  /** The host wants no request until then. */
+  /** The host wants no requests until then. */
   paused(host: string, now: number, until: number): void {
     if (this.#hosts.size >= MAX_WATCHED && !this.#hosts.has(host)) return;
     const seen = this.#host(host);
     seen.pauses = mergePauses([...seen.pauses, [now, until]]);
   }
 
-  /** Hosts of which there may be something to tell. */
+  /** Hosts that may have something to report. */
   hosts(): readonly string[] {
     return [...this.#hosts.keys()];
   }
 
-  /** What happened at the host in the seconds before `now` and was not told yet; null for nothing. */
+  /** What happened at the host in the seconds before `now` and was not reported yet; null for nothing. */
   take(host: string, now: number): Seen | null {
     const seen = this.#hosts.get(host);
     if (seen === undefined) return null;
@@ -77,7 +77,7 @@ export class HostWatch {
   }
 }
 
-/** Hosts that are visited within seconds of each other. Those of a wide crawl are not worth a report each. */
+/** Hosts visited within seconds of each other. Those of a wide crawl are not worth a report each. */
 export const MAX_WATCHED = 200;
 
 interface HostSeen {
@@ -85,7 +85,7 @@ interface HostSeen {
   readonly jobs: Map<string, JobWatch>;
 }
 
-/** One job at one host: the second that is under way, and those that are over and not told yet. */
+/** One job at one host: the current second, and those that are over and not reported yet. */
 class JobWatch {
   #inside = 0;
   #at = 0;
@@ -98,7 +98,7 @@ class JobWatch {
   #told: JobSeen = JOB_UNSEEN;
   readonly #over: SeenSecond[] = [];
 
-  /** Nothing is under way, in this second neither, so that it can be forgotten after a `take`. */
+  /** Whether nothing is under way, nor was in this second, so that it can be forgotten after a `take`. */
   get isIdle(): boolean {
     return this.#inside === 0 && this.#peak === 0;
   }
@@ -111,7 +111,7 @@ class JobWatch {
     if (this.#lastStartAt !== null) this.#gapMs = smaller(this.#gapMs, Math.max(0, now - this.#lastStartAt));
     this.#lastStartAt = now;
     this.#marks.push(now);
-    // The first are kept, and the last ones of what comes after them: a busy host must not need a list of all.
+    // The first ones are kept, and the last of those after them: a busy host must not need a complete list.
     if (this.#marks.length > 64) this.#marks = [...trimMarks(this.#marks)];
   }
 
@@ -130,12 +130,13 @@ class JobWatch {
     return told;
   }
 
-  /** Ends the second that is under way if `now` is in a later one. A clock that goes back stays in the same second. */
+  /** Ends the current second if `now` is in a later one. A clock that goes back stays in the same second. */
   #goTo(now: number): void {
     const at = Math.floor(now / 1000);
     if (at <= this.#at) return;
     if (this.#peak > 0) this.#endSecond();
-    // In seconds without a start, what is under way is still under way. Of a long time only the end is told one by one.
+    // Requests under way are still under way in seconds without a start. For a long time, only the last seconds are
+    // reported one by one.
     if (this.#inside > 0) {
       for (let second = Math.max(this.#at + 1, at - WINDOW_SECONDS); second < at; second++)
         this.#over.push(this.#still(second));
@@ -166,7 +167,7 @@ class JobWatch {
     return { at, starts: 0, peak: inside, solo: inside, carried: inside, gapMs: null, marks: [] };
   }
 
-  /** Keeps the last seconds one by one: while reports cannot be made, the rest must not grow. */
+  /** Keeps the last seconds one by one; the rest must not grow while reports cannot be sent. */
   #foldOver(): void {
     const from = this.#over.length - WINDOW_SECONDS;
     if (from <= 0) return;

@@ -7,9 +7,10 @@ import { inputProblem, textProblem } from './storable-input.ts';
 type ItemOrProblem = { readonly item: NewItem } | { readonly problem: string };
 
 /**
- * The item of an entry in a list: `{"item_id": …, "input": {…}, "group": …}`, or the input with the id as one of its
- * fields. An entry that is itself the input, such as a row of CSV, has no group: `group` may be a field of the scraper. An
- * item without an id gets one that is derived from its input: by `digest`, if there is one and no readable id is possible.
+ * Reads an item from an entry of a list: `{"item_id": …, "input": {…}, "group": …}`, or the input with the id as one of
+ * its fields. An entry that is itself the input, such as a CSV row, has no group: `group` may be a field of the
+ * scraper. An item without an id gets one derived from its input: by `digest`, if given, where no readable id is
+ * possible.
  */
 export function itemOfEntry(entry: unknown, digest: Digest | null = null): ItemOrProblem {
   if (!isRecord(entry)) return { problem: 'it is not an object' };
@@ -56,7 +57,7 @@ function groupGiven(group: unknown): Pick<NewItem, 'group'> | { readonly problem
 
 /**
  * The id of an item that came without one: its values in the order of their names. The same input gives the same id, so
- * that a list sent twice is one list; it is readable where inputs are small, which they are.
+ * that a list sent twice adds nothing; for small inputs, which are the rule, the id is readable.
  */
 export function derivedItemId(input: ItemInput): string {
   const names = Object.keys(input).sort();
@@ -70,7 +71,7 @@ export function derivedItemId(input: ItemInput): string {
 
 const FIELDS: ReadonlySet<string> = new Set(['item_id', 'input', 'group']);
 
-/** Null where the entry is the input itself, of which a field may be called `input` too. */
+/** Null if the entry is the input itself, which may also have a field called `input`. */
 function wrappedInput(entry: Record<string, unknown>): ItemInput | null {
   const input = entry['input'];
   if (!isRecord(input)) return null;

@@ -8,7 +8,7 @@ interface ItemManifest {
   readonly status: 'success' | 'error';
   /** By kind: html, data …; a page with a name is `page:taxes`. */
   readonly storage_keys: Readonly<Record<string, string>>;
-  /** Only there if some of the files are slices of what is under their key. */
+  /** Present only if some of the files are slices of the object under their key. */
   readonly storage_slices?: Readonly<Record<string, StorageSlice>>;
   readonly completed_at: string;
 }
@@ -19,7 +19,7 @@ interface StorageSlice {
   readonly encoding: ContentEncoding;
 }
 
-/** Which attempt it tells of, and its text: the same for the same record. Null for an item that has no end to tell. */
+/** The attempt it describes, and its text: the same for the same record. Null for an item that has not ended. */
 export function itemManifest(item: ItemRecord): { readonly attempt: number; readonly text: string } | null {
   const last = item.attempts.at(-1);
   if (last === undefined || (item.status !== 'success' && item.status !== 'failed')) return null;
@@ -44,18 +44,20 @@ export function itemManifest(item: ItemRecord): { readonly attempt: number; read
 }
 
 /**
- * Names to try, in order. The first is the one that users expect; on a disk that folds case it may be another item's.
- * The second is only this item's, whatever the disk.
+ * Names to try, in order. The first is the one that users expect; on a disk that folds case it may belong to another
+ * item. The second is unique to this item, whatever the disk.
  */
 export function itemManifestNames(itemId: string, digest: Digest): readonly [string, string] {
   const folder = 'manifests/items/';
   const apart = `${folder}${hashedSegment(itemId, digest)}.json`;
   const plain = `${folder}${itemSegment(itemId, digest)}.json`;
-  // An id may be as long as a file name may be; with the suffix it is longer.
+  // An id may be as long as a file name; with the suffix it would be too long.
   return [isSafeKey(plain) ? plain : apart, apart];
 }
 
-/** Whether a manifest is this item's, so that it may be replaced. One that cannot be read is anybody's. */
+/**
+ * Whether a manifest belongs to this item, so that it may be replaced. One that cannot be read may always be replaced.
+ */
 export function isManifestOf(text: string, itemId: string): boolean {
   try {
     const manifest: unknown = JSON.parse(text);

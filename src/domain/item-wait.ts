@@ -1,6 +1,6 @@
 import type { FailureType } from './failure.ts';
 
-/** Items of a job that wait in a worker for their next try, because of the same failure and until the same second. */
+/** Items of a job that wait in a worker for their next try, with the same failure and until the same second. */
 export interface ItemWait {
   readonly jobId: string;
   readonly type: FailureType;
@@ -8,23 +8,23 @@ export interface ItemWait {
   readonly until: number;
 }
 
-/** What is told of a job. */
+/** The waiting items of a job, as they are reported. */
 export interface JobWait {
   readonly type: FailureType;
   readonly items: number;
-  /** When the first of them goes on. */
+  /** When the first of them continues. */
   readonly until: number;
 }
 
-/** Kept per worker; what is beyond is not told. */
+/** Limit per worker; further ones are not reported. */
 export const MAX_WAITS = 1000;
 
-/** A worker that is asked to wait longer is asked by a wrong clock. */
+/** A longer wait can only come from a wrong clock. */
 const MAX_WAIT_MS = 86_400_000;
 
 /**
- * Who waits, in memory. It is only shown, so it may be lost: nothing is decided by it. What is over is forgotten by the
- * clock, so that workers report what begins, and not what ends.
+ * Waiting items, in memory. They are only displayed, so they may be lost: nothing depends on them. They expire by the
+ * clock, so workers report when waits begin, not when they end.
  */
 export class WaitBook {
   readonly #byWorker = new Map<string, readonly ItemWait[]>();
@@ -35,7 +35,7 @@ export class WaitBook {
     this.#byWorker.set(worker, [...known, ...sane].slice(0, MAX_WAITS));
   }
 
-  /** The worker is gone, and what it had is not waiting any more. */
+  /** The worker is gone, so its items no longer wait. */
   forget(worker: string): void {
     this.#byWorker.delete(worker);
   }

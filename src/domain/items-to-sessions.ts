@@ -1,4 +1,4 @@
-/** Which items which browser session works on. Items that are done are left out, and no item is given to two sessions. */
+/** Assigns items to browser sessions. Finished items are left out, and no item is given to two sessions. */
 
 /** An item of a scrape run, as the ETL API has it. */
 export interface ScrapeRunItem {
@@ -12,17 +12,17 @@ export interface ScrapeRunItem {
 export type DistributionStrategy = 'round-robin' | 'domain-affinity' | 'least-loaded';
 
 export interface DistributionOptions {
-  /** `round-robin` unless it is something else. */
+  /** Defaults to `round-robin`. */
   strategy?: DistributionStrategy;
-  /** What does not fit is given to no session, and stays pending. */
+  /** Items beyond this are given to no session, and stay pending. */
   maxItemsPerSession?: number;
   /** These come first, in this order. */
   prioritizeDomains?: string[];
-  /** Items that sessions already work on, by the id of the session: `currentLoad` of its stats. For `least-loaded`. */
+  /** Items that sessions are already working on, by session id: `currentLoad` of its stats. For `least-loaded`. */
   loads?: Readonly<Record<string, number>>;
 }
 
-/** Sessions have their id where their provider puts it. */
+/** Providers put the id of a session in different places. */
 export interface IdentifiedSession {
   readonly id?: string;
   readonly local?: { readonly id: string };
@@ -34,7 +34,7 @@ export interface DistributionResult<Session = IdentifiedSession> {
   items: ScrapeRunItem[];
 }
 
-/** One result for each session, in their order, perhaps with an empty list. */
+/** One result per session, in the order of the sessions; its list may be empty. */
 export function itemsToSessions<Session extends IdentifiedSession>(
   items: readonly ScrapeRunItem[],
   sessions: readonly Session[],
@@ -52,11 +52,11 @@ export function itemsToSessions<Session extends IdentifiedSession>(
 }
 
 interface Distribution {
-  /** In the order in which they are to be given away. */
+  /** In the order in which they are assigned. */
   readonly pending: readonly ScrapeRunItem[];
   /** At least one. */
   readonly results: readonly DistributionResult[];
-  /** For this many items in each. */
+  /** Maximum number of items per session. */
   readonly room: number;
   readonly priorities: ReadonlyMap<string, number>;
   readonly loads: Readonly<Record<string, number>>;
@@ -64,13 +64,13 @@ interface Distribution {
 
 const STRATEGIES: Readonly<Record<DistributionStrategy, (distribution: Distribution) => void>> = {
   'round-robin'({ pending, results, room }) {
-    // All have the same room, so that all are full at the same time.
+    // All have the same room, so all are full at the same time.
     for (const [at, item] of pending.slice(0, room * results.length).entries()) {
       results[at % results.length]?.items.push(item);
     }
   },
 
-  /** The largest domain first, each to the session that has least: then the rest fits best. */
+  /** The largest domain first, each to the session with the fewest items: then the rest fits best. */
   'domain-affinity'({ pending, results, room, priorities }) {
     const groups = [...Map.groupBy(pending, ({ url }) => domainOf(url))]
       .map(([domain, items]) => ({ items, priority: priorities.get(domain) ?? priorities.size }))
@@ -79,7 +79,7 @@ const STRATEGIES: Readonly<Record<DistributionStrategy, (distribution: Distribut
       for (let given = 0; given < items.length; ) {
         const { items: least } = emptiest(results, (result) => result.items.length);
         const more = items.slice(given, given + room - least.length);
-        // Not by one call with all of them as arguments: there may be a million.
+        // Not in one call with all items as arguments: there may be a million.
         for (const item of more) least.push(item);
         if (more.length === 0) return;
         given += more.length;
@@ -94,7 +94,7 @@ const STRATEGIES: Readonly<Record<DistributionStrategy, (distribution: Distribut
   },
 };
 
-/** The first of those with the least. */
+/** The first of those with the fewest items. */
 function emptiest(
   results: readonly DistributionResult[],
   measure: (result: DistributionResult) => number,
@@ -120,7 +120,7 @@ function inOrder(items: readonly ScrapeRunItem[], priorities: ReadonlyMap<string
     .map(({ item }) => item);
 }
 
-/** The host without `www.`. What is not an address is a domain of its own. */
+/** The host without `www.`. Text that is not an address is its own domain. */
 export function domainOf(url: string): string {
   return domainName(URL.parse(url)?.hostname ?? url);
 }

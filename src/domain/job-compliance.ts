@@ -18,23 +18,23 @@ export interface Refusals {
   readonly share403: number;
 }
 
-/** From what the attempts of the job used; null for a host that has no row of its own there. */
+/** From the usage of the job's attempts; null for a host without its own row there. */
 export function refusalsAt(host: string, usage: Usage): Refusals | null {
   const { requests, refused, blocked } = totalUsage(usage.filter((row) => row.host === host));
   return requests === 0 ? null : { share429: refused / requests, share403: blocked / requests };
 }
 
-/** What applied to the job at that host; null for no limit. */
+/** The limits of the job at that host; null for no limit. */
 export interface ConductLimits {
   readonly concurrent: number | null;
   readonly perSecond: number | null;
   readonly gapMs: number | null;
 }
 
-/** What went beyond its limit. */
+/** Which limit was exceeded. */
 export type Excess = 'concurrency' | 'rate' | 'gap' | 'pause';
 
-/** A host's limits count for all jobs together, so they are limits for each of them. */
+/** A host's limits apply to all jobs together, so they are limits for each of them. */
 export function conductLimits(
   { max_concurrent_workers, max_requests_per_second }: ThrottlingPolicy,
   host: HostLimits,
@@ -46,7 +46,7 @@ export function conductLimits(
   };
 }
 
-/** Only what is certain: two processes may have had their busiest moments one after the other. */
+/** Reports only what is certain: two processes may have had their busiest moments one after the other. */
 export function excessesOf({ worst }: Pick<HostConduct, 'worst'>, limits: ConductLimits): readonly Excess[] {
   const excesses: Excess[] = [];
   if (limits.concurrent !== null && worst.atLeastConcurrent > limits.concurrent) excesses.push('concurrency');
@@ -56,15 +56,17 @@ export function excessesOf({ worst }: Pick<HostConduct, 'worst'>, limits: Conduc
   return excesses;
 }
 
-/** One request may fall on either side of the ten seconds, and shares of a limit that move between processes cost 5 %. */
+/**
+ * One request may fall on either side of the ten seconds, and shares of a limit that move between processes cost 5 %.
+ */
 function mostInTenSeconds(perSecond: number): number {
   return perSecond * 10 * 1.05 + 1;
 }
 
-/** A wall clock that is read in whole milliseconds, on both sides of the gap. */
+/** The precision of a wall clock read in whole milliseconds, on both sides of the gap. */
 const CLOCK_MS = 2;
 
-/** Of more hosts a job keeps those with the most requests. */
+/** For a job with more hosts, those with the most requests are kept. */
 export const MAX_CONDUCT_HOSTS = 100;
 
 export interface JobConduct {

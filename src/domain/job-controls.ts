@@ -20,15 +20,18 @@ import type { ControlItem, Policy } from './policy.ts';
 import type { Refusal } from './refusal.ts';
 import { addUsage, type Usage } from './usage.ts';
 
-/** What becomes of a job by its control items. The rules about a single control are in `control-state.ts`. */
+/** How control items affect a job. The rules about a single control are in `control-state.ts`. */
 export type ControlEvent =
-  /** The control that is due goes to a worker, or once more. */
+  /** The control that is due is sent to a worker, possibly again. */
   | { readonly kind: 'send-control' }
   | { readonly kind: 'control'; readonly report: ControlReport }
   /** The negatives that a bad control made suspect are reopened. */
   | { readonly kind: 'negatives-reopened' };
 
-/** What a site says about an input that it does not know: believable one by one, and wrong if a control is not found either. */
+/**
+ * What a site says about an input that it does not know: believable one by one, but wrong if a control is not found
+ * either.
+ */
 export const NEGATIVES = ['no_results', 'not_found'] as const satisfies readonly FailureType[];
 
 /** The fields of a job that its controls depend on. */
@@ -41,7 +44,7 @@ export interface Controlled {
   readonly extracts?: string;
 }
 
-/** … and those that an event about a control changes. */
+/** The fields that an event about a control changes, too. */
 interface ControlledJob extends Controlled {
   readonly incarnation: string;
   readonly status: JobStatus;
@@ -52,13 +55,13 @@ interface ControlledJob extends Controlled {
   readonly usage: Usage;
 }
 
-/** What is to be done for the controls of a job that may be dispatched. */
+/** What to do about the controls of a job that may be dispatched. */
 export type ControlStep =
   /** Send the control, or send it again. */
   | { readonly kind: 'send' }
   /**
-   * This many items may go out. One slot is kept for a control that is out, or due as soon as there is a free slot. Look
-   * again at `until`.
+   * This many items may go out. One slot is reserved for a control that is out, or that is due as soon as a slot is
+   * free. Look again at `until`.
    */
   | { readonly kind: 'limit'; readonly items: number; readonly slots: 0 | 1; readonly until: number | null };
 
@@ -68,12 +71,12 @@ function stateOf({ controls }: Controlled): ControlState {
   return controls ?? FRESH_CONTROLS;
 }
 
-/** A re-extraction does not ask the site. */
+/** A re-extraction does not contact the site. */
 function hasControls({ policy, extracts }: Controlled): boolean {
   return policy.controls.items.length > 0 && extracts === undefined;
 }
 
-/** `slots`: how many batches may be in flight, all together. */
+/** `slots` is how many batches may be in flight in total. */
 export function controlStep(job: Controlled, slots: number, now: number): ControlStep {
   if (!hasControls(job)) return NO_LIMIT;
   const state = stateOf(job);
@@ -85,7 +88,7 @@ export function controlStep(job: Controlled, slots: number, now: number): Contro
     if (isDue(sendAgainAt, now, LONGEST_SEND_AGAIN_MS)) return { kind: 'send' };
     return { kind: 'limit', items, slots: 1, until: sendAgainAt };
   }
-  // Ahead of time by what is in flight, so that workers need not wait for each control.
+  // Sent early by the number of items in flight, so that workers need not wait for each control.
   const lead = Math.min(Math.floor(every / 2), job.itemsInFlight);
   const isDueNow = hasWaiting(job) && (state.isOwed || since >= every - lead);
   if (!isDueNow && !owesLastControl(job)) return { kind: 'limit', items, slots: 0, until: null };
@@ -94,18 +97,18 @@ export function controlStep(job: Controlled, slots: number, now: number): Contro
   return inFlightOf(job.counts) < slots ? { kind: 'send' } : { kind: 'limit', items, slots: 1, until: null };
 }
 
-/** Without an item that could go out, there is nothing to be careful about. */
+/** If no item could go out, there is nothing to protect. */
 function hasWaiting({ counts, itemsInFlight }: Controlled): boolean {
   return counts.total > finishedOf(counts) + itemsInFlight;
 }
 
-/** How many items may finish before the next control must have been good, for people to see. */
+/** How many items may finish before the next control must have been good, for display. */
 export function itemsUntilControl(job: Controlled): number {
   const { isOwed, mark } = stateOf(job);
   return isOwed ? 0 : Math.max(0, job.policy.controls.every - (job.tally.finished - mark.finished));
 }
 
-/** Whether nothing is left but a control: negatives were recorded since the last good one was sent. */
+/** Whether only a control is left: negatives were recorded since the last good one was sent. */
 function owesLastControl(job: Controlled): boolean {
   const state = stateOf(job);
   if (finishedOf(job.counts) < job.counts.total) return false;
@@ -117,12 +120,12 @@ export function awaitsControls(job: Controlled): boolean {
   return mustReopen(job) || (hasControls(job) && owesLastControl(job));
 }
 
-/** A control was bad, and what it made suspect is still to be reopened. */
+/** Whether a control was bad, and the items it made suspect still have to be reopened. */
 export function mustReopen(job: Controlled): boolean {
   return job.controls !== undefined && job.controls.suspect !== null;
 }
 
-/** The tally of the job starts over, or its user goes on with it: the next control is to be good first. */
+/** The tally of the job starts over, or its user continues it: the next control must be good first. */
 export function controlsAgain({ controls }: Pick<Controlled, 'controls'>): Pick<Controlled, 'controls'> {
   return controls === undefined ? {} : { controls: owing(controls) };
 }
@@ -155,8 +158,8 @@ export function applyControl<Job extends ControlledJob>(
 }
 
 /**
- * A report counts once, and only while it is awaited: one that comes late, or twice, changes nothing. What it used is added
- * in the same step.
+ * A report counts once, and only while it is awaited: a late or repeated one changes nothing. Its usage is added in the
+ * same step.
  */
 function applyReport<Job extends ControlledJob>(
   job: Job,
@@ -172,10 +175,10 @@ function applyReport<Job extends ControlledJob>(
   const verdict = judgeControl(state, report);
   const controls = whenReported(state, out, report, verdict, now);
   const reported = { ...job, controls, usage: addUsage(job.usage, report.usage) };
-  // As for items that a host keeps waiting: nothing goes out before its time.
+  // As for items that a host keeps waiting: nothing goes out before that time.
   if (report.seen.kind === 'held') return { ...reported, waitingFor: waitAfter(job, report.seen, now) };
   const isStopped = verdict.kind === 'bad' || verdict.kind === 'stop';
-  // One that a user or the breaker stopped meanwhile keeps that reason; what is suspect is remembered all the same.
+  // A job that a user or the breaker stopped meanwhile keeps that reason; the suspicion is recorded anyway.
   if (!isStopped || job.status !== 'in_progress') return reported;
   const reason = { code: 'control', message: stoppedMessage(verdict.message, controls), evidence: [] } as const;
   return { ...reported, reason, status: 'paused' };
@@ -187,19 +190,19 @@ function stoppedMessage(message: string, { suspect, goodAt }: ControlState): str
   return `${message}. Items that were not found${since} are tried again when the job is resumed`;
 }
 
-/** The name under which the control that is out is sent to workers, and claimed. */
+/** The name under which the current control is sent to workers and claimed. */
 export function controlBatchId({ incarnation, controls }: Pick<ControlledJob, 'incarnation' | 'controls'>): string {
   return `${CONTROL}${incarnation}:${controls?.out?.number ?? 0}`;
 }
 
-/** Whether it names a control and not a batch of items. */
+/** Whether it names a control rather than a batch of items. */
 export function isControlBatch(batchId: string): boolean {
   return batchId.startsWith(CONTROL);
 }
 
 const CONTROL = 'control:';
 
-/** Controls are tried in turn; undefined if the policy has none any more. */
+/** Controls are tried in turn; undefined if the policy no longer has any. */
 export function controlItem({ controls }: Policy, number: number): ControlItem | undefined {
   return controls.items[(number - 1) % controls.items.length];
 }

@@ -6,36 +6,39 @@ import type { ManifestSummary } from './manifest.ts';
 import type { Policy } from './policy.ts';
 import type { Prices } from './prices.ts';
 
-/** Why a job is paused or failed, in words for its user and with what was seen. */
+/** Why a job is paused or failed: a message for its user, and the evidence. */
 export interface JobReason {
   readonly code: 'user' | 'breaker' | 'storage' | 'host' | 'control' | 'budget';
   readonly message: string;
   readonly evidence: readonly ReadGroup[];
 }
 
-/** What a user or the engine wants of a job. The ledger applies it in one guarded write. */
+/** What a user or the engine wants to do with a job. The ledger applies it in one guarded write. */
 export type JobEvent =
   | { readonly kind: 'start' }
   | { readonly kind: 'pause'; readonly reason: JobReason }
-  /** With `ifPausedFor`, only a job that is paused for that: a user may have paused it for another reason meanwhile. */
+  /**
+   * With `ifPausedFor`, only if the job is paused for that reason: a user may have paused it for another reason
+   * meanwhile.
+   */
   | { readonly kind: 'resume'; readonly ifPausedFor?: JobReason['code'] }
   /**
-   * What the breaker is to do. These carry no verdict: it is reached again from the record at that moment, because the
-   * one that led to the event may be from before a resume, and would trip the job a second time for the same failures.
+   * Events of the breaker. They carry no verdict: it is reached again from the record at that moment, because the one
+   * that led to the event may date from before a resume, and would trip the job a second time for the same failures.
    */
   | { readonly kind: 'trip'; readonly evidence: readonly ReadGroup[] }
   | { readonly kind: 'probe' }
   | { readonly kind: 'close-circuit' }
   | { readonly kind: 'cancel' }
-  /** The budget is used up. Judged again from the record at that moment, because it may have been raised. */
+  /** The budget is used up. It is checked again from the record at that moment, because it may have been raised. */
   | { readonly kind: 'exhaust' }
-  /** The pause of this host was lifted: a job that waits for it goes on. */
+  /** The pause of this host was lifted: a job that waits for it continues. */
   | { readonly kind: 'stop-waiting'; readonly host: string }
-  /** Every item is final: the index of the results is to be written. */
+  /** Every item is final: the result index must be written. */
   | { readonly kind: 'finish' }
   /**
-   * The index of this round is written, and the job is over with it. With `policyRevision`, only while that is the job's:
-   * the index tells of the policy, too. The same of `incarnation`.
+   * The index of this round is written, and the job is thereby over. With `policyRevision`, only if it is still the
+   * job's: the index also contains the policy. The same applies to `incarnation`.
    */
   | {
       readonly kind: 'complete';
@@ -44,12 +47,14 @@ export type JobEvent =
       readonly policyRevision?: number;
       readonly manifest: ManifestSummary;
     }
-  /** With `ifRevision`, only while the policy has that revision: another field may have been changed meanwhile. */
+  /** With `ifRevision`, only if the policy still has that revision: another field may have been changed meanwhile. */
   | { readonly kind: 'policy'; readonly policy: Policy; readonly ifRevision?: number; readonly prices?: Prices }
   | ControlEvent
   | RemovalEvent
   | ReplacementEvent
-  /** The index of a job that was over without one: cancelled, or completed and indexed again. Otherwise like `complete`. */
+  /**
+   * The index of a job that was over without one: cancelled, or completed and indexed again. Otherwise like `complete`.
+   */
   | {
       readonly kind: 'manifest';
       readonly incarnation?: string;

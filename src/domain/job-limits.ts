@@ -1,12 +1,12 @@
 import type { Policy } from './policy.ts';
 
-/** How fast a job may be, in all processes together. */
+/** The maximum pace of a job, in all processes together. */
 export interface JobLimits {
-  /** Its share of a host is in proportion to it. */
+  /** Its share of a host is proportional to this. */
   readonly weight: number;
-  /** Over all hosts; null for any number. */
+  /** Over all hosts; null for no limit. */
   readonly requestsPerSecond: number | null;
-  /** Between the beginnings of two items. */
+  /** Minimum time between the starts of two items. */
   readonly itemDelayMs: number;
 }
 

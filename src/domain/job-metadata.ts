@@ -12,8 +12,8 @@ export interface PartHash {
 }
 
 /**
- * `job_metadata.json`: what a reader of the results needs to know that they are whole. It is made from the items that
- * were just written, and refuses to be made if they do not add up to what the job's counters say.
+ * `job_metadata.json`: what a reader of the results needs in order to know that they are complete. It is made from the
+ * items that were just written, and throws if they do not add up to the job's counters.
  */
 export function jobMetadata(job: JobRecord, fold: ManifestFold, hashes: readonly PartHash[]) {
   const { counts } = job;
@@ -30,11 +30,11 @@ export function jobMetadata(job: JobRecord, fold: ManifestFold, hashes: readonly
   return {
     job_id: job.jobId,
     job_name: job.name,
-    // It is completed when this is recorded.
+    // The job is completed when this is recorded.
     status: isFinishing(job) ? 'completed' : job.status,
     round: job.round,
     scraper_id: job.scraperId,
-    // As the controller knew it when the job was made; what workers have run since is counted below.
+    // The version the controller knew when the job was created; what workers have run since is counted below.
     scraper_version: job.scraperVersion,
     scraper_versions: Object.fromEntries(versionCounts(fold, job.scraperVersion)),
     labels: job.labels,

@@ -1,6 +1,6 @@
 import type { Estimate } from './estimate.ts';
 
-/** Items per second of a running job, and the range in which its pace over the rest of the job probably lies. */
+/** Items per second of a running job, and the probable range of its pace over the rest of the job. */
 export interface JobPace {
   readonly perSecond: number;
   readonly low: number;
@@ -8,8 +8,8 @@ export interface JobPace {
 }
 
 /**
- * The pace over some time, from the items of equally long stretches of it. Even a job whose stretches are all alike may
- * change its pace later; few items say little, however even they came.
+ * The pace over some time, from the number of items in equally long stretches of it. Even a job whose stretches are all
+ * alike may change its pace later; few items say little, however evenly they came.
  */
 export function measurePace(items: number, seconds: number, stretches: readonly number[] = []): JobPace {
   const perSecond = items / seconds;
@@ -34,7 +34,7 @@ function meanError(stretches: readonly number[]): number {
   return Math.sqrt(squares / (n - 1) / n) / mean;
 }
 
-/** How long so many items take; null while nothing moves. */
+/** How long this many items take; null while nothing moves. */
 export function secondsFor(items: number, pace: JobPace | null): Estimate | null {
   if (pace === null || pace.perSecond <= 0) return null;
   return { expected: items / pace.perSecond, low: items / pace.high, high: items / pace.low };

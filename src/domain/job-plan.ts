@@ -1,5 +1,5 @@
 /**
- * A plan runs a sample of a list as a job of its own, so that everything that applies to a job applies to it: the policy,
+ * A plan runs a sample of a list as its own job, so that everything that applies to a job applies to it: the policy,
  * the breaker, retries, host limits. The job is removed with the plan.
  */
 export interface SampledList {
@@ -9,14 +9,14 @@ export interface SampledList {
   readonly bad: number;
   readonly duplicates: number;
   readonly conflicts: number;
-  /** Its job and results stay until a user deletes them. */
+  /** Whether its job and results stay until a user deletes them. */
   readonly isKept: boolean;
 }
 
-/** The sample of a plan nobody asked for again is removed after a day, with its results. */
+/** The sample of an abandoned plan is removed after a day, with its results. */
 export const PLAN_LIFE_MS = 24 * 3600 * 1000;
 
-/** What of a job matters here. */
+/** The fields of a job that matter here. */
 interface PlanJob {
   readonly status: string;
   readonly createdAt: number;
@@ -29,7 +29,7 @@ export function isToBeRemoved({ plan }: Pick<PlanJob, 'plan'>): boolean {
   return plan !== undefined && !plan.isKept;
 }
 
-/** What the engine does about the sample of a plan: nothing, end it, or remove it once no worker is at it. */
+/** What the engine does with the sample of a plan: nothing, end it, or remove it once no worker is processing it. */
 export function planStep(job: PlanJob, now: number): 'none' | 'cancel' | 'remove' {
   if (!isToBeRemoved(job)) return 'none';
   const isDue = job.status === 'cancelled' || now >= job.createdAt + PLAN_LIFE_MS;
@@ -41,7 +41,7 @@ export function planStep(job: PlanJob, now: number): 'none' | 'cancel' | 'remove
 const LEAST_SAMPLE = 20;
 export const MAX_SAMPLE = 200;
 
-/** Items beyond the first of each slot tell the rate: so many for each, and no fewer than say something of failures. */
+/** Items beyond the first of each slot show the rate: a few for each, and enough to say something about failures. */
 export function defaultSampleSize({ max_concurrent_workers: concurrency }: { max_concurrent_workers: number }): number {
   return Math.min(MAX_SAMPLE, Math.max(LEAST_SAMPLE, 3 * concurrency));
 }

@@ -16,7 +16,7 @@ export type Progress = Pick<
   'status' | 'counts' | 'itemsInFlight' | 'tally' | 'refusals' | 'usage' | 'discovery'
 >;
 
-/** What becomes of a job when its work goes out, is taken, ends and comes back: counters, and what hangs on them. */
+/** How a job changes when its work is dispatched, claimed, ended and returned: counters, and what depends on them. */
 
 export function whenDispatched(
   job: JobRecord,
@@ -38,12 +38,12 @@ export function whenClaimed<Job extends Progress>(job: Job): Job {
   return { ...job, counts: { ...counts, queued: counts.queued - 1, inProgress: counts.inProgress + 1 } };
 }
 
-/** A batch was given out without the last of its items: they are pending again, and the batch counts as before. */
+/** A batch was handed out without its last items: they are pending again, and the batch still counts as one. */
 export function whenCut<Job extends Progress>(job: Job, items: number): Job {
   return { ...job, itemsInFlight: job.itemsInFlight - items };
 }
 
-/** One item came to its end; whether its batch did too is the caller's to say. */
+/** One item ended; the caller says whether its batch did, too. */
 export function whenSettled<Job extends Progress>(job: Job, ended: Ended, endsBatch: boolean): Job {
   const { counts } = job;
   const { outcome, failedTries } = ended;
@@ -69,7 +69,7 @@ interface Ended {
   readonly usage?: Usage;
 }
 
-/** An attempt did not come to an end, and used something all the same. */
+/** An attempt did not end, but used something. */
 export function whenUsed<Job extends Progress>(job: Job, usage: Usage | undefined): Job {
   const sum = addUsage(job.usage, usage);
   return sum === job.usage ? job : { ...job, usage: sum };
@@ -77,7 +77,7 @@ export function whenUsed<Job extends Progress>(job: Job, usage: Usage | undefine
 
 /**
  * A batch came back with this many unsettled items. They are pending again, or cancelled if the job was cancelled
- * meanwhile (then it is one item: see `cancelWaiting`), because they are not dispatched any more.
+ * meanwhile (then it is one item: see `cancelWaiting`), because they are no longer dispatched.
  */
 export function whenReturned<Job extends Progress>(job: Job, from: 'queued' | 'in_progress', items: number): Job {
   const { counts } = job;
@@ -94,7 +94,10 @@ export function whenReturned<Job extends Progress>(job: Job, from: 'queued' | 'i
   };
 }
 
-/** Items came back because their host is not to be visited before some time: until then, none of the job goes out. */
+/**
+ * Items came back because their host must not be visited before some time: until then, no item of the job is
+ * dispatched.
+ */
 export function whenHeldBack(job: JobRecord, held: HeldBack, now: number): JobRecord {
   const waitingFor = waitAfter(job, held, now);
   return waitingFor === job.waitingFor ? job : { ...job, waitingFor };

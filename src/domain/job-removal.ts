@@ -1,21 +1,21 @@
 import type { Refusal } from './refusal.ts';
 
 /**
- * How a job goes. It is marked (`asked`) while it may still be kept because another job needs it; then for good, and its
- * results go; then the ledger forgets it. Each event names the incarnation it means: one that comes late must not meet the
- * next job of that id.
+ * How a job is removed. It is marked (`asked`) while it may still be kept because another job needs it; then its
+ * removal is certain and its results are deleted; then the ledger forgets it. Each event names its incarnation: a late
+ * one must not affect the next job with that id.
  */
 export type RemovalEvent =
-  /** It is to be deleted, if it is the job that was meant. Workers must have let go of it. */
+  /** It is to be deleted, if it is the intended job. Workers must have let go of it. */
   | { readonly kind: 'remove'; readonly incarnation: string }
-  /** No other job needs it: from now on its results may go. */
+  /** No other job needs it: from now on its results may be deleted. */
   | { readonly kind: 'remove-for-good'; readonly incarnation: string }
   /** Another job needs it after all: it is not deleted. Refused once its results may be gone. */
   | { readonly kind: 'keep'; readonly incarnation: string };
 
 export const BEING_DELETED: Refusal = { refused: 'the job is being deleted' };
 
-/** The job that was to be deleted is gone, and must not take the next one of its id with it. */
+/** The job to be deleted is gone, and the next one with its id must not be deleted instead. */
 export const OTHER_INCARNATION: Refusal = {
   refused: 'the job is gone, and another has its id',
   code: 'other_incarnation',
@@ -27,7 +27,7 @@ export function isRemoval(event: { readonly kind: string }): event is RemovalEve
   return event.kind === 'remove' || event.kind === 'remove-for-good' || event.kind === 'keep';
 }
 
-/** What of a job matters here. */
+/** The fields of a job that matter here. */
 interface Removable {
   readonly incarnation: string;
   readonly status: string;
@@ -54,5 +54,5 @@ export function applyRemoval<Job extends Removable>(job: Job, event: RemovalEven
 
 function stillAtIt({ status }: Removable): string {
   if (status === 'in_progress') return 'the job is in progress: cancel it first, or pause it';
-  return `the job is ${status}, and workers are still at its last items: try again in a moment`;
+  return `the job is ${status}, and workers are still processing its last items: try again in a moment`;
 }

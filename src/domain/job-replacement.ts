@@ -5,9 +5,9 @@ import type { JobStatus } from './job-steps.ts';
 import type { ManifestSummary } from './manifest.ts';
 import type { Refusal } from './refusal.ts';
 
-/** How the data of a re-extraction come to stand for those of the job that it read, and cease to. */
+/** How the data of a re-extraction come to replace those of the job it read, and how that is undone. */
 export type ReplacementEvent =
-  /** From now on the data of the re-extraction `by` replace the job's own, and the index is written again. */
+  /** The data of the re-extraction `by` replace the job's own from now on, and the index is written again. */
   | {
       readonly kind: 'replace-results';
       readonly by: string;
@@ -16,13 +16,13 @@ export type ReplacementEvent =
       /** If given, only while these data are in place: another replacement may have happened meanwhile. */
       readonly insteadOf?: Replacement | null;
     }
-  /** The re-extraction `by` is being deleted: the data before it are in place again. */
+  /** The re-extraction `by` is being deleted: the previous data are in place again. */
   | {
       readonly kind: 'withdraw-results';
       readonly by: Replacement;
       readonly insteadOf: Replacement | null;
     }
-  /** Every failed item that `by` could read is a success by now. */
+  /** All failed items that `by` could read are successes now. */
   | { readonly kind: 'recovered'; readonly by: string; readonly ofRound?: number };
 
 const OTHER_REPLACEMENT: Refusal = { refused: 'other results were put in place at the same moment: try again' };
@@ -33,7 +33,7 @@ interface Replacement {
   readonly round: number;
 }
 
-/** What of a job matters here. */
+/** The fields of a job that matter here. */
 interface Replaceable {
   readonly jobId: string;
   readonly createdAt: number;
@@ -64,7 +64,7 @@ export function applyReplacement<Job extends Replaceable>(job: Job, event: Repla
   return isSameReplacement(replacementOf(job), event.by) ? replaced(job, event.insteadOf) : job;
 }
 
-/** Allowed at any time: whatever became of the job, its results are there. Said twice, it is done once. */
+/** Allowed at any time: whatever became of the job, its results exist. Repeating it has no further effect. */
 function replaceResults<Job extends Replaceable>(
   job: Job,
   {
@@ -76,7 +76,7 @@ function replaceResults<Job extends Replaceable>(
 ): Job | Refusal {
   if (sourceCreatedAt !== job.createdAt)
     return { refused: 'the job whose pages were read is gone: another has its id' };
-  if (by === job.jobId) return { refused: 'a job cannot stand for itself' };
+  if (by === job.jobId) return { refused: 'a job cannot replace its own data' };
   const [present, wanted] = [replacementOf(job), { by, round: ofRound }];
   if (isSameReplacement(present, wanted)) return job;
   if (insteadOf !== undefined && !isSameReplacement(present, insteadOf)) return OTHER_REPLACEMENT;
@@ -92,7 +92,7 @@ function replaced<Job extends Replaceable>(job: Job, replacement: Replacement | 
   return { ...(rest as Job), ...by, ...recovering, ...(isOver ? newRound(job) : {}) };
 }
 
-/** Refused if others were put in place meanwhile, whose data are still to be looked at. */
+/** Refused if other data were put in place meanwhile, which still have to be examined. */
 function endRecovery<Job extends Replaceable>(
   job: Job,
   { by, ofRound = 1 }: Extract<ReplacementEvent, { kind: 'recovered' }>,
@@ -106,7 +106,10 @@ function notInPlace(by: string): Refusal {
   return { refused: `failed items are not being recovered from ${by}` };
 }
 
-/** This many failed items became successes, by what `by` read of their pages. What the site did stays in the tally. */
+/**
+ * This many failed items became successes through what `by` read from their pages. What the site did stays in the
+ * tally.
+ */
 export function whenRecovered<Job extends Replaceable>(job: Job, by: string, items: number): Job | Refusal {
   if (job.removing) return BEING_DELETED;
   if (!job.recovering || job.replacedBy !== by) return notInPlace(by);

@@ -1,6 +1,6 @@
 import type { JobStatus } from './job-steps.ts';
 
-/** Every item is final, and the index is being written: the job is completed with it. */
+/** Whether every item is final and the index is being written, with which the job is completed. */
 export function isFinishing({
   status,
   finishedAt,
@@ -11,7 +11,7 @@ export function isFinishing({
   return (status === 'in_progress' || status === 'paused') && finishedAt !== null;
 }
 
-/** What index there is, or is being written, is void: the next one is of another round. */
+/** An existing index, or one being written, becomes void: the next one belongs to another round. */
 export function newRound({ round }: { readonly round: number }): { readonly round: number; readonly manifest: null } {
   return { round: round + 1, manifest: null };
 }

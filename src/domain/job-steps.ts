@@ -1,14 +1,13 @@
 /**
- * The life of a job. `pending` until the first batch goes out; a held job waits there for `start`. `failed` is what a
- * tripped breaker makes of it: nothing is lost, and `resume` goes on. `completed` once every item is final and the index
- * of its results is there; a retry of failed items, or more items, open a new round. `cancelled` is for good.
- *
+ * The life of a job. `pending` until the first batch goes out; a held job waits there for `start`. `failed` after the
+ * breaker tripped: nothing is lost, and `resume` continues it. `completed` once every item is final and the result
+ * index exists; a retry of failed items, or more items, begins a new round. `cancelled` is permanent.
  * Between its last item and its index a job is finishing (`isFinishing`): it is still `in_progress` or `paused`, and
- * `finishedAt` says since when nothing is left to do.
+ * `finishedAt` says since when nothing has been left to do.
  */
 export type JobStatus = 'pending' | 'in_progress' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
-/** What leads from one status of a job to another; what is not in it is refused. `docs/states.md` is made from it. */
+/** The transitions between statuses of a job; everything else is refused. `docs/states.md` is generated from it. */
 export const NEXT_JOB_STATUS = {
   pending: { start: 'pending', add: 'pending', dispatch: 'in_progress', pause: 'paused', cancel: 'cancelled' },
   in_progress: {

@@ -21,14 +21,14 @@ export interface WaitingFor {
   readonly successes: number;
 }
 
-/** Why a worker returns items: it may not visit this host before `until`. */
+/** Why a worker returns items: it must not visit this host before `until`. */
 export interface HeldBack {
   readonly host: string;
   readonly until: number;
   readonly reason: string;
 }
 
-/** The job row is written with every settle: what is kept in it must be short. */
+/** The job's row is written with every settle, so what is stored in it must be short. */
 export const MAX_WAIT_TEXT = 120;
 
 interface WaitingJob {
@@ -53,7 +53,7 @@ export function waitAfter(
   return { host: short(host), until: end, reason: short(reason), at: now, since, successes: success };
 }
 
-/** Whether a wait is for this host: its name may have been cut. */
+/** Whether a wait is for this host, whose name may have been cut. */
 export function sameHost(host: string, ofWait: string): boolean {
   return host.slice(0, MAX_WAIT_TEXT).toWellFormed() === ofWait;
 }
@@ -69,24 +69,24 @@ export function patienceEndsAt({ policy }: Pick<WaitingJob, 'policy'>, { since }
   return since + policy.circuit_breaker.max_wait_seconds * 1000;
 }
 
-/** Whether a host has kept the job waiting for that long. */
+/** Whether a host has kept the job waiting that long. */
 export function hasWaitedTooLong(job: WaitingJob, now: number): boolean {
   const wait = currentWait(job, now);
   return wait !== null && now >= patienceEndsAt(job, wait);
 }
 
-/** Whether the wait is over and an item has succeeded since: then nothing more depends on it. */
+/** Whether the wait is over and an item has succeeded since, so that nothing depends on it any more. */
 export function isWaitPast({ waitingFor, counts }: Pick<WaitingJob, 'waitingFor' | 'counts'>, now: number): boolean {
   return waitingFor !== undefined && !isInForce(waitingFor, now) && counts.success > waitingFor.successes;
 }
 
-/** The record without its wait: a field that is absent, not one that is undefined. */
+/** The record without its wait: the field is absent, not undefined. */
 export function withoutWait<Job extends Pick<WaitingJob, 'waitingFor'>>(job: Job): Omit<Job, 'waitingFor'> {
   const { waitingFor: _over, ...rest } = job;
   return rest;
 }
 
-/** A clock that was set back since must not make the wait longer by as much. */
+/** A clock that was set back since must not prolong the wait. */
 function isInForce({ until, at }: WaitingFor, now: number): boolean {
   return !isDue(until, now, Math.max(0, until - at));
 }

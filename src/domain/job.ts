@@ -32,38 +32,41 @@ export interface NewJob {
   readonly jobId: string;
   readonly name: string | null;
   readonly scraperId: string;
-  /** As it was when the job was submitted. */
+  /** The version when the job was submitted. */
   readonly scraperVersion: string;
   readonly lane: Lane;
   readonly policy: Policy;
   readonly labels: Readonly<Record<string, string>>;
-  /** Of proxies, when the job was created or its budget was last changed: what was spent must not change with them. */
+  /**
+   * Prices of proxies when the job was created or its budget was last changed: the cost so far must not change with
+   * them.
+   */
   readonly prices?: Prices;
-  /** A held job takes items, and waits for `start`. */
+  /** A held job accepts items, and waits for `start`. */
   readonly held: boolean;
-  /** How its items are put into batches; without it, as suits the backend. */
+  /** How its items are put into batches; if absent, the backend decides. */
   readonly batching?: Batching;
-  /** Only of a bulk job: the list it was created with. */
+  /** Set only for a bulk job: the list it was created with. */
   readonly bulk?: BulkList;
-  /** Only of a re-extraction: the job whose pages it reads. */
+  /** Set only for a re-extraction: the job whose pages it reads. */
   readonly extracts?: string;
-  /** … and when that one was made: another may have its id by now. */
+  /** When that job was created: another may have its id by now. */
   readonly sourceCreatedAt?: number;
-  /** Only of the sample of a plan: the list that it was drawn from. */
+  /** Set only for the sample of a plan: the list that it was drawn from. */
   readonly plan?: SampledList;
-  /** Digest of the request that made it, so that the same request sent twice is known again. */
+  /** Digest of the request that created it, so that a repeated request is recognised. */
   readonly submission?: string;
 }
 
 export interface JobRecord extends NewJob {
   /**
-   * Tells this job apart from every other that had or will have its id. Two of them may be created in the same
+   * Distinguishes this job from every other that had or will have its id. Two of them may be created in the same
    * millisecond, but no two have the same incarnation; the ledger assigns it.
    */
   readonly incarnation: string;
   readonly createdAt: number;
   readonly startedAt: number | null;
-  /** When its last item was final, or it failed or was cancelled; null while there is something left to do. */
+  /** When its last item became final, or the job failed or was cancelled; null while there is something left to do. */
   readonly finishedAt: number | null;
   readonly status: JobStatus;
   readonly reason: JobReason | null;
@@ -82,9 +85,9 @@ export interface JobRecord extends NewJob {
   readonly usage: Usage;
   /** Present once an attempt found something. */
   readonly discovery?: Discovery;
-  /** Writes of workers that had lost their lease: refused, and counted. */
+  /** Writes refused because the worker had lost its lease. */
   readonly fenced: number;
-  /** More items may be on their way until then: the job is not completed before. */
+  /** More items may arrive until then: the job is not completed before. */
   readonly openUntil: number;
   /** Absent unless a host keeps the job waiting, or did and no item has succeeded since. */
   readonly waitingFor?: WaitingFor;
@@ -92,17 +95,19 @@ export interface JobRecord extends NewJob {
   readonly round: number;
   /** The index of this round's results, once it is written. */
   readonly manifest: ManifestSummary | null;
-  /** The re-extraction whose data stand in the place of this job's own, where it has some of an item. */
+  /** The re-extraction whose data replace this job's own, for the items it has data for. */
   readonly replacedBy?: string;
-  /** … and the round of it whose data they are, where it is not the first. */
+  /** The round of that re-extraction whose data they are, if it is not the first. */
   readonly replacedRound?: number;
-  /** Items that failed, and whose pages that re-extraction could read, are being made successes. */
+  /** Failed items whose pages that re-extraction could read are being turned into successes. */
   readonly recovering?: true;
-  /** Every re-extraction by which items became successes: their data are kept there, for as long as this job is. */
+  /**
+   * Every re-extraction that turned items into successes: their data are stored there, for as long as this job exists.
+   */
   readonly recoveredFrom?: readonly string[];
   /**
-   * It is being deleted: nothing more is done with it, and its id is free when nothing of it is left. `asked` until it is
-   * certain that no other job needs it, and until then it may still be kept; true once results may be gone.
+   * It is being deleted: nothing more is done with it, and its id is free once nothing of it is left. `asked` until it
+   * is certain that no other job needs it; until then it may still be kept. True once results may be gone.
    */
   readonly removing?: 'asked' | true;
 }
@@ -160,18 +165,18 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
     case 'keep':
       return applyRemoval(job, event);
     case 'start':
-      if (job.status === 'pending' && !job.held) return { refused: 'the job is started already' };
+      if (job.status === 'pending' && !job.held) return { refused: 'the job was already started' };
       return step(job, 'start', { held: false });
     case 'pause':
-      // The engine ends its own pauses: it must not take over one that the user or the breaker made.
-      if (job.status === 'paused' && event.reason.code === 'storage') return { refused: 'the job is paused already' };
+      // The engine ends its own pauses, so it must not take over one that the user or the breaker made.
+      if (job.status === 'paused' && event.reason.code === 'storage') return { refused: 'the job is already paused' };
       if (event.reason.code === 'host' && !hasWaitedTooLong(job, now)) return NOT_TOO_LONG;
       return step(job, 'pause', { reason: event.reason });
     case 'resume':
       if (event.ifPausedFor !== undefined && job.reason?.code !== event.ifPausedFor) {
         return { refused: `the job is not paused for ${event.ifPausedFor}` };
       }
-      // The engine's own resumes go on: what is used up pauses the job again, and says why.
+      // The engine's own resumes proceed: a used-up budget pauses the job again, with the reason.
       if (event.ifPausedFor === undefined && !hasNothingLeft(job)) {
         const refused = budgetUsedUp(job);
         if (refused !== null) return { refused };
@@ -193,7 +198,7 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
     case 'probe':
       if (!isOpen(job)) return { refused: 'the circuit is not open' };
       // A user who paused the job meanwhile does not want it probed.
-      if (job.reason?.code !== 'breaker') return { refused: 'it is not the breaker that holds the job' };
+      if (job.reason?.code !== 'breaker') return { refused: 'the job was not stopped by the breaker' };
       if (judge(job, now).kind !== 'probe') return { refused: 'the cooldown is not over' };
       return step(job, 'probe', { ...closedAgain(job), reason: null, circuit: { state: 'probing', since: now } });
     case 'close-circuit':
@@ -201,10 +206,10 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       if (judge(job, now).kind !== 'close') return { refused: 'no probe has succeeded' };
       return step(job, 'close', closedAgain(job));
     case 'stop-waiting':
-      if (job.waitingFor?.host !== event.host) return { refused: `the job does not wait for ${event.host}` };
+      if (job.waitingFor?.host !== event.host) return { refused: `the job is not waiting for ${event.host}` };
       return withoutWait(job);
     case 'cancel':
-      // The index that is being written tells of a completed job.
+      // The index being written would describe a completed job.
       return step(job, 'cancel', {
         reason: null,
         finishedAt: now,
@@ -213,7 +218,7 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       });
     case 'finish':
       if (!isExhausted(job, now)) return { refused: 'not every item is final' };
-      if (awaitsControls(job)) return { refused: 'a control item is to be tried first' };
+      if (awaitsControls(job)) return { refused: 'a control item must be tried first' };
       return isFinishing(job) ? job : step(job, 'finish', { finishedAt: now });
     case 'complete': {
       const completed = step(job, 'complete', { reason: null, manifest: event.manifest });
@@ -239,7 +244,7 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
   }
 }
 
-/** The index tells of one job, of a round and of the policy: it counts only while all three are the job's. */
+/** The index describes one job, one round and one policy: it counts only while all three are still the job's. */
 function whenIndexed(
   job: JobRecord,
   event: Extract<JobEvent, { kind: 'complete' | 'manifest' }>,
@@ -254,12 +259,12 @@ function whenIndexed(
 }
 
 function applyTrip(job: JobRecord, event: Extract<JobEvent, { kind: 'trip' }>, now: number): JobRecord | Refusal {
-  if (isOpen(job)) return { refused: 'the circuit is open already' };
+  if (isOpen(job)) return { refused: 'the circuit is already open' };
   // A user paused it meanwhile. The tally stays, so that it trips after the resume if there is still reason to.
   if (job.status !== 'in_progress') return { refused: `a job that is ${job.status} cannot trip` };
   if (isFinishing(job)) return { refused: 'every item is final: there is nothing left to stop' };
   const verdict = judge(job, now);
-  if (verdict.kind !== 'trip') return { refused: 'nothing that the breaker has counted speaks against going on' };
+  if (verdict.kind !== 'trip') return { refused: 'the breaker has counted nothing that would stop the job' };
   const { cooldown_seconds: cooldown, on_trip: onTrip } = job.policy.circuit_breaker;
   const message = tripMessage(verdict.trip, event.evidence);
   const reason: JobReason = { code: 'breaker', message, evidence: event.evidence };
@@ -282,15 +287,15 @@ function step(job: JobRecord, name: JobStep, changes: Partial<JobRecord>): JobRe
   return { ...job, ...changes, status };
 }
 
-/** Whether work of this job may go out at all; how much, `dispatchAllowance` says. */
+/** Whether work of this job may go out at all; `dispatchAllowance` says how much. */
 export function isDispatchable(job: JobRecord): boolean {
   if (job.removing) return false;
   return (job.status === 'pending' && !job.held) || job.status === 'in_progress';
 }
 
 /**
- * How long a job stays open for the next of the items that are on their way: long enough for a slow sender's next chunk,
- * short enough that a sender which died does not hold the job up.
+ * How long a job stays open for further items that are on their way: long enough for a slow sender's next chunk, short
+ * enough that a sender that died does not hold the job up.
  */
 export const OPEN_MS = 60_000;
 
@@ -302,13 +307,13 @@ function hasNothingLeft({ counts }: JobRecord): boolean {
   return counts.total > 0 && finishedOf(counts) === counts.total && inFlightOf(counts) === 0;
 }
 
-/** A job whose items are all final, and stay as they are, and whose results have no index yet. */
+/** Whether all items of the job are final and will stay so, and its results have no index yet. */
 export function needsManifest(job: JobRecord): boolean {
   const isOver = job.status === 'completed' || (job.status === 'cancelled' && job.counts.inProgress === 0);
   return (isOver || isFinishing(job)) && job.manifest === null && !job.recovering && !job.removing;
 }
 
-/** There is something to do again in a job that had nothing left: what index there is, or is being written, is void. */
+/** A job that had nothing left has something to do again: an existing index, or one being written, becomes void. */
 export function whenBegunAgain(job: JobRecord): JobRecord {
   return isFinishing(job) ? { ...job, finishedAt: null, ...newRound(job) } : job;
 }
@@ -329,9 +334,9 @@ export function acceptsItems(job: JobRecord): job is AcceptingJob {
 type AcceptingJob = JobRecord & { readonly status: Exclude<JobStatus, 'cancelled'> };
 
 /**
- * This many new items are in the job, so many failed ones are pending again with another input, and more may come until
- * `openUntil`. A completed job, or one that is finishing, begins a new round with the first of them; if there was none,
- * it is left as it is: the chunk that was its last one may have been sent twice.
+ * This many items were added, this many failed ones are pending again with another input, and more may come until
+ * `openUntil`. A completed or finishing job begins a new round with the first of them; if there was none, it is left
+ * unchanged: its last chunk may have been sent twice.
  */
 export function whenItemsAdded(
   job: AcceptingJob,
@@ -349,7 +354,7 @@ export function whenItemsAdded(
   };
 }
 
-/** Failed items were reopened. A job with nothing left begins a new round; a circuit that was open is closed. */
+/** Failed items were reopened. A job with nothing left begins a new round; an open circuit is closed. */
 export function whenReopened(job: JobRecord, items: number): JobRecord | Refusal {
   if (job.removing) return BEING_DELETED;
   const isOver = job.status === 'completed' || job.status === 'failed';
@@ -361,8 +366,8 @@ export function whenReopened(job: JobRecord, items: number): JobRecord | Refusal
 }
 
 /**
- * An item has not ended after all. A completed job is taken up again, with its circuit closed as after a retry; a manifest
- * that listed the item is void.
+ * The end of an item was undone. A completed job is resumed, with its circuit closed as after a retry; a manifest that
+ * listed the item becomes void.
  */
 export function whenUndone(job: JobRecord, end: AttemptRecord['end']): JobRecord {
   const { counts } = job;

@@ -4,16 +4,16 @@ import { type LineLimits, type LinePace, linePace, NO_LIMITS, stricterLimits } f
 import { freeSlots, giveAway, gridFrom, type SlotGrid, slotTime, spread } from './slot-grid.ts';
 
 /**
- * Who may use a line, kept for all processes of an installation. A process reserves what it may use until its lease ends:
- * *places* for requests at the same time, and *slots* in which requests may start. It keeps to that by itself, so nothing
- * is written per request. Nobody else gets what it has, and what a dead process had is free when its lease has ended.
- *
- * Times are those of the clock of the process that asks. Clocks that differ by less than a quarter of a lease do no harm.
+ * Who may use a line, recorded for all processes of an installation. A process reserves what it may use until its lease
+ * ends: *places* for concurrent requests, and *slots* in which requests may start. It keeps to that on its own, so
+ * nothing is written per request. No one else gets what it has, and what a dead process had becomes free when its lease
+ * ends.
+ * Times are those of the clock of the asking process. Clocks that differ by less than a quarter of a lease do no harm.
  */
 export interface LineBook {
   readonly grid: SlotGrid | null;
   readonly holders: readonly Holder[];
-  /** Of a host that refused requests or did not answer; null if it is well, and of other lines. */
+  /** State of a host that refused requests or did not answer; null if it is well, and for other lines. */
   readonly health: LineHealth | null;
 }
 
@@ -24,68 +24,71 @@ export interface Holder {
   readonly process: string;
   /** The end of its lease. */
   readonly until: number;
-  /** Which it may fill, or has filled: more than it may fill if it was told to use fewer. */
+  /** The number it may fill, or has filled: more than it may fill if its share was reduced. */
   readonly places: number;
   /** It has its share of the slots until then. */
   readonly slotsUntil: number;
-  /** Its share was larger by so much of a slot than what it got. */
+  /** The fraction of a slot by which its share exceeded what it got. */
   readonly owed: number;
-  /** It waits with nothing in hand since then; null if it got something. */
+  /** Since when it has been waiting with nothing; null if it got something. */
   readonly waitsSince: number | null;
   readonly demands: readonly JobDemand[];
-  /** Its lease seemed too long to the process that asked then; null if the last one that asked believed it. */
+  /** When its lease seemed too long to an asking process; null if the last one to ask believed it. */
   readonly doubtedAt: number | null;
 }
 
-/** What a process would use for one job if it could. */
+/** What a process would like to use for one job. */
 export interface JobDemand {
   readonly job: string;
   readonly weight: number;
   /** Requests under way or waiting. */
   readonly places: number;
-  /** Starts of requests. */
+  /** Requests started per second. */
   readonly perSecond: number;
 }
 
 export interface LineAsk {
   readonly limits: LineLimits;
-  /** How often a process with work for the line asks; what it gets lasts half as long again. */
+  /** How often a process with work for the line asks; what it gets lasts one and a half times as long. */
   readonly leaseMs: number;
   /** Requests that are under way. */
   readonly inside: number;
   readonly demands: readonly JobDemand[];
-  /** What was seen of the host since the last time of asking; null if nothing was. */
+  /** What was seen of the host since it last asked; null for nothing. */
   readonly news: LineNews | null;
 }
 
-/** What a process may use. Durations are counted from the moment of asking. */
+/** What a process may use. Durations count from the moment of asking. */
 export interface LineShare {
-  /** Null for any number. */
+  /** Null for no limit. */
   readonly places: number | null;
-  /** How long the places can be filled. */
+  /** How long the places may be filled. */
   readonly heldMs: number;
-  /** Starts of slots, the soonest first. */
+  /** Start times of slots, soonest first. */
   readonly slots: readonly number[];
   /** Requests per slot. */
   readonly each: number;
   readonly lateMs: number;
-  /** The part of each job, of 1. */
+  /** The fraction of each job. */
   readonly parts: readonly (readonly [job: string, part: number])[];
-  /** It is less than was asked for, because others use the line, too, or because of its limits: asking sooner is useless. */
+  /**
+   * Whether it is less than was asked for, because others also use the line or because of its limits: asking sooner is
+   * useless.
+   */
   readonly isCut: boolean;
-  /** It is useless to ask sooner, or more often. */
+  /** It is useless to ask sooner or more often than this. */
   readonly againMs: number;
   /** What is known of the host; null if it is well. */
   readonly health: HeardHealth | null;
 }
 
-/** A lease lasts this much longer than it takes until it is renewed. */
+/** A lease lasts this much longer than the time until it is renewed. */
 const HELD = 1.5;
-/** By so much of a lease the clocks of two processes may differ. */
+/** The fraction of a lease by which the clocks of two processes may differ. */
 const GRACE = 0.25;
-/** A process that got nothing has its turn after so many leases of the others. */
+/** A process that got nothing has its turn after this many leases of the others. */
 const TURN = 3;
-/** More than any installation has. Whoever comes then waits until others have left. */
+/** More than any installation has. Further processes wait until others have left. */
 export const MAX_HOLDERS = 500;
 /** Jobs that a process names on one line, those with the highest demand. */
 export const MAX_DEMANDS = 20;
@@ -143,7 +146,7 @@ export function reserve(
   };
 }
 
-/** Processes that visit a host at any speed do as much as they have places. */
+/** For processes that visit a host without a rate limit, activity is measured by their places. */
 function crowdOf(holders: readonly Holder[], own: Holder | undefined): number {
   if (own === undefined || own.places === 0) return 1;
   return holders.reduce((sum, { places }) => sum + places, 0) / own.places;
@@ -156,10 +159,10 @@ export function bookEndsAt({ grid, holders, health }: LineBook): number {
   return health === null ? endsAt : endsAt + HEALTH_KEPT_MS;
 }
 
-/** A host that was not visited for longer may have become another one. */
+/** A host that was not visited for longer may have changed. */
 const HEALTH_KEPT_MS = 3_600_000;
 
-/** Leases are no longer than some seconds. */
+/** Leases last only a few seconds. */
 const LONGEST_GRACE_MS = 10_000;
 
 interface Crowd {
@@ -171,8 +174,9 @@ interface Crowd {
 }
 
 /**
- * A lease that ends later than any can was given by a clock that was wrong, or this request was long on its way. So it is
- * doubted. Its holder may be alive, and is kept for as long as a lease lasts, unless a later request believes it again.
+ * A lease that ends later than possible was given by a wrong clock, or this request was delayed on its way. So the
+ * lease is doubted. Its holder may be alive, and is kept for the duration of a lease, unless a later request believes
+ * it again.
  */
 function liveHolders(
   holders: readonly Holder[],
@@ -205,9 +209,11 @@ function wishesOf({ process, ask, others }: Crowd, amountOf: (demand: JobDemand)
 }
 
 interface Division {
-  /** Of each process with a wish. */
+  /** The share of each process that wants some. */
   readonly byProcess: ReadonlyMap<string, number>;
-  /** The process's part of what nobody asked for. Another part of the same size is left for a process that comes. */
+  /**
+   * The process's part of the unclaimed capacity. Another part of the same size is left for a process that may come.
+   */
   readonly spare: number;
   readonly parts: LineShare['parts'];
   readonly isCut: boolean;
@@ -236,7 +242,7 @@ function divide(capacity: number, crowd: Crowd, amountOf: (demand: JobDemand) =>
   };
 }
 
-/** Sums of fractions differ from whole numbers by less than that. */
+/** Rounding error of sums of fractions. */
 const TINY = 1e-6;
 
 interface PlacesAnswer {
@@ -256,9 +262,9 @@ function reservePlaces(crowd: Crowd): PlacesAnswer {
 }
 
 /**
- * Shares as whole numbers. What is left after rounding down goes to processes that have waited for their turn with nothing,
- * then to those that have a place already, so that places do not change hands with every lease. One that did not ask again
- * when it should have comes last: its callers may have given up, and the place would be kept for it and stay empty.
+ * Shares as whole numbers. What is left after rounding down goes to processes that have waited for their turn with
+ * nothing, then to those that already have a place, so that places do not change hands with every lease. A process that
+ * failed to ask again in time comes last: its callers may have given up, and a place reserved for it would stay empty.
  */
 function wholePlaces(
   { byProcess }: Division,
@@ -300,7 +306,7 @@ function wholePlaces(
   return answer;
 }
 
-/** Infinity minus itself is not a number. */
+/** Infinity minus itself is NaN. */
 function earlier(a: number, b: number): number {
   return a === b ? 0 : a - b;
 }
@@ -318,7 +324,7 @@ interface SlotsAnswer {
 function reserveSlots(crowd: Crowd, known: SlotGrid | null, pace: LinePace | null, reachMs: number): SlotsAnswer {
   const { ask, now } = crowd;
   if (pace === null) {
-    // Slots of a limit that was taken back may still be used, and the next limit must keep away from them.
+    // Slots of a lifted limit may still be used, and the next limit must keep away from them.
     return { grid: known, offsets: [], until: now, owed: 0, parts: null, isCut: false, againMs: 0 };
   }
   const { spacingMs, each } = pace;
@@ -345,7 +351,7 @@ function reserveSlots(crowd: Crowd, known: SlotGrid | null, pace: LinePace | nul
   };
 }
 
-/** Where there are fewer slots than processes: nobody has waited longer for one. */
+/** For fewer slots than processes: whether no other process has waited longer for one. */
 function isNext({ process, known, others, now }: Crowd): boolean {
   const since = known === undefined ? now : known.waitsSince;
   if (since === null) return others.every(({ waitsSince }) => waitsSince === null);

@@ -3,9 +3,9 @@ import { afterRefusal, type HostRate, pacePerSecond } from './host-rate.ts';
 import { type LineLimits, NO_LIMITS } from './line-limits.ts';
 
 /**
- * What all processes together have learned about a host from its answers: the pace it bears and whether it is away. It is
- * kept in the book of the host's line, so that many processes slow down, probe and recover like a single one. Times are
- * those of the clock of the process that reports.
+ * What all processes together have learned about a host from its answers: the pace it can take and whether it is away.
+ * It is stored in the book of the host's line, so that many processes slow down, probe and recover like a single one.
+ * Times are those of the clock of the reporting process.
  */
 export interface LineHealth {
   /** Null until the host refuses requests because there are too many. */
@@ -16,11 +16,13 @@ export interface LineHealth {
   readonly failedAt: number;
   /** Pauses of the current outage. The host is away while there are any. */
   readonly pauses: number;
-  /** Until then nobody visits it. Longer pauses are `ports/host-pauses.ts`'s, where an operator can lift them. */
+  /**
+   * No one visits it before then. Longer pauses are kept in `ports/host-pauses.ts`, where an operator can lift them.
+   */
   readonly pausedUntil: number;
 }
 
-/** What one process has seen since it last asked. Durations are counted back from the moment of asking. */
+/** What one process has seen since it last asked. Durations count back from the moment of asking. */
 export interface LineNews {
   /** Good answers. */
   readonly good: number;
@@ -32,22 +34,22 @@ export interface LineNews {
   readonly failures: number;
   readonly failingMs: number;
   readonly failedMs: number;
-  /** Pauses of the current outage if one began since; otherwise 0. */
+  /** Pauses of the current outage if one has begun since; otherwise 0. */
   readonly pauses: number;
-  /** What is left of a pause that began since. */
+  /** What is left of a pause that has begun since. */
   readonly pausedMs: number;
 }
 
 export interface RefusalNews {
   readonly agoMs: number;
-  /** Good answers per second that this process got when it was refused. */
+  /** Good answers per second that this process received when it was refused. */
   readonly acceptedPerSecond: number;
   readonly latencyMs: number;
 }
 
-/** What a process is told about the host. Durations are counted from the moment of asking. */
+/** What a process learns about the host. Durations count from the moment of asking. */
 export interface HeardHealth {
-  /** What holds on top of the line's own limits. */
+  /** Limits that apply in addition to the line's own. */
   readonly limits: LineLimits;
   readonly failures: number;
   readonly failingMs: number;
@@ -55,23 +57,23 @@ export interface HeardHealth {
   readonly pausedMs: number;
 }
 
-/** Who reports. */
+/** The reporting process. */
 export interface Reporter {
   readonly now: number;
-  /** Requests that were reserved at the former pace may be sent for this long after it was cut. */
+  /** Requests reserved at the former pace may be sent for this long after it was cut. */
   readonly settleMs: number;
-  /** How many times what this process does all processes together do. */
+  /** The activity of all processes together, as a multiple of this one's. */
   readonly crowd: number;
 }
 
 const WELL: LineHealth = { rate: null, failures: 0, failingSince: 0, failedAt: 0, pauses: 0, pausedUntil: 0 };
 
-/** Null if nothing is known that a new host would not have. */
+/** Null if nothing is known that would not apply to a new host. */
 export function withNews(before: LineHealth | null, news: LineNews | null, reporter: Reporter): LineHealth | null {
   const { now } = reporter;
   const known = before ?? WELL;
   const outage = news === null ? known : outageWith(known, news, now);
-  // A clock that was wrong must not pause a host for hours.
+  // A wrong clock must not pause a host for hours.
   const knownUntil = Math.min(known.pausedUntil, now + MIN_SHARED_PAUSE_MS);
   const pausedMs = Math.min(news?.pausedMs ?? 0, MIN_SHARED_PAUSE_MS);
   const health: LineHealth = {
@@ -88,7 +90,7 @@ export function withNews(before: LineHealth | null, news: LineNews | null, repor
 
 function rateWith(before: HostRate | null, news: LineNews | null, reporter: Reporter): HostRate | null {
   const { now, settleMs, crowd } = reporter;
-  // Otherwise a clock that was wrong would make later refusals look like those that led to the cut.
+  // Otherwise a wrong clock would make later refusals look like those that led to the cut.
   const known = before && { ...before, cutAt: Math.min(before.cutAt, now), good: before.good + (news?.good ?? 0) };
   const refusal = news?.refusal ?? null;
   const rate =
@@ -104,7 +106,7 @@ function rateWith(before: HostRate | null, news: LineNews | null, reporter: Repo
 }
 
 function outageWith(known: LineHealth, news: LineNews, now: number): Omit<LineHealth, 'rate' | 'pausedUntil'> {
-  // A page that was asked for before the host went away says nothing about it now.
+  // A page requested before the host went away says nothing about it now.
   const isAnswered = news.goodMs !== null && now - news.goodMs >= known.failedAt;
   const before = isAnswered ? WELL : known;
   const pauses = Math.max(before.pauses, news.pauses);

@@ -1,13 +1,13 @@
 /**
  * The limits of a *line*: a host, the requests of one job, or the items that one job begins. All processes of the
- * installation keep them together.
+ * installation observe them together.
  */
 export interface LineLimits {
-  /** Requests at the same time; null for any number. */
+  /** Concurrent requests; null for no limit. */
   readonly maxConcurrent: number | null;
-  /** Null for any rate. */
+  /** Null for no limit. */
   readonly requestsPerSecond: number | null;
-  /** Between the starts of two requests. */
+  /** Minimum time between the starts of two requests. */
   readonly minDelayMs: number;
 }
 
@@ -21,20 +21,20 @@ export interface LinePace {
   readonly lateMs: number;
 }
 
-/** Closer slots would cost more timers than requests; below that, several requests share a slot. */
+/** Closer slots would cost more timers than requests; below this, several requests share a slot. */
 const MIN_SPACING_MS = 20;
 
-/** A rate allows a short burst. Timers of a busy process are late by some tens of milliseconds. */
+/** A rate allows a short burst: timers of a busy process are some tens of milliseconds late. */
 const LATE_MS = 100;
 
-/** A minimum delay allows none, so its slots are further apart than it asks for by as much as a timer may be late. */
+/** A minimum delay allows no burst, so its slots are spaced wider by as much as a timer may be late. */
 function slackMs(minDelayMs: number): number {
   return Math.min(50, Math.max(10, minDelayMs / 20));
 }
 
-/** Null if requests may follow one another at any speed. */
+/** Null if there is no limit. */
 export function linePace({ requestsPerSecond, minDelayMs }: LineLimits): LinePace | null {
-  // Nobody can tell two starts that are closer from two at the same time: such a delay is kept on average.
+  // Starts closer than this cannot be distinguished from simultaneous ones: such a delay is kept on average.
   const isTiny = minDelayMs < MIN_SPACING_MS;
   const byRate = Math.max(requestsPerSecond === null ? 0 : 1000 / requestsPerSecond, isTiny ? minDelayMs : 0);
   if (!isTiny) {
@@ -46,7 +46,7 @@ export function linePace({ requestsPerSecond, minDelayMs }: LineLimits): LinePac
   return { spacingMs: byRate * each, each, lateMs: LATE_MS };
 }
 
-/** The slowest of both holds. */
+/** The stricter of both applies. */
 export function stricterLimits(a: LineLimits, b: LineLimits): LineLimits {
   return {
     maxConcurrent: least(a.maxConcurrent, b.maxConcurrent),

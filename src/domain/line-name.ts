@@ -1,14 +1,14 @@
-/** The line of a host, as in an address: `county.gov`, with the port where that is not the usual one. */
+/** The line of a host, named as in an address: `county.gov`, with the port unless it is the default one. */
 export function hostLine(host: string): string {
   return `host ${host}`;
 }
 
-/** Of all requests of a job, wherever they go. */
+/** The line of all requests of a job, to any host. */
 export function jobRequestsLine(jobId: string): string {
   return `requests of ${jobId}`;
 }
 
-/** Of the items that a job begins. */
+/** The line of the items that a job begins. */
 export function jobItemsLine(jobId: string): string {
   return `items of ${jobId}`;
 }

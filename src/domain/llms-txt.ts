@@ -1,17 +1,17 @@
 import { parsePageUrl } from './site-url.ts';
 
-/** Larger ones are `llms-full.txt`: contents, not an index. */
+/** A larger file is `llms-full.txt`: contents, not an index. */
 export const MAX_LLMS_BYTES = 2 << 20;
 const MAX_LINKS = 50_000;
 
-/** An index of a site for readers that are programs (llmstxt.org): Markdown with a heading and lists of links. */
+/** An index of a site for programs (llmstxt.org): Markdown with a heading and lists of links. */
 export interface LlmsTxt {
   readonly title: string | null;
-  /** Absolute, as they are requested, each once, in order. */
+  /** Absolute and normalised, each once, in order. */
   readonly urls: readonly string[];
 }
 
-/** `url`: where it was found, for relative links. Null for a page, which many sites send for every address. */
+/** `url` is where it was found, for relative links. Null for an HTML page, which many sites send for every address. */
 export function readLlmsTxt(text: string, url: string): LlmsTxt | null {
   const body = text.replace(/^\ufeff/, '').trimStart();
   if (body === '' || body.startsWith('<')) return null;

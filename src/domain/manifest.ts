@@ -4,8 +4,8 @@ import { presentAttemptUsage } from './present-usage.ts';
 import { sliceFields } from './result-address.ts';
 
 /**
- * The index of a job's results, as a fold over its items in order: pages go in, finished parts come out, and what is
- * kept in between is one unfinished part per list, whatever the size of the job.
+ * The index of a job's results, as a fold over its items in order: pages go in, finished parts come out, and only one
+ * unfinished part per list is kept in between, whatever the size of the job.
  */
 export const MANIFEST_LISTS = ['full', 'success', 'errors'] as const;
 export type ManifestList = (typeof MANIFEST_LISTS)[number];
@@ -14,17 +14,17 @@ export const ITEMS_PER_PART = 1000;
 
 export interface ManifestPart {
   readonly list: ManifestList;
-  /** From 0. */
+  /** 0-based. */
   readonly number: number;
-  /** Entries as JSON, made once although most stand in two lists. */
+  /** Entries as JSON, made only once because most of them are in two lists. */
   readonly entries: readonly string[];
 }
 
-/** What the ledger keeps of a manifest; the hash of each part is in `job_metadata.json`. */
+/** The ledger's summary of a manifest; the hash of each part is in `job_metadata.json`. */
 export interface ManifestSummary {
   readonly parts: Readonly<Record<ManifestList, number>>;
   readonly metadataSha256: string;
-  /** Versions of the scraper that were run; absent in a manifest of before they were noted. */
+  /** Scraper versions that ran; absent in manifests from before they were recorded. */
   readonly scraperVersions?: readonly string[];
   readonly writtenAt: number;
 }
@@ -33,7 +33,7 @@ export interface ManifestFold {
   readonly open: Readonly<Record<ManifestList, readonly string[]>>;
   readonly parts: Readonly<Record<ManifestList, number>>;
   readonly seen: Readonly<Record<FinalStatus, number>>;
-  /** Items by the version that ended them; under null those of the version that the job was made with. */
+  /** Items by the version that ended them; null stands for the version the job was created with. */
   readonly versions: ReadonlyMap<string | null, number>;
 }
 
@@ -44,7 +44,7 @@ export const EMPTY_MANIFEST: ManifestFold = {
   versions: new Map(),
 };
 
-/** Takes a page of final items. An item that is not final is a bug of the caller, and says so. */
+/** Takes a page of final items. Throws for an item that is not final, which is a bug of the caller. */
 export function addPage(
   fold: ManifestFold,
   items: readonly ItemRecord[],
@@ -80,19 +80,19 @@ export function addPage(
   return { fold: { open, parts: numbers, seen, versions }, parts };
 }
 
-/** More versions are not released while one job runs; beyond that, each item still names its own. */
+/** No job sees more releases than this; beyond it, each item still names its own version. */
 const MAX_VERSIONS = 20;
 
 /** Counts versions of the job's own scraper: data from another scraper name it in their entry. */
 function countVersion(versions: Map<string | null, number>, { attempts }: ItemRecord): void {
   const last = attempts.at(-1);
-  // Without a try no scraper was run: there was none, or its worker died.
+  // Without a try no scraper ran: there was none, or its worker died.
   if (last === undefined || last.tries === 0 || last.scraperId !== undefined) return;
   const version = last.scraperVersion ?? null;
   if (versions.has(version) || versions.size < MAX_VERSIONS) versions.set(version, (versions.get(version) ?? 0) + 1);
 }
 
-/** How many items each version of the scraper ended, most first. */
+/** How many items each scraper version ended, most first. */
 export function versionCounts(fold: ManifestFold, jobVersion: string): readonly (readonly [string, number])[] {
   const counted = [...fold.versions].map(([version, items]) => [version ?? jobVersion, items] as const);
   return counted.toSorted(([, one], [, other]) => other - one);
@@ -122,14 +122,17 @@ export function partName(list: ManifestList, number: number): string {
   return `manifests/${list}/part-${number}.json`;
 }
 
-/** One line of a part, as JSON. `scraper_id` and `scraper_version` only where `job_metadata.json` has others. */
+/**
+ * One line of a part, as JSON. Includes `scraper_id` and `scraper_version` only if they differ from
+ * `job_metadata.json`.
+ */
 export function manifestEntry(item: ItemRecord): string {
   const last = item.attempts.at(-1);
   const first = item.attempts.at(0);
   const failure = item.status === 'failed' ? last?.failure : null;
   const used = item.attempts.some(({ usage }) => usage !== undefined) ? presentAttemptUsage(item.attempts) : null;
   const lastAt = last ? new Date(last.startedAt).toISOString() : null;
-  // Field by field: a job has one for each of its items, and spreading objects takes longer than writing them.
+  // Written field by field: a job has one entry per item, and spreading objects takes longer than writing them.
   return JSON.stringify({
     item_id: item.itemId,
     status: item.status,
@@ -138,7 +141,7 @@ export function manifestEntry(item: ItemRecord): string {
     first_attempt_at: first === undefined || first === last ? lastAt : new Date(first.startedAt).toISOString(),
     last_attempt_at: lastAt,
     duration_ms: last?.durationMs ?? null,
-    // Left out by JSON where they are undefined.
+    // JSON leaves these out if they are undefined.
     requests: used?.requests,
     bytes_up: used?.bytes_up,
     bytes_down: used?.bytes_down,

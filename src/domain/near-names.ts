@@ -8,13 +8,13 @@ export function nearNames(asked: string, names: readonly string[]): readonly str
     .map(({ name }) => name);
 }
 
-/** `did you mean pima-az or pinal-az?`; otherwise the hint that is given. */
+/** `did you mean pima-az or pinal-az?`; otherwise the given hint. */
 export function suggestName(asked: string, names: readonly string[], otherwise: string): string {
   const near = nearNames(asked, names);
   return near.length === 0 ? otherwise : `did you mean ${near.join(' or ')}?`;
 }
 
-/** Letters to change, add or leave out to get from one to the other. */
+/** The number of letters to change, add or remove to get from one to the other. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, at) => at);
   for (const [line, letter] of [...from.slice(0, LONGEST)].entries()) {

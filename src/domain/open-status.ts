@@ -1,9 +1,9 @@
 import { type ItemStatus, NEXT_ITEM_STATUS, nextStatus } from './item.ts';
 
 /**
- * Where an item is that has not ended: in no batch; in a batch, after its first unsettled item; or that first item
- * itself, of a batch that is queued or that a worker holds. The first one represents its batch, so that as many items are
- * queued and in progress as there are batches.
+ * The place of an item that has not ended: in no batch; in a batch, after its first unsettled item; or that first item
+ * itself, of a batch that is queued or leased. The first one represents its batch, so that there are as many queued and
+ * in-progress items as batches.
  */
 type OpenPlace = 'waiting' | 'later-in-batch' | 'first-of-queued' | 'first-of-held';
 
@@ -16,19 +16,19 @@ const OPEN_STATUS = {
   'first-of-held': NEXT_ITEM_STATUS.queued.claim,
 } as const satisfies Record<OpenPlace, OpenStatus>;
 
-/** A cancelled job cancels what accepts it, wherever that is; the item that a worker is at does not. */
+/** A cancelled job cancels every open item except the one a worker is processing. */
 export function openStatus(place: OpenPlace, isJobCancelled: boolean): OpenStatus {
   const status = OPEN_STATUS[place];
   return isJobCancelled && nextStatus(status, 'cancel') !== null ? 'cancelled' : status;
 }
 
-/** Where an item of a batch is. */
+/** The place of an item in its batch. */
 export function placeInBatch(isFirst: boolean, isHeld: boolean): OpenPlace {
   if (!isFirst) return 'later-in-batch';
   return isHeld ? 'first-of-held' : 'first-of-queued';
 }
 
-/** What becomes of the first item of a batch that comes back, or of an item whose end is undone. */
+/** The status of the first item of a batch that comes back, or of an item whose end is undone. */
 export function statusWhenBack(
   from: 'queued' | 'in_progress' | 'success' | 'skipped' | 'failed',
   isJobCancelled: boolean,
@@ -43,7 +43,7 @@ export function statusWhenBack(
   }
 }
 
-/** How many items of a batch, from the first on, stay in it when its job is cancelled: the one that a worker is at. */
+/** How many items, from the first on, stay in a batch when its job is cancelled: the one a worker is processing. */
 export function leftByCancel(isHeld: boolean): 0 | 1 {
   return openStatus(placeInBatch(true, isHeld), true) === 'cancelled' ? 0 : 1;
 }

@@ -3,7 +3,7 @@ import type { HostSettings } from './host-settings.ts';
 import type { ThrottlingPolicy } from './policy.ts';
 import { totalUsage, type Usage } from './usage.ts';
 
-/** What bounds a job whose items used this so far: its policy, and what operators have set for the hosts it visits. */
+/** What limits the pace of a job with this usage so far: its policy, and what operators have set for its hosts. */
 export function paceLimits(throttling: ThrottlingPolicy, usage: Usage, settings: readonly HostSettings[]): PaceLimits {
   const { max_requests_per_second: own } = throttling;
   const rates = [...(own === null ? [] : [own]), ...settings.flatMap((host) => requestRate(host, usage) ?? [])];
@@ -14,7 +14,7 @@ export function paceLimits(throttling: ThrottlingPolicy, usage: Usage, settings:
   };
 }
 
-/** The requests per second, to whatever host, at which this host gets as many as it allows; null if it limits nothing. */
+/** The total request rate at which this host gets as many requests as it allows; null if it has no limit. */
 function requestRate({ host, requestsPerSecond, minDelayMs }: HostSettings, usage: Usage): number | null {
   const requests = totalUsage(usage.filter((row) => row.host === host)).requests;
   const allowed = Math.min(

@@ -21,14 +21,14 @@ export function packLineBook({ grid, holders, health }: LineBook): string {
   return JSON.stringify([VERSION, grid === null ? null : packGrid(grid), jobs, base, rows, ...packedHealth]);
 }
 
-/** Null for what another version of this program wrote: nobody knows what is reserved there. */
+/** Null for a text that another version of this program wrote: its reservations are unknown. */
 export function unpackLineBook(text: string): LineBook | null {
   const [version, grid, jobs, base, rows, health] = JSON.parse(text) as PackedBook;
   if (version !== VERSION) return null;
   return {
     grid: grid === null ? null : unpackGrid(grid),
     holders: rows.map((row) => unpackHolder(row, base, jobs)),
-    // Absent in what an earlier version wrote.
+    // Absent in texts of an earlier version.
     health: health === undefined ? null : unpackHealth(health, base),
   };
 }

@@ -1,4 +1,4 @@
-/** Failures of a page of a site, over all jobs: one that fails again and again is left alone for a day. */
+/** Failures of a page of a site, across all jobs: a page that keeps failing is left alone for a day. */
 
 export const ERROR_THRESHOLD = 3;
 export const ERROR_EXPIRY_MS = 86_400_000;
@@ -6,7 +6,7 @@ export const MAX_ERROR_LENGTH = 200;
 
 export interface PagePath {
   readonly site: string;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
 }
 
@@ -17,7 +17,7 @@ export interface PathErrors extends PagePath {
   readonly failedAt: number;
 }
 
-/** What happened to a page: it failed, or its failures are to be forgotten because it succeeded or must be tried. */
+/** News about a page: it failed, or its failures are forgotten because it succeeded or must be tried. */
 export type PathNews =
   | { readonly kind: 'failed'; readonly page: PagePath; readonly error: string; readonly at: number }
   | { readonly kind: 'cleared'; readonly page: PagePath };
@@ -39,12 +39,12 @@ export function afterPathNews(known: PathErrors | null, news: PathNews): PathErr
   };
 }
 
-/** Whether the page is not to be requested now. */
+/** Whether the page should not be requested now. */
 export function isKnownBad(errors: PathErrors | null, now: number): boolean {
   return errors !== null && errors.count >= ERROR_THRESHOLD && now - errors.failedAt < ERROR_EXPIRY_MS;
 }
 
-/** When it is tried again; null if it is not being left alone. */
+/** When it will be tried again; null if it is not being left alone. */
 export function skippedUntil(errors: PathErrors, now: number): number | null {
   return isKnownBad(errors, now) ? errors.failedAt + ERROR_EXPIRY_MS : null;
 }

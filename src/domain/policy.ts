@@ -97,7 +97,7 @@ export const circuitBreakerSchema = z
       .nullable()
       .meta({
         description:
-          'Consecutive failures that stop the job, regardless of the failure rate; null: 20, or min_requests if that is larger.',
+          'Consecutive failures that stop the job, regardless of the failure rate; null means 20, or min_requests if that is larger.',
       })
       .default(null),
     on_trip: z
@@ -107,7 +107,7 @@ export const circuitBreakerSchema = z
     cooldown_seconds: positiveSeconds
       .nullable()
       .meta({
-        description: 'Time after which a stopped job tries one item automatically; null: it waits to be resumed.',
+        description: 'Time after which a stopped job tries one item automatically; null to wait until it is resumed.',
       })
       .default(null),
     max_wait_seconds: positiveSeconds
@@ -126,7 +126,7 @@ export const circuitBreakerSchema = z
 /** Below `min_requests` nothing is known yet: a job that is to be watched for 1,000 items must not stop after 20. */
 const LEAST_STREAK = 20;
 
-/** Kept apart from the stored policy, so that the limit follows a later change of `min_requests`. */
+/** Computed instead of stored, so that the limit follows a later change of `min_requests`. */
 export function consecutiveFailureLimit({ consecutive_failures, min_requests }: BreakerPolicy): number {
   return consecutive_failures ?? Math.max(LEAST_STREAK, min_requests);
 }
@@ -171,10 +171,9 @@ export const resultsSchema = z
 const controlSchema = z
   .strictObject({
     input: z.record(z.string(), z.unknown()).meta({ description: 'Input for the scraper, like that of an item.' }),
-    expect: z
-      .record(z.string(), z.unknown())
-      .optional()
-      .meta({ description: 'Fields of its data and their values. Without it, the data must stay as they were first.' }),
+    expect: z.record(z.string(), z.unknown()).optional().meta({
+      description: 'Fields of its data and their values. Without it, the data must stay as they were the first time.',
+    }),
   })
   .meta({ description: 'An input that is known to exist.' });
 
@@ -195,7 +194,7 @@ export const controlsSchema = z
       .meta({ description: 'Fields of the data that may change from one control to the next.' })
       .default([]),
   })
-  .meta({ description: 'How to notice a site that no longer finds what is there.' });
+  .meta({ description: 'How to notice that a site no longer finds existing records.' });
 
 export const policySchema = z.strictObject({
   throttling: throttlingSchema.prefault({}),
@@ -231,7 +230,7 @@ type Section = Exclude<keyof Policy, 'robots'>;
 /** Any of a policy's fields, section by section. */
 export type PartialPolicy = { readonly [Name in Section]?: Partial<Policy[Name]> } & Partial<Pick<Policy, 'robots'>>;
 
-/** The policy with these fields changed; what is left out stays as it is. */
+/** The policy with these fields changed; all others stay as they are. */
 export function mergePolicy(policy: Policy, change: PartialPolicy): Policy {
   return {
     throttling: { ...policy.throttling, ...change.throttling },
@@ -248,7 +247,7 @@ export function mergePolicy(policy: Policy, change: PartialPolicy): Policy {
   };
 }
 
-/** A policy as an earlier version may have stored it: fields that it did not know yet have their defaults. */
+/** Completes a policy stored by an earlier version: fields unknown to it get their defaults. */
 export function completePolicy(stored: PartialPolicy): Policy {
   return mergePolicy(DEFAULT_POLICY, stored);
 }

@@ -26,7 +26,7 @@ function bytesOf({ bytesUp, bytesDown }: UsageRow): number {
   return bytesUp + bytesDown;
 }
 
-/** Of one attempt, or of all listed attempts of an item together. */
+/** Usage of one attempt, or of all listed attempts of an item together. */
 export function presentAttemptUsage(attempts: readonly Pick<AttemptRecord, 'usage'>[]) {
   let [requests, up, down] = [0, 0, 0];
   for (const { usage } of attempts) {

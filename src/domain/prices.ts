@@ -2,21 +2,21 @@ import { z } from 'zod';
 import type { ProxyType } from './proxy-policy.ts';
 import type { Usage } from './usage.ts';
 
-/** What a kind of proxy costs, in the currency of the operator. */
+/** The price of a kind of proxy, in the operator's currency. */
 interface Price {
   readonly perGb?: number;
   readonly perThousandRequests?: number;
 }
 
-/** Our own address costs nothing; a kind that is missing has no known price. */
+/** Our own address costs nothing; a kind that is missing has an unknown price. */
 export type Prices = Readonly<Partial<Record<ProxyType, Price>>>;
 
 export const NO_PRICES: Prices = {};
 
-/** As providers bill it. */
+/** Decimal, as providers bill it. */
 const BYTES_PER_GB = 1e9;
 
-/** Null if some of it went through a proxy whose price is not known. */
+/** Null if some of it went through a proxy with an unknown price. */
 export function costOf(usage: Usage, prices: Prices): number | null {
   let cost = 0;
   for (const { proxy, requests, bytesUp, bytesDown } of usage) {
@@ -87,7 +87,7 @@ export function pricesOf(settings: PriceSettings): Prices {
   return prices;
 }
 
-/** The variables of which one must be set for the price of this kind to be known. */
+/** The variables that determine the price of this kind; at least one of them must be set. */
 export function priceVariables(type: PricedType): readonly string[] {
   return Object.values(SETTINGS_OF[type]).map((key) => PRICE_SETTINGS[key].variable);
 }

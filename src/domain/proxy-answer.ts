@@ -3,8 +3,8 @@ import { type Failure, type FailureType, failure } from './failure.ts';
 /** An answer that came through a proxy, or from it. */
 export interface ProxyAnswer {
   /**
-   * Where it was given: to our CONNECT, to a plain request that the proxy forwards, or inside of a tunnel. Inside, only a
-   * proxy that decrypts can speak, so a target that sends a proxy's headers there is not believed.
+   * Who may have answered: our CONNECT, a plain request that the proxy forwards, or a request inside a tunnel. Inside a
+   * tunnel, only a proxy that decrypts can speak, so a target that sends a proxy's headers there is not believed.
    */
   readonly at: 'connect' | 'forwarded' | 'decrypted';
   readonly status: number;
@@ -12,7 +12,7 @@ export interface ProxyAnswer {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** What the proxy itself says, as a failure; null if it is the target's answer, or the tunnel is open. */
+/** The proxy's own answer, as a failure; null if it is the target's answer, or the tunnel is open. */
 export function judgeProxyAnswer({ at, status, headers }: ProxyAnswer): Failure | null {
   const said = saidBy(headers, status, at);
   if (said === null) {
@@ -55,7 +55,7 @@ interface Meaning {
   readonly remedy?: string;
 }
 
-/** Codes of Bright Data whose meaning does not follow from the status of the answer. The first that matches counts. */
+/** Bright Data codes whose meaning does not follow from the status of the answer. The first match counts. */
 const CODES: readonly (Meaning & { readonly code: RegExp })[] = [
   {
     code: /^policy_20051$/,
@@ -89,7 +89,7 @@ const CODES: readonly (Meaning & { readonly code: RegExp })[] = [
 function meaningOf(code: string | null, status: number, headers: ProxyAnswer['headers']): Meaning {
   const known = code === null ? undefined : CODES.find((each) => each.code.test(code));
   if (known !== undefined) return known;
-  // Some ask for the password of the proxy with 401.
+  // Some proxies ask for their password with 401.
   if (status === 407 || status === 401) return { kind: 'credentials' };
   if (status === 429) return { kind: 'throttled' };
   if (status === 408) return { kind: 'exit' };
@@ -104,7 +104,7 @@ interface Said {
 
 const BRIGHT_DATA_HEADERS = ['x-brd-err-code', 'x-brd-error-code', 'x-brd-error'];
 
-/** Headers that only a proxy sends, also with a 200: those of a zone that was closed come empty and with one of these. */
+/** Headers that only a proxy sends, even with a 200: a closed zone answers with an empty body and one of these. */
 function saidBy(headers: ProxyAnswer['headers'], status: number, at: ProxyAnswer['at']): Said | null {
   const own = BRIGHT_DATA_HEADERS.map((name) => headers[name]).filter((value) => value !== undefined);
   const proxyStatus = headers['proxy-status'];
@@ -117,15 +117,15 @@ function saidBy(headers: ProxyAnswer['headers'], status: number, at: ProxyAnswer
   return at === 'forwarded' && isCommonProxy(status, headers) ? { code: null } : null;
 }
 
-/** Answers of proxies without codes. tinyproxy signs its own pages, and adds a Via to all that it passes on. */
+/** Answers of proxies without codes. tinyproxy signs its own pages, and adds a Via to everything it forwards. */
 function isCommonProxy(status: number, { server, via, ...headers }: ProxyAnswer['headers']): boolean {
   if (status === 407 || headers['x-squid-error'] !== undefined) return true;
   return via === undefined && server !== undefined && server.startsWith('tinyproxy/');
 }
 
 /**
- * RFC 9209: a proxy that failed names an `error`. The caches in front of a site send the header with good answers, and
- * with the site's own errors, for which they name the `received-status`.
+ * RFC 9209: a proxy that failed names an `error`. Caches in front of a site send the header with good answers, and with
+ * the site's own errors, for which they name the `received-status`.
  */
 function isProxysOwn(proxyStatus: string, status: number): boolean {
   if (/;\s*error\s*=/i.test(proxyStatus)) return true;
@@ -139,7 +139,7 @@ function isAboutTarget(headers: ProxyAnswer['headers']): boolean {
   return /;\s*error\s*=\s*"?(dns_|destination_|connection_|tls_)/i.test(headers['proxy-status'] ?? '');
 }
 
-/** Names of errors only. What else a proxy writes there may repeat the user name and the password that it was sent. */
+/** Only names of errors: other text from a proxy may repeat the user name and password that it was sent. */
 function errorName(headers: ProxyAnswer['headers']): string | null {
   const [squid] = /^ERR_[A-Z_]{1,40}/.exec(headers['x-squid-error'] ?? '') ?? [];
   const [, standard] = /;\s*error\s*=\s*"?([a-z_]{1,40})/i.exec(headers['proxy-status'] ?? '') ?? [];
@@ -148,7 +148,7 @@ function errorName(headers: ProxyAnswer['headers']): string | null {
 
 const MAX_WAIT_SECONDS = 60;
 
-/** A proxy's limit is per second or minute: it has no reason to ask for more. */
+/** A proxy's limit is per second or minute, so a longer wait is not plausible. */
 function secondsToWait(retryAfter: string | undefined): number | null {
   if (retryAfter === undefined || !/^\d{1,6}$/.test(retryAfter)) return null;
   return Math.min(Number(retryAfter), MAX_WAIT_SECONDS) * 1000;

@@ -1,24 +1,24 @@
 /**
- * Which step of its ladder of proxies a job starts its items at. It begins with the first. When most items that started at
- * a step had to climb beyond it, all later items start one higher: the site blocks that kind of visitor, and asking it
- * first only costs an answer that is known. The job never climbs down; a change of its policy starts over.
+ * The step of the proxy ladder at which a job starts its items. It begins with the first. When most items that started
+ * at a step had to climb beyond it, all later items start one step higher: the site blocks that kind of visitor, and
+ * trying it first only wastes a request. The job never climbs down; a change of its policy starts over.
  */
 export interface JobLadder {
   readonly step: number;
   /** Items that started at this step and ended. */
   readonly ended: number;
-  /** … and of these, the ones that climbed. */
+  /** How many of these climbed. */
   readonly climbed: number;
 }
 
 export const FIRST_STEP: JobLadder = { step: 0, ended: 0, climbed: 0 };
 
-/** Fewer say too little: three of three blocked may be one bad exit. */
+/** Fewer prove too little: three of three blocked may be one bad exit. */
 const MIN_ENDED = 10;
-/** What is older than about this many items counts half, so that a site which starts to block late is noticed. */
+/** Items older than about this many count half, so that a site that starts to block late is noticed. */
 const MEMORY = 50;
 
-/** `steps`: of the ladder. */
+/** `steps` is the length of the ladder. */
 export function afterItem(ladder: JobLadder, item: { startedAt: number; endedAt: number }, steps: number): JobLadder {
   // It started before the job climbed.
   if (item.startedAt !== ladder.step) return ladder;

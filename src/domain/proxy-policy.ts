@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How requests of a job reach a site: `none` goes out under our own address. */
+/** How requests of a job reach a site: `none` uses our own address. */
 export const PROXY_TYPES = ['none', 'datacenter', 'residential', 'web_unlocker', 'custom'] as const;
 export type ProxyType = (typeof PROXY_TYPES)[number];
 
@@ -14,7 +14,7 @@ export interface GeoTarget {
   readonly city?: string | undefined;
 }
 
-/** By which parts of a place the exits of a proxy can be chosen. */
+/** The parts of a place by which the exits of a proxy can be chosen. */
 const GEO_SUPPORT: Readonly<Record<ProxyType, readonly GeoField[]>> = {
   none: [],
   datacenter: ['country'],
@@ -23,7 +23,7 @@ const GEO_SUPPORT: Readonly<Record<ProxyType, readonly GeoField[]>> = {
   custom: [],
 };
 
-/** Other spellings that users know a type by. Only the name in PROXY_TYPES is stored. */
+/** Other spellings that users know. Only the name in PROXY_TYPES is stored. */
 const ALIASES: Readonly<Record<string, ProxyType>> = { 'web-unlocker': 'web_unlocker' };
 
 const proxyType = z
@@ -52,14 +52,12 @@ const geoTarget = z
   .overwrite((geo) => (geo.state === undefined ? geo : { ...geo, country: geo.country ?? 'us' }))
   .refine(({ country }) => country !== undefined, {
     path: ['country'],
-    error: 'is required without a state: cities of one name are in many countries',
+    error: 'is required without a state: many countries have a city of that name',
   }) as unknown as z.ZodType<GeoTarget, Partial<GeoTarget>>;
 
 export const proxySchema = z
   .strictObject({
-    type: proxyType
-      .meta({ description: 'Kind of proxy to use. none: requests go out under our own address.' })
-      .default('none'),
+    type: proxyType.meta({ description: 'Kind of proxy to use. none: requests use our own address.' }).default('none'),
     geo_target: geoTarget
       .nullable()
       .meta({ description: 'Where the exits of the proxy should be; null for anywhere.' })
@@ -86,15 +84,15 @@ export const proxySchema = z
 export type ProxyPolicy = z.output<typeof proxySchema>;
 
 /**
- * The kinds of proxy that an item climbs through: `type`, then those after it in `escalate`. A list that names `type`
- * itself, as ["none", "datacenter"] does by default, is followed from there.
+ * The kinds of proxy that an item climbs through: `type`, then the kinds after it in `escalate`. A list that contains
+ * `type` itself, such as the default ["none", "datacenter"], is followed from there.
  */
 export function proxyLadder({ type, escalate }: Pick<ProxyPolicy, 'type' | 'escalate'>): readonly ProxyType[] {
   const at = escalate.indexOf(type);
   return at < 0 ? [type, ...escalate] : escalate.slice(at);
 }
 
-/** The part of a place by which this kind of proxy can choose its exits. */
+/** The part of a place that this kind of proxy can choose its exits by. */
 export function supportedGeo(type: ProxyType, geo: GeoTarget | null): Partial<GeoTarget> {
   if (geo === null) return {};
   return Object.fromEntries(
@@ -102,7 +100,7 @@ export function supportedGeo(type: ProxyType, geo: GeoTarget | null): Partial<Ge
   );
 }
 
-/** As the user names of proxies write it: Los Angeles is losangeles, San José sanjose. */
+/** As the user names of proxies spell it: Los Angeles is losangeles, San José sanjose. */
 export function plainCity(city: string): string {
   return city
     .normalize('NFKD')
@@ -111,12 +109,12 @@ export function plainCity(city: string): string {
 }
 
 interface PolicyWarning {
-  /** Within the policy. */
+  /** Path within the policy. */
   readonly path: string;
   readonly message: string;
 }
 
-/** What the policy asks for and its proxies cannot do. The job works without it. */
+/** What the policy asks for but its proxies cannot do. The job works without it. */
 export function proxyWarnings(proxy: ProxyPolicy): readonly PolicyWarning[] {
   const { geo_target: geo, session } = proxy;
   const types = proxyLadder(proxy).filter((type) => type !== 'none');

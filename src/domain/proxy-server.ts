@@ -1,6 +1,6 @@
-/** A proxy and how it is spoken to. Its user and password never appear in a text: `showProxyServer` is for messages. */
+/** A proxy and its protocol. User and password never appear in a text: use `showProxyServer` for messages. */
 export interface ProxyServer {
-  /** `socks5` is sent the address that we have looked up and checked, `socks5h` the name. HTTP proxies get the name. */
+  /** `socks5` receives the address that we looked up and checked, `socks5h` the name. HTTP proxies receive the name. */
   readonly protocol: 'http' | 'https' | 'socks5' | 'socks5h';
   /** IPv6 without brackets. */
   readonly hostname: string;
@@ -16,10 +16,13 @@ const DEFAULT_PORTS: Readonly<Record<ProxyServer['protocol'], number>> = {
   socks5h: 1080,
 };
 
-/** What SOCKS5 has room for. */
+/** The limit of SOCKS5. */
 const MAX_CREDENTIAL_BYTES = 255;
 
-/** `host:port` or `http://user:password@host:port`. Throws an Error that does not repeat the text, which has a password. */
+/**
+ * `host:port` or `http://user:password@host:port`. Throws an Error that does not repeat the text, which contains a
+ * password.
+ */
 export function parseProxyServer(text: string): ProxyServer {
   const given = text.trim();
   const url = URL.parse(/^[a-z][a-z\d+.-]*:\/\//i.test(given) ? given : `http://${given}`);
@@ -49,7 +52,7 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A lone `%` means itself.
+    // A lone `%` is literal.
     return text;
   }
 }

@@ -4,7 +4,7 @@ import type { ProxyType } from './proxy-policy.ts';
 import { type ProxyServer, parseProxyServer } from './proxy-server.ts';
 import type { ProxyWay } from './proxy-way.ts';
 
-/** Rows of the table in settings.ts: where proxies are, and who we are to them. */
+/** Rows of the table in settings.ts: addresses of proxies, and our credentials. */
 const text = z.string();
 const none = { schema: text, fallback: '' } as const;
 const secret = { ...none, isSecret: true } as const;
@@ -64,12 +64,15 @@ const ZONES = {
   web_unlocker: { zone: 'proxyWebUnlockerZone', password: 'proxyWebUnlockerPassword' },
 } as const satisfies Partial<Record<ProxyType, { zone: keyof ProxySettings; password: keyof ProxySettings }>>;
 
-/** By the name that a setting has in a file of secrets, and in texts in which its value was masked. */
+/** The name of a setting in a file of secrets, and in texts in which its value was masked. */
 export function proxySecretName(key: keyof ProxySettings): string {
   return PROXY_SETTINGS[key].variable.toLowerCase();
 }
 
-/** What each kind of proxy is, by its type. Throws an Error that names a setting which cannot be read, never its value. */
+/**
+ * How to use each kind of proxy, by its type. Throws an Error that names a setting that cannot be read, never its
+ * value.
+ */
 export function proxyWays(settings: ProxySettings): Readonly<Record<string, ProxyWay>> {
   const zones = Object.entries(ZONES).map(([type, keys]) => {
     const missing = (['proxyCustomer', keys.zone, keys.password] as const).filter((key) => settings[key] === '');
@@ -108,7 +111,7 @@ function unusable(type: string, missing: readonly (keyof ProxySettings)[]): Prox
   return { kind: 'unusable', problem };
 }
 
-/** Values that must not appear in any text, by name. What cannot be read is a secret as a whole. */
+/** Values that must not appear in any text, by name. A value that cannot be parsed is a secret as a whole. */
 export function proxySecrets(settings: ProxySettings): ReadonlyMap<string, string> {
   const secrets = new Map<string, string>();
   const keys = Object.keys(PROXY_SETTINGS) as (keyof ProxySettings)[];

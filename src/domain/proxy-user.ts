@@ -10,8 +10,8 @@ export interface ProxyAccount {
 const PREFIX = 'brd-customer-';
 
 /**
- * The user name by which Bright Data's proxies choose an exit. The same session keeps its exit until it was idle for five
- * minutes; another one gets another.
+ * The user name by which Bright Data's proxies choose an exit. A session keeps its exit until it was idle for five
+ * minutes; another session gets another one.
  */
 export function brightDataUser(
   type: ProxyType,
@@ -33,13 +33,13 @@ export function brightDataUser(
 
 const SESSION_LENGTH = 20;
 
-/** Letters and digits (`digest` is in hexadecimal), whatever ids a session is named after, and different for every other session. */
+/** Letters and digits (`digest` is hexadecimal), whatever ids a session is named after, and unique to the session. */
 export function sessionIdOf(session: string, digest: Digest): string {
   return digest(session).slice(0, SESSION_LENGTH);
 }
 
 /**
- * Which proxy of a list a session uses. Sessions of one visitor are numbered at their end, and the next number is the next
+ * The proxy of a list that a session uses. A visitor's sessions end in a number, and the next number selects the next
  * proxy: a visitor who was blocked must not come back through the same one.
  */
 export function proxyInList(session: string, count: number, digest: Digest): number {

@@ -3,7 +3,7 @@ import type { GeoTarget, ProxyType } from './proxy-policy.ts';
 import type { ProxyServer } from './proxy-server.ts';
 import { brightDataUser, type ProxyAccount, proxyInList, sessionIdOf } from './proxy-user.ts';
 
-/** What a kind of proxy is on this installation. */
+/** How to use a kind of proxy on this installation. */
 export type ProxyWay =
   | {
       readonly kind: 'bright-data';
@@ -19,7 +19,7 @@ export type ProxyWay =
 
 export type UsableWay = Exclude<ProxyWay, { kind: 'unusable' }>;
 
-/** The proxy that a session goes through, with the user name that stands for the session if the proxy knows sessions. */
+/** The proxy for a session, with the user name that identifies the session if the proxy supports sessions. */
 export function chooseProxy(way: UsableWay, session: string, geo: GeoTarget | null, digest: Digest): ProxyServer {
   if (way.kind === 'bright-data') {
     const { type, server, account, password } = way;

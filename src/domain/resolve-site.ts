@@ -1,16 +1,18 @@
 import { type Site, siteSchema } from './site.ts';
 import { type PageUrl, parsePageUrl, siteBase } from './site-url.ts';
 
-/** Where a page belongs. */
+/** The site of a page, and its path there. */
 export interface ResolvedPage {
   readonly site: Site;
-  /** What follows the site's baseUrl, query included: `/guide/start?tab=2`; empty for the base page. */
+  /** What follows the site's baseUrl, including the query: `/guide/start?tab=2`; empty for the base page. */
   readonly path: string;
   /** What to request. */
   readonly url: string;
 }
 
-/** Sites by their normalised baseUrl, for looking up many addresses. Of sites with the same one, the first id counts. */
+/**
+ * Sites by their normalised baseUrl, for looking up many addresses. If several sites share one, the first id counts.
+ */
 export type SiteIndex = ReadonlyMap<string, Site>;
 
 export function indexSites(sites: Iterable<Site>): SiteIndex {
@@ -23,15 +25,16 @@ export function indexSites(sites: Iterable<Site>): SiteIndex {
 }
 
 /**
- * The site whose baseUrl is the longest that equals the address or is followed by `/` in it; null if there is none, or
- * the text is not the address of a page. It takes as many look-ups as the path has segments, however many sites there are.
+ * The site with the longest baseUrl that equals the address or is followed by `/` in it; null if there is none, or the
+ * text is not the address of a page. The number of look-ups is that of the path's segments, however many sites there
+ * are.
  */
 export function resolveSite(url: string, sites: SiteIndex): ResolvedPage | null {
   const parsed = parsePageUrl(url);
   return parsed && resolvePage(parsed, sites);
 }
 
-/** The same; an address of no known site belongs to one of its own, made for its origin. */
+/** The same, but an address that belongs to no known site gets a generic one for its origin. */
 export function resolveOrAdopt(url: string, sites: SiteIndex): ResolvedPage | null {
   const parsed = parsePageUrl(url);
   if (parsed === null) return null;
@@ -56,8 +59,8 @@ export function pageUrl({ config }: Site, path: string): string {
 }
 
 /**
- * A site for an origin of which nothing is configured. Its id contains `~`, as that of no configured site does, so that
- * a page cached for one is never taken for a page of the other.
+ * A site for an unconfigured origin. Its id contains `~`, which no configured site's id does, so that cached pages of
+ * the two are never confused.
  */
 export function genericSite(origin: string): Site {
   const { protocol, hostname, port, host } = new URL(origin);

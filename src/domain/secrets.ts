@@ -1,10 +1,10 @@
-/** Secrets of scrapers, by name: what they are, and how they are kept out of every text that leaves the process. */
+/** Secrets of scrapers, by name: their values, and how they are kept out of every text that leaves the process. */
 export interface Secrets {
-  /** False if nothing has to be masked: a page need not even be read for it. */
+  /** False if nothing has to be masked: then a page need not even be read for it. */
   readonly hasAny: boolean;
-  /** Null if there is none of this name. */
+  /** Null if there is no secret of this name. */
   find(name: string): string | null;
-  /** The text with the name of each secret in place of its value, however the value is written there. */
+  /** The text with each secret's value replaced by its name, however the value is encoded there. */
   mask(text: string): string;
 }
 
@@ -13,7 +13,7 @@ const SECRET_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 
 export const SECRET_PREFIX = 'TRAWL_SECRET_';
 
-/** What is shorter stands in many texts by chance, and would be crossed out there. */
+/** A shorter value would occur in many texts by chance, and be masked there. */
 export const MIN_SECRET_LENGTH = 6;
 
 export function isSecretName(name: string): boolean {
@@ -24,17 +24,17 @@ export function secretVariable(name: string): string {
   return `${SECRET_PREFIX}${name.toUpperCase()}`;
 }
 
-/** What stands in place of a secret. None of these characters is written otherwise in a URL, a form or JSON. */
+/** Replaces a secret in a text. None of these characters is encoded in a URL, a form or JSON. */
 export function secretMask(name: string): string {
   return `***${name}***`;
 }
 
 export class SecretBook implements Secrets {
   readonly #values: ReadonlyMap<string, string>;
-  /** Longest first, so that the whole of a secret is found before another one that is part of it. */
+  /** Longest first, so that a whole secret is found before another one that is part of it. */
   readonly #forms: readonly (readonly [form: string, mask: string])[];
 
-  /** `others` are masked, and found by no scraper. */
+  /** `others` are masked, but not available to scrapers. */
   constructor(values: ReadonlyMap<string, string>, others: ReadonlyMap<string, string> = new Map()) {
     this.#values = values;
     this.#forms = [...values, ...others]
@@ -64,8 +64,8 @@ export class SecretBook implements Secrets {
 export const NO_SECRETS: Secrets = { hasAny: false, find: () => null, mask: (text) => text };
 
 /**
- * Secrets for a run without a site: whichever is asked for exists, and its value is its mask. So a request is the same as
- * the recorded one, in which the real value was masked.
+ * Secrets for a run without a site: every name exists, and its value is its mask. So a request equals the recorded one,
+ * in which the real value was masked.
  */
 export function maskedSecrets(): Secrets {
   let book = new SecretBook(new Map());
@@ -83,7 +83,10 @@ export function maskedSecrets(): Secrets {
   };
 }
 
-/** A value as it may stand in a text: as it is, in a URL, a form, JSON, HTML, or as part of something in Base64. */
+/**
+ * The forms in which a value may appear in a text: as it is, in a URL, a form, JSON, HTML, or as part of something in
+ * Base64.
+ */
 function formsOf(value: string): readonly string[] {
   const inUrl = [
     ...[encodeURIComponent(value), new URLSearchParams([['', value]]).toString().slice(1), encodeURI(value)],
@@ -100,7 +103,7 @@ function formsOf(value: string): readonly string[] {
   return [...new Set(written)].filter((form) => form.length >= MIN_SECRET_LENGTH);
 }
 
-/** As a form in ISO 8859-1 or windows-1252 is sent: `ö` is `%F6` there. Of other charsets, only ASCII is known. */
+/** As a form in ISO 8859-1 or windows-1252 is sent: `ö` is `%F6` there. For other charsets, only ASCII is covered. */
 function inWesternForm(value: string): readonly string[] {
   if (!/[\u00a0-\u00ff]/.test(value) || /[^\0-\u00ff]/.test(value)) return [];
   const escaped = value.replaceAll(/[^A-Za-z0-9*._ -]/g, (character) => {
@@ -113,8 +116,8 @@ function inWesternForm(value: string): readonly string[] {
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
 /**
- * Three bytes make four characters, so that a value looks different depending on how many bytes are before it, as the
- * password in `user:password` of a Basic header. Characters that depend on its neighbours are left out.
+ * Three bytes make four characters, so that a value looks different depending on how many bytes precede it, such as the
+ * password in `user:password` of a Basic header. Characters that depend on neighbouring bytes are left out.
  */
 function inBase64(value: string): readonly string[] {
   const bytes = String.fromCharCode(...new TextEncoder().encode(value));
@@ -128,7 +131,7 @@ function inBase64(value: string): readonly string[] {
   return forms.flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')]);
 }
 
-/** Lines `name=value`, or a JSON object; the values by their names, and what is wrong with the text. */
+/** Reads lines `name=value`, or a JSON object; returns the values by name, and what is wrong with the text. */
 export function parseSecrets(text: string): {
   readonly values: ReadonlyMap<string, string>;
   readonly problems: string[];
@@ -146,10 +149,13 @@ export function parseSecrets(text: string): {
 }
 
 interface Entry {
-  /** Where the text has it, for a person. A line is known by its number: a value alone may look like a name, as `aGVsbG8=`. */
+  /**
+   * Where it is in the text, for a person. A line is identified by its number: a value alone may look like a name, such
+   * as `aGVsbG8=`.
+   */
   readonly where: string;
   readonly name: string;
-  /** Null where a line has no `=`. */
+  /** Null for a line without `=`. */
   readonly value: string | null;
 }
 

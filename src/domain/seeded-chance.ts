@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that are the same for the same seed (mulberry32): asking twice gives the same answer. */
+/** Numbers in [0, 1) that are the same for the same seed (mulberry32), so that a repeated call gets the same result. */
 export function seededChance(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -2,7 +2,7 @@ import type { Digest } from './artifact.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { NewItem } from './item.ts';
 
-/** An item whose id was given before. */
+/** An item whose id occurred before. */
 export interface SeenBefore {
   /** Line of the first item with that id. */
   readonly firstLine: number;
@@ -10,14 +10,16 @@ export interface SeenBefore {
 }
 
 /**
- * Which ids of a list were given before, and whether with another input, in 16 bytes for each: only hashes are kept. Two
- * ids of a million have the same 64 bits by accident once in thirty million lists. A list longer than `maxIds` is
- * compared up to there: what comes after is only compared with that part.
+ * Which ids of a list occurred before, and whether with another input, in 16 bytes each: only hashes are stored. Two of
+ * a million ids have the same 64 bits by accident once in thirty million lists. In a list longer than `maxIds`, later
+ * ids are only compared with that many.
  */
 export class SeenIds {
   readonly #digest: Digest;
   readonly #maxIds: number;
-  /** Four numbers for each place: two of the id's hash, one of the input's, and the line; a line of 0 is a free place. */
+  /**
+   * Four numbers per entry: two for the id's hash, one for the input's, and the line; a line of 0 marks a free entry.
+   */
   #table = new Uint32Array(4 * 1024);
   #count = 0;
 
@@ -26,12 +28,12 @@ export class SeenIds {
     this.#maxIds = maxIds;
   }
 
-  /** Ids that are kept: what comes later is compared with these. */
+  /** Ids that later ones are compared with. */
   get count(): number {
     return this.#count;
   }
 
-  /** Null for an id that was not given before. */
+  /** Null for an id that has not occurred before. */
   add({ itemId, input }: NewItem, line: number): SeenBefore | null {
     const [high, low] = this.#hash(itemId);
     const [inputHash] = this.#hash(canonicalJson(input));
@@ -41,7 +43,7 @@ export class SeenIds {
     if (this.#count >= this.#maxIds) return null;
     this.#table.set([high, low, inputHash, line], place);
     this.#count += 1;
-    // Half full: searches stay short.
+    // Kept half empty, so that searches stay short.
     if (this.#count * 8 > this.#table.length) this.#grow();
     return null;
   }
@@ -61,10 +63,10 @@ export class SeenIds {
   }
 }
 
-/** 128 MiB, and as much again for the moment in which the table grows. */
+/** 128 MiB, and as much again while the table grows. */
 const MAX_IDS = 4_000_000;
 
-/** Where the id is, or the free place where it would be. */
+/** The entry of the id, or the free one where it would go. */
 function placeIn(table: Uint32Array, high: number, low: number): number {
   const mask = table.length / 4 - 1;
   for (let slot = low & mask; ; slot = (slot + 1) & mask) {

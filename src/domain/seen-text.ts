@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type JobSeen, MARKS, MAX_PAUSES, type Seen, type SeenSecond } from './compliance.ts';
 
 /**
- * What was seen at a host, as text of a few hundred bytes: it is stored with every report. Times are written as their
- * distance from the one before, or from the beginning of their second.
+ * What was seen at a host, as a text of a few hundred bytes, which is stored with every report. Times are written as
+ * their distance from the previous one, or from the beginning of their second.
  */
 export function seenToText({ pauses, jobs }: Seen): string {
   const packed: Packed = [

@@ -1,22 +1,22 @@
-/** When a browser session has served long enough. Browsers grow: memory that a thousand pages have left is never given back. */
+/** When to retire a browser session. Browsers grow: memory used by a thousand pages is never given back. */
 
 export interface SessionLimits {
   readonly maxItems: number;
   readonly maxAgeMs: number;
   readonly maxMemoryBytes: number;
-  /** Without any item for this long, it is closed. */
+  /** It is closed after this long without an item. */
   readonly idleMs: number;
 }
 
 export interface SessionUse {
-  /** Items that were begun in it. */
+  /** Items begun in it. */
   readonly items: number;
-  /** Items that it has now. */
+  /** Items it has now. */
   readonly load: number;
   readonly ageMs: number;
-  /** Since it was last used; counts only while it has no item. */
+  /** Time since it was last used; counts only while it has no item. */
   readonly unusedMs: number;
-  /** Null where it is not known, as of remote ones. */
+  /** Null if unknown, as for remote browsers. */
   readonly memoryBytes: number | null;
 }
 

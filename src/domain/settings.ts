@@ -9,20 +9,20 @@ import { PROXY_SETTINGS } from './proxy-settings.ts';
  * prints and the table of docs/configuration.md (`node docs/generate-settings.ts`) follow from its row.
  */
 export interface Setting<T> {
-  /** In the environment. In trawl.config.ts the setting has the name of its row. */
+  /** Name in the environment. In trawl.config.ts the setting has the name of its row. */
   readonly variable: string;
   /** Parses the text of the variable. */
   readonly schema: z.ZodType<T>;
-  /** If it is not set. A setting without a fallback must be set. */
+  /** Used if it is not set. A setting without a fallback is required. */
   readonly fallback?: NoInfer<T> | ((given: Circumstances) => NoInfer<T>);
-  /** One line for the documentation, and the default where it is not simply the fallback. */
+  /** One line for the documentation; `default` describes a default that is not simply the fallback. */
   readonly about: string;
   readonly byDefault?: string;
-  /** `trawl doctor` shows only whether there is a value. */
+  /** `trawl doctor` only shows whether there is a value. */
   readonly isSecret?: true;
-  /** False for what must not reach worker processes, in which scrapers run. */
+  /** False for settings that must not reach worker processes, in which scrapers run. */
   readonly isForWorkers?: false;
-  /** Between the entries of a list, a comma unless it is something else. */
+  /** Separates the entries of a list; a comma by default. */
   readonly separator?: string;
 }
 
@@ -31,11 +31,11 @@ export interface Circumstances {
   readonly backend: 'embedded' | 'aws';
   readonly port: number;
   readonly cores: number;
-  /** Of the machine, or of the container. */
+  /** Memory of the machine, or of the container. */
   readonly memoryBytes: number;
-  /** The folder in which `trawl scrapers new` writes, if there is one. */
+  /** The folder that `trawl scrapers new` writes to, if it exists. */
   readonly ownScrapers: readonly string[];
-  /** Where programs of this user keep what they could get again. */
+  /** The user's cache folder. */
   readonly userCache: string;
 }
 
@@ -56,8 +56,8 @@ const queueUrl = z
   .refine((url) => !url.endsWith('.fifo'), 'must be a standard queue, not a FIFO queue');
 
 /**
- * A list without any entries means no key, rather than a key that matches nothing: otherwise a server would open itself
- * to the network in the belief that it is guarded.
+ * A list without entries means no key, rather than a key that matches nothing: otherwise a server would listen on the
+ * network in the belief that it is protected.
  */
 const keys = text
   .transform(splitList)
@@ -67,7 +67,7 @@ const keys = text
   )
   .transform((found) => (found.length === 0 ? null : found.join(',')));
 
-/** Where things are kept: `backend` and `results` of the configuration are put together from these and AWS_PLACES. */
+/** Where data are stored: `backend` and `results` of the configuration are made from these and AWS_PLACES. */
 export const PLACES = {
   backend: row({
     variable: 'TRAWL_BACKEND',
@@ -86,7 +86,7 @@ export const PLACES = {
   }),
 };
 
-/** The name that older installations know for TRAWL_RESULTS, which is what child processes and the documentation get. */
+/** The older name of TRAWL_RESULTS. Child processes and the documentation only use the new one. */
 export const OLDER_RESULTS = row({
   variable: 'USE_LOCAL_STORAGE',
   schema: z.stringbool({ error: 'must be true or false; use TRAWL_RESULTS=local or s3 instead' }).nullable(),
@@ -94,7 +94,10 @@ export const OLDER_RESULTS = row({
   about: 'the older name of TRAWL_RESULTS=local',
 });
 
-/** Read only where the backend is `aws`, the bucket also for its results: other programs may use variables of these names. */
+/**
+ * Read only if the backend is `aws`, the bucket also if results are on S3: other programs may use variables of these
+ * names.
+ */
 export const AWS_PLACES = {
   tableName: row({
     variable: 'TABLE_NAME',
@@ -122,7 +125,7 @@ export const AWS_PLACES = {
   }),
 };
 
-/** These are fields of the configuration as they are. */
+/** These become fields of the configuration unchanged. */
 export const PLAIN = {
   dataDir: row({
     variable: 'TRAWL_DATA_DIR',
@@ -217,7 +220,7 @@ export const PLAIN = {
   slots: row({
     variable: 'TRAWL_SLOTS',
     schema: count.max(4096),
-    // On AWS batches have up to a hundred items, so that fewer are enough to keep a process busy.
+    // On AWS batches have up to a hundred items, so fewer keep a process busy.
     fallback: ({ backend }) => (backend === 'aws' ? 16 : 64),
     byDefault: '64; on AWS 16',
     about:
@@ -332,7 +335,7 @@ export const PLAIN = {
 /** In the order of the documentation. */
 export const SETTINGS = { ...PLACES, ...AWS_PLACES, ...PLAIN } as const satisfies Record<string, Setting<unknown>>;
 
-/** Each lane has processes and slots of its own: a browser takes a hundred times the memory of a request. */
+/** Each lane has its own processes and slots: a browser takes a hundred times the memory of a request. */
 export const LANE_SETTINGS = {
   http: { workers: 'workers', slots: 'slots' },
   browser: { workers: 'browserWorkers', slots: 'browserSlots' },

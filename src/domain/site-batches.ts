@@ -4,15 +4,15 @@ export interface SitePages {
   readonly pages: number;
 }
 
-/** Into how many batches a site's pages are cut; `batchSizes` says how large each is. */
+/** The number of batches that a site's pages are divided into; `batchSizes` gives their sizes. */
 export interface SiteBatches extends SitePages {
   readonly batches: number;
 }
 
 /**
- * Cuts the pages of each site into batches, in proportion to the number of its pages: largest remainder, ties by order, at
- * least one batch for a site and never more than it has pages. There are no more than `maxBatches` of them while there
- * are no more sites than that; otherwise each site has one. Sites without pages are left out.
+ * Divides the pages of each site into batches, in proportion to the number of its pages: largest remainder, ties by
+ * order, at least one batch per site and never more than it has pages. The total does not exceed `maxBatches` unless
+ * there are more sites than that; then each site has one. Sites without pages are left out.
  */
 export function calculateBatches(sites: readonly SitePages[], maxBatches: number): readonly SiteBatches[] {
   const filled = sites.filter(({ pages }) => pages > 0);
@@ -34,7 +34,7 @@ export function calculateBatches(sites: readonly SitePages[], maxBatches: number
   return filled.map((site) => ({ ...site, batches: shares.get(site) ?? 1 }));
 }
 
-/** Largest remainder. In whole numbers: fractions such as 1/3 would break ties by their rounding. */
+/** Largest remainder, in whole numbers: fractions such as 1/3 would break ties by their rounding. */
 function shareOut(sites: readonly SitePages[], batches: number): ReadonlyMap<SitePages, number> {
   const total = sum(sites);
   const shares = sites.map((site) => ({
@@ -59,7 +59,7 @@ export function batchSizes({ pages, batches }: Pick<SiteBatches, 'pages' | 'batc
   return Array.from({ length: batches }, (_, index) => (index < larger ? size + 1 : size));
 }
 
-/** Which batch of its site a page is in, both counted from 0. */
+/** The batch of its site that a page is in, both 0-based. */
 export function batchOfPage({ pages, batches }: Pick<SiteBatches, 'pages' | 'batches'>, page: number): number {
   const size = Math.floor(pages / batches);
   const larger = pages % batches;

@@ -1,20 +1,20 @@
 import { type Site, type SiteInput, siteIdSchema, siteSchema } from './site.ts';
 import { parsePageUrl } from './site-url.ts';
 
-/** What a look at a site has found. */
+/** What was found out about a site by looking at a page. */
 export interface SiteFindings {
-  /** Of the page that was looked at, after redirects. */
+  /** Address of that page, after redirects. */
   readonly url: string;
   readonly title: string | null;
   readonly content: {
-    /** Where it is, as CSS; null if no usual place has it. */
+    /** Where it is, as CSS; null if it is in no usual place. */
     readonly selector: string | null;
-    /** In that place, or in the whole page. */
+    /** Words in that place, or in the whole page. */
     readonly words: number;
-    /** Whether it is in the HTML, without any script being run. */
+    /** Whether it is in the HTML, without running scripts. */
     readonly isInHtml: boolean;
   };
-  /** Words in the place that was asked about; 0 if the HTML has none. Null if none was, or it is not CSS. */
+  /** Words in the requested place; 0 if the HTML has none. Null if no place was requested, or it is not CSS. */
   readonly askedWords: number | null;
   readonly markdown: {
     /** At `<url>.md`. */
@@ -31,8 +31,8 @@ export interface SiteFindings {
 }
 
 /**
- * The configuration that fits: over HTTP if the content is in the HTML or there is Markdown, in a browser otherwise. The
- * site is the folder of the page that was looked at.
+ * Proposes a configuration: over HTTP if the content is in the HTML or there is Markdown, in a browser otherwise. The
+ * base of the site is the folder of the page.
  */
 export function proposeSite(findings: SiteFindings): Site {
   const { title, content, markdown, sitemaps } = findings;
@@ -49,7 +49,7 @@ export function proposeSite(findings: SiteFindings): Site {
   return { id: proposeId(baseUrl), config: siteSchema.parse(input) };
 }
 
-/** `/guide/index.html` is in `/guide`, and `/guide` is taken for a folder itself. */
+/** `/guide/index.html` is in `/guide`, and `/guide` itself counts as a folder. */
 function folderOf(url: string): string {
   const { origin, pathname } = new URL(url);
   const segments = pathname.split('/').filter((segment) => segment !== '');

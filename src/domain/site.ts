@@ -3,7 +3,8 @@ import { siteBase } from './site-url.ts';
 
 /**
  * The configuration of a documentation site. The field names are those of the user's document (`sites.json`), because
- * that document is what we store and show. It is parsed once, strictly and with defaults: inside, every field is present.
+ * that document is what we store and show. It is parsed once, strictly and with defaults: afterwards, every field is
+ * present.
  */
 
 /** `fetch`: over HTTP. `browser`: in a browser. `auto`: over HTTP, and in a browser if the content is not in the HTML. */
@@ -13,7 +14,10 @@ export type SiteMode = (typeof SITE_MODES)[number];
 export const CONTENT_METHODS = ['inner_html', 'click_copy'] as const;
 export type ContentMethod = (typeof CONTENT_METHODS)[number];
 
-/** What a site offers instead of HTML. `auto`: the worker finds out; `suffix`: `<url>.md`; `accept`: `Accept: text/markdown`. */
+/**
+ * What a site offers instead of HTML. `auto`: the worker finds out; `suffix`: `<url>.md`; `accept`: `Accept:
+ * text/markdown`.
+ */
 export const MARKDOWN_OFFERS = ['auto', 'suffix', 'accept', 'none'] as const;
 export type MarkdownOffer = (typeof MARKDOWN_OFFERS)[number];
 
@@ -25,7 +29,7 @@ function milliseconds(description: string, least: number) {
   return z.number().int().min(least).max(600_000).meta({ description });
 }
 
-/** How a page is opened and waited for: the same for pages of links and pages of content. */
+/** How a page is opened and waited for, both for pages of links and pages of content. */
 const visiting = {
   waitFor: selector
     .optional()
@@ -116,7 +120,7 @@ const contentSchema = z
 
 export const siteSchema = z
   .strictObject({
-    name: z.string().trim().min(1).max(200).optional().meta({ description: 'Name for people.' }),
+    name: z.string().trim().min(1).max(200).optional().meta({ description: 'Display name.' }),
     baseUrl: z
       .string()
       .max(2000)
@@ -161,7 +165,7 @@ export const siteIdSchema = z
 /** `sites.json` */
 export const sitesFileSchema = z.strictObject({ sites: z.record(siteIdSchema, siteSchema) });
 
-/** The mode in which the content of pages is read: copying needs a browser whatever else is said. */
+/** The mode in which the content of pages is read: copying always needs a browser. */
 export function contentMode({ mode, content }: SiteConfig): SiteMode {
   return content.method === 'click_copy' ? 'browser' : (content.mode ?? mode);
 }

@@ -2,18 +2,18 @@ import { parsePageUrl } from './site-url.ts';
 
 /** The protocol allows this many addresses in one sitemap. */
 export const MAX_SITEMAP_URLS = 50_000;
-/** … and 50 MB, which none of the sites that we know comes near. */
+/** The protocol allows 50 MB, but no known site comes near that. */
 export const MAX_SITEMAP_BYTES = 20 << 20;
 const MAX_ROBOTS_SITEMAPS = 100;
 
 /** `index`: its addresses are those of further sitemaps. */
 export interface Sitemap {
   readonly kind: 'pages' | 'index';
-  /** As they are requested, each once, in order. */
+  /** Normalised, each once, in order. */
   readonly urls: readonly string[];
 }
 
-/** Reads XML as sitemaps.org describes it, or a list of addresses, one a line. Null if it is something else. */
+/** Reads XML as described by sitemaps.org, or a list of addresses, one per line. Null if it is something else. */
 export function readSitemap(text: string): Sitemap | null {
   const isIndex = /<sitemapindex[\s>]/i.test(text.slice(0, HEAD));
   if (isIndex || /<urlset[\s>]/i.test(text.slice(0, HEAD))) {
@@ -37,7 +37,7 @@ export function robotsSitemaps(text: string, origin: string): readonly string[] 
   return [...found];
 }
 
-/** Those of images and videos, `<image:loc>`, are not pages. */
+/** Addresses of images and videos (`<image:loc>`) are not pages. */
 function* locations(text: string): Generator<string> {
   for (const [, location = ''] of text.matchAll(/<loc(?:\s[^>]*)?>\s*(?:<!\[CDATA\[)?\s*([^<\]]+)/gi)) {
     yield withoutEntities(location);

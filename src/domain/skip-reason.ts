@@ -1,4 +1,7 @@
-/** `cached`: there is no need to ask. `known-bad`: there is no use in asking. `robots`: the site does not want to be asked. */
+/**
+ * `cached`: there is no need to ask the site. `known-bad`: asking is useless. `robots`: the site does not want to be
+ * asked.
+ */
 export const SKIP_REASONS = ['cached', 'known-bad', 'robots'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 

@@ -1,28 +1,31 @@
 import type { LinePace } from './line-limits.ts';
 
-/** The time of a line as a row of slots, each of which is given to one process or is free. Slot `i` is at `from + i × spacingMs`. */
+/**
+ * The time of a line as a row of slots, each of which is given to one process or free. Slot `i` is at `from + i ×
+ * spacingMs`.
+ */
 export interface SlotGrid {
   readonly from: number;
   readonly spacingMs: number;
   /** Bit `i` is set if slot `i` was given away. */
   readonly taken: bigint;
-  /** The last one given away before `from`. */
+  /** The last slot given away before `from`. */
   readonly lastAt: number;
-  /** Times that were given away when the spacing was another one, and that free slots are still to keep away from. */
+  /** Times given away under another spacing, from which free slots must still keep their distance. */
   readonly former: readonly number[];
 }
 
 /**
- * The grid from `start` on, at this pace. No free slot is closer to one that was given away than the spacing of today,
- * also when the spacing was another one yesterday. Slots more than twice `reachMs` ahead were given away by a clock that
- * was wrong, or by a limit that was much lower: they are in nobody's way. They are forgotten by the next call that finds
- * them so far ahead; until then they are remembered, because it may be this call that was long on its way.
+ * The grid from `start` on, at this pace. No free slot is closer to one that was given away than the current spacing,
+ * even if the spacing was different then. Slots more than twice `reachMs` ahead were given away by a wrong clock, or
+ * under a much lower limit: they block no one. They are forgotten by the next call that finds them so far ahead; until
+ * then they are remembered, because it may be this call that was delayed on its way.
  */
 export function gridFrom(known: SlotGrid | null, { spacingMs }: LinePace, start: number, reachMs: number): SlotGrid {
   if (known === null) return emptyGrid(start, spacingMs);
   const latest = start + 2 * reachMs;
   const reachedAt = Number.isFinite(known.lastAt) ? known.lastAt : known.from;
-  // By our clock, what was given away by the wrong one is over after `reachMs`.
+  // By our clock, what the wrong one gave away is over after `reachMs`.
   if (reachedAt > latest) {
     const former = [reachedAt, ...known.former, ...takenTimes(known.from, known.spacingMs, known.taken)];
     return { ...emptyGrid(start + reachMs, spacingMs), former };
@@ -47,7 +50,7 @@ function emptyGrid(from: number, spacingMs: number): SlotGrid {
   return { from, spacingMs, taken: 0n, lastAt: Number.NEGATIVE_INFINITY, former: [] };
 }
 
-/** Free slots before `to`, the soonest first. */
+/** Free slots before `to`, soonest first. */
 export function freeSlots({ from, spacingMs, taken, former }: SlotGrid, to: number): number[] {
   const free: number[] = [];
   const count = Math.ceil((to - from) / spacingMs);
@@ -68,7 +71,7 @@ export function slotTime({ from, spacingMs }: SlotGrid, slot: number): number {
   return from + slot * spacingMs;
 }
 
-/** That many of the free slots, spread evenly. */
+/** `count` of the free slots, spread evenly. */
 export function spread(free: readonly number[], count: number): number[] {
   if (count >= free.length) return [...free];
   return Array.from({ length: count }, (_, at) => free[Math.floor((at * free.length) / count)] ?? 0);

@@ -6,14 +6,16 @@ export interface SitePlace {
   readonly path: string;
 }
 
-/** What becomes of a URL of a list. */
+/** What to do with a URL of a list. */
 export type SortedUrl =
   | ({ readonly kind: 'page'; readonly url: string } & SitePlace)
-  /** Kept as a link, and not fetched. */
+  /** Kept as a link, not fetched. */
   | ({ readonly kind: 'asset'; readonly url: string } & SitePlace)
   | { readonly kind: 'unknown'; readonly url: string };
 
-/** A URL of no site is unknown, even if it looks like an asset: there is no site under which the link could be kept. */
+/**
+ * A URL that belongs to no site is unknown, even if it looks like an asset: there is no site to keep the link under.
+ */
 export function sortUrl(url: string, placeOf: (url: string) => SitePlace | null): SortedUrl {
   const place = placeOf(url);
   if (place === null) return { kind: 'unknown', url };

@@ -1,10 +1,9 @@
 /**
- * Bytes on their way into a store: in memory while they are few, and then in a file that the store provides.
- *
+ * Bytes on their way into a store: in memory while they are few, then in a file that the store provides.
  * A draft is `open` until it is taken or discarded. A put takes it (`put`); if its key turns out to be taken, it is
  * `returned` and may be taken again. When the put is over, or the draft is discarded, its bytes are removed. Every step
- * waits for the write that is under way: an item whose time is over is discarded while its scraper, which has not noticed
- * yet, is still writing.
+ * waits for the write under way: an item whose time is over is discarded while its scraper, which has not noticed yet,
+ * may still be writing.
  */
 export class SpillingDraft<Spilled> {
   readonly #place: DraftPlace<Spilled>;
@@ -25,14 +24,14 @@ export class SpillingDraft<Spilled> {
     return this.#size;
   }
 
-  /** Whether this is a draft of that place, which alone can put it. */
+  /** Whether this draft belongs to that place, which alone can put it. */
   static isIn<S>(draft: object, place: DraftPlace<S>): draft is SpillingDraft<S> {
     return draft instanceof SpillingDraft && draft.#place === place;
   }
 
   async write(chunk: Uint8Array): Promise<void> {
     this.#mustBeOpen();
-    // Before anything waits: the array is the caller's, who may use it again.
+    // Hashed before any wait: the array belongs to the caller, who may reuse it.
     this.#hash.update(chunk);
     this.#size += chunk.byteLength;
     this.#chunks.push(new Uint8Array(chunk));
@@ -43,7 +42,7 @@ export class SpillingDraft<Spilled> {
     if (this.#state !== 'put') await this.remove();
   }
 
-  /** All of it, and no more can be added. The caller ends it with `remove`, or with `giveBack`. */
+  /** Takes all of it; no more can be added. The caller ends it with `remove` or `giveBack`. */
   async take(): Promise<TakenDraft<Spilled>> {
     if (this.#state !== 'returned') this.#mustBeOpen();
     this.#state = 'put';
@@ -86,7 +85,7 @@ export class SpillingDraft<Spilled> {
     this.#mustNotBeDiscarded();
     const bytes = joined(this.#chunks);
     this.#chunks = [];
-    // Pieces that came while another was written went with that one.
+    // Pieces that arrived while another was being written were written with it.
     if (bytes.byteLength === 0) return;
     try {
       this.#spilled ??= await this.#place.open();
@@ -104,20 +103,20 @@ export class SpillingDraft<Spilled> {
     return done;
   }
 
-  /** For a step that had to wait, and may find that its bytes are gone. */
+  /** For a step that had to wait, and may find its bytes gone. */
   #mustNotBeDiscarded(): void {
-    if (this.#state === 'discarded') throw new Error('this draft was discarded already, or there was no room for it');
+    if (this.#state === 'discarded') throw new Error('this draft was already discarded, or there was no room for it');
   }
 
   #mustBeOpen(): void {
     this.#mustNotBeDiscarded();
-    if (this.#state !== 'open') throw new Error('this draft was put already');
+    if (this.#state !== 'open') throw new Error('this draft was already put');
   }
 }
 
 /** Where the drafts of a store go when they are too large to hold. */
 export interface DraftPlace<Spilled> {
-  /** Up to this size a draft is held in memory. */
+  /** A draft up to this size stays in memory. */
   readonly inMemoryBytes: number;
   newHash(): RunningHash;
   /** A new, empty file. */
@@ -125,13 +124,13 @@ export interface DraftPlace<Spilled> {
   append(file: Spilled, bytes: Uint8Array): Promise<void>;
   /** Called once, after the last write, and before anything is read. */
   seal(file: Spilled): Promise<void>;
-  /** Sealed or not. The bytes may have been given a place of their own by then, which stays. */
+  /** Removes a file, sealed or not. Bytes that have been moved to their final place by then stay. */
   remove(file: Spilled): Promise<void>;
   /** The error to throw for one that `open` or `append` threw. */
   explain(error: unknown): unknown;
 }
 
-/** For drafts that are held whole, however large they get. */
+/** For drafts that stay in memory, however large they get. */
 export function heldDrafts(newHash: () => RunningHash): DraftPlace<never> {
   const refuse = async (): Promise<never> => {
     throw new Error('a draft that is held in memory has no file');
@@ -147,7 +146,7 @@ export function heldDrafts(newHash: () => RunningHash): DraftPlace<never> {
   };
 }
 
-/** SHA-256 of what comes piece by piece: an argument, because `domain/` does no cryptography of its own. */
+/** An incremental SHA-256. It is an argument because `domain/` does no cryptography of its own. */
 export interface RunningHash {
   update(bytes: Uint8Array): unknown;
   digest(encoding: 'hex'): string;

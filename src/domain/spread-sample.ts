@@ -1,8 +1,8 @@
 /**
- * Some values of a list that is read once and whose length is not known, one from each of equally long stretches of it, so
- * that the sample is spread over the whole list: lists are sorted, and their first entries are alike. Which one of a
- * stretch it is, chance says. There are never more than twice `size` values in memory: when there are, every two
- * neighbouring stretches become one.
+ * Picks values from a list of unknown length that is read once, one from each of equally long stretches, so that the
+ * sample is spread over the whole list: lists are sorted, and their first entries are alike. The position within a
+ * stretch is random. There are never more than twice `size` values in memory: beyond that, every two neighbouring
+ * stretches are merged.
  */
 export class SpreadSample<T> {
   readonly #size: number;
@@ -11,7 +11,7 @@ export class SpreadSample<T> {
   /** One value for each full stretch. */
   #kept: Kept<T>[] = [];
   #keptBytes = 0;
-  /** That of the stretch being read, and how long it is so far. */
+  /** The value of the current stretch, and its length so far. */
   #current: Kept<T> | null = null;
   #seen = 0;
   #stretch = 1;
@@ -40,7 +40,7 @@ export class SpreadSample<T> {
     const isShort = this.#kept.length < this.#size && this.#current !== null;
     const all = isShort && this.#current !== null ? [...this.#kept, this.#current] : this.#kept;
     const size = Math.min(this.#size, all.length);
-    // Equally far apart: with a chance for each, two shares could meet in one value.
+    // Equally spaced: with independent positions, two could pick the same value.
     const offset = this.#chance();
     return Array.from({ length: size }, (_, at) => {
       const place = Math.floor(((at + offset) * all.length) / size);

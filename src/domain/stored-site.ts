@@ -3,22 +3,25 @@ import type { Site, SiteConfig } from './site.ts';
 
 /** A site as it is kept. */
 export interface StoredSite extends Site {
-  /** `file`: it came from the file of sites, which changes it again at every start. `api`: it was set there, and wins. */
+  /**
+   * `file`: it came from the file of sites, which may change it at every start. `api`: it was set through the API,
+   * which takes precedence.
+   */
   readonly source: 'file' | 'api';
   readonly changedAt: number;
-  /** Another one after every change. */
+  /** A new one after every change. */
   readonly version: string;
 }
 
-/** As a version: there is no such site. */
+/** The version that means that there is no such site. */
 export const NO_SITE = 'none';
 
-/** All of them are read to find the site of a URL. */
+/** All sites are read to find the one of a URL. */
 export const MAX_SITES = 5000;
 
 /**
- * What the file of sites changes in what is stored. A site that was set through the API wins over the file. One that came
- * from a file and is no longer in it is removed.
+ * How the file of sites changes the stored ones. A site set through the API takes precedence over the file. One that
+ * came from a file and is no longer in it is removed.
  */
 export function planSiteImport(
   stored: readonly StoredSite[],

@@ -2,16 +2,16 @@ import type { ThrottlingPolicy } from './policy.ts';
 
 /**
  * Adaptive concurrency, additive up and multiplicative down: a refusal (429, 503 with Retry-After, a block) halves the
- * ceiling, a ceiling's worth of successes raises it by one. It looks at counters, not at single outcomes, so that a
- * controller which hears of successes late, or together, decides the same. Errors never raise it.
+ * ceiling; as many successes as the ceiling raise it by one. It uses counters, not single outcomes, so that a
+ * controller that learns of successes late or in bulk decides the same. Errors never raise it.
  */
 export interface Throttle {
   readonly ceiling: number;
   readonly seenRefusals: number;
   readonly seenSuccesses: number;
-  /** Finished items when the ceiling was last cut … */
+  /** Finished items when the ceiling was last cut. */
   readonly cutAtFinished: number;
-  /** … and the ceiling before: that many may have been in flight, and they must not cut it again. */
+  /** The ceiling before that: this many may have been in flight, and they must not cut it again. */
   readonly cutFrom: number;
 }
 
@@ -44,7 +44,7 @@ export function adapt(throttle: Throttle, seen: ThrottleEvidence, policy: Thrott
   return { ...noted, ceiling: Math.min(max, raised(current, seen.successes - throttle.seenSuccesses)) };
 }
 
-/** From c to c + 1 it takes c successes; this is the curve on which that holds however they are bundled. */
+/** Going from c to c + 1 takes c successes; on this curve that holds however they are bundled. */
 function raised(ceiling: number, successes: number): number {
   return successes <= 0 ? ceiling : 0.5 + Math.sqrt((ceiling - 0.5) ** 2 + 2 * successes);
 }

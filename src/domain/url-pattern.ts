@@ -1,9 +1,9 @@
 import type { ItemInput } from './item.ts';
 
 /**
- * An address with its particulars replaced, so that all items which ended at the same kind of page have the same:
- * `county.example/parcel/#?year`. What contains a digit is a particular, and so is what the item's input contains; names
- * in the query stay, without their values. No value of the query is part of it, so no token in one is either.
+ * An address with its particulars replaced, so that all items that ended at the same kind of page have the same
+ * pattern: `county.example/parcel/#?year`. Parts that contain a digit are particulars, and so are parts of the item's
+ * input; query names stay, without their values. No query value is part of it, so no token in one is either.
  */
 export function urlPattern(url: string, input: ItemInput): string | null {
   const parsed = URL.parse(url);
@@ -18,7 +18,7 @@ export function urlPattern(url: string, input: ItemInput): string | null {
 }
 
 /**
- * Whether two patterns are of the same kind of page: a place that is a particular in one of them may have any text in the
+ * Whether two patterns describe the same kind of page: a part that is a particular in one may have any text in the
  * other, because an id need not contain a digit.
  */
 export function isSamePlace(one: string | null, other: string | null): boolean {
@@ -39,7 +39,7 @@ const MAX_LENGTH = 120;
 const LONGEST_WORD = 40;
 
 function blurred(escaped: string, own: ReadonlySet<string>): string {
-  // Sessions are put behind a semicolon: /search;jsessionid=…
+  // Sessions follow a semicolon: /search;jsessionid=…
   const text = unescaped(escaped.split(';', 1)[0] ?? '');
   const isWord = /^[\p{L}_.~()-]+$/u.test(text) && text.length <= LONGEST_WORD && !own.has(comparable(text));
   return isWord ? text : PARTICULAR;
@@ -58,7 +58,7 @@ function comparable(text: string): string {
   return text.toLowerCase().replaceAll(/[^\p{L}\d]+/gu, '');
 }
 
-/** Short texts, such as a state, are names of routes as well. */
+/** Short texts, such as a state, also occur as names of routes. */
 const SHORTEST_OWN = 3;
 
 function inputTexts(value: unknown): string[] {
@@ -71,7 +71,7 @@ function partsOf(pattern: string): { readonly segments: readonly string[]; reado
   return { segments: path.split('/'), query };
 }
 
-/** The first is the host, which is always itself. */
+/** The first segment is the host, which is never a particular. */
 function isSameSegment(one: string, other: string | undefined, index: number): boolean {
   return one === other || (index > 0 && (one === PARTICULAR || other === PARTICULAR));
 }

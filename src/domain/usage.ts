@@ -3,7 +3,7 @@ import { PROXY_TYPES, type ProxyType } from './proxy-policy.ts';
 /** What was sent and received, and how often the site refused. */
 export interface UsageCounts {
   readonly requests: number;
-  /** On the wire: heads, bodies as they were sent, TLS, and what a proxy was asked. */
+  /** On the wire: headers, bodies as they were sent, TLS, and requests to the proxy. */
   readonly bytesUp: number;
   readonly bytesDown: number;
   /** Answers with the status 429. */
@@ -26,10 +26,10 @@ export type Usage = readonly UsageRow[];
 
 export const NO_USAGE: Usage = [];
 
-/** Stands for all hosts that have no row of their own. */
+/** Stands for all hosts without their own row. */
 export const OTHER_HOSTS = 'other';
 
-/** Rows with a host of their own: a job that visits a million hosts must still be read at once. */
+/** Rows per host: a job that visits a million hosts must still be readable at once. */
 export const MAX_USAGE_ROWS = 12;
 
 /** An attempt has no more rows than a job, and one for the other hosts of each kind of proxy. */
@@ -37,7 +37,7 @@ export const MAX_ATTEMPT_USAGE_ROWS = MAX_USAGE_ROWS + PROXY_TYPES.length;
 
 export const MAX_USAGE_HOST_LENGTH = 100;
 
-/** Adds what one more attempt used. Answers the same object if that is nothing. */
+/** Adds the usage of one more attempt. Returns the same object if that is nothing. */
 export function addUsage(usage: Usage, more: Usage | undefined): Usage {
   if (more === undefined || more.length === 0) return usage;
   const sum = [...usage];
@@ -50,7 +50,10 @@ export function addUsage(usage: Usage, more: Usage | undefined): Usage {
   return sum;
 }
 
-/** Where a row for that host and proxy is in the list, or will be: the host's own, or that of all others if there is no room. */
+/**
+ * The index of the row for that host and proxy, existing or new: the host's own, or that of all others if there is no
+ * room.
+ */
 function placeOf(rows: Usage, { host, proxy }: Pick<UsageRow, 'host' | 'proxy'>): number {
   const own = rows.findIndex((row) => row.host === host && row.proxy === proxy);
   if (own >= 0) return own;
@@ -62,14 +65,14 @@ function hasRoom(rows: Usage, host: string): boolean {
   return host === OTHER_HOSTS || !isFullUsage(rows);
 }
 
-/** Whether no other host gets a row of its own. */
+/** Whether no further host gets its own row. */
 export function isFullUsage(rows: Usage): boolean {
   let own = 0;
   for (const row of rows) if (row.host !== OTHER_HOSTS) own += 1;
   return own >= MAX_USAGE_ROWS;
 }
 
-/** What is to be added, row by row, to usage that has these rows already. */
+/** What to add, row by row, to usage that already has these rows. */
 export function fitUsage(usage: Usage, more: Usage): Usage {
   const places = usage.map((row) => ({ ...row, ...NOTHING }));
   return addUsage(places, more).filter((row) => row.requests + row.bytesUp + row.bytesDown > 0);
@@ -88,7 +91,7 @@ function plus(one: UsageCounts, other: UsageCounts): UsageCounts {
 const NOTHING: UsageCounts = { requests: 0, bytesUp: 0, bytesDown: 0, refused: 0, blocked: 0 };
 
 export interface UsageTotals extends UsageCounts {
-  /** Up and down, through proxies of any kind. */
+  /** Sent and received, through proxies of any kind. */
   readonly proxyBytes: number;
 }
 
@@ -102,7 +105,7 @@ export function totalUsage(usage: Usage): UsageTotals {
   return { ...sum, proxyBytes };
 }
 
-/** What one attempt used, as its item keeps it: requests, bytes up, bytes down. */
+/** Usage of one attempt, as its item stores it: requests, bytes up, bytes down. */
 export type AttemptUsage = readonly [requests: number, bytesUp: number, bytesDown: number];
 
 /** Absent for an attempt that used nothing. */

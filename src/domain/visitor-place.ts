@@ -1,12 +1,12 @@
 import type { GeoTarget } from './proxy-policy.ts';
 
-/** Language and time of a place, as the browser of a person there has them. */
+/** Language and time zone of a place, as the browser of a person there has them. */
 export interface VisitorPlace {
   readonly locale: string;
   readonly timezone: string;
 }
 
-/** Where most people of the country live, and the language that most of them read. */
+/** The time zone where most people of the country live, and the language that most of them read. */
 const COUNTRIES: Readonly<Record<string, readonly [locale: string, timezone: string]>> = {
   ar: ['es-AR', 'America/Argentina/Buenos_Aires'],
   at: ['de-AT', 'Europe/Vienna'],
@@ -49,7 +49,7 @@ const COUNTRIES: Readonly<Record<string, readonly [locale: string, timezone: str
   za: ['en-ZA', 'Africa/Johannesburg'],
 };
 
-/** The time of most people in each state; those on Eastern time are not listed. */
+/** The time zone of most people in each state; states on Eastern time are not listed. */
 const STATES: readonly (readonly [timezone: string, states: string])[] = [
   ['America/Chicago', 'al ar il ia ks la mn ms mo ne nd ok sd tn tx wi'],
   ['America/Denver', 'co id mt nm ut wy'],
@@ -59,7 +59,7 @@ const STATES: readonly (readonly [timezone: string, states: string])[] = [
   ['Pacific/Honolulu', 'hi'],
 ];
 
-/** Null if nothing is known about it: a guess that is wrong gives more away than none. */
+/** Null if nothing is known about it: a wrong guess reveals more than none. */
 export function visitorPlace({ country, state }: GeoTarget): VisitorPlace | null {
   const found = COUNTRIES[country.toLowerCase()];
   if (found === undefined) return null;
@@ -69,7 +69,7 @@ export function visitorPlace({ country, state }: GeoTarget): VisitorPlace | null
   return { locale, timezone: STATES.find(([, states]) => states.split(' ').includes(wanted))?.[0] ?? timezone };
 }
 
-/** Languages that a browser of this locale asks for, the best first: `de-DE` also asks for German and for English. */
+/** Languages that a browser of this locale asks for, best first: `de-DE` also asks for German and English. */
 export function languagesFor(locale: string): readonly string[] {
   const [language = locale] = locale.split('-');
   return [...new Set([locale, language, ...(language === 'en' ? [] : ['en-US', 'en'])])];

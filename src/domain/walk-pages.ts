@@ -1,6 +1,6 @@
 /**
- * The pages of a list, one after another; the next is read when the caller is done with this one. `mayGoOn` is asked
- * before each is read, so that a service that is to stop reads nothing more.
+ * The pages of a list, one after another; the next one is read when the caller has finished with this one. `mayGoOn` is
+ * asked before each is read, so that a stopping service reads nothing more.
  */
 export async function* walkPages<Page extends { readonly next: string | null }>(
   read: (after: string | null) => Promise<Page>,

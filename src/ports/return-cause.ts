@@ -2,7 +2,7 @@ import type { HeldBack } from '../domain/job-wait.ts';
 
 export type ReturnCause = ReleaseCause | 'recalled' | 'expired' | 'lost';
 
-/** Why a worker returns work: it is stopping, it could not store results, our own code failed, or a host is not to be visited. */
+/** Why a worker returns work: it is stopping, it could not store results, our own code failed, or a host must not be visited. */
 export type ReleaseCause = 'drained' | 'storage' | { readonly error: string } | HeldBack;
 
 export function isHeldBack(because: ReturnCause): because is HeldBack {

@@ -156,8 +156,8 @@ test('max_cost needs the price of every proxy that the job may use, and a proxy'
   assert.deepEqual(problems('datacenter'), []);
   assert.deepEqual(problems('none', 'datacenter'), []);
   assert.deepEqual(problems('datacenter', 'residential', 'web_unlocker'), [
-    'cannot be kept: the price of residential proxies is not known; set PRICE_PER_GB_RESIDENTIAL',
-    'cannot be kept: the price of web_unlocker proxies is not known; set PRICE_PER_GB_WEB_UNLOCKER or PRICE_PER_THOUSAND_REQUESTS_WEB_UNLOCKER',
+    'cannot be enforced: the price of residential proxies is not known; set PRICE_PER_GB_RESIDENTIAL',
+    'cannot be enforced: the price of web_unlocker proxies is not known; set PRICE_PER_GB_WEB_UNLOCKER or PRICE_PER_THOUSAND_REQUESTS_WEB_UNLOCKER',
   ]);
   assert.match(problems('none')[0] ?? '', /needs a proxy/);
   const { proxy, budget } = policyOf({ proxy: { type: 'residential' } });

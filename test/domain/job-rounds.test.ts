@@ -111,10 +111,10 @@ test('an index that was begun before the results were replaced comes too late', 
   refusedBecause(applyJobEvent(job, { kind: 'manifest', round: 1, manifest: MANIFEST }, NOW));
 });
 
-test('a job cannot stand for itself, and a later round of its re-extraction can stand for an earlier one', () => {
+test('a job cannot replace its own data, and a later round of its re-extraction can replace an earlier one', () => {
   const job = jobOf({}, { status: 'completed', round: 1 });
   assert.deepEqual(applyJobEvent(job, { kind: 'replace-results', by: job.jobId }, NOW), {
-    refused: 'a job cannot stand for itself',
+    refused: 'a job cannot replace its own data',
   });
   const first = changed(job, { kind: 'replace-results', by: 'x', ofRound: 1 });
   const second = changed(first, { kind: 'replace-results', by: 'x', ofRound: 2 });

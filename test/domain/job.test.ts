@@ -111,7 +111,7 @@ test('a held job waits for start, and start counts once', () => {
   const started = changed(held, { kind: 'start' });
   assert.equal(isDispatchable(started), true);
   assert.equal(started.status, 'pending');
-  assert.equal(refusedBecause(applyJobEvent(started, { kind: 'start' }, NOW)), 'the job is started already');
+  assert.equal(refusedBecause(applyJobEvent(started, { kind: 'start' }, NOW)), 'the job was already started');
 });
 
 test('work goes out only of jobs that are pending and not held, or in progress', () => {
@@ -174,7 +174,7 @@ test('what no probe can repair is not probed, cooldown or not', () => {
 
 test('a circuit that is open does not trip again', () => {
   const again = applyJobEvent({ ...tripped(), status: 'in_progress' }, TRIP, NOW + 1);
-  assert.equal(refusedBecause(again), 'the circuit is open already');
+  assert.equal(refusedBecause(again), 'the circuit is already open');
 });
 
 test('a trip that comes after the user paused the job does not take the pause over: it would end by itself', () => {
@@ -190,7 +190,7 @@ test('trouble with the storage does not take over a pause of the user or of the 
   const byBreaker = tripped({ circuit_breaker: { on_trip: 'pause' } });
   for (const job of [byUser, byBreaker]) {
     const late = applyJobEvent(job, { kind: 'pause', reason: BY_STORAGE }, NOW);
-    assert.equal(refusedBecause(late), 'the job is paused already');
+    assert.equal(refusedBecause(late), 'the job is already paused');
   }
 });
 
@@ -251,7 +251,7 @@ test('a probe that fails pauses the job again for another cooldown', () => {
 test('a user who paused a tripped job does not get it probed', () => {
   const paused = changed(tripped({ circuit_breaker: { cooldown_seconds: 30 } }), { kind: 'pause', reason: BY_USER });
   const probe = applyJobEvent(paused, { kind: 'probe' }, NOW + 60_000);
-  assert.equal(refusedBecause(probe), 'it is not the breaker that holds the job');
+  assert.equal(refusedBecause(probe), 'the job was not stopped by the breaker');
 });
 
 test('only an open circuit is probed, and only a probing one is closed by its probe', () => {
@@ -265,7 +265,7 @@ test('a verdict from before a resume does not trip the job again: what it was ma
   const since = { ...resumed, tally: { ...EMPTY_TALLY, finished: 8, failed: 1, streak: 1 } };
   for (const job of [resumed, since]) {
     const late = refusedBecause(applyJobEvent(job, TRIP, NOW + 5));
-    assert.equal(late, 'nothing that the breaker has counted speaks against going on');
+    assert.equal(late, 'the breaker has counted nothing that would stop the job');
   }
 });
 

@@ -82,13 +82,13 @@ test('a draft whose key was taken is put again under another, and after that it 
     const draft = new SpillingDraft(place);
     await draft.write(Buffer.from(text));
     const first = await draft.take();
-    await assert.rejects(draft.take(), /put already/);
-    await assert.rejects(draft.write(Buffer.from('x')), /put already/);
+    await assert.rejects(draft.take(), /already put/);
+    await assert.rejects(draft.write(Buffer.from('x')), /already put/);
     // While a put is under way the draft is not the caller's.
     await draft.discard();
     assert.ok(files.every(({ state }) => state === 'sealed'));
     draft.giveBack();
-    await assert.rejects(draft.write(Buffer.from('x')), /put already/);
+    await assert.rejects(draft.write(Buffer.from('x')), /already put/);
     assert.deepEqual(await draft.take(), first);
     assert.equal(contentOf(first), text);
     await draft.remove();
@@ -108,8 +108,8 @@ test('a draft that is discarded while it is written leaves nothing, and takes no
   await gone;
   assert.equal(draft.size, 0);
   assert.ok(files.every(({ state }) => state === 'removed'));
-  await assert.rejects(draft.write(Buffer.alloc(1)), /discarded already/);
-  await assert.rejects(draft.take(), /discarded already/);
+  await assert.rejects(draft.write(Buffer.alloc(1)), /already discarded/);
+  await assert.rejects(draft.take(), /already discarded/);
   await draft.discard();
 });
 

@@ -10,7 +10,7 @@ test('docs/states.md is what the tables say', () => {
 
 test('the page has a row for every step and every failure', () => {
   const page = statesPage();
-  assert.match(page, /^\| `failed` +\| retry +\| `pending` +\| a user wants it tried again +\|$/m);
+  assert.match(page, /^\| `failed` +\| retry +\| `pending` +\| a user retries it +\|$/m);
   assert.match(page, /^\| `paused` +\| resume +\| `in_progress` +\|$/m);
   for (const type of FAILURE_TYPES) assert.match(page, new RegExp(`^\\| \`${type}\` `, 'm'));
 });

@@ -69,7 +69,7 @@ test(`a site that answers "no records" to everything from item ${BREAKS_AT} on i
     assert.equal(paused.reason?.code, 'control');
     assert.match(
       paused.reason?.message ?? '',
-      /control \{"apn":"KNOWN"\} must be found, and returned no_results: no records/,
+      /control \{"apn":"KNOWN"\} must be found, but returned no_results: no records/,
     );
     const done = paused.counts.success + paused.counts.failed;
     assert.ok(done <= BREAKS_AT + EVERY, `${done} items have ended`);

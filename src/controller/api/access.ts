@@ -13,7 +13,7 @@ export interface Keys {
 
 const HASHED = /^sha256:([0-9a-f]{64})$/i;
 
-/** Comma-separated lists of keys, each in plain text or as `sha256:` followed by its hash in hex. */
+/** Parses comma-separated lists of keys, each in plain text or as `sha256:` followed by its hash in hex. */
 export function parseKeys(full: string | null, read: string | null): Keys {
   const known = [
     ...hashesIn(full).map((hash) => ({ hash, access: 'full' as const })),
@@ -24,7 +24,7 @@ export function parseKeys(full: string | null, read: string | null): Keys {
     accessOf(key) {
       const hash = createHash('sha256').update(key).digest();
       let access: Access | null = null;
-      // Compares with all of them, so that the duration reveals nothing.
+      // Compares with all of them, so that the time taken reveals nothing.
       for (const each of known) if (timingSafeEqual(each.hash, hash)) access = access === 'full' ? access : each.access;
       return access;
     },
@@ -60,8 +60,9 @@ export function mayPass(keys: Keys, needed: Access | 'open', key: string | null)
 }
 
 /**
- * Any web page can make a browser on this machine send requests here, and with a name that resolves to us it could even
- * read the answers. So the Host header must name one of our hosts, and a request from a page must come from our own.
+ * Any web page can make a browser on this machine send requests here, and with a host name that resolves to us it could
+ * even read the answers. So the Host header must name one of our hosts, and a request from a page must come from our
+ * own.
  */
 export function checkHost(host: string | null, allowed: AllowedHosts): void {
   const name = hostName(host);

@@ -31,7 +31,7 @@ export interface ApiDeps {
   readonly store: ResultStore;
   /** Null if the store cannot serve bytes itself. */
   readonly links: ResultLinks | null;
-  /** Where a reader finds an artifact without us: a path below the results folder, or a key in the bucket. */
+  /** Where a reader finds an artifact without the API: a path below the results folder, or a key in the bucket. */
   readonly pathOf: (artifact: StoredArtifact) => string;
   readonly queue: Pick<WorkQueue, 'depth'>;
   readonly hostPauses: HostPauses;
@@ -39,7 +39,7 @@ export interface ApiDeps {
   readonly hostRecords: Pick<HostRecords, 'ofJob'>;
   readonly itemWaits: Pick<ItemWaits, 'ofJob'>;
   readonly sites: SiteBook;
-  /** Those of the file that this process was started with, by id. */
+  /** Sites of the file that this process was started with, by id. */
   readonly fileSites: ReadonlyMap<string, Site>;
   readonly pageCache: PageCache;
   readonly pathErrors: PathErrorBook;
@@ -50,11 +50,11 @@ export interface ApiDeps {
   readonly catalog: ScraperCatalog;
   /** For jobs that do not name a scraper. */
   readonly defaultScraper: string;
-  /** Of proxies. */
+  /** Prices of proxies. */
   readonly prices: Prices;
-  /** Lanes that have workers; null where that is not known. */
+  /** Lanes that have workers; null if that is unknown. */
   readonly servedLanes: () => ReadonlySet<Lane> | null;
-  /** Which settings a kind of proxy lacks here; null if it lacks none, or if workers have settings of their own. */
+  /** The settings that a kind of proxy lacks here; null if it lacks none, or if workers have their own settings. */
   readonly proxyProblem: (type: ProxyType) => string | null;
   readonly feeds: JobFeeds;
   readonly rates: RateBook;
@@ -74,21 +74,21 @@ export interface ReadyCheck {
   readonly message: string | null;
 }
 
-/** For the answer to a request that created a job. */
+/** Warnings for the answer to a request that created a job. */
 export function laneWarnings({ servedLanes }: Pick<ApiDeps, 'servedLanes'>, { lane }: JobRecord) {
   const message = laneWarning(lane, servedLanes());
   return message === null ? [] : [{ path: 'scraper_id', code: 'no_workers' as const, message }];
 }
 
-/** For a job that still has work to do: the code that its items run is not the one that its author last saved. */
+/** Warnings for a job that still has work to do: its items do not run the code that its author last saved. */
 export async function scraperWarnings({ catalog }: Pick<ApiDeps, 'catalog'>, { scraperId, status }: JobRecord) {
   const problem = OVER.includes(status) ? null : await catalog.problemOf(scraperId);
   if (problem === null) return [];
-  const message = `the edited scraper is not used, and the one loaded before it goes on running: ${problem}`;
+  const message = `the edited scraper is not used, and the previously loaded one keeps running: ${problem}`;
   return [{ path: 'scraper_id', code: 'edited_scraper_unusable' as const, message }];
 }
 
-/** For a job that still has work to do: what its policy asks for and its proxies cannot do. */
+/** Warnings for a job that still has work to do: what its policy asks for but its proxies cannot do. */
 export function proxyWarningsOf({ proxyProblem }: Pick<ApiDeps, 'proxyProblem'>, { policy, status }: JobRecord) {
   if (OVER.includes(status)) return [];
   const ignored = proxyWarnings(policy.proxy).map(({ path, message }) => {
@@ -104,12 +104,12 @@ export function proxyWarningsOf({ proxyProblem }: Pick<ApiDeps, 'proxyProblem'>,
 
 const OVER: readonly JobRecord['status'][] = ['completed', 'failed', 'cancelled'];
 
-/** The job; throws the problem if there is none. */
+/** The job; throws a problem if there is none. */
 export async function jobOf({ ledger }: Pick<ApiDeps, 'ledger'>, jobId: string): Promise<JobRecord> {
   return (await ledger.job(jobId)) ?? noJob(jobId);
 }
 
-/** The id of a new job belongs to one whose results are not gone yet. */
+/** The requested id belongs to a job whose results are still being deleted. */
 export function stillBeingRemoved(jobId: string): never {
   throw new Problem(
     'job_being_removed',

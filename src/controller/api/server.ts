@@ -72,7 +72,7 @@ export function buildServer(deps: ServerDeps): BuiltServer {
   app.setErrorHandler(async (error, request, reply) => {
     if (!request.raw.complete) await passOverRest(request, deps.clock);
     if (!request.raw.complete) reply.header('connection', 'close');
-    // The client is gone, and nothing went wrong here.
+    // The client has disconnected, and nothing went wrong here.
     const hasHungUp = reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
     if (hasHungUp && !(error instanceof Problem)) {
       deps.log.debug({ method: request.method, path: request.routeOptions.url }, 'the client disconnected');
@@ -99,7 +99,7 @@ export function buildServer(deps: ServerDeps): BuiltServer {
     if (packed !== null) done(packed, undefined);
     else if (text === null) done(new Problem('malformed_request', 'The body is not UTF-8.'), undefined);
     else if (text.trim() === '') done(null, undefined);
-    // Before it is parsed: very deep JSON takes seconds, during which no other request is served.
+    // Checked before parsing: very deep JSON takes seconds, during which no other request is served.
     else if (typeof body !== 'string' && isNestedTooDeep(body)) {
       done(new Problem('malformed_request', `The body is nested more than ${MAX_DEPTH} levels deep.`), undefined);
     } else app.getDefaultJsonParser('error', 'error')(request, text, done);
@@ -151,7 +151,7 @@ function methodsOf(operations: readonly Operation[], url: string): string[] {
   return operations.filter((each) => isMeant(each.path)).map(({ method }) => method);
 }
 
-/** What a route hands to hooks; the framework has no type for it. */
+/** What a route passes to hooks; the framework has no type for it. */
 interface RouteConfig {
   readonly operation?: Operation;
 }
@@ -190,8 +190,8 @@ async function passOverBody(request: FastifyRequest, clock: Clock): Promise<void
 }
 
 /**
- * An answer that is sent before the whole body has arrived may be lost: the client is still sending when the connection is
- * closed. What is small is there in a moment.
+ * An answer sent before the whole body has arrived may be lost: the client is still sending when the connection is
+ * closed. The rest of a small body arrives within moments.
  */
 async function passOverRest(request: FastifyRequest, clock: Clock): Promise<void> {
   if (!request.raw.destroyed) await passOver(request, clock, REST_MS);

@@ -32,15 +32,15 @@ import { buildServer, type ServerLog } from './server.ts';
 
 export interface ApiSettings {
   readonly host: string;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly apiKey: string | null;
   readonly readApiKey: string | null;
   readonly allowedHosts: readonly string[];
   readonly maxBodyBytes: number;
   /**
-   * For a service of one command: makes the server listen where no other user can reach it, instead of on host and port.
-   * Metrics and documentation are left out, because loading them takes time.
+   * For the service of a single command: makes the server listen where no other user can reach it, instead of on host
+   * and port. Metrics and documentation are left out, because loading them takes time.
    */
   readonly listenPrivately?: (server: Server) => Promise<void>;
 }
@@ -106,7 +106,7 @@ async function serveApi(
   };
 }
 
-/** Returns the address to ask. */
+/** Returns the address to use. */
 async function listen(app: FastifyInstance, settings: ApiSettings): Promise<string> {
   if (settings.listenPrivately !== undefined) {
     await app.ready();
@@ -155,7 +155,7 @@ export async function startApi(engine: StartApiDeps, settings: ApiSettings, log:
   return {
     url: server.url,
     drain: (graceMs: number) => server.drain(graceMs),
-    /** After a drain. */
+    /** Called after a drain. */
     async close(): Promise<void> {
       await server.close();
       await Promise.all([changes.close(), comparisons.close()]);

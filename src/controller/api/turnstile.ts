@@ -23,7 +23,7 @@ export class Turnstile {
   }
 }
 
-/** The same chunks; `leave` is called when they end, in whatever way. */
+/** The same chunks; `leave` is called when they end, for whatever reason. */
 export function leaving<T>(chunks: AsyncIterable<T>, leave: () => void): AsyncIterable<T> {
   return {
     [Symbol.asyncIterator]() {

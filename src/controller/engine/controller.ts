@@ -40,16 +40,16 @@ export class Controller {
     deadLetters?: Loop;
   };
   readonly #stop = new AbortController();
-  /** Cancelled jobs that a worker is still at: their manifest is due when it ends. */
+  /** Cancelled jobs that a worker is still processing: their manifest is due when it ends. */
   readonly #ending = new Set<string>();
   #isLeading = false;
-  /** By `elapsed()`: a leader that cannot renew its lead must take it for lost when its time is over. */
+  /** By `elapsed()`: a leader that cannot renew its lead must assume that it is lost when its time is over. */
   #leadsUntil = 0;
-  /** Counts the times that this one began to lead: in between, another may have led. */
+  /** Counts how often this controller began to lead: in between, another may have led. */
   #term = 0;
   /** By `elapsed()`: before that, what a former leader sent to the result store may still arrive. */
   #storeIsOursAt = 0;
-  /** By `elapsed()`: then no former leader can pause jobs for its storage any more. */
+  /** By `elapsed()`: from then on, no former leader can pause jobs because of its storage. */
   #proveStorageAt = Number.POSITIVE_INFINITY;
   #isStorageProven = false;
   #running: Promise<void> | null = null;
@@ -69,7 +69,7 @@ export class Controller {
     const mayWrite = () => mayWork() && ownsStore();
     this.#itemManifests = new ItemManifests({ ...shared, mayWork: mayWrite, byDefault: settings.itemManifests });
     this.#finisher = new Finisher({ ...shared, mayWork: mayWrite, itemManifests: this.#itemManifests });
-    // It runs even while the storage is in trouble: deleting something makes room on a full disk.
+    // Runs even while the storage is in trouble: deleting something makes room on a full disk.
     this.#remover = new Remover({
       ...shared,
       leadTerm: () => (isLeading() && ownsStore() && !this.#stop.signal.aborted ? this.#term : null),
@@ -109,13 +109,13 @@ export class Controller {
     this.#running = this.#run();
   }
 
-  /** Waits for what is under way, and gives the lead up. */
+  /** Waits for work under way, and gives up the lead. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
   }
 
-  /** Whether this one schedules, reaps and finishes; and null, or what is wrong with the storage. */
+  /** Whether this controller schedules, reaps and finishes; and what is wrong with the storage, or null. */
   standing(): { readonly isLeading: boolean; readonly storageProblem: string | null } {
     const isLeading = this.#isLeading && this.#deps.clock.elapsed() < this.#leadsUntil;
     return { isLeading, storageProblem: this.#guard.problem };
@@ -139,8 +139,8 @@ export class Controller {
     await this.#remover.stop();
     unsubscribe();
     await this.#itemManifests.stop();
-    // While the leader that this one overtook may still be at work, the next one must wait for it too. It would not after a
-    // resignation; after a lead that ran out it does.
+    // While the leader that this one overtook may still be at work, the next one must wait for it too. It would not
+    // after a resignation; after a lead that expired it does.
     if (clock.elapsed() < this.#storeIsOursAt) return;
     await leadership.resign(holder).catch((error: unknown) => this.#onError('resign', error));
   }
@@ -170,7 +170,9 @@ export class Controller {
     }
   }
 
-  /** A late write of a former leader has paused the job: the storage works here, and nothing else would resume the job. */
+  /**
+   * A late write of a former leader has paused the job: the storage works here, and nothing else would resume the job.
+   */
   #proveStorage(): void {
     this.#isStorageProven = false;
     this.#loops.guard.poke();
@@ -198,17 +200,17 @@ export class Controller {
     this.#isLeading = isLeading;
     if (!isLeading || hasLed) return;
     this.#term += 1;
-    // The other may take itself for the leader until its own time is over, whatever the clocks say.
+    // The other may consider itself the leader until its own time is over, whatever the clocks say.
     if (leads === 'overtook') this.#proveStorageAt = this.#storeIsOursAt = askedAt + settings.handoverMs;
-    // Another controller may have led meanwhile and left jobs paused; and after a lapse of our own lead, pokes were
-    // refused while it lasted. Every job is looked at now, not at the next poll.
+    // Another controller may have led meanwhile and left jobs paused; and while our own lead had lapsed, pokes were
+    // refused. Every job is looked at now, not at the next poll.
     this.#isStorageProven = false;
     this.#wakeAll();
   }
 
   async #guardOnce(): Promise<void> {
-    // A leader probes at its start, for jobs that an earlier one left paused, and again when that one can no longer have
-    // paused any: the news of its last write may be lost. Otherwise only while there is trouble.
+    // A leader probes at its start, for jobs that an earlier one left paused, and again when that one can no longer
+    // have paused any: the report of its last write may be lost. Otherwise it probes only while there is trouble.
     if (this.#isLeading && this.#deps.clock.elapsed() >= this.#proveStorageAt) {
       this.#proveStorageAt = Number.POSITIVE_INFINITY;
       this.#isStorageProven = false;
@@ -232,7 +234,7 @@ export class Controller {
   }
 }
 
-/** They are rare, each look is a request, and what it finds waits for the reaper anyway. */
+/** Dead letters are rare, each look is a request, and what it finds waits for the reaper anyway. */
 const DRAIN_EVERY_REAPS = 4;
 
 export interface ControllerSettings {
@@ -240,15 +242,15 @@ export interface ControllerSettings {
   readonly lostAfterMs: number;
   readonly leadMs: number;
   /**
-   * After a leader took over from one that may be alive: until then that one may take itself for the leader (`leadMs`),
-   * and what it sent to the result store last may arrive. Zero where a leader that is gone is known to be dead.
+   * After a leader took over from one that may be alive: until then that one may consider itself the leader (`leadMs`),
+   * and what it last sent to the result store may arrive. Zero if a former leader is known to be dead.
    */
   readonly handoverMs: number;
   readonly reapMs: number;
   readonly pollMs: number;
   readonly probeMs: number;
   readonly itemsPerBatch: number;
-  /** Whether each item gets a manifest of its own where the policy of its job does not say. */
+  /** Whether each item gets its own manifest if the policy of its job does not say. */
   readonly itemManifests: boolean;
 }
 
@@ -257,7 +259,7 @@ interface ControllerDeps {
   readonly ledger: Ledger;
   readonly leadership: Leadership;
   readonly queue: WorkQueue;
-  /** Only of a queue that sets messages aside. */
+  /** Only for a queue that sets messages aside. */
   readonly deadLetters?: DeadLetters;
   readonly store: ResultStore;
   readonly clock: Clock;
@@ -268,6 +270,6 @@ interface ControllerDeps {
   readonly probe: () => Promise<void>;
   readonly makeRoom: () => Promise<void>;
   readonly settings: ControllerSettings;
-  /** What is known of hosts; only where workers share it. */
+  /** Pauses and settings of hosts; only if workers share them. */
   readonly hosts?: Pick<LostWaitsDeps, 'hostPauses' | 'hostSettings'>;
 }

@@ -31,7 +31,7 @@ export class DeadLetterDrain {
       try {
         for (let step = await this.#step(lane); step !== null; step = await this.#step(lane)) batches += step;
       } catch (error) {
-        // One queue that cannot be read does not keep the other one full.
+        // One queue that cannot be read must not keep the other one from being emptied.
         onError('dead letters', error);
       }
     }
@@ -39,7 +39,7 @@ export class DeadLetterDrain {
     return { batches };
   }
 
-  /** Null when there are no more, for now. */
+  /** Null if there are no more for now. */
   async #step(lane: Lane): Promise<number | null> {
     const { deadLetters, ledger, clock, mayWork } = this.#deps;
     if (!mayWork()) return null;

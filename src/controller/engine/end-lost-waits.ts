@@ -15,14 +15,14 @@ export interface LostWaitsDeps {
 }
 
 /**
- * Lets jobs go on that wait for a host whose pause was lifted. That is done when it is lifted; but a worker that had looked
- * at the pauses just before gives its items back just after, and with them the job begins to wait once more.
+ * Lets jobs continue that wait for a host whose pause was lifted. That happens when it is lifted; but a worker that
+ * looked at the pauses just before may give its items back just after, which makes the job wait again.
  */
 export async function endLostWaits(deps: LostWaitsDeps, jobs: readonly JobRecord[]): Promise<void> {
   const { ledger, clock, hostPauses, hostSettings } = deps;
   const waits = jobs.flatMap((job) => {
     const wait = currentWait(job, clock.now());
-    // Workers keep shorter ones to themselves.
+    // Workers do not share shorter ones.
     return wait === null || wait.until - wait.at < MIN_SHARED_PAUSE_MS ? [] : [{ jobId: job.jobId, host: wait.host }];
   });
   if (waits.length === 0) return;

@@ -1,8 +1,8 @@
 import type { LedgerChange } from '../../ports/ledger.ts';
 
 /**
- * The one stream of what happens in the engine. Logs, progress, the event API and tests all listen here; nothing in the
- * engine depends on anybody listening.
+ * The one stream of everything that happens in the engine. Logs, progress, the event API and tests all listen here;
+ * nothing in the engine depends on having listeners.
  */
 export type EngineEvent =
   | LedgerChange
@@ -13,7 +13,7 @@ export type EngineEvent =
   /** Batches whose message was delivered repeatedly but never claimed: they count as lost by a worker. */
   | { readonly kind: 'dead-letters'; readonly batches: number }
   | { readonly kind: 'manifest-written'; readonly jobId: string; readonly parts: number }
-  /** With all its results: its id is free. */
+  /** The job is deleted with all its results: its id is free. */
   | { readonly kind: 'job-removed'; readonly jobId: string }
   | { readonly kind: 'worker-joined'; readonly worker: string }
   | { readonly kind: 'worker-left'; readonly worker: string; readonly reason: string; readonly abandoned: number }
@@ -31,7 +31,7 @@ export class EventStream {
       try {
         listener(event);
       } catch (error) {
-        // A broken listener must not stop the engine, nor hide the event from the others.
+        // A broken listener must neither stop the engine nor hide the event from the others.
         if (event.kind !== 'engine-error') this.publish({ kind: 'engine-error', where: 'event listener', error });
       }
     }

@@ -25,9 +25,10 @@ import { recoverItems } from './recover-items.ts';
 
 /**
  * Writes the index of a finished job's results: parts as the items stream by, then the metadata that names them, then
- * one conditional write in the ledger, by which the job is completed: until then it reads as in progress. It may die anywhere and be done again, also by two controllers at once: the same
- * items and policy give the same bytes. A retry that reopens the job meanwhile, or data that are replaced, make the round
- * another one, and a new policy the revision: then this index is void.
+ * one conditional write in the ledger, which completes the job: until then it reads as in progress. It may die anywhere
+ * and be repeated, even by two controllers at once: the same items and policy give the same bytes. A retry that reopens
+ * the job meanwhile, or replaced data, change the round, and a new policy changes the revision: then this index is
+ * void.
  */
 export class Finisher {
   readonly #deps: FinisherDeps;
@@ -50,7 +51,7 @@ export class Finisher {
     return written;
   }
 
-  /** False if it was not to be done after all: begun already, reopened, read amiss, or we are to stop. */
+  /** False if there was nothing to do after all: already begun, reopened, read inconsistently, or stopping. */
   async finish(job: JobRecord): Promise<boolean> {
     if (this.#busy.has(job.jobId)) return false;
     const writing = this.#writeManifest(job);
@@ -62,12 +63,14 @@ export class Finisher {
     }
   }
 
-  /** Resolves when nothing is being written for the job; for a job that is being deleted, nothing new begins after that. */
+  /**
+   * Resolves when nothing is being written for the job; for a job that is being deleted, nothing new begins after that.
+   */
   async whenDone(jobId: string): Promise<void> {
     await this.#busy.get(jobId)?.catch(() => {});
   }
 
-  /** Failed items that can be read become successes first, because the index tells of final items only. */
+  /** Failed items that can be read become successes first, because the index only contains final items. */
   async #recovered(job: JobRecord): Promise<JobRecord | null> {
     await recoverItems(this.#deps, job);
     return await this.#deps.ledger.job(job.jobId);
@@ -81,16 +84,17 @@ export class Finisher {
     let fold = EMPTY_MANIFEST;
     const all = { status: null, errorType: null };
     for await (const page of walkPages((after) => items.items(job.jobId, all, { after, limit: PAGE }))) {
-      // Asked after the page was read: a job that is still over in this round was so when we read.
+      // Asked after the page was read: if the job is still over in this round, it was over when we read.
       if (!(await this.#isOurs(job))) return false;
       const unfinished = page.entries.find(({ status }) => !isFinal(status));
       if (unfinished !== undefined) return this.#readAmiss(job, `${unfinished.itemId} is ${unfinished.status}`);
-      // What was missed of them, before the job reads as completed.
+      // Writes item manifests that were missed, before the job reads as completed.
       if (!(await this.#deps.itemManifests.fill(job, page.entries))) return false;
       const added = addPage(fold, page.entries);
       fold = added.fold;
       if (!(await this.#putParts(job, added.parts, hashes))) return false;
-      // On one machine, reading and writing never yield: without this, everything else would wait for the whole manifest.
+      // On one machine, reading and writing never yield: without this, everything else would wait for the whole
+      // manifest.
       await clock.turn();
     }
 
@@ -114,8 +118,8 @@ export class Finisher {
   }
 
   /**
-   * A ledger of many rows may be read in the middle of a write, so that a page misses what was just recorded. Such an index
-   * must never count, and must not keep other jobs from theirs: the next round reads again.
+   * A ledger of many rows may be read in the middle of a write, so that a page misses what was just recorded. Such an
+   * index must never count, and must not keep other jobs from theirs: the next round reads again.
    */
   #readAmiss({ jobId, counts }: JobRecord, found: string): false {
     const error = new Error(`manifest of job ${jobId}: ${found}, its counters say ${JSON.stringify(counts)}`);
@@ -124,10 +128,10 @@ export class Finisher {
   }
 
   /**
-   * Whether this index is still wanted, and we are the one to write it. Asked before each write, because all rounds lie
-   * under the same keys: a former leader that wakes up late must not put an old index in the place of a newer one. What
-   * it had sent before it fell asleep may still arrive then; so a leader that overtook another does not write at all
-   * before that is over (`handoverMs` of the controller), and an index that is recorded is not written over.
+   * Whether this index is still wanted and we should write it. Asked before each write, because all rounds use the same
+   * keys: a former leader that wakes up late must not replace a newer index with an old one. What it sent before it
+   * fell asleep may still arrive then; so a leader that overtook another does not write at all before that is over
+   * (`handoverMs` of the controller), and a recorded index is not overwritten.
    */
   async #isOurs(job: JobRecord): Promise<boolean> {
     const current = await this.#deps.ledger.job(job.jobId);
@@ -158,13 +162,13 @@ export class Finisher {
   }
 }
 
-/** Holds for replaced data too: how the items ended is always the job's own. */
+/** Also true for replaced data: how the items ended is always the job's own. */
 function addsUp({ counts }: JobRecord, { seen }: ManifestFold): boolean {
   const isAlike = (['success', 'failed', 'skipped', 'cancelled'] as const).every((end) => seen[end] === counts[end]);
   return isAlike && seen.success + seen.failed + seen.skipped + seen.cancelled === counts.total;
 }
 
-/** A few milliseconds' worth. */
+/** Takes a few milliseconds. */
 const PAGE = 250;
 
 export interface FinisherDeps {

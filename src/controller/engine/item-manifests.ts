@@ -9,16 +9,16 @@ import { currentItems } from '../results/current-items.ts';
 import { WrittenAttempts } from './written-attempts.ts';
 
 /**
- * Writes `manifests/items/{item_id}.json` as items end. Only the controller that leads writes them, one batch after
- * another, and from what the ledger has recorded: so they never claim what it does not know, a worker that comes late has
- * no way to them, and what is read later is written later. A settled item is a hint; hints may be lost, and a process may
- * die between the record and the file. The finisher hands every item to `fill` before the job is completed, and what was
- * not written by then is.
+ * Writes `manifests/items/{item_id}.json` as items end. Only the leading controller writes them, one batch after
+ * another, and from what the ledger has recorded: so they never claim what it does not know, a late worker has no
+ * access to them, and what is read later is written later. A settled item is only a hint; hints may be lost, and a
+ * process may die between the record and the file. The finisher passes every item to `fill` before the job is
+ * completed, which writes the missing ones.
  */
 export class ItemManifests {
   readonly #deps: ItemManifestsDeps;
   readonly #written = new WrittenAttempts();
-  /** Items that were settled and are not written yet, by job: their places, and what they ended with. */
+  /** Items that were settled and not written yet, by job: their places, and how they ended. */
   readonly #hints = new Map<string, Map<number, SettledItem>>();
   #draining: Promise<void> | null = null;
   #last: Promise<unknown> = Promise.resolve();
@@ -27,7 +27,7 @@ export class ItemManifests {
     this.#deps = deps;
   }
 
-  /** Items were settled: they are written soon. */
+  /** Items were settled: they will be written soon. */
   heard({ jobId, items }: Extract<LedgerChange, { kind: 'settled' }>): void {
     if (!this.#deps.mayWork()) return;
     const hints = this.#hints.get(jobId) ?? new Map<number, SettledItem>();
@@ -38,7 +38,7 @@ export class ItemManifests {
     });
   }
 
-  /** Writes what is missing of these items of a job that is over. False if we are to stop. */
+  /** Writes the missing manifests of these items of a job that is over. False if we are stopping. */
   async fill(job: JobRecord, items: readonly ItemRecord[]): Promise<boolean> {
     if (!this.#areWanted(job)) return true;
     for (let at = 0; at < items.length; at += BATCH) {
@@ -47,25 +47,28 @@ export class ItemManifests {
     return true;
   }
 
-  /** Waits for what is under way. */
+  /** Waits for work under way. */
   async stop(): Promise<void> {
     await this.#draining;
   }
 
-  /** Resolves when what has begun is written. A batch that begins later sees what the ledger says of its job then. */
+  /**
+   * Resolves when everything that has begun is written. A batch that begins later uses what the ledger says about its
+   * job then.
+   */
   async whenIdle(): Promise<void> {
     await this.#last;
   }
 
   async #drain(): Promise<void> {
     const { clock, mayWork, onError } = this.#deps;
-    // Those that are settled at the same moment come in the same batch.
+    // Items settled at the same moment go into the same batch.
     await clock.turn();
     for (;;) {
       const [first] = this.#hints;
       if (first === undefined) return;
       const [jobId, hints] = first;
-      // To the end of the line: every job has its turn.
+      // Moved to the end of the line, so that every job has its turn.
       this.#hints.delete(jobId);
       this.#hints.set(jobId, hints);
       try {
@@ -78,11 +81,11 @@ export class ItemManifests {
     }
   }
 
-  /** A batch of them, which is taken out of `hints` whatever becomes of it. */
+  /** Writes a batch of them, which is removed from `hints` whatever happens. */
   async #writeHinted(jobId: string, hints: Map<number, SettledItem>): Promise<void> {
     const { ledger } = this.#deps;
     const job = await ledger.job(jobId).catch((error: unknown) => {
-      // A ledger in trouble would be asked without end; the finisher writes them.
+      // Otherwise a ledger in trouble would be asked endlessly; the finisher writes them later.
       hints.clear();
       throw error;
     });
@@ -99,7 +102,9 @@ export class ItemManifests {
     await this.#write(job, items);
   }
 
-  /** The places of a batch, in order. Items without files are passed over: reading one costs half as much as settling it. */
+  /**
+   * The places of a batch, in order. Items without files are left out: reading one costs half as much as settling it.
+   */
   #takeWanted(job: JobRecord, hints: Map<number, SettledItem>): readonly number[] {
     const seqs: number[] = [];
     for (const [seq, { status, artifacts }] of hints) {
@@ -110,12 +115,15 @@ export class ItemManifests {
     return seqs.sort((one, other) => one - other);
   }
 
-  /** By policy; unless it says, as is usual where the results are kept. */
+  /** The policy decides; if it does not, the default for the result store applies. */
   #areWanted({ policy }: JobRecord): boolean {
     return policy.results.item_manifests ?? this.#deps.byDefault;
   }
 
-  /** Unless it is asked for, no file tells that there are no files: a new one costs more than all else of such an item. */
+  /**
+   * Unless requested, no manifest is written for an item without files: it would cost more than everything else about
+   * such an item.
+   */
   #isWanted({ policy }: JobRecord, status: ItemStatus, artifacts: number): boolean {
     return policy.results.item_manifests === true || status !== 'success' || artifacts > 0;
   }
@@ -126,7 +134,7 @@ export class ItemManifests {
       const manifest = this.#isWanted(job, item.status, item.artifacts.length) ? itemManifest(item) : null;
       return manifest === null || written.has(item.seq, manifest.attempt) ? [] : [{ item, ...manifest }];
     });
-    // Asked last: a file that is written after the others are removed would stay for the next job of that id.
+    // Asked last: a file written after the others were removed would remain for the next job with that id.
     if (due.length === 0 || !(await this.#isThere(job))) return due.length === 0;
     const ends = await Promise.all(
       due.map(async ({ item, attempt, text }) => {
@@ -145,7 +153,7 @@ export class ItemManifests {
 
   /**
    * The first bytes under a name stay unless they are this item's own: so if two ids have the same name on this disk,
-   * neither overwrites the other's file, in whichever order they are written. False if we are to stop.
+   * neither overwrites the other's file, in whichever order they are written. False if we are stopping.
    */
   async #place({ jobId }: JobRecord, itemId: string, text: string): Promise<boolean> {
     const { store, digest, mayWork } = this.#deps;
@@ -197,7 +205,7 @@ interface ItemManifestsDeps {
   readonly store: ResultStore;
   readonly clock: Pick<Clock, 'turn'>;
   readonly digest: Digest;
-  /** Where a policy does not say: whether a file more per item costs nothing but room here. */
+  /** The default if a policy does not decide: true where an extra file per item costs only space. */
   readonly byDefault: boolean;
   readonly mayWork: () => boolean;
   readonly onError: (where: string, error: unknown) => void;

@@ -13,7 +13,7 @@ export function logEvents(events: EventStream, log: Logger): () => void {
         logJob(event, log);
         return;
       case 'engine-error':
-        // Not as `err`: that is what pino takes apart by itself, with every field it finds.
+        // Not as `err`, which pino would serialise with every field it finds.
         log.error({ where: event.where, error: describeError(event.error) }, 'engine error');
         return;
       case 'storage-trouble':
@@ -30,7 +30,7 @@ export function logEvents(events: EventStream, log: Logger): () => void {
         return;
       case 'worker-left': {
         const { worker, reason, abandoned } = event;
-        // One that gave everything back was stopped, and did as it should.
+        // A worker that gave everything back was stopped properly.
         log[abandoned > 0 ? 'warn' : 'info']({ worker, reason: withoutSecrets(reason), abandoned }, 'worker left');
         return;
       }

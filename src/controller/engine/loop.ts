@@ -1,8 +1,8 @@
 import type { Clock } from '../../ports/clock.ts';
 
 /**
- * Repeats a service's `runOnce` until `signal` aborts: every `everyMs`, and at once when it is poked. An error is handed
- * to `onError`, and the next round comes all the same.
+ * Repeats a service's `runOnce` until `signal` aborts: every `everyMs`, and at once when it is poked. An error is
+ * passed to `onError`, and the next round follows anyway.
  */
 export class Loop {
   readonly #clock: Clock;

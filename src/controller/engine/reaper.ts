@@ -19,14 +19,14 @@ export class Reaper {
   #lookedAt: number | null = null;
   #graceUntil = 0;
   #clampAt = 0;
-  /** How far the wall clock was ahead of the steady one when leases were last given grace for it. */
+  /** How far the wall clock was ahead of the monotonic one when leases were last given grace for it. */
   #aheadMs: number | null = null;
 
   constructor(deps: ReaperDeps) {
     this.#deps = deps;
   }
 
-  /** Workers could not be heard until now. */
+  /** Workers could not report until now. */
   giveGrace(): void {
     this.#graceUntil = this.#deps.clock.elapsed() + this.#deps.leaseMs;
   }
@@ -62,11 +62,11 @@ export class Reaper {
     const wasAsleep = this.#lookedAt !== null && clock.elapsed() - this.#lookedAt > leaseMs / 2;
     this.#lookedAt = clock.elapsed();
     if (wasAsleep) this.giveGrace();
-    // In this order: should the clock be set in between, the time is still the old one, and the next look notices.
+    // In this order: if the clock is set in between, the time is still the old one, and the next look notices.
     const now = clock.now();
     const aheadMs = now - clock.elapsed();
     this.#aheadMs ??= aheadMs;
-    // Less than half of the time between two heartbeats costs no lease, and small steps add up until they are noticed.
+    // A step of less than half the heartbeat interval costs no lease, and small steps add up until they are noticed.
     if (Math.abs(aheadMs - this.#aheadMs) > leaseMs / 8) {
       this.#aheadMs = aheadMs;
       this.giveGrace();
@@ -81,7 +81,7 @@ export class Reaper {
   }
 }
 
-/** Few enough that one step does not delay the settles that wait for it. */
+/** Few enough that one step does not delay waiting settles. */
 const BATCHES_PER_STEP = 200;
 
 interface ReaperDeps {
@@ -90,7 +90,7 @@ interface ReaperDeps {
   readonly faults: Faults;
   readonly events: EventStream;
   readonly leaseMs: number;
-  /** A batch that has been queued for longer has lost its message. */
+  /** A batch queued for longer than this has lost its message. */
   readonly lostAfterMs: number;
   readonly mayWork: () => boolean;
 }

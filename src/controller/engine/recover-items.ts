@@ -10,17 +10,17 @@ interface RecoverDeps {
   readonly ledger: JobBook & ItemBook;
   readonly clock: Clock;
   readonly faults: Faults;
-  /** False once this process is to stop or does not lead any more: another one goes on. */
+  /** False once this process is stopping or no longer leads: another one continues. */
   readonly mayWork: () => boolean;
 }
 
-/** Failed items read together. */
+/** Number of failed items read together. */
 const PAGE = 200;
 
 /**
- * Makes successes of the failed items whose stored pages the re-extraction in place could read: a page of them at a
- * time, each by one guarded write, and at the end the mark is taken off. It may die anywhere and be done again: what
- * succeeded is not among the failed any more. Returns how many there were.
+ * Turns failed items into successes if the current re-extraction could read their stored pages: a page of them at a
+ * time, each by one guarded write, and finally the mark is removed. It may die anywhere and be repeated: items that
+ * succeeded are no longer among the failed. Returns how many there were.
  */
 export async function recoverItems(deps: RecoverDeps, job: JobRecord): Promise<number> {
   const { ledger, clock, faults, mayWork } = deps;
@@ -36,7 +36,7 @@ export async function recoverItems(deps: RecoverDeps, job: JobRecord): Promise<n
     while (left.length > 0) {
       if (!mayWork()) return recovered;
       const answer = await ledger.recover(jobId, by, left, clock.now());
-      // The job was deleted, or other data are in place by now: that replacement has left its own mark.
+      // The job was deleted, or other data are in place by now: that replacement has set its own mark.
       if (!('kind' in answer) || answer.kind === 'missing') return recovered;
       recovered += answer.items;
       left = left.slice(answer.taken);

@@ -38,7 +38,10 @@ export class Remover {
     this.#deps = deps;
   }
 
-  /** Begins with every marked job that is not being removed here yet; returns how many. Small jobs do not wait for large ones. */
+  /**
+   * Begins with every marked job that is not being removed here yet; returns how many. Small jobs do not wait for large
+   * ones.
+   */
   async runOnce(): Promise<number> {
     let begun = 0;
     const read = (after: string | null) => this.#deps.ledger.activeJobs({ after, limit: 100 });
@@ -51,7 +54,7 @@ export class Remover {
     return begun;
   }
 
-  /** Resolves when nothing is under way any more; what is left is found by the next that leads. */
+  /** Resolves when nothing is under way; the next leader finds what is left. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.whenIdle();
@@ -61,7 +64,10 @@ export class Remover {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay.values());
   }
 
-  /** A sample whose plan was cancelled, or is so old that its user has forgotten it. The mark brings us here again. */
+  /**
+   * Marks a sample whose plan was cancelled, or is so old that its user has forgotten it. The mark brings it here
+   * again.
+   */
   async #endPlan(job: JobRecord): Promise<void> {
     const { ledger, clock } = this.#deps;
     const { jobId, incarnation } = job;
@@ -96,8 +102,8 @@ export class Remover {
     const { ledger, store, clock, digest, events } = this.#deps;
     const term = this.#term();
     const mayWork = () => term !== null && this.#term() === term;
-    // The list may have been on its way while an earlier removal ended: then the id is free, or a new job has it. From here
-    // on it cannot change, because only this removal can release the id.
+    // The list may have been read while an earlier removal was ending: then the id is free, or a new job has it. From
+    // here on it cannot change, because only this removal can release the id.
     const job = await ledger.job(jobId);
     if (job === null || job.incarnation !== incarnation || !job.removing || !mayWork()) return;
     if (job.removing === 'asked') {
@@ -121,7 +127,7 @@ export class Remover {
         clear.resolve();
       },
     });
-    // It is awaited at the end; if the ledger fails before, that is the error to report.
+    // It is awaited at the end; if the ledger fails first, that is the error to report.
     emptied.catch(() => {});
     await Promise.race([clear.promise, emptied]);
     // Otherwise we were stopped, or another controller leads by now and removes the job.
@@ -140,7 +146,7 @@ export class Remover {
   }
 }
 
-/** Each of them keeps a connection busy for as long as it takes. */
+/** Each of them keeps a connection busy while it lasts. */
 const MOST_AT_ONCE = 8;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 300_000;
@@ -151,10 +157,10 @@ interface RemoverDeps {
   readonly clock: Clock;
   readonly events: EventStream;
   readonly digest: Digest;
-  /** Another number each time that we begin to lead; null while we do not, or must not touch results. */
+  /** A new number each time we begin to lead; null while we do not, or must not touch results. */
   readonly leadTerm: () => number | null;
-  /** Resolves when nothing that is being written for the job is on its way any more. */
+  /** Resolves when nothing is being written for the job any more. */
   readonly whenWritten: (jobId: string) => Promise<void>;
-  /** There may be more to do than could be begun at once. */
+  /** Called if there may be more to do than could be begun at once. */
   readonly again: () => void;
 }

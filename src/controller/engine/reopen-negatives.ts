@@ -10,9 +10,9 @@ interface ReopenNegativesDeps {
 }
 
 /**
- * Reopens what the site said it does not have since the last good control, because the one after it was bad. Nothing is
- * dispatched until it is done, and the job remembers that it is to be done: after a crash it is done again, and finds only
- * what is still failed.
+ * Reopens the items that the site did not find since the last good control, because the control after it was bad.
+ * Nothing is dispatched until that is done, and the job records that it must be done: after a crash it is repeated, and
+ * finds only items that are still failed.
  */
 export async function reopenNegatives(
   { ledger, clock, mayWork }: ReopenNegativesDeps,
@@ -25,7 +25,7 @@ export async function reopenNegatives(
     const read = async (after: string | null) => {
       const job = await ledger.job(jobId);
       const now = clock.now();
-      // An upload that is under way still is.
+      // Keeps an upload that is under way open.
       const answer = await ledger.reopen(
         jobId,
         filter,
@@ -47,8 +47,8 @@ export async function reopenNegatives(
 const STOPPED = { next: null };
 
 /**
- * Workers on other machines, whose clocks are kept by NTP: an item that ended just before the control began by one of them
- * may have ended after it. One item too many is one request; one too few stays wrong.
+ * Workers on other machines have clocks kept by NTP: an item that, by its worker's clock, ended just before the control
+ * began may have ended after it. One item too many costs one request; one too few stays wrong.
  */
 const CLOCKS_DIFFER_MS = 100;
 

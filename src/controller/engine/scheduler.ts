@@ -13,9 +13,10 @@ import type { EventStream } from './events.ts';
 import { reopenNegatives } from './reopen-negatives.ts';
 
 /**
- * Sends work out. A job is looked at when something happened to it (`poke`), when its cooldown says so, and now
- * and then in case a hint was lost (`runOnce`). Looking at a job is asking the ledger to dispatch what may go out and
- * doing what its plan says; two looks at one job never overlap, and a poke during a look means one more look after it.
+ * Dispatches work. A job is looked at when something happened to it (`poke`), when its cooldown ends, and from time to
+ * time in case a hint was lost (`runOnce`). Looking at a job means asking the ledger to dispatch what may go out and
+ * following the resulting plan; two looks at one job never overlap, and a poke during a look causes one more look after
+ * it.
  */
 export class Scheduler {
   readonly #deps: SchedulerDeps;
@@ -54,7 +55,7 @@ export class Scheduler {
     return seen;
   }
 
-  /** Waits for what is under way. New pokes are the caller's to stop (`mayWork`). */
+  /** Waits for work under way. The caller must stop new pokes (`mayWork`). */
   async stop(): Promise<void> {
     for (const { off } of this.#alarms.values()) off.abort(REPLACED);
     this.#alarms.clear();
@@ -84,7 +85,7 @@ export class Scheduler {
     }
   }
 
-  /** Does what the plan says beyond the dispatch; returns whether the job is to be looked at again at once. */
+  /** Follows the plan beyond the dispatch; returns whether the job must be looked at again at once. */
   async #follow(jobId: string, plan: DispatchPlan): Promise<boolean> {
     const { ledger, clock } = this.#deps;
     switch (plan.kind) {
@@ -114,7 +115,7 @@ export class Scheduler {
     }
   }
 
-  /** Recorded before it is sent, like a batch; one that is lost is sent again later. */
+  /** Recorded before it is sent, like a batch; a lost one is sent again later. */
   async #sendControl(jobId: string): Promise<boolean> {
     const { ledger, clock } = this.#deps;
     const job = await ledger.changeJob(jobId, { kind: 'send-control' }, clock.now());
@@ -134,14 +135,14 @@ export class Scheduler {
         return;
       case 'trip': {
         const groups = pickEvidence(verdict.trip, await ledger.failureGroups(jobId, MAX_GROUPS));
-        // It becomes part of the job's record, where a name is enough.
+        // It becomes part of the job's record, where one name is enough.
         const evidence = groups.map((group) => ({ ...group, keys: group.keys.slice(0, 1) }));
         await ledger.changeJob(jobId, { kind: 'trip', evidence }, clock.now());
       }
     }
   }
 
-  /** What the queue does not take goes back at once; what is lost on the way, or here, the reaper finds. */
+  /** Batches that the queue refuses go back at once; the reaper finds those lost on the way or here. */
   async #send(refs: readonly BatchRef[]): Promise<void> {
     const { ledger, queue, faults, events, clock } = this.#deps;
     await faults.at('after-dispatch-before-send');
@@ -177,9 +178,9 @@ interface SchedulerDeps {
   readonly clock: Clock;
   readonly faults: Faults;
   readonly events: EventStream;
-  /** What is known of hosts; only where workers share it. */
+  /** Pauses and settings of hosts; only if workers share them. */
   readonly hosts?: Pick<LostWaitsDeps, 'hostPauses' | 'hostSettings'>;
-  /** The most items that a batch may have, in jobs that do not say it themselves (`batching`). */
+  /** Maximum number of items in a batch, for jobs without `batching`. */
   readonly itemsPerBatch: number;
   /** False while another controller leads, while the storage is in trouble, and once we stop. */
   readonly mayWork: () => boolean;

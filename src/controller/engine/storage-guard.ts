@@ -27,12 +27,12 @@ export class StorageGuard {
     return this.#trouble === null;
   }
 
-  /** What is wrong; null if all is well. */
+  /** What is wrong; null if everything works. */
   get problem(): string | null {
     return this.#trouble;
   }
 
-  /** True if the error is about storage, and is taken care of. */
+  /** True if the error is about storage and has been handled. */
   report(error: unknown): boolean {
     if (!(error instanceof StorageTrouble)) return false;
     this.reportMessage(error.message);
@@ -46,7 +46,7 @@ export class StorageGuard {
     this.#deps.onTrouble();
   }
 
-  /** Called on start, on trouble, and every second while there is some. Returns whether all is well. */
+  /** Called on start, on trouble, and every second while there is trouble. Returns whether everything works. */
   async runOnce(): Promise<boolean> {
     if (this.#trouble !== null) await this.#deps.makeRoom();
     const isWell = await this.#probe();
@@ -68,7 +68,8 @@ export class StorageGuard {
       await this.#deps.probe();
       return true;
     } catch (error) {
-      // What the probe meets says more than a worker's report that something failed, and is what jobs are paused for.
+      // What the probe encounters says more than a worker's report that something failed, and becomes the reason of the
+      // pause.
       if (this.#trouble !== null && error instanceof StorageTrouble) this.#trouble = error.message;
       if (this.report(error) || this.#trouble !== null) return false;
       throw error;
@@ -90,7 +91,7 @@ export class StorageGuard {
     });
   }
 
-  /** A write that fails for want of room is left for the next round; then the answer is false. */
+  /** A write that fails for lack of space is left to the next round; then the result is false. */
   async #forEachJob(status: 'in_progress' | 'paused', act: (job: JobRecord) => Promise<void>): Promise<boolean> {
     const read = (after: string | null) => this.#deps.ledger.jobs({ status, page: { after, limit: 100 } });
     for await (const page of walkPages(read)) {
@@ -111,9 +112,9 @@ interface StorageGuardDeps {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly events: EventStream;
-  /** Only a leader pauses jobs: if it dies first, the next leader resumes them. */
+  /** Only a leader pauses jobs: if it dies before resuming them, the next leader does. */
   readonly isLeading: () => boolean;
-  /** Gives up what was put by for this: without any room not even a pause can be written. */
+  /** Releases the reserve kept for this: without any space not even a pause can be written. */
   readonly makeRoom: () => Promise<void>;
   /** A small durable write to each storage; throws StorageTrouble while there is no room. */
   readonly probe: () => Promise<void>;

@@ -1,7 +1,7 @@
 import type { JobRecord } from '../../domain/job.ts';
 
 /**
- * Which attempt of an item was written last by this process, in a byte per item. An unknown item was either not written or
+ * Which attempt of an item this process wrote last, in a byte per item. An unknown item was either not written or
  * written by another process: writing it again is not an error, and neither is forgetting it.
  */
 export class WrittenAttempts {
@@ -28,13 +28,13 @@ export class WrittenAttempts {
 }
 
 const CHUNK_ITEMS = 4096;
-/** Limit for all jobs: 64 MiB, for as many million items. */
+/** Limit for all jobs: 64 MiB, enough for as many million items. */
 const MAX_CHUNKS = 16_384;
 const MAX_JOBS = 1000;
 
 /**
- * Another job of the same id, or one whose data another has replaced, has other things to tell; and so has one whose failed
- * items have become successes since, without another attempt.
+ * Changes whenever manifests have other content: another job with the same id, replaced data, or failed items that
+ * became successes without another attempt.
  */
 function lifeOf({ incarnation, replacedBy, replacedRound, recovering }: JobRecord): string {
   return JSON.stringify([incarnation, replacedBy, replacedRound, recovering]);
@@ -52,9 +52,9 @@ class AttemptsOfJob {
     return this.#chunks.size;
   }
 
-  /** Whether this attempt, or a later one, is written. */
+  /** Whether this attempt, or a later one, has been written. */
   has(seq: number, attempt: number): boolean {
-    // Beyond what a byte holds it is written every time.
+    // Numbers too large for a byte are written every time.
     return attempt < MAX_ATTEMPT && (this.#chunks.get(chunkOf(seq))?.[seq % CHUNK_ITEMS] ?? 0) >= attempt;
   }
 

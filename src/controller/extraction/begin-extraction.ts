@@ -25,19 +25,19 @@ export type ExtractionAnswer =
   /** There is no job to extract from. */
   | { readonly kind: 'missing' }
   | { readonly kind: 'bad'; readonly problems: readonly FieldProblem[] }
-  /** The id that was asked for is that of a job which this request did not make. */
+  /** The requested id belongs to a job that this request did not create. */
   | { readonly kind: 'exists'; readonly job: JobRecord }
-  /** An earlier job of that id is being deleted, and its results are not gone yet. */
+  /** An earlier job with that id is being deleted, and its results are not gone yet. */
   | { readonly kind: 'being-removed'; readonly job: JobRecord }
-  /** There is nothing to read, or not now; and nothing was made. */
+  /** There is nothing to read, or not yet; nothing was created. */
   | { readonly kind: 'nothing'; readonly message: string }
-  /** `isNew` for one call only, however often the same is asked for: the one that started the job. */
+  /** `isNew` is true for one call only, however often the request is repeated: the one that started the job. */
   | { readonly kind: 'begun'; readonly job: JobRecord; readonly withoutPage: number; readonly isNew: boolean };
 
 /**
- * Makes a job that reads the stored pages of an older one, those of failed items too. It is held until all its items are there, and that is also
- * how a second call of the same knows what the first left undone: it goes over the items again, and those that are
- * there already are passed over. Whatever the number of items, a chunk of them is in memory.
+ * Creates a job that reads the stored pages of an older one, including those of failed items. It is held until all its
+ * items are there, which is also how a repeated call recognises unfinished work: it goes over the items again and skips
+ * those that exist. Whatever the number of items, only a chunk of them is in memory.
  */
 export async function beginExtraction(
   deps: ExtractionDeps,
@@ -81,7 +81,7 @@ export async function beginExtraction(
   return { kind: 'begun', job, withoutPage: seeded.withoutPage, isNew };
 }
 
-/** The job was never started, and so has no results: there is nothing to wait for. */
+/** The job was never started and so has no results: there is nothing to wait for. */
 async function withdraw({ ledger, clock }: ExtractionDeps, { jobId, submission }: NewJob): Promise<void> {
   const made = await ledger.job(jobId);
   if (made === null || made.submission !== submission) return;
@@ -122,7 +122,7 @@ async function seed(
   return isMade ? { kind: 'seeded', withoutPage } : { kind: 'nothing', message: nothingKept(source) };
 }
 
-/** One, or none if no page was kept of it. */
+/** The item, or none if no page of it was kept. */
 function extractable({ itemId, input, artifacts }: ItemRecord): NewItem[] {
   const pages = artifacts.filter(({ kind }) => kind === 'page');
   const metadata = artifacts.find(({ kind }) => kind === 'metadata') ?? null;
@@ -146,7 +146,7 @@ function extractionOf(
     scraperId: id,
     scraperVersion: version,
     lane,
-    // No site is contacted, so there is none to be polite to.
+    // No site is contacted, so no limits are needed.
     policy: {
       ...source.policy,
       throttling: {
@@ -161,7 +161,7 @@ function extractionOf(
     held: true,
     extracts: source.jobId,
     sourceCreatedAt: source.createdAt,
-    // The version, too: the rest of a job must not be read by another parse than its beginning.
+    // Includes the version: the rest of a job must not be read by another parse than its beginning.
     submission: digest(JSON.stringify(['extract', source.jobId, source.createdAt, id, version, workers, name, labels])),
   };
 }
@@ -180,7 +180,7 @@ async function findScraper(
   }
 }
 
-/** What a call that only found its job done says without going over the items again. */
+/** The number for a call that found its job complete and did not go over the items again. */
 function leftOut(source: JobRecord, extraction: JobRecord): number {
   return Math.max(0, source.counts.success + source.counts.failed - extraction.counts.total);
 }

@@ -11,11 +11,11 @@ interface ChangeBookDeps extends CompareDeps {
   readonly ledger: JobBook & ItemBook;
   readonly store: Pick<ResultStore, 'get' | 'put'>;
   readonly digest: Digest;
-  /** A comparison failed. The next question starts it again. */
+  /** A comparison failed. The next request starts it again. */
   readonly onError: (where: string, error: unknown) => void;
 }
 
-/** A retry of failed items begins another round, and makes what was stored for the previous one outdated. */
+/** A retry of failed items begins another round, which makes the stored result of the previous one outdated. */
 const keptSchema = changeTallySchema.extend({
   round: z.int().min(1),
   // Older versions did not count recovered items.
@@ -27,8 +27,8 @@ const NOTHING: ChangeTallyAnswer = { compared: 0, changed: 0, recovered: 0, fiel
 type Extraction = JobRecord & { readonly extracts: string };
 
 /**
- * What re-extractions found different. Clients poll for it: the first question after the job is over starts the
- * comparison, one job at a time, and its outcome is stored with the job's results.
+ * What re-extractions found different. Clients poll for it: the first request after the job is over starts the
+ * comparison, one job at a time, and its result is stored with the job's results.
  */
 export class ChangeBook {
   readonly #deps: ChangeBookDeps;
@@ -58,7 +58,7 @@ export class ChangeBook {
     if (running !== undefined) return answer('comparing', running.result());
     const kept = await this.#kept(job);
     if (kept !== null) return answer('complete', kept);
-    // The older job is gone and there is nothing to compare with; `compared` is 0.
+    // The older job is gone, so there is nothing to compare with; `compared` is 0.
     if (source === null) return answer('complete', NOTHING);
     return answer('comparing', this.#begin(job).result());
   }
@@ -77,7 +77,7 @@ export class ChangeBook {
   }
 
   #begin(job: Extraction): ChangeTally {
-    // Another question may have started it while we looked for a stored outcome.
+    // Another request may have started it while we looked for a stored result.
     const running = this.#running.get(job.jobId);
     if (running !== undefined) return running;
     const tally = new ChangeTally();

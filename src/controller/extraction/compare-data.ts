@@ -18,12 +18,12 @@ export interface CompareDeps {
 }
 
 const PAGE = 200;
-/** Larger data are not taken apart: they would hold everybody else up. */
+/** Larger data are not parsed: they would delay everything else. */
 const MAX_DATA_BYTES = 4 << 20;
 
 /**
- * Compares the data of every item that a re-extraction read with those that the older job produced itself, regardless of
- * later replacements, and adds the differences to the tally. False if it was stopped on the way.
+ * Compares the data of every item that a re-extraction read with the older job's original data, regardless of later
+ * replacements, and adds the differences to the tally. False if it was stopped.
  */
 export async function compareData(
   deps: CompareDeps,
@@ -51,14 +51,14 @@ export async function compareData(
       });
     }
     await reads.idle();
-    // In their order, so that the examples are the same each time.
+    // In order, so that the examples are the same each time.
     for (const id of ids) tally.add(id, found.get(id) ?? [], recovered.has(id));
     await clock.turn();
   }
   return true;
 }
 
-/** Had failed, or still has; a recovered item has the data of this re-extraction by now. */
+/** Whether the item failed in the older job; a recovered item already has the data of this re-extraction. */
 function hadFailed(older: ItemRecord | undefined, item: ItemRecord): boolean {
   const [was, is] = [dataOf(older), dataOf(item)];
   return older?.status === 'failed' || (was !== null && is !== null && isSameAddress(was, is));

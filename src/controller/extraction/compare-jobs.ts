@@ -33,7 +33,7 @@ export class ComparisonTally {
     this.#appeared.add(itemId);
   }
 
-  /** An item with data in the older job. Whether it has data in the newer job as well may have been counted before. */
+  /** An item with data in the older job. It may already have been counted with its data in the newer one. */
   addOlder(itemId: string, isVanished: boolean): void {
     this.#examined += 1;
     if (isVanished) this.#vanished.add(itemId);
@@ -65,7 +65,7 @@ interface CompareJobsDeps extends CompareDeps {
 
 /**
  * Compares the current data of two jobs item by item, whatever the order of their items. Data with the same SHA-256 are
- * not read. False if it was stopped on the way.
+ * not read. False if it was stopped.
  */
 export async function compareJobs(
   deps: CompareJobsDeps,

@@ -6,14 +6,14 @@ import { ComparisonTally, compareJobs } from './compare-jobs.ts';
 
 interface ComparisonsDeps extends CompareDeps {
   readonly ledger: JobBook & ItemBook;
-  /** A comparison failed. The next question starts it again. */
+  /** A comparison failed. The next request starts it again. */
   readonly onError: (where: string, error: unknown) => void;
 }
 
-/** Outcomes kept in memory. A comparison reads the data of changed items only, so that it can be repeated. */
+/** Results kept in memory. A comparison only reads the data of changed items, so it can be repeated. */
 const MAX_KEPT = 20;
 
-/** What two jobs found different. Clients poll for it: the first question starts the comparison, one at a time. */
+/** Differences between two jobs. Clients poll for them: the first request starts the comparison, one at a time. */
 export class Comparisons {
   readonly #deps: ComparisonsDeps;
   readonly #stop = new AbortController();
@@ -59,12 +59,12 @@ export class Comparisons {
   }
 }
 
-/** Differs wherever the data of the job may. */
+/** Changes whenever the data of the job may have changed. */
 function stateOf({ jobId, incarnation, round, counts, replacedBy, replacedRound, recovering }: JobRecord): unknown {
   return [jobId, incarnation, round, counts.success, replacedBy, replacedRound, recovering];
 }
 
-/** Nothing is under way that would change its data. */
+/** Whether nothing is under way that would change its data. */
 function isOver({ status, counts }: JobRecord): boolean {
   return (status === 'completed' || status === 'failed' || status === 'cancelled') && counts.inProgress === 0;
 }

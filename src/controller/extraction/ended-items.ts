@@ -2,13 +2,13 @@ import type { ItemRecord } from '../../domain/item.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { ItemBook } from '../../ports/ledger.ts';
 
-/** Items of a job read together. */
+/** Number of items read together. */
 const PAGE = 1000;
 
 /**
- * What succeeded and what failed, in the order of the job, in chunks. Two lists are merged: in a job that was cancelled
+ * Succeeded and failed items in the order of the job, in chunks. Two lists are merged: in a job that was cancelled
  * early, going over all items would mean reading millions for a few. An item that failed and succeeded between the two
- * readings stands in both of them, and counts as the success that it is.
+ * reads is in both, and counts as the success it is.
  */
 export async function* endedItems(
   ledger: Pick<ItemBook, 'items'>,

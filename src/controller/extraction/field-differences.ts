@@ -1,27 +1,27 @@
-/** What is different between two versions of an item's data, field by field. */
+/** Differences between two versions of an item's data, field by field. */
 export interface FieldDifference {
   /** `owner`, `address.city`, `bills[].amount`. */
   readonly field: string;
   /** `added`: there was nothing, or null, before. `removed`: there is nothing, or null, now. */
   readonly kind: 'added' | 'removed' | 'changed';
-  /** Null if there is none. For a field of a list, all its values. */
+  /** Null if there is no value. For a field of a list, all its values. */
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** Where what has no place in a bounded list goes. */
+/** Collects what does not fit into a bounded list. */
 export const OTHER_FIELDS = '(other)';
 const WHOLE = '(whole)';
 
-/** A document has fields by the dozen. Where thousands are different it has a map for a list, and its keys are data. */
+/** A document has dozens of fields. If thousands differ, it uses a map as a list, whose keys are data. */
 const MAX_DIFFERENCES = 1000;
 const MAX_FIELD_LENGTH = 200;
-/** What is nested deeper is compared as a whole. */
+/** Values nested deeper are compared as a whole. */
 const MAX_DEPTH = 20;
 
 /**
- * A list is compared path by path: all values of `bills[].amount`, with their places, against all values before. So an
- * element that is new in the middle shows in every field of the list whose values moved.
+ * A list is compared path by path: all values of `bills[].amount`, with their places, against all previous values. So a
+ * new element in the middle shows in every field of the list whose values moved.
  */
 export function fieldDifferences(before: unknown, after: unknown): readonly FieldDifference[] {
   const [old, now] = [leavesOf(before), leavesOf(after)];
@@ -40,7 +40,7 @@ export function fieldDifferences(before: unknown, after: unknown): readonly Fiel
   return differences;
 }
 
-/** All values of one field, with their places in the lists on the way. */
+/** All values of one field, with their places in the enclosing lists. */
 interface Leaf {
   readonly places: string[];
   readonly values: unknown[];
@@ -77,7 +77,7 @@ function collect(value: unknown, field: string, place: string, depth: number, in
 function add(leaves: Map<string, Leaf>, field: string, place: string, value: unknown): void {
   const name = nameOf(field);
   const leaf = leaves.get(name) ?? { places: [], values: [] };
-  // Long names that are alike up to the cut are distinguished by the rest.
+  // Long names with the same beginning are distinguished by the rest.
   leaf.places.push(name === field || field === '' ? place : `${field} ${place}`);
   leaf.values.push(value);
   leaves.set(name, leaf);
@@ -91,7 +91,7 @@ function isNothing(leaf: Leaf | undefined): boolean {
   return leaf === undefined || leaf.values.every((value) => value === null);
 }
 
-/** Null, `[]` or `{}`, or not there. */
+/** Null, `[]`, `{}` or absent. */
 function isEmpty(leaf: Leaf | undefined): boolean {
   return leaf === undefined || leaf.values.every(isEmptyValue);
 }

@@ -15,11 +15,10 @@ interface ReplaceDeps {
 }
 
 /**
- * Lets the data of a finished re-extraction stand for those of the job that it read. Said twice, it is done once.
- *
- * It may be deleted at the same moment. A deletion marks the re-extraction first, and then looks whether its data stand
- * for others (`Remover`); here they are put in place first, and then we look for that mark. So one of the two sees the
- * other at least: either the deletion is called off, or the older data are put back, or both.
+ * Makes the data of a finished re-extraction replace those of the job that it read. Repeating it has no further effect.
+ * The re-extraction may be deleted at the same moment. A deletion marks it first, and then checks whether its data
+ * replace others (`Remover`); here the data are put in place first, and then we check for that mark. So at least one of
+ * the two sees the other: either the deletion is called off, or the older data are put back, or both.
  */
 export async function replaceResults({ ledger, clock }: ReplaceDeps, extractionJobId: string): Promise<ReplaceAnswer> {
   const extraction = await ledger.job(extractionJobId);
@@ -30,7 +29,7 @@ export async function replaceResults({ ledger, clock }: ReplaceDeps, extractionJ
   if (status !== 'completed') {
     return refused(`the job ${extractionJobId} is ${status}: only a completed job can replace older results`);
   }
-  // A retry of what it could not read makes another round of it, which may be put in place as well.
+  // A retry of items it could not read creates another round of it, which may also be put in place.
   const event = {
     kind: 'replace-results',
     by: extractionJobId,

@@ -6,7 +6,7 @@ import type { JobPace } from '../../domain/job-pace.ts';
 import type { SettledItem } from '../../ports/ledger.ts';
 import { presentJob, presentReason, presentSummary } from '../jobs/present-job.ts';
 
-/** An event as it is sent to every watcher of a job: its data are serialized once. */
+/** An event as sent to every watcher of a job: its data are serialized once. */
 export interface FeedEvent {
   readonly kind: JobEvent['event'];
   /** JSON, which has no line breaks. */
@@ -97,7 +97,7 @@ export function goneEvent(jobId: string): FeedEvent {
   return feedEvent({ event: 'gone', data: { job_id: jobId } });
 }
 
-/** The events that a client has seen are not followed directly by those to come: it must list again what it needs. */
+/** The events that a client has seen are not directly followed by the next ones: it must list again what it needs. */
 export function resetEvent(jobId: string, reason: ResetReason): FeedEvent {
   return feedEvent({ event: 'reset', data: { job_id: jobId, reason } });
 }

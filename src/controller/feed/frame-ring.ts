@@ -60,7 +60,7 @@ export class FrameRing {
   /** The next frame for a watcher that has seen `number`; null if there is none yet, `dropped` if it is no longer here. */
   after(number: number): Piece | 'dropped' | null {
     if (number >= this.#head) return null;
-    // Nearly everybody wants the latest.
+    // Nearly all watchers want the latest.
     const index = this.#frames.findLastIndex(({ first }) => first <= number + 1);
     const frame = this.#frames[index];
     if (frame === undefined) return 'dropped';

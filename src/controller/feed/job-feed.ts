@@ -42,7 +42,7 @@ export class JobFeed {
   #isEnded = false;
   #hasNews = false;
   #isUrgent = false;
-  /** Since when the job is over and its end is held back for outcomes that have not arrived; by `elapsed()`. */
+  /** Since when the job has been over while its end is held back for outcomes that have not arrived; by `elapsed()`. */
   #heldSince: number | null = null;
   #emptySince: number;
   #lastSentAt: number;
@@ -69,7 +69,7 @@ export class JobFeed {
     return this.#isEnded;
   }
 
-  /** Whether everything was sent that there is to send, unless the job is reopened. */
+  /** Whether everything has been sent, unless the job is reopened. */
   get isOver(): boolean {
     return this.#told !== null && this.#told.end !== null;
   }
@@ -93,7 +93,7 @@ export class JobFeed {
       this.#isUrgent ||= this.#heldSince !== null;
     }
     if (change.kind === 'job') this.#isUrgent ||= this.#told !== null && isNewTo(this.#told, change.job);
-    // The first batch begins the job. A first look may be under way, and have read what was before.
+    // The first batch starts the job. A first look may be under way, and may have read the earlier state.
     if (change.kind === 'dispatched') this.#isUrgent ||= this.#told === null || this.#told.jobStatus === 'pending';
     this.#hasNews = true;
     this.#poke();
@@ -143,7 +143,7 @@ export class JobFeed {
     const events = [status, progress, ...(end === null ? [] : [end])];
     if (reset !== null) events.unshift(resetEvent(this.jobId, reset));
     const id = this.ring.idOf(this.ring.head);
-    // Only the last event has the id, so that a client which did not get all of it gets all of it again.
+    // Only the last event has the id, so that a client that missed part of it gets all of it again.
     const text = events.map((event, index) => encodeEvent(event, index === events.length - 1 ? id : null)).join('');
     return { text, isLast: end !== null };
   }
@@ -160,7 +160,7 @@ export class JobFeed {
     if (this.#isEnded) return;
     const job = await ledger.job(this.jobId);
     const told = this.#told;
-    // Another job of the same id is not the one that was watched.
+    // Another job with the same id is not the one that was watched.
     if (job === null || (told !== null && told.createdAt !== job.createdAt)) {
       if (told !== null) this.#send([goneEvent(this.jobId)], true);
       this.stop();
@@ -190,13 +190,13 @@ export class JobFeed {
     if (events.length > 0) this.#send(events, isEnd);
   }
 
-  /** Streams close with the end, so it waits for outcomes that are still on their way from another machine. */
+  /** Streams close with the end, so it waits for outcomes still on their way from another machine. */
   #mayHold(): boolean {
     this.#heldSince ??= this.#deps.clock.elapsed();
     return this.#holdMs() > 0;
   }
 
-  /** How much longer the end is held back; Infinity when it is not. */
+  /** How much longer the end is held back; Infinity if it is not. */
   #holdMs(): number {
     const { clock, settings } = this.#deps;
     if (this.#heldSince === null) return Number.POSITIVE_INFINITY;
@@ -209,7 +209,7 @@ export class JobFeed {
     for (const { wake } of this.#watchers) wake();
   }
 
-  /** Proxies and clients take a connection on which nothing comes for dead. */
+  /** Proxies and clients consider a silent connection dead. */
   #keepAlive(): void {
     const { clock, settings } = this.#deps;
     if (clock.elapsed() - this.#lastSentAt < settings.keepAliveMs) return;
@@ -233,7 +233,7 @@ export class JobFeed {
   }
 }
 
-/** One who watches: what it was given so far, and how to tell it that there is more. */
+/** A watcher: what it was given so far, and how to notify it that there is more. */
 export interface Watcher {
   /** The number of the last event it was given. */
   last: number;
@@ -243,7 +243,7 @@ export interface Watcher {
 
 interface JobFeedDeps {
   readonly jobId: string;
-  /** Not that of any other feed, of this process or another. */
+  /** Unique among all feeds of all processes. */
   readonly idPrefix: string;
   readonly ledger: Pick<JobBook, 'job'>;
   readonly rates: Pick<RateBook, 'pace'>;
@@ -255,26 +255,26 @@ interface JobFeedDeps {
 }
 
 export interface JobFeedSettings {
-  /** Between two looks, unless the status changes. */
+  /** Time between two looks, unless the status changes. */
   readonly tickMs: number;
-  /** Between two looks while nothing happens. */
+  /** Time between two looks while nothing happens. */
   readonly idleMs: number;
   readonly keepAliveMs: number;
   /** How long it continues without watchers, for those that come back. */
   readonly lingerMs: number;
-  /** How long the end of a job waits for outcomes that its counters include and that have not been heard of. */
+  /** How long the end of a job waits for outcomes that its counters include but that have not been heard of. */
   readonly lateOutcomesMs: number;
-  /** In one `items` event. */
+  /** Maximum number in one `items` event. */
   readonly maxOutcomes: number;
   readonly maxFrames: number;
 }
 
-/** What a watcher who was given everything knows. */
+/** What a watcher that received everything knows. */
 interface Told {
   readonly createdAt: number;
   readonly jobStatus: JobStatus;
   readonly hasManifest: boolean;
-  /** What makes a `status` event another one: its summary changes all the time. */
+  /** What makes a `status` event new: its summary changes all the time. */
   readonly key: string;
   readonly status: FeedEvent;
   readonly progress: FeedEvent;

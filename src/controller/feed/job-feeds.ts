@@ -8,13 +8,13 @@ import { JobFeed, type JobFeedSettings, type Watcher } from './job-feed.ts';
 import type { RateBook } from './rate-book.ts';
 
 /**
- * The event streams of jobs. A job without watchers costs one look into a map per event; one with watchers is looked at
+ * The event streams of jobs. A job without watchers costs one map look-up per event; one with watchers is looked at
  * once per tick, and what is new is written once, into a buffer that all its watchers share.
  */
 export class JobFeeds {
   readonly #deps: JobFeedsDeps;
   readonly #settings: JobFeedsSettings;
-  /** Begins all ids of this process, so that those of an earlier one are known for what they are. */
+  /** Prefix of all ids of this process, so that ids of an earlier one are recognised. */
   readonly #life: string;
   readonly #feeds = new Map<string, JobFeed>();
   readonly #running = new Set<Promise<void>>();
@@ -36,18 +36,18 @@ export class JobFeeds {
   }
 
   /**
-   * What is to be written to one who watches the job, from `lastEventId` on; each piece is asked for when the one before
-   * is written, so that a slow reader costs nothing but what it misses. `signal` must abort when the connection is gone:
+   * What to write to a watcher of the job, from `lastEventId` on; each piece is requested when the previous one is
+   * written, so that a slow reader costs nothing but what it misses. `signal` must abort when the connection is gone:
    * the watcher is counted until then, or until the stream ends.
-   *
-   * `full`: too many watch already, come later. `over`: this client has seen the job's end, and should not come again.
+   * `full`: there are too many watchers, try again later. `over`: this client has seen the job's end, and should not
+   * reconnect.
    */
   async watch(jobId: string, lastEventId: string | null, signal: AbortSignal): Promise<WatchAnswer> {
     if (this.#isClosed || this.#watchers >= this.#settings.maxWatchers) return 'full';
     const watcher: Watcher = { last: 0, isKeepAliveDue: false, wake: () => undefined };
     const known = this.#feeds.get(jobId);
     const feed = known === undefined || known.isEnded ? this.#open(jobId) : known;
-    // Before the first wait: a crowd that comes at once must not pass the limit together.
+    // Counted before the first wait: many clients that arrive at once must not exceed the limit together.
     this.#watchers += 1;
     feed.join(watcher);
     let isIn = true;
@@ -71,12 +71,12 @@ export class JobFeeds {
       leave();
       return answer;
     }
-    // It may have been gone before it was heard of.
+    // The connection may have closed before it was registered.
     if (signal.aborted) leave();
     return stream(feed, watcher, answer, () => !isIn || this.#isClosed, leave);
   }
 
-  /** Ends all streams; clients reconnect, to the server that runs then. */
+  /** Ends all streams; clients reconnect to the server that runs then. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#unsubscribe();
@@ -143,7 +143,7 @@ export interface JobFeedsDeps {
   readonly rates: Pick<RateBook, 'pace'>;
   readonly itemWaits: Pick<ItemWaits, 'ofJob'>;
   readonly clock: Clock;
-  /** Where they are not to be the default. */
+  /** Overrides of the defaults. */
   readonly settings: Partial<JobFeedsSettings>;
 }
 
@@ -161,7 +161,7 @@ export const DEFAULT_FEED_SETTINGS: JobFeedsSettings = {
   idleMs: 5000,
   keepAliveMs: 15_000,
   lingerMs: 60_000,
-  // On AWS an idle controller asks for news once a second, and a busy machine takes its time.
+  // An idle controller on AWS asks for news once a second, and a busy machine takes its time.
   lateOutcomesMs: 3000,
   maxOutcomes: 100,
   // Two minutes of ticks.

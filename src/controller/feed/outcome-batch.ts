@@ -1,8 +1,8 @@
 import type { SettledItem } from '../../ports/ledger.ts';
 
 /**
- * What was settled since the last event: a bounded number of outcomes, failures before all others, and how many more.
- * On a distributed ledger the job's counters can be ahead of the news of single outcomes, so both are compared.
+ * What was settled since the last event: a bounded number of outcomes, failures first, and the number of others. On a
+ * distributed ledger the job's counters can be ahead of the reports of single outcomes, so both are compared.
  */
 export class OutcomeBatch {
   readonly #max: number;
@@ -11,14 +11,14 @@ export class OutcomeBatch {
   #seen = 0;
   /** How many items have ended, by the job's counters as last read. */
   #ended = 0;
-  /** Endings that were counted minus outcomes that were heard of. */
+  /** Counted ends minus reported outcomes. */
   #ahead = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Forgets everything so far: what comes is compared with a job in which `ended` items have ended. */
+  /** Forgets everything so far: what follows is compared with a job in which `ended` items have ended. */
   restart(ended: number): void {
     this.take();
     this.#ended = ended;
@@ -34,21 +34,21 @@ export class OutcomeBatch {
     }
   }
 
-  /** Outcomes that the job's counters include and that have not been heard of: their news are still on the way, or lost. */
+  /** Outcomes that the job's counters include but that were not reported: their reports are on the way, or lost. */
   countUnheard(ended: number): number {
-    // A retry reopens failed items: they have not ended any more, and no outcome is missing because of that.
+    // A retry reopens failed items: they are no longer ended, and no outcome is missing because of that.
     this.#ahead += Math.max(0, ended - this.#ended);
     this.#ended = ended;
     return Math.max(0, this.#ahead);
   }
 
-  /** Gives up on outcomes that have not been heard of: they are counted among those left out. */
+  /** Gives up on unreported outcomes: they are counted among those left out. */
   writeOffUnheard(): void {
     this.#seen += Math.max(0, this.#ahead);
     this.#ahead = 0;
   }
 
-  /** Null when there is nothing to tell. */
+  /** Null if there is nothing to report. */
   take(): { readonly shown: readonly SettledItem[]; readonly omitted: number } | null {
     if (this.#seen === 0) return null;
     const shown = [...this.#failed, ...this.#others].slice(0, this.#max);

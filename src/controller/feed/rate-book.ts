@@ -24,7 +24,7 @@ export class RateBook {
     return rate === undefined ? null : paceAt(rate, this.#clock.elapsed());
   }
 
-  /** Jobs of which something is kept. */
+  /** Number of jobs with data. */
   get size(): number {
     return this.#rates.size;
   }
@@ -37,7 +37,7 @@ export class RateBook {
   #hear(event: EngineEvent): void {
     if (event.kind === 'settled') this.#count(event.jobId, event.items.length);
     else if (event.kind === 'job' && event.job.status !== 'in_progress' && event.job.status !== 'pending') {
-      // What it did before says nothing of its pace after a pause or in another round.
+      // Its earlier pace says nothing about its pace after a pause or in another round.
       this.#rates.delete(event.job.jobId);
     }
   }
@@ -57,7 +57,7 @@ export class RateBook {
     rate.counts[slot % SLOTS] = (rate.counts[slot % SLOTS] ?? 0) + items;
   }
 
-  /** Jobs of which nothing was heard for a whole window go first, then those that were heard of first. */
+  /** Jobs without news for a whole window go first, then those with the oldest news. */
   #makeRoom(slot: number): void {
     if (this.#rates.size < this.#maxJobs) return;
     for (const [jobId, { heard }] of this.#rates) if (slot - heard >= SLOTS) this.#rates.delete(jobId);
@@ -95,7 +95,7 @@ function paceAt(rate: Rate, at: number): JobPace | null {
   return measurePace(items, coveredMs / 1000, fullSlots(rate));
 }
 
-/** The counts of slots that are over, and that the measurement did not begin in. */
+/** The counts of finished slots, except the one in which the measurement began. */
 function fullSlots({ counts, latest, since }: Rate): number[] {
   const first = Math.max(latest - SLOTS + 1, Math.floor(since / SLOT_MS) + 1);
   return Array.from({ length: Math.max(0, latest - first) }, (_, at) => counts[(first + at) % SLOTS] ?? 0);

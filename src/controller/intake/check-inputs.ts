@@ -6,7 +6,7 @@ import { SpreadSample } from '../../domain/spread-sample.ts';
 import { shortened } from './judge-items.ts';
 import type { BadLine, ReadItem } from './read-items.ts';
 
-/** What a check of the inputs found; nothing was created for it. */
+/** The result of checking the inputs; nothing was created. */
 export interface InputReport {
   /** Lines, rows or entries that were read. */
   readonly received: number;
@@ -15,12 +15,12 @@ export interface InputReport {
   readonly bad: number;
   /** The first of them. */
   readonly badLines: readonly { readonly line: number; readonly code: BadLineCode; readonly problem: string }[];
-  /** Lines whose id an earlier one has: with the same input, or with another (`conflicts`). */
+  /** Lines with the id of an earlier line: with the same input, or with another (`conflicts`). */
   readonly duplicates: number;
   readonly conflicts: number;
   /** The first of them. */
   readonly conflicting: readonly { readonly itemId: string; readonly line: number; readonly firstLine: number }[];
-  /** Part of the list could not be read at all. */
+  /** Whether part of the list could not be read at all. */
   readonly isIncomplete: boolean;
   readonly ignoredColumns: readonly string[];
   /** Ids that later ones were compared with; fewer than `items` only for a very long list. */
@@ -28,12 +28,12 @@ export interface InputReport {
 }
 
 const SHOWN = 20;
-/** Of the inputs that are kept for the sample. */
+/** Limit for the inputs kept for the sample. */
 const SAMPLE_BYTES = 32 * 2 ** 20;
 
 /**
- * Counts what is right and wrong with a list while it is read, and draws a sample of its good items. It holds 32 bytes or
- * so for each id, and nothing else that grows with the list.
+ * Counts what is right and wrong with a list while it is read, and draws a sample of its good items. It takes about 32
+ * bytes per id, and nothing else grows with the list.
  */
 export class InputCheck {
   readonly #ids: SeenIds;

@@ -3,11 +3,11 @@ import type { InputFields } from './input-fields.ts';
 
 /** How the columns of a CSV become fields of the input. */
 export interface ColumnRules {
-  /** Which column a field is read from; a field that is not named is read from the column of its own name. */
+  /** Which column a field is read from; other fields are read from the column of their own name. */
   readonly mapping: ColumnMapping;
   /** The scraper's fields; null if they are unknown, so that every column is a field. */
   readonly input: InputFields | null;
-  /** Refuse columns that the scraper does not know, instead of ignoring them. */
+  /** Whether to refuse columns that the scraper does not know, instead of ignoring them. */
   readonly isStrict: boolean;
 }
 
@@ -30,7 +30,7 @@ const MAX_COLUMNS = 1000;
 const ITEM_ID = 'item_id';
 const NAMES_SHOWN = 10;
 
-/** Throws UnreadableItems for a header with which no row could be used. */
+/** Throws UnreadableItems if no row could be used with this header. */
 export function planColumns(header: readonly string[], rules: ColumnRules): ColumnPlan {
   if (header.length > MAX_COLUMNS) throw new UnreadableItems(`the header has ${header.length} columns`);
   const names = header.map((name) => name.trim());
@@ -51,7 +51,7 @@ export function planColumns(header: readonly string[], rules: ColumnRules): Colu
   return { width: names.length, fields: [...mapped, ...own], ignored };
 }
 
-/** Whether a column that is not mapped is read under its own name. */
+/** Whether an unmapped column is read under its own name. */
 function isField(name: string, { mapping, input }: ColumnRules): boolean {
   if (mapping.has(name)) return false;
   return input === null || !input.isClosed || name === ITEM_ID || input.names.has(name);
@@ -81,7 +81,7 @@ function mustBeDistinct(own: readonly { readonly field: string; readonly at: num
   }
 }
 
-/** Refuses a first row that is data, and a header that has no field of the scraper: every row would be bad. */
+/** Refuses a first row that is data, and a header without any field of the scraper: every row would be bad. */
 function mustBeHeader(names: readonly string[], rules: ColumnRules): void {
   const { mapping, input } = rules;
   if (input === null || input.names.size === 0 || !(input.isClosed || input.required.length > 0)) return;
@@ -101,15 +101,15 @@ function mustBeHeader(names: readonly string[], rules: ColumnRules): void {
   );
 }
 
-/** Only asked if no cell is the name of a field. */
+/** Called only if no cell is the name of a field. */
 function looksLikeData(cell: string, cells: readonly string[], { patterns }: InputFields): boolean {
   if (cell === '' || cells.indexOf(cell) !== cells.lastIndexOf(cell)) return true;
   if (NUMERIC.test(cell) || /^https?:\/\//i.test(cell)) return true;
-  // A pattern may be as wide as \w+, which fits any name; a name rarely has a digit.
+  // A pattern may be as wide as \w+, which matches any name; a name rarely contains a digit.
   return /\d/.test(cell) && patterns.some((pattern) => pattern.test(cell));
 }
 
-/** Numbers, dates, amounts and numbers of parcels. */
+/** Numbers, dates, amounts and parcel numbers. */
 const NUMERIC = /^[\s.,/:#$€£-]*\d[\d\s.,/:#$€£-]*$/;
 
 /** `parid=APN`: a column that differs only in case and punctuation, or else the first. */

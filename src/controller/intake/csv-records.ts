@@ -1,9 +1,9 @@
 import { parse } from 'csv-parse/sync';
 
-/** Excel writes `;` where the comma is for decimals, and databases like tabs. */
+/** Excel writes `;` in locales with a decimal comma, and databases often write tabs. */
 const DELIMITERS = [',', ';', '\t'] as const;
 
-/** Judged by the header, where no sensible name holds any of them. */
+/** Decided by the header, in which no sensible name contains any of them. */
 export function detectDelimiter(head: Uint8Array): string {
   const [header = ''] = Buffer.from(head).toString('utf8').split('\n', 1);
   const counted = DELIMITERS.map((delimiter) => ({ delimiter, count: header.split(delimiter).length }));
@@ -11,8 +11,8 @@ export function detectDelimiter(head: Uint8Array): string {
 }
 
 /**
- * The fields of each record; null for one that cannot be read. All at once, because that is ten times as fast; one by
- * one only where that does not come out even.
+ * The fields of each record; null for one that cannot be read. All records are parsed at once, which is ten times as
+ * fast, and one by one only if that does not give one row per record.
  */
 export function fieldsOf(records: readonly Uint8Array[], delimiter: string): readonly (readonly string[] | null)[] {
   const together = parsed(records, delimiter);

@@ -1,7 +1,7 @@
-/** What is read at a stretch, while the process does nothing else. */
+/** How much is read at a time, while the process does nothing else. */
 const PIECE_BYTES = 16 * 1024;
 
-/** The head that was read already, then the rest, in pieces that do not hold up the process. */
+/** The head that was already read, then the rest, in pieces small enough not to block the process. */
 export async function* inPieces(head: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* cut(head);
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield* cut(next.value);

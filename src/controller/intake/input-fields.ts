@@ -1,7 +1,7 @@
 import { isRecord } from '../../domain/is-record.ts';
 import type { CatalogScraper } from './scraper-catalog.ts';
 
-/** The fields of a scraper's input, as far as they are needed to read the header of a list. */
+/** The fields of a scraper's input, as needed to read the header of a list. */
 export interface InputFields {
   readonly scraperId: string;
   readonly names: ReadonlySet<string>;
@@ -12,7 +12,7 @@ export interface InputFields {
   readonly patterns: readonly RegExp[];
 }
 
-/** Null for an input that is not simply an object, such as one of several alternatives: its fields are not certain. */
+/** Null for an input that is not simply an object, such as one of several alternatives: its fields are uncertain. */
 export function inputFields({ id, input: schema }: Pick<CatalogScraper, 'id' | 'input'>): InputFields | null {
   if (!isRecord(schema) || schema['type'] !== 'object' || !isRecord(schema['properties'])) return null;
   const { properties, required, additionalProperties } = schema;

@@ -26,36 +26,36 @@ interface IntakeDeps extends ImportDeps {
 }
 
 interface IntakeCounts {
-  /** Lines, rows or entries that were read: those added, those that were there, and the bad ones. */
+  /** Lines, rows or entries that were read: added, duplicate and bad ones. */
   readonly received: number;
   readonly added: number;
-  /** Items whose id the job had already. They were left alone, unless they replaced a failed one. */
+  /** Items whose id the job already had. They were left unchanged, unless they replaced a failed one. */
   readonly duplicates: number;
-  /** Duplicates whose input a failed item has from now on. */
+  /** Duplicates whose input a failed item has taken over. */
   readonly replaced: number;
   /** The ids of the first of them. */
   readonly replacedIds: readonly string[];
-  /** Duplicates whose input is not the one that the job has under that id. The job's was kept. */
+  /** Duplicates with another input than the job has under that id. The job's was kept. */
   readonly differing: number;
   /** The ids of the first of them. */
   readonly differingIds: readonly string[];
   readonly bad: number;
   /** The first of them. */
   readonly badLines: readonly AnsweredLine[];
-  /** Part of the list could not be read at all, so that the job lacks items. */
+  /** Whether part of the list could not be read at all, so that the job lacks items. */
   readonly isIncomplete: boolean;
-  /** Columns of a CSV that the scraper does not know. They were left out of the inputs. */
+  /** Columns of a CSV that the scraper does not know. They are not part of the inputs. */
   readonly ignoredColumns: readonly string[];
 }
 
-/** How a list is to be read. */
+/** How to read a list. */
 export interface ListReading {
   readonly format: ItemFormat;
   /** For CSV. */
   readonly columns: ColumnMapping;
-  /** Refuse columns that the scraper does not know. */
+  /** Whether to refuse columns that the scraper does not know. */
   readonly isStrict: boolean;
-  /** Items to add at most; infinity for all of them. */
+  /** Maximum number of items to add; infinity for all. */
   readonly limit: number;
 }
 
@@ -67,19 +67,19 @@ type IntakeAnswer =
   | { readonly kind: 'refused'; readonly because: string }
   /** The job was cancelled, before or meanwhile. */
   | ({ readonly kind: 'closed'; readonly status: JobStatus } & IntakeCounts)
-  /** From some place on the bytes make no sense at all. */
+  /** From some point on, the bytes cannot be understood. */
   | ({ readonly kind: 'unreadable'; readonly message: string } & IntakeCounts);
 
 const MAX_BAD_LINES = 100;
 const MAX_IDS = 100;
-/** A slow sender's items go into the ledger this soon, whatever their number. */
+/** A slow sender's items go into the ledger after this time, however few they are. */
 const HAND_OVER_AFTER_MS = 1000;
 
 /**
- * Items for a job out of bytes as they arrive, whatever their number. Good ones are kept and bad ones named by their
- * line, also those whose input breaks the scraper's schema. If the bytes end with an error, or `signal` aborts, it is
- * thrown on: what was added stays, and the job waits for the sender to come back, for a while. Nothing is read after the
- * good item that reaches `limit`.
+ * Reads items for a job from bytes as they arrive, any number of them. Good ones are added and bad ones named by their
+ * line, including those whose input breaks the scraper's schema. If the bytes end with an error, or `signal` aborts, it
+ * is rethrown: what was added stays, and the job waits for the sender to come back, for a while. Nothing is read after
+ * the good item that reaches `limit`.
  */
 export async function takeInItems(
   deps: IntakeDeps,
@@ -91,10 +91,10 @@ export async function takeInItems(
   const { ledger, clock } = deps;
   const job = await ledger.job(jobId);
   if (job === null) return { kind: 'missing' };
-  // They would be fetched, by a job that has no manners because it is to fetch nothing.
+  // Otherwise they would be fetched, by a job without any limits because it should fetch nothing.
   if (job.extracts !== undefined) return { kind: 'refused', because: `it only reads the pages of ${job.extracts}` };
   const sum = new Sum();
-  // Before a byte is read: what the job has may be done meanwhile, and it must not be over.
+  // Done before a byte is read: the job's other items may end meanwhile, and the job must not be completed.
   const opened = await ledger.addItems(jobId, [], clock.now() + OPEN_MS, clock.now());
   if (opened.kind !== 'added') return sum.told(opened);
   const scraper = await usableScraper(deps.catalog, job.scraperId);
@@ -133,7 +133,7 @@ function onlyTo({ jobId, createdAt }: JobRecord, deps: IntakeDeps): ImportDeps {
   };
 }
 
-/** Adds items chunk by chunk as they arrive, whatever their number; the job stays open until the last. */
+/** Adds items chunk by chunk as they arrive, any number of them; the job stays open until the last. */
 export async function importItems(
   deps: ImportDeps,
   jobId: string,
@@ -143,7 +143,7 @@ export async function importItems(
   return (await addChunks(deps, jobId, chunks, sum)) ?? { added: sum.added, duplicates: sum.duplicates };
 }
 
-/** Null when all were added. The next chunk is read while one is being committed, and no more than that. */
+/** Null if all were added. Only one chunk is read ahead while another is being committed. */
 async function addChunks(
   { ledger, clock, faults }: ImportDeps,
   jobId: string,
@@ -168,11 +168,11 @@ async function addChunks(
       committing = add(items);
       // Its failure is reported where it is awaited below; the next chunk may come first.
       committing.catch(() => {});
-      // The commit is made in a turn of its own, and others have theirs before the next chunk is read.
+      // The commit happens in its own turn of the event loop, and other tasks run before the next chunk is read.
       await clock.turn();
     }
   } catch (error) {
-    // What is on its way counts as added, if it was.
+    // A chunk on its way counts as added, if it was.
     await committing;
     throw error;
   }
@@ -184,7 +184,7 @@ async function addChunks(
 
 type Refused = Exclude<AddAnswer, { kind: 'added' }>;
 
-/** How many items there were, and the ids of the first. */
+/** The number of items, and the ids of the first ones. */
 class NotedIds {
   count = 0;
   readonly ids: string[] = [];
@@ -252,13 +252,13 @@ async function* checkedItems(
     left -= items.length;
     sum.receive(items.length, bad);
     sum.ignore(chunk.ignoredColumns);
-    // Sent even if all of its lines are bad: the job must be kept open, and may be cancelled by now.
+    // Sent even if all its lines are bad: the job must be kept open, and may have been cancelled.
     yield items.map(({ item }) => item);
     if (left <= 0) return;
   }
 }
 
-/** A slow sender's items are due a while after the last were handed over. */
+/** Items of a slow sender are due some time after the previous ones were handed over. */
 async function* readInTime(
   clock: Clock,
   readChunks: (isDue: () => boolean) => AsyncIterable<ItemChunk>,
@@ -271,14 +271,14 @@ async function* readInTime(
   }
 }
 
-/** Up to the item that reaches the limit, and nothing of the lines after it. */
+/** Up to the item that reaches the limit, without the lines after it. */
 export function firstOf(limit: number, chunk: ItemChunk): ItemChunk {
   const last = chunk.items[limit - 1];
   if (last === undefined) return chunk;
   return { ...chunk, items: chunk.items.slice(0, limit), bad: chunk.bad.filter(({ line }) => line < last.line) };
 }
 
-/** Null for one that is gone or broken: its items are taken all the same, and the worker says what is wrong. */
+/** Null for a scraper that is gone or broken: its items are added anyway, and the worker reports what is wrong. */
 async function usableScraper(catalog: Pick<ScraperCatalog, 'find'>, id: string): Promise<CatalogScraper | null> {
   try {
     return await catalog.find(id);

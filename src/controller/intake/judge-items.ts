@@ -2,7 +2,7 @@ import type { FieldProblem } from '../../domain/schema-problems.ts';
 import type { BadLine, ItemChunk, ReadItem } from './read-items.ts';
 import type { CatalogScraper } from './scraper-catalog.ts';
 
-/** A schema may have much to say of an input, and quotes it. */
+/** A schema may report many problems with an input, and quotes it. */
 const MAX_PROBLEM_LENGTH = 500;
 
 /** Moves items whose input the scraper does not accept to the bad lines. */
@@ -24,6 +24,6 @@ export function inWords(problems: readonly FieldProblem[]): string {
 
 export function shortened(problem: string): string {
   if (problem.length <= MAX_PROBLEM_LENGTH) return problem;
-  // Not in the middle of a character.
+  // Does not cut in the middle of a character.
   return `${problem.slice(0, MAX_PROBLEM_LENGTH).toWellFormed()} …`;
 }

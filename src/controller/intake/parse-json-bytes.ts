@@ -5,7 +5,10 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 export const NOT_UTF8 = 'is not UTF-8: save the file in that encoding';
 
-/** A JSON value out of its bytes, or what is wrong with them; `problem` goes on after the name of the value. */
+/**
+ * Parses a JSON value from bytes, or says what is wrong with them; `problem` continues a sentence after the name of the
+ * value.
+ */
 export function parseJsonBytes(bytes: Uint8Array): { readonly value: unknown } | { readonly problem: string } {
   if (isNestedTooDeep(bytes)) return { problem: NESTED_TOO_DEEP };
   let text: string;

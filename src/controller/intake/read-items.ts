@@ -10,8 +10,8 @@ import { type JsonPart, JsonSplitter } from './split-json.ts';
 import { MAX_RECORD_BYTES, type RawRecord, RecordSplitter } from './split-records.ts';
 
 /**
- * Items out of a file or the body of a request, whatever their number, in memory for one chunk. A line that cannot be
- * read is named and passed over; only what makes the whole of it senseless (no header, not UTF-8 …) is thrown, as
+ * Reads items from a file or the body of a request, any number of them, with one chunk in memory. A line that cannot be
+ * read is reported and skipped; only what makes the whole list unreadable (no header, not UTF-8 …) is thrown, as
  * UnreadableItems.
  */
 
@@ -24,26 +24,26 @@ export interface ItemChunk {
 
 export interface ReadItem {
   readonly item: NewItem;
-  /** From 1; in a JSON array the number of the entry. */
+  /** 1-based; in a JSON array the number of the entry. */
   readonly line: number;
 }
 
 export interface BadLine {
   readonly line: number;
-  /** `unreadable` where it is left out: only this line is affected. */
+  /** Defaults to `unreadable`: only this line is affected. */
   readonly code?: BadLineCode;
   readonly problem: string;
 }
 
-/** Reading or committing so many mostly held the process up for two to five milliseconds when it was measured. */
+/** Reading or committing this many took two to five milliseconds in most measurements. */
 const ITEMS_PER_CHUNK = 1000;
 /** A chunk is one transaction, and is held in memory. */
 const BYTES_PER_CHUNK = 2 ** 20;
 const HEAD_BYTES = 64 * 1024;
 
 /**
- * Chunks of at most a thousand items and a megabyte or two. Without a format, the first bytes tell it. A slow sender's
- * items are handed over before there is a whole chunk of them when `isDue` says so; it is asked as bytes arrive.
+ * Chunks of at most a thousand items and a megabyte or two. Without a format, the first bytes decide. A slow sender's
+ * items are handed over before a chunk is full when `isDue` says so; it is called as bytes arrive.
  */
 export async function* readItems(
   bytes: AsyncIterable<Uint8Array>,
@@ -130,7 +130,7 @@ function readRow(values: readonly string[], { width, fields }: ColumnPlan, line:
   if (values.length !== width) return { line, problem: `it has ${values.length} fields, and the header ${width}` };
   const entries = fields.map(({ field, at }) => [field, values[at] ?? ''] as const);
   if (entries.some(([, value]) => value.includes(REPLACED))) return { line, problem: NOT_UTF8 };
-  // Not by assignment: a column may be called __proto__.
+  // Not by assignment, because a column may be called __proto__.
   return readOf(Object.fromEntries(entries), line, size);
 }
 
@@ -202,22 +202,22 @@ function badRecord(record: Exclude<RawRecord, { kind: 'record' }> | RawRecord): 
   return { line, ...(lost === '' ? {} : { code: 'lines_lost' }), problem: `${TOO_LONG}${lost}` };
 }
 
-/** A quote that is not closed takes lines along until the record is too long. */
+/** An unclosed quote swallows lines until the record is too long. */
 function lostIn(record: RawRecord): string {
   if (record.kind !== 'too-long' || record.lastLine === record.line) return '';
   return `: a quote is not closed, and lines ${record.line} to ${record.lastLine} are lost in it`;
 }
 
-/** What a decoder inserts for bytes that are not UTF-8. */
+/** What a decoder inserts for invalid UTF-8. */
 const REPLACED = '\uFFFD';
 
 interface Head {
   readonly bytes: Uint8Array;
-  /** Bytes of a byte order mark before them. */
+  /** Bytes of a preceding byte order mark. */
   readonly skipped: number;
 }
 
-/** As much as tells the format and the header, without the byte order mark; empty if there is nothing. */
+/** Enough to recognise the format and the header, without the byte order mark; empty if there is nothing. */
 async function readHead(source: AsyncIterator<Uint8Array>, format: ItemFormat | null): Promise<Head> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -227,7 +227,7 @@ async function readHead(source: AsyncIterator<Uint8Array>, format: ItemFormat | 
     if (next.done === true) break;
     pieces.push(next.value);
     size += next.value.length;
-    // A slow sender need not wait until there is more of it than is looked at.
+    // A slow sender need not wait until all the bytes that would be examined have arrived.
     isEnough = size >= MARK_BYTES && (format === 'jsonl' || format === 'json' || endsLine(next.value));
   }
   const head = Buffer.concat(pieces);
@@ -239,7 +239,7 @@ async function readHead(source: AsyncIterator<Uint8Array>, format: ItemFormat | 
 
 const MARK_BYTES = 3;
 
-/** A line that is not blank. */
+/** Whether it ends a line that is not blank. */
 function endsLine(piece: Uint8Array): boolean {
   return piece.includes(0x0a) && piece.some((byte) => byte > 0x20);
 }

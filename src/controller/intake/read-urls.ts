@@ -13,8 +13,8 @@ export type UrlEntry = { readonly url: string } | { readonly problem: FieldError
 const utf8 = new TextDecoder();
 
 /**
- * The URLs of a list, whatever their number, in memory for one piece of it. Throws UnreadableItems if the bytes are not
- * such a list.
+ * Reads the URLs of a list, any number of them, with one piece of it in memory. Throws UnreadableItems if the bytes are
+ * not such a list.
  */
 export async function* readUrls(
   bytes: AsyncIterable<Uint8Array>,
@@ -35,7 +35,7 @@ export async function* readUrls(
   }
 }
 
-/** Empty lines and comments are passed over. */
+/** Empty lines and comments are skipped. */
 function lineEntry(line: string): UrlEntry[] {
   const url = line.trim();
   return url === '' || url.startsWith('#') ? [] : [{ url }];

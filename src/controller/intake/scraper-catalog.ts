@@ -3,17 +3,17 @@ import type { Lane } from '../../domain/lane.ts';
 import { suggestName } from '../../domain/near-names.ts';
 import type { FieldProblem } from '../../domain/schema-problems.ts';
 
-/** What the controller must know of scrapers; it runs none of them. */
+/** What the controller knows about scrapers; it runs none of them. */
 export interface ScraperCatalog {
-  /** By id; those that cannot be used come last. */
+  /** Sorted by id; those that cannot be used come last. */
   list(): Promise<readonly CatalogEntry[]>;
-  /** Null when there is none of that id. Rejects for one that cannot be used, and says why. */
+  /** Null if there is none with that id. Rejects for one that cannot be used, with the reason. */
   find(id: string): Promise<CatalogScraper | null>;
-  /** Why a scraper that was edited while the service runs is still used as it was before; null if it is not. */
+  /** Why an edited scraper is still used in its earlier form; null if it is not. */
   problemOf(id: string): Promise<string | null>;
 }
 
-/** What to say about an id that no scraper has. */
+/** The message for an id that no scraper has. */
 export async function describeUnknownScraper(catalog: Pick<ScraperCatalog, 'list'>, id: string): Promise<string> {
   const ids = (await catalog.list()).flatMap((entry) => (entry.kind === 'known' ? entry.summary.id : []));
   return `there is no scraper ${id}; ${suggestName(id, ids, 'GET /scrapers lists all')}`;
@@ -29,7 +29,7 @@ interface CatalogSummary {
   readonly version: string;
   readonly description: string;
   readonly kind: string;
-  /** Null when they cannot be known without running the scraper; empty when they come with the input. */
+  /** Null if they cannot be known without running the scraper; empty if they come with the input. */
   readonly hosts: readonly string[] | null;
 }
 
@@ -37,10 +37,10 @@ export interface CatalogScraper extends CatalogSummary {
   readonly lane: Lane;
   /** JSON Schema of an item's input. */
   readonly input: object;
-  /** JSON Schema of the data; null for one that extracts nothing. */
+  /** JSON Schema of the data; null if it extracts nothing. */
   readonly output: object | null;
-  /** Whether it can read pages that were kept, without the web. */
+  /** Whether it can parse stored pages, without the web. */
   readonly canExtract: boolean;
-  /** What is wrong with an input, field by field; nothing for a good one. */
+  /** What is wrong with an input, field by field; empty for a good one. */
   problemsOf(input: ItemInput): readonly FieldProblem[];
 }

@@ -36,11 +36,11 @@ import { MAX_RECORD_BYTES } from './split-records.ts';
 export type JsonPart =
   | { readonly kind: 'field'; readonly name: string; readonly bytes: Uint8Array }
   | { readonly kind: 'entry'; readonly index: number; readonly bytes: Uint8Array }
-  /** An entry that is larger than one may be. */
+  /** An entry that is too large. */
   | { readonly kind: 'too-long'; readonly index: number }
   | BrokenJson;
 
-/** `at` counts bytes from 0, and `index` the entries before it. Nothing after it is read. */
+/** `at` is a 0-based byte position, and `index` the number of entries before it. Nothing after it is read. */
 export interface BrokenJson {
   readonly kind: 'broken';
   readonly index: number;
@@ -48,7 +48,7 @@ export interface BrokenJson {
   readonly problem: string;
 }
 
-/** More than all fields beside the items can need. */
+/** More than all fields except the items can need. */
 export const MAX_FIELDS_BYTES = 2 ** 20;
 
 export class JsonSplitter {
@@ -66,10 +66,10 @@ export class JsonSplitter {
   #fieldsBytes = 0;
   #entries = 0;
   #hasBegun = false;
-  /** Bytes of the chunks before this one. */
+  /** Bytes in the chunks before this one. */
   #before: number;
 
-  /** `before`: how many bytes were passed over already. `listName`: the field of a request that is read by entries. */
+  /** `before`: how many bytes were already skipped. `listName`: the field of a request that is read entry by entry. */
   constructor(shape: 'list' | 'request', { maxEntryBytes = MAX_RECORD_BYTES, before = 0, listName = 'items' } = {}) {
     this.#shape = shape;
     this.#maxEntryBytes = maxEntryBytes;
@@ -77,7 +77,7 @@ export class JsonSplitter {
     this.#before = before;
   }
 
-  /** Whether there is no use in more bytes. */
+  /** Whether further bytes are useless. */
   get isBroken(): boolean {
     return this.#state === 'broken';
   }
@@ -104,7 +104,7 @@ export class JsonSplitter {
       if (typeof end === 'string') parts.push(this.#broken(at, end));
       else {
         this.#ended(chunk.subarray(from, end), at, parts);
-        // A number ends at the byte that follows it, which is still to be looked at.
+        // A number ends at the byte that follows it, which must still be examined.
         at = end - 1;
       }
     }
@@ -113,13 +113,13 @@ export class JsonSplitter {
     return parts;
   }
 
-  /** What is wrong with the end of the bytes; null if they end as they should. */
+  /** What is wrong with the end of the bytes; null if they end properly. */
   last(): BrokenJson | null {
     if (this.#state === 'end' || this.#state === 'broken') return null;
     return this.#broken(0, `the bytes end before the ${this.#shape} does`);
   }
 
-  /** Where the value that is being read ends, if this byte tells; its end is not part of it. A text if it cannot end. */
+  /** The end (exclusive) of the value being read, if this byte shows it; a string if it cannot end here. */
   #scanned(byte: number, at: number): number | string | null {
     switch (this.#scan) {
       case 'string':
@@ -227,7 +227,7 @@ export class JsonSplitter {
     }
   }
 
-  /** Which of two fields of one name counts would be a guess. */
+  /** If a field is given twice, choosing one would be a guess. */
   #named(bytes: Uint8Array, at: number, parts: JsonPart[]): void {
     try {
       this.#name = String(JSON.parse(Buffer.from(bytes).toString('utf8')));
@@ -246,7 +246,7 @@ export class JsonSplitter {
       this.#fieldsBytes += piece.length;
       if (this.#fieldsBytes > MAX_FIELDS_BYTES) {
         parts.push(
-          this.#broken(at, `the fields beside ${this.#listName} have more than ${MAX_FIELDS_BYTES / 2 ** 20} MiB`),
+          this.#broken(at, `the fields other than ${this.#listName} have more than ${MAX_FIELDS_BYTES / 2 ** 20} MiB`),
         );
         return;
       }
@@ -262,7 +262,7 @@ export class JsonSplitter {
   }
 }
 
-/** What had to stand where something else does. */
+/** What was expected where something else was found. */
 const WANTED = {
   start: 'the request is not a JSON object',
   'first-name': 'a field must begin with its name, in quotes',

@@ -1,11 +1,10 @@
 /**
- * Cuts bytes into lines, or into the records of a CSV file, whose quoted fields may hold line breaks. It keeps one record
- * at a time and goes over every byte once, whatever the bytes are: one that is too long is named, and the next begins
- * after its line.
- *
- * The fields of a record are read by csv-parse (`csv-records.ts`). It does not find the records, too, because it does not
- * recover: after a record over its size limit it drops the rest of the file, and a quote that is closed by mistake takes
- * lines along without a word.
+ * Splits bytes into lines, or into the records of a CSV file, whose quoted fields may contain line breaks. It keeps one
+ * record at a time and visits every byte once, whatever the bytes are: one that is too long is reported, and the next
+ * begins after its line.
+ * The fields of a record are read by csv-parse (`csv-records.ts`). It does not find the records as well, because it
+ * does not recover: after a record over its size limit it drops the rest of the file, and a wrongly closed quote
+ * silently swallows lines.
  */
 export type RawRecord =
   | { readonly kind: 'record'; readonly line: number; readonly bytes: Uint8Array }
@@ -17,14 +16,14 @@ export type RawRecord =
 export const MAX_RECORD_BYTES = 2 ** 20;
 
 export class RecordSplitter {
-  /** Null where quotes mean nothing. */
+  /** Null if quotes have no meaning. */
   readonly #delimiter: number | null;
   readonly #maxBytes: number;
   #pieces: Uint8Array[] = [];
   #size = 0;
   #field: FieldState = 'start';
   #isTooLong = false;
-  /** Something follows a closing quote, so that it may have been meant to open another field. */
+  /** Something follows a closing quote, which may have been meant to open another field. */
   #isMangled = false;
   #line = 1;
   #firstLine = 1;
@@ -40,7 +39,7 @@ export class RecordSplitter {
     let from = 0;
     for (let at = 0; at < chunk.length; at += 1) {
       if (this.#delimiter === null) {
-        // Native search: lines of JSON are long, and nothing but their ends matters.
+        // Native search: lines of JSON are long, and only their ends matter.
         at = chunk.indexOf(NEWLINE, at);
         if (at < 0) break;
       }
@@ -65,7 +64,7 @@ export class RecordSplitter {
     return records;
   }
 
-  /** What is left when the bytes are at their end. */
+  /** What is left at the end of the bytes. */
   last(): RawRecord | null {
     if (this.#size === 0 && !this.#isTooLong) return null;
     if (this.#field === 'quoted' && !this.#isTooLong) {
@@ -89,7 +88,7 @@ export class RecordSplitter {
 
   #recordOf(line: number, lastLine: number): RawRecord {
     if (this.#isTooLong) return { kind: 'too-long', line, lastLine };
-    // Within one line nothing can be lost in it.
+    // Within a single line nothing can be lost.
     if (this.#isMangled && lastLine > line) return { kind: 'open-quote', line, lastLine };
     return { kind: 'record', line, bytes: joined(this.#pieces) };
   }
@@ -108,7 +107,7 @@ const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 const QUOTE = 0x22;
 
-/** As csv-parse reads it: a quote opens only at the start of a field, and two in a row are one that belongs to it. */
+/** As csv-parse reads it: a quote opens only at the start of a field, and a doubled quote is one quote. */
 function nextField(field: FieldState, byte: number | undefined, delimiter: number): FieldState {
   switch (field) {
     case 'quoted':

@@ -1,4 +1,4 @@
-/** The bytes, until `signal` aborts: then its reason is thrown, even if the sender is silent. */
+/** Yields the bytes until `signal` aborts: then its reason is thrown, even if the sender is silent. */
 export async function* untilAborted(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const source = bytes[Symbol.asyncIterator]();
   try {
@@ -8,7 +8,7 @@ export async function* untilAborted(bytes: AsyncIterable<Uint8Array>, signal: Ab
       yield next.value;
     }
   } finally {
-    // A source that is being waited for ends only when its wait does: the caller shall not wait for that.
+    // A pending read ends only when its source does, and the caller must not wait for that.
     const ended = source.return?.();
     if (signal.aborted) ended?.catch(() => {});
     else await ended;
@@ -20,7 +20,7 @@ function beforeAbort<T>(wait: Promise<T>, signal: AbortSignal): Promise<T> {
   const abort = () => reject(signal.reason);
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort, { once: true });
-  // A listener per piece, and none left behind: a signal may live as long as the process.
+  // One listener per piece, always removed: a signal may live as long as the process.
   wait.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   return promise;
 }

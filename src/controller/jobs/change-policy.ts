@@ -48,6 +48,6 @@ export async function changePolicy(
     if (answer === 'missing') return { kind: 'missing' };
     if (!('refused' in answer)) return { kind: 'changed', job: answer };
     if (answer.code !== 'other_revision') return { kind: 'refused', because: answer.refused };
-    // Another request changed the policy in between, and its change must not be undone by what we read before.
+    // Another request changed the policy in between; its change must not be undone by what we read before.
   }
 }

@@ -3,7 +3,7 @@ import type { Policy } from '../../domain/policy.ts';
 import { inputProblem } from '../../domain/storable-input.ts';
 import type { CatalogScraper } from '../intake/scraper-catalog.ts';
 
-/** What is wrong with the control items of a policy: each is an input that the job's scraper must accept. */
+/** What is wrong with the control items of a policy: the job's scraper must accept each input. */
 export function controlProblems(scraper: Pick<CatalogScraper, 'problemsOf'>, { controls }: Policy): FieldError[] {
   return controls.items.flatMap(({ input, expect }, index) => {
     const path = `execution_policy.controls.items.${index}`;
@@ -16,7 +16,7 @@ export function controlProblems(scraper: Pick<CatalogScraper, 'problemsOf'>, { c
   });
 }
 
-/** They are kept with the policy, which every worker reads. */
+/** They are stored with the policy, which every worker reads. */
 const MAX_CONTROL_LENGTH = 4000;
 
 function joined(path: string, field: string): string {

@@ -13,7 +13,7 @@ import { inputProblems, MAX_PROBLEMS, repeatedProblem } from './submit.ts';
 
 const ITEMS_PER_CHUNK = 1000;
 const BYTES_PER_CHUNK = 2 ** 20;
-/** A slow sender's items are written this soon: a draft without writes is taken for that of a dead process. */
+/** A slow sender's items are written after this time: a draft without writes looks like that of a dead process. */
 const HAND_OVER_AFTER_MS = 30_000;
 const CHECKED_AT_ONCE = 500;
 
@@ -174,7 +174,7 @@ export class DraftedItems {
     await this.#faults.at('between-draft-chunks');
   }
 
-  /** Kept only while positions in the draft matter: with many problems, no item is looked up any more. */
+  /** Recorded only while positions in the draft matter: with many problems, items are no longer looked up. */
   #leaveOut(index: number): void {
     if (this.shape.count + this.inputs.count > MAX_PROBLEMS) this.onlyRead();
     if (!this.#isOnlyRead) this.#leftOut.push(index);
@@ -191,7 +191,7 @@ export class DraftedItems {
   }
 }
 
-/** The first problems, and how many there are in all. */
+/** The first problems, and the total number. */
 class ProblemList {
   readonly #first: FieldError[] = [];
   count = 0;

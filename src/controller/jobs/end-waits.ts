@@ -4,7 +4,7 @@ import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 
-/** Lets all jobs that wait for this host go on; returns how many there were. */
+/** Lets all jobs that wait for this host continue; returns how many there were. */
 export async function endWaits(
   { ledger, clock }: { readonly ledger: Ledger; readonly clock: Pick<Clock, 'now'> },
   host: string,

@@ -5,10 +5,10 @@ import { type FailureExample, groupKey, type ReadGroup } from '../../domain/fail
 import { layoutName } from '../../domain/page-layout.ts';
 import type { ItemBook } from '../../ports/ledger.ts';
 
-/** The groups of a job as the API shows them: under an id by which they can be retried, and with links to kept pages. */
+/** The groups of a job as the API shows them: with an id for retrying them, and with links to kept pages. */
 export function presentFailureGroup(jobId: string, group: ReadGroup): FailureGroupAnswer {
   const { type, pattern, count, examples } = group;
-  // In evidence that an older version wrote, some fields are missing.
+  // Some fields are missing in evidence written by an older version.
   const kind = { ...group, page: group.page ?? null, place: group.place ?? null };
   return {
     id: groupId(group.keys?.[0] ?? groupKey(kind)),
@@ -24,7 +24,7 @@ export function presentFailureGroup(jobId: string, group: ReadGroup): FailureGro
   };
 }
 
-/** Null if no failure is counted in a group of this id; it may have been shown before its items were retried. */
+/** Null if no failure is counted in a group with this id; its items may have been retried since it was shown. */
 export async function findFailureGroup(
   ledger: Pick<ItemBook, 'failureGroups'>,
   jobId: string,
@@ -36,7 +36,7 @@ export async function findFailureGroup(
 
 const ALL_GROUPS = Number.MAX_SAFE_INTEGER;
 
-/** Of a few hundred groups, 48 bits tell them apart. */
+/** 48 bits are enough to distinguish a few hundred groups. */
 function groupId(key: string): string {
   return hash('sha256', key).slice(0, 12);
 }

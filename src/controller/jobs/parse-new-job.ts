@@ -6,22 +6,25 @@ import { derivedItemId } from '../../domain/item-entry.ts';
 import { schemaProblems } from '../../domain/schema-problems.ts';
 import { inputProblem, textProblem } from '../../domain/storable-input.ts';
 
-/** Created in one step, during which nothing else happens. A request with more is read as it arrives (`submit-stream.ts`). */
+/**
+ * Limit for creating a job in one step, during which nothing else happens. A longer request is read as it arrives
+ * (`submit-stream.ts`).
+ */
 export const MAX_INLINE_ITEMS = 10_000;
 const TOO_MANY_ITEMS = `at most ${MAX_INLINE_ITEMS} items can be created in one step`;
 
-/** A request that passed every check that needs nothing but the request itself. */
+/** A request that passed every check that needs only the request itself. */
 export interface ParsedSubmission {
   readonly wanted: ParsedNewJob;
   readonly items: readonly NewItem[];
-  /** As it was sent: its digest tells whether a later request is the same. */
+  /** As it was sent: its digest shows whether a later request is the same. */
   readonly request: unknown;
 }
 
 /** The only place where the body of a new job is checked against its schema; all problems are found at once. */
 export function parseNewJob(request: unknown): ParsedSubmission | { readonly problems: readonly FieldError[] } {
   const given = isRecord(request) && Array.isArray(request['items']) ? request['items'] : [];
-  // Before each item is checked.
+  // Checked before each item is.
   if (given.length > MAX_INLINE_ITEMS) return { problems: [{ path: 'items', message: TOO_MANY_ITEMS }] };
   const parsed = newJobSchema.safeParse(request);
   if (!parsed.success) return { problems: schemaProblems(parsed.error) };
@@ -31,7 +34,7 @@ export function parseNewJob(request: unknown): ParsedSubmission | { readonly pro
     problems.push({ path: 'labels.__proto__', message: 'cannot be used as the name of a label' });
   }
   const items = wanted.items.map((item, index) => {
-    // As it was sent: a parsed record has lost a field called __proto__.
+    // From the original: a parsed record has lost a field called __proto__.
     const made = makeItem({ ...item, input: inputGiven(given[index]) ?? item.input }, index);
     if ('item' in made) return made.item;
     problems.push(...made.problems);

@@ -27,8 +27,8 @@ const PLAN_LABEL = { plan: 'sample' } as const;
 const MAX_LABELS = 50;
 
 /**
- * Begins to run the sample, as a job of its own. Everything that a plan knows is in that job: any process can answer for
- * it, and nothing is lost when one dies. Null if there is nothing to run.
+ * Starts the sample as its own job. Everything that a plan knows is in that job: any process can answer for it, and
+ * nothing is lost when one dies. Null if there is nothing to run.
  */
 export async function beginPlan(
   { ledger, clock, prices }: PlanDeps,
@@ -57,16 +57,16 @@ export async function beginPlan(
 export interface PlanState {
   readonly job: JobRecord;
   readonly list: NonNullable<JobRecord['plan']>;
-  /** Nothing more will come: every item of the sample ended, or something stopped it. */
+  /** Whether the result is final: every item of the sample ended, or something stopped it. */
   readonly isReady: boolean;
-  /** From what has ended so far; null until something has. */
+  /** From the items that have ended so far; null until one has. */
   readonly forecast: JobForecast | null;
   readonly failures: readonly ReadGroup[];
 }
 
 /**
- * The sample is ended and goes with its results. One that has ended is marked at once; of any other, the leader does the
- * rest when no worker is at it any more, unless it was to be kept.
+ * Ends the sample and deletes it with its results. One that has ended is marked at once; for any other, the leader does
+ * the rest when no worker is processing it any more, unless it was to be kept.
  */
 export async function endPlan(
   { ledger, clock }: EndPlanDeps,
@@ -86,7 +86,7 @@ interface EndPlanDeps {
   readonly clock: Clock;
 }
 
-/** Null if there is no such plan, or no longer. */
+/** Null if there is no such plan, or not any more. */
 export async function readPlan({ ledger, hostSettings }: PlanDeps, jobId: string): Promise<PlanState | null> {
   const job = await ledger.job(jobId);
   if (job?.plan === undefined || job.removing) return null;
@@ -126,12 +126,12 @@ async function sampledItems(ledger: PlanDeps['ledger'], jobId: string): Promise<
     const page = await ledger.items(jobId, { status: null, errorType: null }, { after, limit: MAX_SAMPLE });
     found.push(...page.entries);
     after = page.next;
-    // A sample has so many at most; a scraper may have added what it found.
+    // A sample has at most this many items, but a scraper may have added what it found.
   } while (after !== null && found.length < MAX_SAMPLE);
   return found.filter(({ status }) => isFinal(status)).flatMap(toSampled);
 }
 
-/** None for one that was never tried. */
+/** None for an item that was never tried. */
 function toSampled({ status, attempts }: ItemRecord): SampledItem[] {
   const last = attempts.at(-1);
   if (last === undefined) return [];
@@ -140,7 +140,7 @@ function toSampled({ status, attempts }: ItemRecord): SampledItem[] {
   return [{ startedAt: last.startedAt, durationMs: last.durationMs, isFailed: status === 'failed', usage }];
 }
 
-/** Null where a price is not known. */
+/** Null if a price is unknown. */
 function costPerByte({ usage, prices = NO_PRICES }: JobRecord): number | null {
   const cost = costOf(usage, prices);
   const { bytesUp, bytesDown } = totalUsage(usage);

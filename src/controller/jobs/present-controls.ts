@@ -3,7 +3,7 @@ import { FRESH_CONTROLS } from '../../domain/control-state.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { itemsUntilControl } from '../../domain/job-controls.ts';
 
-/** Null for a job that has no control items, and never had any. */
+/** Null for a job that never had control items. */
 export function presentControls(job: JobRecord): JobAnswer['controls'] {
   const { controls, policy } = job;
   if (controls === undefined && policy.controls.items.length === 0) return null;

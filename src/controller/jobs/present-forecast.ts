@@ -5,14 +5,14 @@ import { type JobPace, secondsFor } from '../../domain/job-pace.ts';
 import { costOf, NO_PRICES } from '../../domain/prices.ts';
 import { totalUsage } from '../../domain/usage.ts';
 
-/** From counters alone: it is made for every event of a watched job. */
+/** Uses only counters, because it is called for every event of a watched job. */
 export function presentForecast(job: JobRecord, pace: JobPace | null): JobForecastAnswer {
   const { status, counts, usage, prices = NO_PRICES } = job;
   const ended = endedOf(counts);
   const itemsLeft = counts.total - finishedOf(counts);
   const left = status === 'in_progress' ? secondsFor(itemsLeft, pace) : null;
   const { requests, bytesUp, bytesDown } = totalUsage(usage);
-  /** Null until something is known. Retries of what has ended are in what was used so far. */
+  /** Null until something is known. Retries of ended items are included in what was used so far. */
   const inAll = (soFar: number | null, parts: number) =>
     ended === 0 || soFar === null ? null : rounded(soFar + (soFar / ended) * itemsLeft, parts);
   return {

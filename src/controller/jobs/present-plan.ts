@@ -60,7 +60,7 @@ function each({ expected, low, high }: Estimate, change: (value: number) => numb
   return { expected: change(expected), low: change(low), high: change(high) };
 }
 
-/** More digits than three would claim what nobody knows. */
+/** More than three digits would claim more than is known. */
 function rounded(value: number): number {
   return Number(value.toPrecision(4));
 }

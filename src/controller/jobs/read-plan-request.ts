@@ -21,7 +21,7 @@ import { parseNewItem, parseNewJob } from './parse-new-job.ts';
 import { policyProblems, type SubmitDeps, scraperFor } from './submit.ts';
 import { brokenText, MAX_INLINE_BYTES, readHead } from './submit-stream.ts';
 
-/** What a plan is about: the job as it would be created, and what is right and wrong with its items. */
+/** What a plan is about: the job as it would be created, and the result of checking its items. */
 export interface PlanRequest {
   readonly wanted: ParsedNewJob;
   readonly scraper: CatalogScraper;
@@ -31,7 +31,7 @@ export interface PlanRequest {
 export type ReadPlanAnswer =
   | { readonly kind: 'read'; readonly request: PlanRequest }
   | { readonly kind: 'bad'; readonly problems: readonly FieldError[] }
-  /** The body makes no sense as a whole. */
+  /** The body as a whole cannot be understood. */
   | { readonly kind: 'malformed'; readonly message: string };
 
 export interface ReadPlanDeps extends Pick<SubmitDeps, 'catalog' | 'defaultScraper' | 'prices'> {
@@ -39,10 +39,10 @@ export interface ReadPlanDeps extends Pick<SubmitDeps, 'catalog' | 'defaultScrap
   readonly clock: Pick<Clock, 'turn'>;
 }
 
-/** Null: as many as suit the job. */
+/** Null lets the server choose. */
 type SampleSize = number | null;
 
-/** A list, as `POST /jobs/{id}/items` takes it; the job is in `fields`. */
+/** Reads a list, as `POST /jobs/{id}/items` takes it; the job is in `fields`. */
 export async function readPlanList(
   deps: ReadPlanDeps,
   fields: Readonly<Record<string, unknown>>,
@@ -62,7 +62,7 @@ export async function readPlanList(
       for (const item of items) check.take(item);
       for (const line of bad) check.refuse(line);
       check.ignore(ignoredColumns);
-      // Others have their turn before the next chunk is read.
+      // Lets other tasks run before the next chunk is read.
       await deps.clock.turn();
       if (left <= 0) break;
     }
@@ -73,7 +73,7 @@ export async function readPlanList(
   return begun;
 }
 
-/** The body of `POST /jobs`. In one that is too large to be read at once, the other fields must precede the items. */
+/** Reads the body of `POST /jobs`. If it is too large to be parsed at once, the other fields must precede the items. */
 export async function readPlanBody(
   deps: ReadPlanDeps,
   bytes: AsyncIterable<Uint8Array>,
@@ -166,7 +166,7 @@ async function begin(
   const problems = policyProblems(deps, wanted);
   if (problems.length > 0) return { kind: 'bad', problems };
   const sampleSize = sample ?? defaultSampleSize(wanted.execution_policy.throttling);
-  // Always the same items of the same list: a plan that is made again can be compared.
+  // The same list always gives the same sample, so that repeated plans can be compared.
   const check = new InputCheck({ digest: deps.digest, sampleSize, chance: seededChance(1) });
   return { kind: 'read', request: { wanted, scraper: found.scraper, check } };
 }

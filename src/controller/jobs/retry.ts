@@ -21,7 +21,7 @@ interface RetryDeps {
   readonly clock: Clock;
 }
 
-/** Of a group that is not there any more, no items are looked for. */
+/** If the group no longer exists, no items are looked for. */
 function filterFor(wanted: Omit<RetryFilter, 'groupKeys'>, isOfGroup: boolean, found: ReadGroup | null): RetryFilter {
   if (!isOfGroup) return { ...wanted, groupKeys: null };
   if (found === null) return { ...wanted, itemIds: [], groupKeys: [] };
@@ -49,7 +49,7 @@ export async function retryItems(
     items += answer.items;
     after = answer.next;
   } while (after !== null);
-  // No more items are to come.
+  // No more items will come.
   if (!filter.preview) await ledger.addItems(jobId, [], clock.now(), clock.now());
   return { kind: 'reopened', items };
 }

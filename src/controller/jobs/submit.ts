@@ -33,7 +33,7 @@ export interface SubmitDeps {
   readonly digest: Digest;
   /** For jobs that do not name a scraper. */
   readonly defaultScraper: string;
-  /** Of proxies; they stay with the jobs that are created. */
+  /** Prices of proxies; they are stored with the jobs that are created. */
   readonly prices: Prices;
 }
 
@@ -60,7 +60,7 @@ async function createJob(
   const submission = deps.digest(canonicalJson(request));
   const jobId = wanted.job_id ?? idFromKey(deps, idempotencyKey);
   if (idempotencyKey !== null) {
-    // Before anything else: the scraper may have changed since, and the job exists all the same.
+    // Looked up first: the scraper may have changed since, but the job exists anyway.
     const made = await deps.ledger.job(jobId);
     if (made !== null) return answerExisting(made, wanted, submission, idempotencyKey);
   }
@@ -91,7 +91,7 @@ async function createJob(
   }
 }
 
-/** What cannot be promised with the settings of this server. */
+/** What this server's settings cannot guarantee. */
 export function policyProblems(
   { prices }: Pick<SubmitDeps, 'prices'>,
   { execution_policy: policy }: Pick<ParsedNewJob, 'execution_policy'>,
@@ -140,7 +140,7 @@ export function idFromKey({ clock, digest }: Pick<SubmitDeps, 'clock' | 'digest'
   return key === null ? clock.id() : `idem-${digest(JSON.stringify(key)).slice(0, 32)}`;
 }
 
-/** The answer to a request whose job exists already. */
+/** The answer to a request whose job already exists. */
 export function answerExisting(
   job: JobRecord,
   wanted: ParsedNewJob,

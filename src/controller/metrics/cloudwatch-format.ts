@@ -13,10 +13,10 @@ import { activeJobs } from './active-jobs.ts';
 import { EMF, EMF_DIMENSIONS, EMF_NAMESPACE } from './emf-names.ts';
 
 /**
- * Metrics as lines of the log, in the format from which CloudWatch creates metrics by itself: no agent, no requests of our
- * own, no permission. Every controller reports its own state; the leader alone reports the rest, because all controllers
- * hear of all changes, and CloudWatch would add up what each of them counted. It contains no ids and few dimensions: each
- * new value of a dimension is a metric that is billed.
+ * Metrics as lines of the log, in the format from which CloudWatch creates metrics: no agent, no requests of our own,
+ * no permission. Every controller reports its own state; only the leader reports the rest, because all controllers hear
+ * of all changes, and CloudWatch would add up what each of them counted. There are no ids and few dimensions: each new
+ * value of a dimension is a metric that is billed.
  */
 export interface EmfDeps {
   readonly events: EventStream;
@@ -35,7 +35,7 @@ export interface StandingSource {
 
 type Count = keyof typeof EMF.counts;
 
-/** Tells at once, then every `everyMs` until it is closed. */
+/** Reports at once, then every `everyMs` until it is closed. */
 export function emfReporter({ events, standing, write, clock, everyMs }: EmfDeps) {
   const counts = new Map<Count, number>();
   const failures = new Map<FailureType, number>();
@@ -50,7 +50,7 @@ export function emfReporter({ events, standing, write, clock, everyMs }: EmfDeps
   const running = new Loop({ clock, everyMs, runOnce: tell, onError }).run(stop.signal);
 
   return {
-    /** Writes what was counted last. It queries nothing: ledger and queue may be closed by then. */
+    /** Writes the last counts. It queries nothing: ledger and queue may be closed by then. */
     async close(): Promise<void> {
       stop.abort();
       await running;
@@ -71,7 +71,7 @@ export function emfReporter({ events, standing, write, clock, everyMs }: EmfDeps
   async function readStanding(): Promise<Record<string, number>> {
     const { ledger, queue } = standing;
     const reading = Promise.all([jobsInProgress(ledger), queue.depth()]).catch(() => null);
-    // A ledger in trouble is when the other metrics are needed most.
+    // The other metrics are needed most when the ledger is in trouble.
     const read = await within({ sleep: sleepUnlessStopped }, READ_MS, reading, () => null);
     if (read === null) {
       add('unread', 1);
@@ -84,7 +84,7 @@ export function emfReporter({ events, standing, write, clock, everyMs }: EmfDeps
     return { [EMF.standing.jobs]: active.jobs, [EMF.standing.pending]: active.pending };
   }
 
-  /** What a follower heard is forgotten: the leader heard it too. */
+  /** A follower's counts are dropped: the leader counted the same. */
   function tellCounts(isLeading: boolean, gauges: Readonly<Record<string, number>>): void {
     const counted = [...counts].filter(([, count]) => count > 0).map(([what, count]) => [EMF.counts[what], count]);
     const failed = [...failures];
@@ -150,7 +150,7 @@ export function emfReporter({ events, standing, write, clock, everyMs }: EmfDeps
   }
 }
 
-/** One line of it: what the values are called and counted in, then the values themselves. */
+/** One line: names and units of the values, then the values themselves. */
 export function emfLine(
   at: number,
   values: Readonly<Record<string, number>>,
@@ -170,7 +170,7 @@ export function emfLine(
   });
 }
 
-/** Less than the time between two lines, however short it is made. */
+/** Less than the time between two lines, however short that is. */
 const READ_MS = 5000;
 
 async function jobsInProgress(ledger: Pick<JobBook, 'activeJobs'>) {

@@ -5,7 +5,7 @@
 export const EMF_NAMESPACE = 'Trawl';
 
 export const EMF = {
-  /** Added up by CloudWatch; written by the leader, when something happened. */
+  /** Summed by CloudWatch; written by the leader when something happened. */
   counts: {
     settled: 'ItemsSettled',
     success: 'ItemsSucceeded',
@@ -19,15 +19,15 @@ export const EMF = {
     fenced: 'FencedWrites',
     unread: 'StandingUnread',
   },
-  /** The same, of every controller. */
+  /** The same, from every controller. */
   ownCounts: { errors: 'EngineErrors' },
   /** Written by every controller: the largest value counts. */
   gauges: { leading: 'Leading', storageTrouble: 'StorageTrouble' },
-  /** Written by the leader alone. */
+  /** Written only by the leader. */
   standing: { jobs: 'JobsInProgress', pending: 'ItemsPending' },
-  /** … and per lane. */
+  /** Written only by the leader, per lane. */
   perLane: { waiting: 'BatchesWaiting', delivered: 'BatchesDelivered' },
-  /** Counted, per type of failure. */
+  /** Counts, per type of failure. */
   perFailure: { failures: 'Failures' },
   /** Counted, per kind of proxy. Hosts are too many: each would be a metric that is billed. */
   perProxy: { requests: 'Requests', bytesUp: 'BytesUp', bytesDown: 'BytesDown' },

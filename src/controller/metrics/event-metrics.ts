@@ -5,7 +5,9 @@ import { isOwnError } from '../../ports/return-cause.ts';
 import type { EngineEvent, EventStream } from '../engine/events.ts';
 import { countUsage } from './usage-metrics.ts';
 
-/** What is counted as it happens. Every label set is there from the beginning, at 0, so that rates are right from then on. */
+/**
+ * Counts events as they happen. Every label set exists from the beginning, at 0, so that rates are right from then on.
+ */
 export function countEvents(events: EventStream, registry: Registry): { flush(): void; close(): void } {
   const registers = [registry];
   const counter = (name: string, help: string) => new Counter({ name, help, registers });
@@ -86,8 +88,8 @@ const ENDS: readonly string[] = ['completed', 'failed', 'cancelled'];
 const ATTEMPT_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 /**
- * Ten thousand items a second pass through here: they are counted in plain numbers, which go into the counters when the
- * metrics are read, and their durations into histograms that need not be looked up.
+ * Ten thousand items a second pass through here: they are counted in plain numbers, which are added to the counters
+ * when the metrics are read, and their durations go into histograms that need no look-up.
  */
 function countItems(registry: Registry) {
   const registers = [registry];
@@ -124,7 +126,7 @@ function countItems(registry: Registry) {
     for (const { status, errorType, durationMs } of items) {
       if (status === 'failed') failed[errorType ?? 'unexpected'] += 1;
       else ended[status] += 1;
-      // Measured in another process, and a histogram takes numbers only.
+      // Measured in another process, and a histogram accepts only numbers.
       durations[status].observe(Number.isFinite(durationMs) ? Math.max(0, durationMs) / 1000 : 0);
     }
   }

@@ -44,7 +44,7 @@ export function openMetrics(deps: MetricsDeps) {
 
   return {
     contentType: registry.contentType,
-    /** All of it as text. Those who ask at the same time get the same. */
+    /** All metrics as text. Concurrent callers get the same text. */
     render(): Promise<string> {
       rendering ??= render().finally(() => {
         rendering = null;
@@ -66,7 +66,7 @@ export function openMetrics(deps: MetricsDeps) {
     return await registry.metrics();
   }
 
-  /** Metrics are needed most when the ledger is in trouble: all others are reported anyway. */
+  /** Metrics are needed most when the ledger is in trouble: the others are reported anyway. */
   async function readInTime(): Promise<boolean> {
     const read = standing.read(deps).then(
       () => true,
@@ -81,7 +81,7 @@ const READ_MS = 5000;
 
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-/** More than there are operations, methods and classes in use; whatever comes beyond them is a mistake of ours. */
+/** More than the combinations of operations, methods and status classes in use; anything beyond is a bug of ours. */
 const MAX_REQUEST_KINDS = 1000;
 
 function requestDurations(registry: Registry) {
@@ -109,7 +109,7 @@ function requestDurations(registry: Registry) {
   };
 }
 
-/** Gauges whose names end like those of counters, which Prometheus' own checks refuse; their parts are there by type. */
+/** Gauges with names that end like counters, which Prometheus' own checks reject; their parts are reported by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /** Memory, processor time, event loop lag, garbage collection, open files. */

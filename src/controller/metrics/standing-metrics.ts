@@ -6,10 +6,10 @@ import type { JobBook } from '../../ports/ledger.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';
 import { activeJobs } from './active-jobs.ts';
 
-/** How things stand at the moment of asking: read from ledger and queue, in pages, as far as a limit. */
+/** The current state: read from ledger and queue, in pages, up to a limit. */
 export function standingMetrics(registry: Registry): {
   read(from: { readonly ledger: Pick<JobBook, 'activeJobs'>; readonly queue: Pick<WorkQueue, 'depth'> }): Promise<void>;
-  /** What could not be read is not there, rather than what it was a while ago. */
+  /** Values that could not be read are absent, rather than outdated. */
   forget(): void;
 } {
   const registers = [registry];

@@ -1,6 +1,6 @@
 import type { ByteRange } from '../../domain/result-address.ts';
 
-/** What a `Range` header asks of a body: all of it, a part that is there and not empty, or one that is not there. */
+/** What a `Range` header asks for: the whole body, an existing part that is not empty, or one that does not exist. */
 export type AskedRange =
   | { readonly kind: 'whole' }
   | { readonly kind: 'part'; readonly range: ByteRange }
@@ -10,8 +10,8 @@ const WHOLE: AskedRange = { kind: 'whole' };
 const UNSATISFIABLE: AskedRange = { kind: 'unsatisfiable' };
 
 /**
- * Reads a `Range` header (RFC 9110, section 14). What it does not understand counts as not said, and so do several
- * ranges at once: they are allowed to be answered with the whole body, and asking for thousands of them is an attack.
+ * Reads a `Range` header (RFC 9110, section 14). A header it does not understand is ignored, and so are several ranges
+ * at once: answering them with the whole body is allowed, and asking for thousands of them is an attack.
  */
 export function askedRange(header: string | undefined, size: number): AskedRange {
   const [, list = ''] = /^bytes=([\d\s,-]{1,200})$/i.exec(header?.trim() ?? '') ?? [];
@@ -24,7 +24,7 @@ export function askedRange(header: string | undefined, size: number): AskedRange
   if (found === null) return WHOLE;
   const [, first = '', last = ''] = found;
   if (first === '') return last === '' ? WHOLE : suffix(Number(last), size);
-  // A number too long to be exact is beyond every body, and compares so.
+  // A number too long to be exact is beyond every body, and compares as such.
   const start = Number(first);
   if (last !== '' && Number(last) < start) return WHOLE;
   const end = last === '' ? size : Math.min(Number(last) + 1, size);
@@ -33,7 +33,7 @@ export function askedRange(header: string | undefined, size: number): AskedRange
 
 function suffix(length: number, size: number): AskedRange {
   if (length === 0) return UNSATISFIABLE;
-  // The last bytes of an empty body are all of it; `Content-Range` has no words for them.
+  // The last bytes of an empty body are all of it, which `Content-Range` cannot express.
   if (size === 0) return WHOLE;
   return { kind: 'part', range: { start: Math.max(0, size - length), end: size } };
 }

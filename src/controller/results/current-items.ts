@@ -8,9 +8,9 @@ import { readsPageOf } from './same-page.ts';
 type CurrentItems = Pick<ItemBook, 'item' | 'items' | 'itemsAt'>;
 
 /**
- * The items of a job with their current data: those of the re-extraction that replaced them, if it could read the page
- * that the item still has, and their own otherwise. Pages, pictures and documents are always their own, and so is how
- * they ended; but the scraper and version of the last attempt are those that the data come from.
+ * The items of a job with their current data: those of the re-extraction that replaced them, if it read the page that
+ * the item still has, and their own otherwise. Pages, screenshots and documents are always their own, and so is how
+ * they ended; but the scraper and version of the last attempt are those that produced the data.
  */
 export function currentItems(
   ledger: CurrentItems & Pick<JobBook, 'job'>,
@@ -23,7 +23,7 @@ export function currentItems(
     if (newer?.status !== 'success' || !mayBeReplaced(record) || !readsPageOf(newer, record)) return record;
     extraction ??= ledger.job(replacedBy);
     const by = await extraction;
-    // Deleted between two reads, and its data with it; or another job has its id by now.
+    // Deleted between two reads, with its data; or another job has its id by now.
     return by === null || !readsFrom(by, job) ? record : withNewData(record, newer, job, by);
   };
   const replaced = async (records: readonly ItemRecord[]): Promise<readonly ItemRecord[]> => {

@@ -11,8 +11,8 @@ export interface LinkRequest extends Pick<DownloadRequest, 'itemId' | 'artifact'
 const EXPIRES_SECONDS = 300;
 
 /**
- * Where a client may fetch the bytes of an artifact directly, under the name and type that `download` gives them; null
- * if what is stored there is not what it asked for.
+ * Where a client may fetch the bytes of an artifact directly, with the name and type that `download` gives them; null
+ * if the stored bytes are not what it asked for.
  */
 export async function downloadLink({ itemId, artifact, links, headers }: LinkRequest): Promise<string | null> {
   if (hasAlready(artifact, headers.ifNoneMatch) || !isAsAsked({ artifact, headers })) return null;
@@ -26,11 +26,14 @@ export async function downloadLink({ itemId, artifact, links, headers }: LinkReq
 function isAsAsked({ artifact, headers }: Pick<LinkRequest, 'artifact' | 'headers'>): boolean {
   // Our ETag is not the one that the bytes have there.
   if (headers.ifRange !== undefined) return false;
-  // There a range would be one of the packed bytes.
+  // A range would refer to the compressed bytes there.
   return artifact.encoding === 'identity' || (headers.range === undefined && acceptsGzip(headers.acceptEncoding));
 }
 
-/** Silence would allow anything, by the book; but who says nothing, like curl, does not unpack either. */
+/**
+ * Without the header anything is allowed, by the standard; but clients that send none, like curl, do not decompress
+ * either.
+ */
 function acceptsGzip(header = ''): boolean {
   const weights = new Map(
     header.split(',').map((each) => {

@@ -23,8 +23,8 @@ export interface DownloadAnswer {
 }
 
 /**
- * Content of a site is never run in the origin of our own pages: it is sent as a file to download, of exactly the type
- * that it was stored with, and if a browser shows it after all, then without scripts and in an opaque origin.
+ * Content from a site never runs in the origin of our own pages: it is sent as a file to download, with exactly the
+ * type it was stored with, and if a browser shows it anyway, then without scripts and in an opaque origin.
  */
 const NEVER_RUN = {
   'X-Content-Type-Options': 'nosniff',
@@ -32,7 +32,10 @@ const NEVER_RUN = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
-/** Returns a request for an artifact: whole, a part of it, or that the client has it. Null when its bytes are gone. */
+/**
+ * Answers a request for an artifact: the whole, a part of it, or that the client already has it. Null if its bytes are
+ * gone.
+ */
 export async function download({ itemId, artifact, store, headers }: DownloadRequest): Promise<DownloadAnswer | null> {
   const { size, sha256, key } = artifact;
   const etag = `"${sha256}"`;
@@ -60,7 +63,7 @@ export async function download({ itemId, artifact, store, headers }: DownloadReq
   return { status: 206, headers: { ...about, 'Content-Range': contentRange }, body: whole };
 }
 
-/** A file cut short by a crash must end as an error: the client of a short body would wait for the rest. */
+/** A file cut short by a crash must end as an error: the client would wait for the rest. */
 function exactly(body: AsyncIterable<Uint8Array>, { start, end }: ByteRange, key: string): AsyncIterable<Uint8Array> {
   return {
     async *[Symbol.asyncIterator]() {
@@ -75,7 +78,7 @@ function exactly(body: AsyncIterable<Uint8Array>, { start, end }: ByteRange, key
   };
 }
 
-/** Whether `If-None-Match` names the artifact. By the weak comparison. */
+/** Whether `If-None-Match` names the artifact, by the weak comparison. */
 export function hasAlready({ sha256 }: Pick<StoredArtifact, 'sha256'>, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false;
   return ifNoneMatch.trim() === '*' || [...ifNoneMatch.matchAll(/"[^"]*"/g)].some(([tag]) => tag === `"${sha256}"`);
@@ -86,7 +89,7 @@ const MEDIA_TYPE = new RegExp(
   `^${TOKEN}/${TOKEN}(?:[ \\t]{0,3};[ \\t]{0,3}${TOKEN}=(?:${TOKEN}|"[\\w !#-\\[\\]-~]{0,100}")){0,5}$`,
 );
 
-/** The type is what a site said: only what has the form of one goes into a header. */
+/** The type comes from a site: only well-formed ones go into a header. */
 export function safeContentType(type: string): string {
   return type.length <= 300 && MEDIA_TYPE.test(type) ? type : 'application/octet-stream';
 }

@@ -2,8 +2,8 @@ import type { ItemRecord } from '../../domain/item.ts';
 import type { ItemBook } from '../../ports/ledger.ts';
 
 /**
- * The items of another job that have these ids. A re-extraction has its items in the order of the older job, so that
- * most of what is wanted is read in a few runs; what is not found that way is looked up, and the order is only a hope.
+ * The items of another job that have these ids. A re-extraction has its items in the order of the older job, so most of
+ * them are read in a few runs; the others are looked up, so nothing depends on the order.
  */
 export async function itemsAlike(
   ledger: Pick<ItemBook, 'item' | 'itemsAt'>,
@@ -17,7 +17,7 @@ export async function itemsAlike(
     const record = await ledger.item(jobId, id);
     if (record === null) continue;
     found.set(id, record);
-    // Only ahead: in a job of another order no place is read twice.
+    // Only reads ahead: in a job with another order no place is read twice.
     const left = ids.length - index - 1;
     if (record.seq <= readUpTo || left === 0) continue;
     for (const next of await ledger.itemsAt(jobId, record.seq + 1, left)) found.set(next.itemId, next);

@@ -3,7 +3,7 @@ import { walkPages } from '../../domain/walk-pages.ts';
 import type { JobBook, Page, PageRequest } from '../../ports/ledger.ts';
 import { readsFrom } from './reads-from.ts';
 
-/** Why a job must not be deleted, in words for its user: another job needs it. Null if none does. */
+/** Why a job must not be deleted, as a message for its user: another job needs it. Null if none does. */
 export async function whyInUse(
   ledger: Pick<JobBook, 'job' | 'jobs' | 'activeJobs'>,
   job: JobRecord,
@@ -11,7 +11,7 @@ export async function whyInUse(
   return (await whyItsDataAreInUse(job, ledger)) ?? (await readBy(ledger, job.jobId));
 }
 
-/** A re-extraction that is under way, or will go on when it is resumed, needs the pages. */
+/** A re-extraction that is under way, or can be resumed, needs the pages. */
 async function readBy(ledger: Pick<JobBook, 'jobs' | 'activeJobs'>, jobId: string): Promise<string | null> {
   const active = (page: PageRequest) => ledger.activeJobs(page);
   const paused = (page: PageRequest) => ledger.jobs({ status: 'paused', page });

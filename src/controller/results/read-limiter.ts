@@ -1,8 +1,8 @@
-/** Reads under way at once: at most sixteen, and about 64 MiB, but one at least, however large. */
+/** Concurrent reads: at most sixteen, and about 64 MiB, but at least one, however large. */
 const CAPACITY_BYTES = 64 * 2 ** 20;
 const LEAST_BYTES = CAPACITY_BYTES / 16;
 
-/** Runs reads side by side, in bounds. `start` waits for room, not for the read. */
+/** Runs reads concurrently, within limits. `start` waits for room, not for the read. */
 export class ReadLimiter {
   readonly #running = new Set<Promise<void>>();
   #bytes = 0;

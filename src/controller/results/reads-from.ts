@@ -1,6 +1,6 @@
 import type { JobRecord } from '../../domain/job.ts';
 
-/** Whether a job read its pages from this one, and not from another that had its id before. */
+/** Whether a job read its pages from this one, rather than from another that had its id before. */
 export function readsFrom(
   { extracts, sourceCreatedAt }: Pick<JobRecord, 'extracts' | 'sourceCreatedAt'>,
   source: Pick<JobRecord, 'jobId' | 'createdAt'>,

@@ -9,25 +9,25 @@ import { walkPages } from '../../domain/walk-pages.ts';
 import type { ItemBook, ItemFilter } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 
-/** Kinds of which an item has one file, that a row refers to; its data are in the row itself. */
+/** Kinds of which an item has at most one file, which a row refers to; data are in the row itself. */
 type FileKind = Exclude<ArtifactKind, (typeof ELSEWHERE)[number]>;
-/** The others: in the row itself, by name, or kept to see why an item failed, which is not a result. */
+/** The other kinds: in the row itself, by name, or kept to see why an item failed, which is not a result. */
 const ELSEWHERE = ['data', 'metadata', 'page', 'failed_page', 'visit', 'trace'] as const;
 export const FILE_KINDS = ARTIFACT_KINDS.filter(
   (kind): kind is FileKind => !ELSEWHERE.some((elsewhere) => elsewhere === kind),
 );
 
-/** Where a file is, below the results folder or in the bucket; only there if the item has such a file to itself. */
+/** Path of a file below the results folder or in the bucket; present only if the item has such a file to itself. */
 type FilePaths = { readonly [Kind in FileKind as `${Kind}_path`]?: string } & {
-  /** Pages by their name; only there if the item has some. */
+  /** Paths of pages by name; present only if the item has some. */
   readonly page_paths?: Readonly<Record<string, string>>;
 };
 
-/** One line of an export: what was asked, how it ended, and what was found. */
+/** One line of an export: the input, the outcome and the data. */
 export interface ResultRow extends FilePaths {
   readonly item_id: string;
   readonly status: ItemStatus;
-  /** Only there if the item was skipped. */
+  /** Present only if the item was skipped. */
   readonly skip_reason?: SkipReason;
   readonly input: ItemInput;
   readonly error: {
@@ -36,15 +36,15 @@ export interface ResultRow extends FilePaths {
     readonly retryable: boolean;
     readonly cause: string | null;
   } | null;
-  /** What the listed attempts of the item, its last ten, sent and received together. */
+  /** What the listed attempts of the item (the last ten) sent and received together. */
   readonly requests: number;
   readonly bytes_up: number;
   readonly bytes_down: number;
-  /** What the scraper extracted; null where it kept nothing. */
+  /** What the scraper extracted; null if it kept nothing. */
   readonly data: unknown;
-  /** Only there if what was extracted could not be read back. */
+  /** Present only if the data could not be read back. */
   readonly data_problem?: string;
-  /** Only there in an export of child records: which of them the row is. */
+  /** Present only in an export of child records: the record of this row. */
   readonly child?: ChildRecord;
 }
 
@@ -59,15 +59,15 @@ export interface ChildRecord {
 export interface RowDeps {
   readonly ledger: Pick<ItemBook, 'items'>;
   readonly store: Pick<ResultStore, 'get'>;
-  /** Where a reader finds a file without us: a path below the results folder, or a key in the bucket. */
+  /** Where a reader finds a file without the API: a path below the results folder, or a key in the bucket. */
   readonly pathOf: (artifact: StoredArtifact) => string;
 }
 
 const PAGE = 200;
 
 /**
- * What is read side by side, twice over, because the next batch is read while this one is used. One row at least, so
- * that a row may be larger; and beyond the largest that can be parsed in reasonable time and memory, it stays a file.
+ * Limits for concurrent reads, which apply twice, because the next batch is read while this one is used. At least one
+ * row is read, so a row may be larger; data too large to be parsed in reasonable time and memory stay in their file.
  */
 const BATCH_ROWS = 32;
 const BATCH_BYTES = 4 * 2 ** 20;
@@ -75,13 +75,13 @@ const MAX_DATA_BYTES = 64 * 2 ** 20;
 
 export interface RowBatch {
   readonly rows: readonly ResultRow[];
-  /** About what the rows weigh. */
+  /** Approximate size of the rows. */
   readonly bytes: number;
 }
 
 /**
- * Rows for the items of a job in their order, a page of them in memory at a time. A batch may be empty: the ledger looks
- * at a bounded number of items at a time, and a caller in the same process can give way to others in between.
+ * Rows for the items of a job in order, with one page of them in memory at a time. A batch may be empty: the ledger
+ * looks at a bounded number of items at a time, and a caller in the same process can let other tasks run in between.
  */
 export async function* rowBatches(deps: RowDeps, jobId: string, filter: ItemFilter): AsyncGenerator<RowBatch> {
   let ahead: Promise<RowBatch> | null = null;
@@ -93,7 +93,7 @@ export async function* rowBatches(deps: RowDeps, jobId: string, filter: ItemFilt
     }
     if (ahead !== null) yield await ahead;
   } finally {
-    // Reads that are under way when the reader stops end before we do.
+    // Reads under way when the reader stops end before this does.
     await ahead;
   }
 }
@@ -125,7 +125,7 @@ async function readBatch(items: readonly ItemRecord[], deps: RowDeps): Promise<R
   return { rows, bytes: items.reduce((sum, item) => sum + weightOf(item), 0) };
 }
 
-/** Inputs are small as a rule: a text in one of them is what can make it heavy. */
+/** Inputs are usually small: only a long text can make one large. */
 function weightOf(item: ItemRecord): number {
   let weight = dataOf(item)?.size ?? 0;
   for (const value of Object.values(item.input)) {
@@ -165,7 +165,7 @@ function filePaths({ artifacts }: ItemRecord, pathOf: RowDeps['pathOf']): FilePa
   };
 }
 
-/** Damage in one file must not keep the other rows from their reader. */
+/** Damage in one file must not keep the other rows from the reader. */
 async function readData(
   artifact: StoredArtifact,
   store: Pick<ResultStore, 'get'>,

@@ -39,7 +39,7 @@ export interface Results {
 
 export interface ResultPart {
   readonly part: number;
-  /** Null, like the hash, as long as it may change; and if what the manifest says of its parts is damaged. */
+  /** Null, like the hash, as long as it may change, and if the manifest's information about its parts is damaged. */
   readonly items: number | null;
   readonly sha256: string | null;
 }
@@ -58,7 +58,7 @@ export async function listResults(
   };
 }
 
-/** The part as JSON text. Null beyond the last one, and for one that is gone, as it is with a job that is being removed. */
+/** The part as JSON text. Null beyond the last one, and for one that is gone because its job is being removed. */
 export async function readPart(
   deps: ResultsDeps,
   job: JobRecord,
@@ -77,7 +77,7 @@ const LISTS = { all: 'full', success: 'success', errors: 'errors' } as const sat
 
 const UNKNOWN = { items: null, sha256: null } as const;
 
-/** One at least, as in a manifest: a reader always finds part 0. */
+/** At least one, as in a manifest: a reader always finds part 0. */
 function partCount(job: JobRecord, list: ManifestList): number {
   return job.manifest?.parts[list] ?? Math.max(1, Math.ceil(job.counts.total / ITEMS_PER_PART));
 }
@@ -95,7 +95,7 @@ async function partSoFar(
     if (items.length === 0) break;
     entries.push(...items.filter(({ status }) => standsIn(list, status)).map(manifestEntry));
     first += items.length;
-    // Large items come a few at a time, and others have their turn in between.
+    // Large items are read a few at a time, and other tasks run in between.
     await clock.turn();
   }
   return renderPart(jobId, { list, number, entries });
@@ -128,8 +128,8 @@ const hashesSchema = z.object({
 });
 
 /**
- * Only from the metadata that the ledger knows of: those of every round lie under the same key, and a newer round may be
- * about to write its own.
+ * Only from the metadata that the ledger knows: all rounds use the same key, and a newer round may be about to write
+ * its own.
  */
 async function readHashes(
   { store, digest }: Pick<ResultsDeps, 'store' | 'digest'>,

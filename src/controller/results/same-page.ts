@@ -3,8 +3,8 @@ import type { ItemRecord } from '../../domain/item.ts';
 import { isSameAddress } from '../../domain/result-address.ts';
 
 /**
- * Whether an item of a re-extraction was read from the pages that the older job's item has now. One that failed may have
- * been fetched again since, and then its own data are newer than those of the pages that were read.
+ * Whether an item of a re-extraction was read from the pages that the older job's item has now. A failed one may have
+ * been fetched again since, and then its own data are newer.
  */
 export function readsPageOf({ source }: ItemRecord, { artifacts }: ItemRecord): boolean {
   if (source === undefined) return false;

@@ -11,8 +11,8 @@ import { ReadLimiter } from './read-limiter.ts';
 
 /**
  * Checks a job from its results alone, so that a copy of them can be checked: the parts against the hashes in
- * `job_metadata.json`, the lists against each other and the counts, that every id is there once, and each artifact
- * against its size and hash. It holds one part of each list, the artifacts being read, and eight bytes per item.
+ * `job_metadata.json`, the lists against each other and the counts, that every id occurs once, and each artifact
+ * against its size and hash. Memory: one part of each list, the artifacts being read, and eight bytes per item.
  */
 interface VerifyDeps {
   readonly store: Pick<ResultStore, 'get'>;
@@ -36,7 +36,7 @@ const artifactSchema = z.object({
   length: count.optional(),
   size: count,
   sha256: hex,
-  // Manifests that were written before there were slices may not have it, and then it does not matter.
+  // Manifests from before slices existed may lack it, and then it does not matter.
   encoding: z.enum(['identity', 'gzip']).default('identity'),
 });
 
@@ -57,7 +57,7 @@ const partSchema = z.object({
 type Metadata = z.infer<typeof metadataSchema>;
 type Entry = z.infer<typeof entrySchema>;
 
-/** An index that was replaced while it was read is read again: it looks damaged, and is not. */
+/** An index that was replaced while it was read looks damaged but is not, so it is read again. */
 export async function verifyJob(deps: VerifyDeps, jobId: string): Promise<VerifyReport> {
   const key = `${jobPrefix(jobId, deps.digest)}job_metadata.json`;
   for (let looks = 1; ; looks += 1) {
@@ -100,7 +100,7 @@ class Verification {
   readonly #problems = new ProblemList();
   readonly #reads = new ReadLimiter();
   readonly #hashes: ReadonlyMap<string, Metadata['part_hashes'][number]>;
-  /** Lists that were found wrong: said once, because all that follows would be wrong for the same reason. */
+  /** Lists found to be wrong: reported once, because everything that follows would be wrong for the same reason. */
   readonly #wrong = new Set<ManifestList>();
   readonly #checked = { parts: 0, items: 0, artifacts: 0, bytes: 0 };
 
@@ -130,7 +130,7 @@ class Verification {
       let more = 0;
       for await (const _ of lists[list]) more += 1;
       if (more > 0 && !this.#wrong.has('full'))
-        this.#problems.add(list, `it lists ${more} items beyond those that are so in full`);
+        this.#problems.add(list, `it lists ${more} items more than the list full has with that status`);
     }
     for (const each of ['success', 'failed', 'skipped', 'cancelled'] as const) {
       this.#sameCount(`items that are ${each}`, seen[each], counts[each]);
@@ -148,7 +148,7 @@ class Verification {
     };
   }
 
-  /** The lists are made in one go over the items: each is the full one with the others left out. */
+  /** The lists are made in one pass over the items: each is the full one without the others. */
   async #agrees(list: ManifestList, entries: AsyncGenerator<Listed>, text: string, entry: Entry): Promise<void> {
     if (this.#wrong.has(list)) return;
     const next = await entries.next();
@@ -174,7 +174,7 @@ class Verification {
     }
   }
 
-  /** Null if it is not as the metadata says; then what follows in its list cannot be judged. */
+  /** Null if it does not match the metadata; then the rest of its list cannot be judged. */
   async #readPart(list: ManifestList, number: number): Promise<readonly unknown[] | null> {
     const name = partName(list, number);
     const expected = this.#hashes.get(name);
@@ -225,7 +225,7 @@ class Verification {
     return hash('sha256', bytes) === sha256 ? null : 'its SHA-256 is not the one in the manifest';
   }
 
-  /** A second time over the list, because two ids may have one hash. */
+  /** Reads the list a second time, because two ids may have the same hash. */
   async #nameRepeated(suspects: ReadonlySet<string>): Promise<void> {
     if (suspects.size === 0) return;
     const times = new Map<string, number>();
@@ -238,7 +238,7 @@ class Verification {
   }
 
   #hashOf(itemId: string): string {
-    // As JSON, because half characters would all be hashed as the same one.
+    // As JSON, because lone surrogates would otherwise all hash the same.
     return this.#deps.digest(JSON.stringify(itemId)).slice(0, 16);
   }
 

@@ -9,8 +9,8 @@ interface SiteDeps {
 }
 
 /**
- * Brings what is stored in line with the file of sites. Without a file nothing changes: a controller that was started
- * without one does not remove the sites of another.
+ * Synchronises the stored sites with the file of sites. Without a file nothing changes: a controller started without
+ * one does not remove the sites of another.
  */
 export async function importSites(deps: SiteDeps, file: ReadonlyMap<string, Site>): Promise<void> {
   if (file.size === 0) return;
@@ -19,7 +19,10 @@ export async function importSites(deps: SiteDeps, file: ReadonlyMap<string, Site
   for (const id of remove) await deps.sites.remove(id);
 }
 
-/** Removes what was set through the API; a site of the file is then as the file has it. False if there was no such site. */
+/**
+ * Removes what was set through the API; the configuration in the file then applies again. False if there was no such
+ * site.
+ */
 export async function removeSite(
   deps: SiteDeps,
   id: string,

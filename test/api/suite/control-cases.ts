@@ -46,7 +46,7 @@ export function controlCases(client: Client): void {
     assert.deepEqual([job.reason?.code, job.summary.pending], ['control', 1]);
     assert.match(
       job.reason?.message ?? '',
-      /^control \{"type":"no_results"\} must be found, and returned no_results: /,
+      /^control \{"type":"no_results"\} must be found, but returned no_results: /,
     );
     const { tried, good, last, reopens } = job.controls ?? {};
     assert.deepEqual([tried, good, last?.result, reopens], [1, 0, 'bad', true]);

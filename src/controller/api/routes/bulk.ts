@@ -42,8 +42,8 @@ export function bulkOperation(deps: ApiDeps): Operation {
     summary: 'Pull documentation pages as Markdown',
     description:
       'Creates a job that pulls pages of the configured sites (`GET /sites`). URLs of files (PDF, archives, images …) are ' +
-      'kept as links and not fetched. The pages of each site are cut into batches, in proportion to their number; a batch ' +
-      'is carried out in sequence, with `delay_ms` between two requests. The body is a JSON object, or a plain list of URLs ' +
+      'kept as links and not fetched. The pages of each site are divided into batches, in proportion to their number; a batch ' +
+      'is processed in sequence, with `delay_ms` between two requests. The body is a JSON object, or a plain list of URLs ' +
       'with the other fields in the query. It is streamed, so any number of URLs takes constant memory, and may be ' +
       'compressed (`Content-Encoding: gzip`). The job is an ordinary one: everything under `/jobs/{job_id}` applies.',
     access: 'full',
@@ -109,7 +109,7 @@ export function bulkOperation(deps: ApiDeps): Operation {
   });
 }
 
-/** Fields are in the body or, of a plain list, in the query. */
+/** Fields are in the body or, for a plain list, in the query. */
 function fieldsGiven(read: ReadBulkAnswer, query: Readonly<Record<string, unknown>>): Record<string, unknown> {
   if (read.kind === 'malformed')
     throw new Problem('malformed_request', `The list of URLs cannot be read: ${read.message}.`);
@@ -118,7 +118,7 @@ function fieldsGiven(read: ReadBulkAnswer, query: Readonly<Record<string, unknow
   if (read.fields === null) return asked;
   const [first] = Object.keys(asked);
   if (first === undefined) return read.fields;
-  const message = 'belongs into the body, if that is an object';
+  const message = 'belongs in the body if that is an object';
   throw new Problem('invalid_request', 'Invalid query: see errors.', [{ path: first, message }]);
 }
 

@@ -25,7 +25,7 @@ export function cacheOperations({ pageCache, pathErrors, clock }: ApiDeps): Oper
     return { errors: errors.map((each) => presentErrors(each, now)), next_cursor: writePlace(list, next) };
   }
 
-  /** What fails meanwhile is forgotten, too, or is there afterwards. */
+  /** Failures during the call may or may not be forgotten. */
   async function clearAllErrors(): Promise<number> {
     for (let removed = 0; ; ) {
       const { errors } = await pathErrors.list({ site: null, after: null, limit: 1 });
@@ -41,8 +41,8 @@ export function cacheOperations({ pageCache, pathErrors, clock }: ApiDeps): Oper
       method: 'GET',
       path: '/cache/stats',
       tag: 'sites',
-      summary: 'Count what is cached of documentation sites',
-      description: 'It reads every entry, which takes some seconds for a million of them.',
+      summary: 'Count cached pages of documentation sites',
+      description: 'Reads every entry, which takes some seconds for a million of them.',
       access: 'read',
       answers: { 200: jsonAnswer('Totals, and numbers by site.', cacheStatsSchema) },
       async handle() {
@@ -54,7 +54,7 @@ export function cacheOperations({ pageCache, pathErrors, clock }: ApiDeps): Oper
       method: 'GET',
       path: '/cache/keys',
       tag: 'sites',
-      summary: 'List what is cached, of one site or of all',
+      summary: 'List cached pages, of one site or of all',
       description: 'A page may be short and still not be the last: continue until `next_cursor` is null.',
       access: 'read',
       query: cacheKeysQuery,
@@ -70,7 +70,7 @@ export function cacheOperations({ pageCache, pathErrors, clock }: ApiDeps): Oper
       method: 'DELETE',
       path: '/cache/{site_id}',
       tag: 'sites',
-      summary: 'Remove all that is cached of a site',
+      summary: 'Remove everything cached for a site',
       access: 'full',
       params: anySitePath,
       answers: { 200: jsonAnswer('How many entries there were.', clearedSiteSchema) },
@@ -139,7 +139,7 @@ function writePlace(list: string, place: ListPlace | null): string | null {
   return encodeCursor(list, place && JSON.stringify([place.site, place.row]));
 }
 
-/** Only what `writePlace` made is decoded. */
+/** Decodes only what `writePlace` made. */
 function readPlace(list: string, cursor: string | undefined): ListPlace | null {
   const text = decodeCursor(list, cursor);
   if (text === null) return null;

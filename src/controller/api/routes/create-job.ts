@@ -87,7 +87,7 @@ async function jobWarnings(deps: ApiDeps, job: JobRecord) {
   return [...laneWarnings(deps, job), ...(await scraperWarnings(deps, job)), ...aboutProxy];
 }
 
-/** A missing body gets an answer of its own. */
+/** A missing body gets its own message. */
 function requireJson(header: (name: string) => string | null): void {
   const type = header('content-type');
   if (mediaTypeOf(type) === 'application/json') return;

@@ -7,9 +7,9 @@ import { parsePageUrl } from '../../../domain/site-url.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { jsonAnswer, type Operation, operation } from '../operation.ts';
 
-/** A look at a site that is not known yet. */
+/** Looks at a site that is not configured yet. */
 export function discoverOperation({ siteInspector, hostPauses, hostSettings, clock }: ApiDeps): Operation {
-  /** What workers may not ask now, we do not ask either. */
+  /** The API does not contact hosts that workers may not contact now. */
   async function checkPause(url: string): Promise<void> {
     const { host } = new URL(parsePageUrl(url)?.href ?? url);
     const now = clock.now();
@@ -28,7 +28,7 @@ export function discoverOperation({ siteInspector, hostPauses, hostSettings, clo
     tag: 'sites',
     summary: 'Look at a site, and propose a configuration',
     description:
-      'Asks for the page, its Markdown, robots.txt, sitemaps and llms.txt, under the same egress rules as workers. Nothing is ' +
+      'Requests the page, its Markdown, robots.txt, sitemaps and llms.txt, under the same egress rules as workers. Nothing is ' +
       'stored: send `config` to `PUT /sites/{site_id}`.',
     access: 'full',
     query: discoverQuery,

@@ -138,21 +138,21 @@ export function hostOperations({ hostPauses, hostSettings, ledger, clock }: ApiD
       tag: 'hosts',
       summary: 'Lift the pause of a host',
       description:
-        'It does not matter whether the host asked for the pause or an operator set it. Jobs that wait for the host go on ' +
+        'It does not matter whether the host asked for the pause or an operator set it. Jobs that wait for the host continue ' +
         'within a second, on AWS within five. If the host asks for a pause again, it is paused again.',
       access: 'full',
       params: hostPath,
       answers: { 200: jsonAnswer('Whether the host was paused.', liftedSchema) },
       async handle({ params: { host } }) {
         const lifted = [await hostPauses.lift(host, clock.now()), await liftOperatorPause(host)];
-        // The pauses first: what goes out then must not be held back by them once more.
+        // Pauses are lifted first: work dispatched after that must not be held back by them again.
         const jobs = await endWaits({ ledger, clock }, host);
         return { status: 200, json: { host, lifted: lifted.includes(true) || jobs > 0 } };
       },
     }),
   ];
 
-  /** Workers read all settings every few seconds. Requests at the same time may exceed the limit by a few. */
+  /** Workers read all settings every few seconds. Concurrent requests may exceed the limit by a few. */
   async function checkRoom(): Promise<void> {
     if ((await hostSettings.list()).length < MAX_HOSTS_WITH_SETTINGS) return;
     const most = MAX_HOSTS_WITH_SETTINGS.toLocaleString('en-US');

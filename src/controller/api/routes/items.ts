@@ -217,7 +217,7 @@ async function itemOf(deps: ApiDeps, { job_id: jobId, item_id: itemId }: { job_i
   return { job, item };
 }
 
-/** A failed item may have only the page on which it failed, which is what a user wants to see of it. */
+/** A failed item may only have the page on which it failed, which is what a user wants to see. */
 function findArtifact(artifacts: readonly StoredArtifact[], label: string): StoredArtifact | undefined {
   const found = artifacts.find((artifact) => artifactLabel(artifact) === label);
   return found ?? (label === 'html' ? artifacts.find(({ kind }) => kind === 'failed_page') : undefined);

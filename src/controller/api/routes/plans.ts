@@ -98,7 +98,7 @@ export function planOperations(deps: ApiDeps): Operation[] {
         'made with `keep`.',
       access: 'full',
       params: planPath,
-      answers: { 204: { description: 'The plan is gone, or will be as soon as no worker is at its items.' } },
+      answers: { 204: { description: 'The plan is gone, or will be as soon as no worker is processing its items.' } },
       problems: ['plan_not_found', 'state_conflict'],
       async handle({ params: { plan_id: planId } }) {
         const answer = await endPlan(deps, planId);

@@ -70,7 +70,7 @@ export function siteOperations({ sites, fileSites, clock }: ApiDeps): Operation[
       tag: 'sites',
       summary: 'Remove a site',
       description:
-        'A site that is also in the file of sites is then as the file has it. What is cached of the site stays: see ' +
+        'If the site is also in the file of sites, the configuration there applies again. Cached pages of the site stay: see ' +
         '`DELETE /cache/{site_id}`.',
       access: 'full',
       params: sitePath,
@@ -87,7 +87,7 @@ export function siteOperations({ sites, fileSites, clock }: ApiDeps): Operation[
   ];
 }
 
-/** Requests at the same time may exceed the limit, or set the same baseUrl twice: then the first id counts. */
+/** Concurrent requests may exceed the limit, or set the same baseUrl twice: then the first id counts. */
 function checkAgainst(known: readonly StoredSite[], id: string, baseUrl: string): void {
   const others = known.filter((site) => site.id !== id);
   if (others.length >= MAX_SITES) {

@@ -28,7 +28,7 @@ export function steerJobOperations(deps: ApiDeps): Operation[] {
     step(
       deps,
       'cancel',
-      'End a job for good; items that are not in flight are cancelled',
+      'Cancel a job permanently; items that are not in flight are cancelled',
       'Items in flight finish, and their results are kept.',
       { kind: 'cancel' },
     ),

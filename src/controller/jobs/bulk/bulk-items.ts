@@ -12,20 +12,20 @@ export interface ListedPage {
 }
 
 export interface ItemMaking {
-  /** The page that a URL of the list names; null for what is not one. */
+  /** The page that a URL of the list names; null if it is not one. */
   readonly pageOf: (url: string) => ListedPage | null;
-  /** What every item is told besides its page. */
+  /** Input that all items have in addition to their page. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly digest: Digest;
 }
 
-/** Pages of several sites are gathered at once as long as there are no more of them than this. */
+/** Pages of several sites are collected in one pass, up to this many. */
 const GATHERED_PAGES = 50_000;
 const ITEMS_PER_CHUNK = 1000;
 
 /**
- * The items of a list, site by site, each in the group of its batch. A batch is a run of neighbours, and a list names its
- * sites in any order: so it is gone through once for every few sites that fit into memory, or for a single large one.
+ * The items of a list, site by site, each in the group of its batch. A batch is a run of neighbours, but a list names
+ * its sites in any order: so it is read once for every few sites that fit into memory, or for a single large one.
  */
 export async function* bulkItems(
   spool: Pick<UrlSpool, 'read'>,
@@ -118,7 +118,7 @@ class SiteItems {
     const batch = batchOfPage(this.#site, this.#made);
     this.#made += 1;
     const id = this.#idOf(url);
-    // A URL that is listed twice is two items, which need two ids.
+    // A URL that is listed twice becomes two items, which need two ids.
     const itemId = this.#seen.add(id) ? `${id} (${this.#made})` : id;
     return { itemId, input: { url, site, path, ...this.#making.settings }, group: `${site}/${batch}` };
   }
@@ -129,10 +129,13 @@ class SiteItems {
   }
 }
 
-/** Leaves room for the number of a repeated one. */
+/** Leaves room for the number of a repeated URL. */
 const LONGEST_ID = MAX_ITEM_ID_LENGTH - 20;
 
-/** Which URLs were there before. Of a large site it is guessed: one in a thousand then has a number that it does not need. */
+/**
+ * Which URLs occurred before. For a large site this is probabilistic: one in a thousand then gets a number that it does
+ * not need.
+ */
 class SeenUrls {
   readonly #exact: Set<string> | null;
   readonly #filter: BloomFilter | null;

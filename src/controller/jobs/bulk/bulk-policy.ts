@@ -7,9 +7,9 @@ import { batchSizes, type SiteBatches } from '../../../domain/site-batches.ts';
 const MOST_REQUESTS = 1_000_000;
 
 /**
- * The policy of a bulk job: `max_containers` batches at a time, unless the policy allows fewer, and a breaker that lets
- * all of them begin. By its default it would risk no more than fifty pages until it knows whether the job works; the
- * rest of the batches would wait for the slowest of them.
+ * The policy of a bulk job: `max_containers` concurrent batches, unless the policy allows fewer, and a breaker that
+ * lets all of them begin. By default it would risk at most fifty pages until it knows whether the job works; all other
+ * batches would wait for the slowest of them.
  */
 export function bulkPolicy(
   { execution_policy: policy, max_containers: containers }: BulkFields,

@@ -45,7 +45,7 @@ export function presentBulkCreated(
   return warnings.length === 0 ? answer : { ...answer, warnings: [...warnings] };
 }
 
-/** `usual`: what is said of every job. */
+/** `usual`: the fields that every job has. */
 export function presentBulkJob(
   job: BulkJob,
   usual: JobAnswer,
@@ -71,7 +71,7 @@ export function presentBulkJob(
   };
 }
 
-/** In a list of jobs. */
+/** Fields for a list of jobs. */
 export function presentBulkSummary({ bulk, counts }: BulkJob) {
   return {
     sites: bulk.sites.map(({ site }) => site),
@@ -80,8 +80,8 @@ export function presentBulkSummary({ bulk, counts }: BulkJob) {
 }
 
 /**
- * Pages that failed. Only the beginning of a job is searched for them, so that this costs the same for any job; of what
- * failed later, the examples of the most frequent failures are shown.
+ * Pages that failed. Only the beginning of a job is searched for them, so that this costs the same for any job; for
+ * later failures, the examples of the most frequent groups are shown.
  */
 export async function readBulkErrors(
   ledger: Pick<ItemBook, 'item' | 'items'>,

@@ -81,7 +81,7 @@ async function readRequest(
   return await taker.end(Object.fromEntries(fields));
 }
 
-/** Up to the first byte that tells what the body is. */
+/** Up to the first byte that shows what the body is. */
 async function firstBytes(source: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
   let head: Uint8Array = new Uint8Array();
   while (!head.some((byte) => byte > 0x20)) {

@@ -31,7 +31,7 @@ export interface BulkDeps extends Omit<SubmitDeps, 'ledger'> {
   readonly store: Pick<ResultStore, 'draft' | 'put' | 'removeAll'>;
   readonly sites: Pick<SiteBook, 'list'>;
   readonly pageCache: Pick<WorkerPageCache, 'record'>;
-  /** Lanes that have workers; null where that is not known. */
+  /** Lanes that have workers; null if that is unknown. */
   readonly servedLanes: () => ReadonlySet<Lane> | null;
   readonly faults: Faults;
 }
@@ -48,7 +48,10 @@ export type BulkAnswer =
   | { readonly kind: 'bad'; readonly problems: readonly FieldError[] }
   | { readonly kind: 'created' | 'replayed' | 'exists' | 'being-removed' | 'key-reused'; readonly job: JobRecord };
 
-/** Creates the job of a list: sorts its URLs, keeps the links of assets, and cuts the pages of each site into batches. */
+/**
+ * Creates the job of a list: sorts its URLs, records the links of assets, and divides the pages of each site into
+ * batches.
+ */
 export async function submitBulk(deps: BulkDeps, spool: UrlSpool, wish: BulkWish): Promise<BulkAnswer> {
   const { fields, given, idempotencyKey: key } = wish;
   if (spool.count === 0) return { kind: 'no-urls' };
@@ -114,7 +117,7 @@ function tooManySites(): BulkAnswer {
   return { kind: 'bad', problems: [{ path: 'urls', message }] };
 }
 
-/** One step for as many pages as a job may be created with in one; otherwise a draft, so that it is all or nothing. */
+/** Creates the job in one step if it has few enough pages; otherwise through a draft, so that it is all or nothing. */
 async function create(
   { ledger, clock, faults }: BulkDeps,
   job: NewJob,
@@ -142,7 +145,7 @@ async function create(
   }
 }
 
-/** Pages that may need a browser need workers that have one; `auto` can do without where there are none. */
+/** Pages that may need a browser need workers with one; `auto` can do without if there are none. */
 function laneFor(sites: Iterable<Site>, served: ReadonlySet<Lane> | null): Lane {
   const modes = new Set(Array.from(sites, ({ config }) => contentMode(config)));
   if (modes.has('browser')) return 'browser';
@@ -152,12 +155,12 @@ function laneFor(sites: Iterable<Site>, served: ReadonlySet<Lane> | null): Lane 
 
 const ASSETS_AT_ONCE = 500;
 
-/** Goes through a list once: counts pages by site, keeps assets in the cache, and lists what is not pulled. */
+/** Goes through a list once: counts pages by site, records assets in the cache, and lists what is not pulled. */
 class ListSorter {
   readonly #deps: BulkDeps;
   readonly #folder: string;
   readonly #counts = new Map<string, number>();
-  /** Those that have pages, in the order of the list. */
+  /** Sites that have pages, in the order of the list. */
   readonly sites = new Map<string, Site>();
   #assets: SeenAsset[] = [];
   #assetCount = 0;
@@ -199,7 +202,7 @@ class ListSorter {
     return { totalUrls, assets: this.#assetCount, unknown: this.#unknown, sites, links };
   }
 
-  /** The job that names the links was created. */
+  /** The job that refers to the links was created. */
   keep(): void {
     this.#isKept = true;
   }

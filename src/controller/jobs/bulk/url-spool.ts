@@ -1,11 +1,11 @@
 import type { Digest } from '../../../domain/artifact.ts';
 import type { JobBook, JobDraft } from '../../../ports/ledger.ts';
 
-/** Each is one item of the draft: a ledger takes long inputs, and fewer of them cost less. */
+/** Each chunk is one item of the draft: a ledger accepts long inputs, and fewer of them cost less. */
 const URLS_PER_CHUNK = 500;
 const CHARACTERS_PER_CHUNK = 32_768;
 
-/** Up to here a list is held in memory. */
+/** A list up to this length stays in memory. */
 const HELD_CHUNKS = 100;
 
 interface Limits {
@@ -14,9 +14,9 @@ interface Limits {
 }
 
 /**
- * A list of URLs that is read several times, in constant memory: once to count the pages of each site, and again to cut
- * them into batches. A long one is put into a draft of the ledger that never becomes a job, because that is what every
- * backend removes by itself if we die.
+ * A list of URLs that is read several times, in constant memory: once to count the pages of each site, and again to
+ * divide them into batches. A long one is put into a draft of the ledger that never becomes a job, because every
+ * backend removes drafts by itself if we die.
  */
 export class UrlSpool {
   readonly #ledger: Pick<JobBook, 'draftJob'>;
@@ -50,14 +50,14 @@ export class UrlSpool {
   }
 
   async add(url: string): Promise<void> {
-    // Half a character cannot be stored, and is part of no URL.
+    // A lone surrogate cannot be stored, and is part of no URL.
     this.#chunk.push(url.toWellFormed());
     this.#characters += url.length;
     this.#count += 1;
     if (this.#chunk.length >= this.#limits.urlsPerChunk || this.#characters >= CHARACTERS_PER_CHUNK) await this.end();
   }
 
-  /** Afterwards all that was added can be read. */
+  /** Afterwards everything that was added can be read. */
   async end(): Promise<void> {
     if (this.#chunk.length === 0) return;
     const chunk = this.#chunk;

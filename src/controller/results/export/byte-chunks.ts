@@ -1,10 +1,10 @@
 import type { ResultRow, RowBatch } from '../result-rows.ts';
 
-/** Large enough that a chunk costs little, small enough that none keeps the event loop for long. */
+/** Large enough that a chunk costs little, small enough that none blocks the event loop for long. */
 const CHUNK_BYTES = 128 * 1024;
 const MAX_CHUNK_BYTES = 256 * 1024;
 
-/** A head, and a line per row. */
+/** A head, then one line per row. */
 export async function* textChunks(
   head: string,
   batches: AsyncIterable<RowBatch>,
@@ -22,7 +22,7 @@ export async function* textChunks(
   if (text !== '') yield* cut(Buffer.from(text, 'utf8'));
 }
 
-/** The same bytes in chunks of the usual size. */
+/** The same bytes in chunks of the standard size. */
 export async function* evenChunks(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = [];
   let bytes = 0;

@@ -1,8 +1,8 @@
 import { isRecord } from '../../../domain/is-record.ts';
 
 /**
- * What a column can hold. Lists and structs are types of their own in Parquet; in CSV they are JSON. `json` is for
- * whatever has no certain type.
+ * The type of a column. Lists and structs are native types in Parquet; in CSV they are JSON. `json` is for values
+ * without a certain type.
  */
 export type ColumnType =
   | 'text'
@@ -12,7 +12,7 @@ export type ColumnType =
   | { readonly list: ColumnType }
   | { readonly struct: ReadonlyMap<string, ColumnType> };
 
-/** The same while values are still looked at: null is for what has only been null so far. */
+/** The type while values are still being examined: null for what has only been null so far. */
 export type SeenType =
   | 'text'
   | 'number'
@@ -21,7 +21,7 @@ export type SeenType =
   | { readonly list: SeenType | null }
   | { readonly struct: ReadonlyMap<string, SeenType | null> };
 
-/** Every leaf is a column of the file, and what is nested deeper is rarely a table. */
+/** Every leaf is a column of the file, and deeper nesting is rarely tabular. */
 export const MAX_LEAVES = 200;
 export const MAX_NESTING = 6;
 
@@ -43,7 +43,7 @@ export function typeOf(value: unknown, depth = 0): SeenType | null {
   return { struct: new Map(entries.map(([name, field]) => [name, typeOf(field, depth + 1)])) };
 }
 
-/** The type on which two agree: fields of structs are joined, and `json` is for what cannot be joined. */
+/** The type that fits both: fields of structs are joined; `json` if they cannot be joined. */
 export function agree(one: SeenType | null, other: SeenType | null): SeenType | null {
   if (one === null) return other;
   if (other === null || one === other) return one;
@@ -55,7 +55,7 @@ export function agree(one: SeenType | null, other: SeenType | null): SeenType | 
   return struct.size > MAX_LEAVES ? 'json' : { struct };
 }
 
-/** The type of a column once all values that count were looked at. */
+/** The final type of a column, after all relevant values were examined. */
 export function settle(seen: SeenType | null): ColumnType {
   const type = settled(seen);
   return countLeaves(type) > MAX_LEAVES ? 'json' : type;
@@ -64,12 +64,12 @@ export function settle(seen: SeenType | null): ColumnType {
 function settled(seen: SeenType | null): ColumnType {
   if (seen === null) return 'json';
   if (typeof seen === 'string') return seen;
-  // A list that was always empty may hold anything.
+  // A list that was always empty may contain anything.
   if ('list' in seen) return seen.list === null ? 'json' : { list: settled(seen.list) };
   return structOf(Array.from(seen.struct, ([name, field]) => [name, settled(field)] as const));
 }
 
-/** A struct needs a field, and every field a name that a file can hold. */
+/** A struct needs a field, and every field a name that a file can represent. */
 export function structOf(fields: readonly (readonly [string, ColumnType])[]): ColumnType {
   const isNamed = fields.every(([name]) => name !== '' && name.isWellFormed());
   return fields.length > 0 && isNamed ? { struct: new Map(fields) } : 'json';

@@ -4,25 +4,25 @@ import { agree, type ColumnType, type SeenType, settle, typeOf } from './column-
 import { elementFields, type Fields, schemaFields } from './schema-fields.ts';
 
 /**
- * The columns of a table of results. They are known before the first row is written: what the scraper's schemas name,
- * and what else the first rows have. Whatever a row has beyond that goes into the last column, `more`, as JSON, so that
- * nothing is lost.
+ * The columns of a table of results. They are known before the first row is written: the fields of the scraper's
+ * schemas, and others that the first rows have. Anything beyond that goes into the last column, `more`, as JSON, so
+ * that nothing is lost.
  */
 export interface Table {
   readonly columns: readonly Column[];
-  /** The places of the columns that hold fields of the input and of the data. */
+  /** Positions of the columns for fields of the input and of the data. */
   readonly input: ReadonlyMap<string, number>;
   readonly data: ReadonlyMap<string, number>;
-  /** Those with the paths of pages, by name. */
+  /** Columns with the paths of pages, by name. */
   readonly pages: ReadonlyMap<string, number>;
-  /** Those of child records; null if rows are items. */
+  /** Columns of child records; null if rows are items. */
   readonly child: ChildColumns | null;
 }
 
 interface ChildColumns {
   /** The column with the place of the record in its list. */
   readonly index: number;
-  /** By field of the record. A record that is not an object has a single field without a name. */
+  /** By field of the record. A record that is not an object has a single, unnamed field. */
   readonly places: ReadonlyMap<string, number>;
 }
 
@@ -54,10 +54,10 @@ export const PATH_COLUMNS = FILE_KINDS.map((kind) => ({ name: `${kind}_path`, ty
 
 const MORE = { name: 'more', type: 'text' } as const satisfies Column;
 
-/** A table of a million columns is of no use to anybody, and every row would pay for each: later fields are in `more`. */
+/** A table of a million columns is useless, and every row would pay for each: further fields go into `more`. */
 export const MAX_FIELDS = 1000;
 
-/** Looks at the first rows, one after the other, and then says what the columns are. */
+/** Examines the first rows one by one, and then determines the columns. */
 export class TablePlan {
   readonly #input: SeenFields;
   readonly #data: SeenFields;
@@ -85,17 +85,17 @@ export class TablePlan {
   }
 }
 
-/** The fields of a child record; one that is not an object is a field without a name. */
+/** The fields of a child record; one that is not an object is an unnamed field. */
 export function childFields(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : { '': value };
 }
 
-/** What child records have of their item. */
+/** The fields of the item that its child records repeat. */
 function scalarFields(output: object | null, explode: string): Fields {
   return new Map([...schemaFields(output)].filter(([name, type]) => name !== explode && typeof type === 'string'));
 }
 
-/** Fields that the schema does not know, in the order in which they turn up, with the type on which their values agree. */
+/** Fields that are not in the schema, in order of appearance, with the type that fits their values. */
 class SeenFields {
   readonly #known: Fields;
   readonly #seen = new Map<string, SeenType | null>();
@@ -160,8 +160,8 @@ function tableOf({ input, data, pages, child }: TableFields): Table {
 }
 
 /**
- * Every column has a name of its own, also once half characters, which no file can hold, are replaced. Where none of the
- * names wanted is free, the last one gets a number. (`safeText` makes no two names the same.)
+ * Gives every column a unique name, even after lone surrogates, which no file can contain, are replaced. If none of the
+ * preferred names is free, the last one gets a number. (`safeText` never makes two names the same.)
  */
 class TakenNames {
   readonly #taken: Set<string>;

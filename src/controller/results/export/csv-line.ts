@@ -4,8 +4,8 @@ import { type MakeCell, rowCells } from './row-cells.ts';
 import { safeText } from './safe-text.ts';
 
 /**
- * RFC 4180, written by hand: the library that we have only reads it, and this is all there is to it. A text without
- * characters is `""` and a value that is not there is nothing at all, which some readers tell apart.
+ * RFC 4180, written by hand: our library only reads CSV, and this is all there is to it. An empty text is `""` and a
+ * missing value is nothing at all, which some readers distinguish.
  */
 export function csvHeader(table: Table): string {
   return `${table.columns.map(({ name }) => quoted(safeText(name))).join(',')}\r\n`;
@@ -15,7 +15,7 @@ export function csvLine(table: Table, row: ResultRow): string {
   return `${rowCells(table, row, csvCell).join(',')}\r\n`;
 }
 
-/** A column of CSV has no type: texts are there as they are, numbers and truth as JSON has them, and so what is nested. */
+/** A CSV column has no type: texts are written unchanged, numbers, booleans and nested values as JSON. */
 const csvCell: MakeCell<string> = (value) => {
   if (typeof value === 'string') return value.isWellFormed() ? quoted(safeText(value)) : null;
   return typeof value === 'object' ? quoted(JSON.stringify(value)) : String(value);
@@ -25,5 +25,5 @@ function quoted(text: string): string {
   return text === '' || NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** White space at the ends would be cut off by some readers; the other separators are for those that guess. */
+/** Some readers would trim white space at the ends; the other separators are for readers that guess. */
 const NEEDS_QUOTES = /[",;\t\r\n]|^\s|\s$/;

@@ -7,8 +7,8 @@ import { listField, schemaFields } from './schema-fields.ts';
 const BATCH_ROWS = 1000;
 
 /**
- * A row per entry of a list in the data, with the item's own fields that are not nested. An item without entries has no
- * row. What is not a list after all has a row that says so.
+ * One row per entry of a list in the data, with the item's own fields that are not nested. An item without entries has
+ * no row. A value that is not a list gets a row that says so.
  */
 export async function* explodeRows(batches: AsyncIterable<RowBatch>, field: string): AsyncGenerator<RowBatch> {
   for await (const { rows, bytes } of batches) {
@@ -50,12 +50,12 @@ function fieldOf(data: Readonly<Record<string, unknown>>, field: string): unknow
   return Object.hasOwn(data, field) ? (data[field] ?? null) : null;
 }
 
-/** Rows that are looked at before a field is refused that the scraper's schema does not call a list. */
+/** Number of rows examined before a field is refused that is not a list in the scraper's schema. */
 const LOOKED_AT = 200;
 
 /**
- * Why a field cannot be exploded; null if it can. The scraper may have changed since the job ran, so that what the first
- * results have counts, too.
+ * Why a field cannot be exploded; null if it can. The scraper may have changed since the job ran, so the first results
+ * count as well.
  */
 export async function explodeProblem(
   deps: RowDeps,
@@ -79,7 +79,7 @@ export async function explodeProblem(
     lists.size === 0 ? 'The data have no lists' : `Lists in the data: ${[...lists].slice(0, 20).join(', ')}`;
   if (named === 'other') return `${field} is not a list. ${known}`;
   if (other !== null) return `${field} is not a list (see item ${other}). ${known}`;
-  // Nothing was scraped yet, and no schema says what there will be.
+  // Nothing was scraped yet, and no schema says what to expect.
   if (results === 0 && schemaFields(schemas?.output ?? null).size === 0) return null;
   return `there is no list ${field} in the data. ${known}`;
 }

@@ -8,7 +8,7 @@ import { csvHeader, csvLine } from './csv-line.ts';
 import { explodeRows } from './explode.ts';
 
 export interface ExportDeps extends RowDeps {
-  /** Whether the job is still the one that is exported: it may be deleted, and its id reused. */
+  /** Whether the exported job still exists: it may be deleted, and its id reused. */
   readonly isStillThere: () => Promise<boolean>;
   readonly clock: Pick<Clock, 'turn'>;
 }
@@ -16,11 +16,11 @@ export interface ExportDeps extends RowDeps {
 export interface ExportOptions {
   readonly format: ExportFormat;
   readonly filter: ExportFilter;
-  /** The job's scraper, if it is still there: its schemas name the columns. */
+  /** The job's scraper, if it still exists: its schemas name the columns. */
   readonly scraper: Schemas | null;
   /** A list in the data whose entries are the rows; null if rows are items. */
   readonly explode: string | null;
-  /** Begin a CSV with a byte order mark: Excel takes one without for a file in the code page of its machine. */
+  /** Begin a CSV with a byte order mark: without one, Excel assumes the code page of its machine. */
   readonly hasBom: boolean;
 }
 
@@ -34,9 +34,10 @@ export interface Export {
 }
 
 /**
- * A job's results as one file, a row per item or per child record in their order, produced as the reader takes it: memory holds a batch of
- * rows and a chunk, or a row group, whatever the size of the job. It yields after every batch, because the engine runs in
- * the same process. An item that changes meanwhile is exported as it was when its page was read.
+ * A job's results as one file, a row per item or per child record in order, produced as the reader takes it: memory
+ * contains a batch of rows and a chunk, or a row group, whatever the size of the job. It yields after every batch,
+ * because the engine runs in the same process. An item that changes meanwhile is exported as it was when its page was
+ * read.
  */
 export function exportJob(deps: ExportDeps, { jobId }: { readonly jobId: string }, options: ExportOptions): Export {
   const { format, filter, explode } = options;
@@ -70,7 +71,7 @@ export class JobGone extends Error {
   }
 }
 
-/** Rows that are looked at before the columns are settled: so many, or so many bytes of them. */
+/** How many rows, or bytes of rows, are examined before the columns are fixed. */
 const HEAD_ROWS = 1000;
 const HEAD_BYTES = 8 * 2 ** 20;
 
@@ -99,7 +100,7 @@ async function* tableBytes(
       yield* textChunks(`${hasBom ? BOM : ''}${csvHeader(table)}`, all, (row) => csvLine(table, row));
       return;
     }
-    // Loaded when it is needed: it is larger than the rest of the API.
+    // Loaded on demand: it is larger than the rest of the API.
     const { parquetBytes } = await import('./parquet-bytes.ts');
     yield* evenChunks(parquetBytes(table, all, clock));
   } finally {
@@ -107,7 +108,7 @@ async function* tableBytes(
   }
 }
 
-/** Gives the head away as it goes, so that it is not held for as long as the export takes. */
+/** Releases the head as it goes, so that it is not held for the whole export. */
 async function* followedBy(head: RowBatch[], rest: AsyncIterable<RowBatch>): AsyncGenerator<RowBatch> {
   for (let batch = head.shift(); batch !== undefined; batch = head.shift()) yield batch;
   yield* rest;
@@ -121,15 +122,15 @@ async function* inTurns(
   for await (const batch of batches) {
     await clock.turn();
     if (signal.aborted) return;
-    // A file that ends early looks like a whole one: its reader must see that it is not.
+    // A file that ends early looks complete: its reader must notice that it is not.
     if (!(await isStillThere())) throw new JobGone();
     yield batch;
   }
 }
 
 /**
- * A generator that is asked to return first goes on to its next `yield`, and the next chunk may be thousands of rows
- * away. So a reader that stops is also heard in between.
+ * A generator that is asked to return first continues to its next `yield`, and the next chunk may be thousands of rows
+ * away. So a reader that stops is noticed in between as well.
  */
 function untilStopped(make: (signal: AbortSignal) => AsyncGenerator<Uint8Array>): AsyncIterable<Uint8Array> {
   return {
@@ -149,7 +150,7 @@ function untilStopped(make: (signal: AbortSignal) => AsyncGenerator<Uint8Array>)
 
 const BOM = '\uFEFF';
 
-/** A child record has the place of its list in the data. */
+/** A child record takes the place of its list in the data. */
 function jsonLine({ child, ...row }: ResultRow): string {
   if (child === undefined) return `${JSON.stringify(row)}\n`;
   const { item_id, status, data, ...rest } = row;

@@ -21,8 +21,8 @@ const GROUP_CELLS = 1_000_000;
 const PAGE_BYTES = 2 ** 20;
 
 /**
- * A Parquet file, each piece as soon as it is written. The library would write a whole row group in one go, and keep the
- * event loop for that long: so we hand it one column after the other, and others have their turn in between.
+ * A Parquet file, each piece as soon as it is written. The library would write a whole row group at once, and block the
+ * event loop for that long: so we give it one column at a time, and let other tasks run in between.
  */
 export async function* parquetBytes(
   table: Table,
@@ -30,7 +30,7 @@ export async function* parquetBytes(
   clock: Pick<Clock, 'turn'>,
 ): AsyncGenerator<Uint8Array> {
   const writer = new ByteWriter();
-  // Statistics would keep the least and the greatest value of every column of every group until the end.
+  // Statistics would keep the smallest and largest value of every column of every group until the end.
   const root = schemaRoot(table.columns);
   const file = new ParquetWriter({ writer, schema: elementsOf(root), statistics: false });
   let group = newGroup(table);
@@ -48,7 +48,7 @@ export async function* parquetBytes(
 }
 
 interface Group {
-  /** A list per column, null where a row has nothing. */
+  /** One list per column, with null for rows without a value. */
   readonly columns: readonly (ParquetCell | null)[][];
   rows: number;
   bytes: number;
@@ -70,7 +70,7 @@ function isFull({ rows, bytes, columns }: Group): boolean {
   return rows >= GROUP_ROWS || bytes >= GROUP_BYTES || rows * columns.length >= GROUP_CELLS;
 }
 
-/** What `ParquetWriter.write` does with a row group, with pauses. */
+/** Does what `ParquetWriter.write` does with a row group, with pauses. */
 async function* writeGroup(
   file: ParquetWriter,
   root: SchemaNode,
@@ -112,7 +112,7 @@ async function* writeGroup(
   file.num_rows += BigInt(group.rows);
 }
 
-/** What was written since the last time. The library's own writer for files empties its buffer in the same way. */
+/** The bytes written since the last call. The library's own file writer empties its buffer in the same way. */
 function drain(writer: ByteWriter): Uint8Array {
   const bytes = writer.getBytes().slice();
   writer.index = 0;

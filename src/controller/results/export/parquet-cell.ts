@@ -2,13 +2,13 @@ import { isRecord } from '../../../domain/is-record.ts';
 import type { ColumnType } from './column-types.ts';
 import type { MakeCell } from './row-cells.ts';
 
-/** A value as the library takes it. */
+/** A value in the form that the library takes. */
 export type ParquetCell = string | number | boolean | object;
 
-/** Null if a column of that type cannot hold the value as it is; then it is in the last column, as JSON. */
+/** Null if a column of that type cannot represent the value exactly; then it is in the last column, as JSON. */
 export const parquetCell: MakeCell<ParquetCell> = (value, type) => fitted(value, type) ?? null;
 
-/** About what the cell weighs. */
+/** The approximate size of the cell. */
 export function weighCell(cell: ParquetCell | null): number {
   if (cell === null) return 0;
   if (typeof cell === 'string') return cell.length;
@@ -18,7 +18,7 @@ export function weighCell(cell: ParquetCell | null): number {
   return weight;
 }
 
-/** Undefined for what does not fit. Null fits everywhere inside of a list or a struct. */
+/** Undefined if it does not fit. Null fits everywhere inside a list or a struct. */
 function fitted(value: unknown, type: ColumnType): ParquetCell | undefined {
   if (type === 'json') return JSON.stringify(value);
   if (type === 'text') return typeof value === 'string' && value.isWellFormed() ? value : undefined;

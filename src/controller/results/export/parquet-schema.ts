@@ -13,7 +13,7 @@ export interface SchemaNode {
 
 export type SchemaElement = ParquetWriter['schema'][number];
 
-/** From the root to a leaf, which is what a file holds a column for. */
+/** From the root to a leaf, for which a file has a column. */
 export type LeafPath = readonly SchemaNode[];
 
 export function schemaRoot(columns: readonly Column[]): SchemaNode {
@@ -35,7 +35,7 @@ export function leafPaths(node: SchemaNode, above: LeafPath): readonly LeafPath[
   return node.children.length === 0 ? [path] : node.children.flatMap((child) => leafPaths(child, path));
 }
 
-/** Everything may be missing. Lists have the three levels that the format wants, and every reader knows. */
+/** Everything is optional. Lists have the three levels that the format requires and every reader knows. */
 function typeNode(name: string, type: ColumnType, path: string[]): SchemaNode {
   const optional = { name, repetition_type: 'OPTIONAL' } as const;
   if (type === 'number') return nodeOf({ ...optional, type: 'DOUBLE' }, [], path);

@@ -3,13 +3,13 @@ import { FILE_KINDS, type ResultRow } from '../result-rows.ts';
 import type { ColumnType } from './column-types.ts';
 import { childFields, FIXED_COLUMNS, PATH_COLUMNS, type Table } from './columns.ts';
 
-/** A value as a column of that type holds it; null if such a column cannot hold it. */
+/** A value in the form for a column of that type; null if such a column cannot represent it. */
 export type MakeCell<Cell> = (value: string | number | boolean | object, type: ColumnType) => Cell | null;
 
 /**
- * A row as the cells of a table; null is an empty one. What no cell can hold is in the last one as JSON: an object with
- * the rest of the row, in the shape of a line of JSONL. That covers the cause of an error, the reason for a skip, data that
- * are not an object, and an id with half a character in it, whose cell has a substitute.
+ * A row as the cells of a table; null is an empty one. What fits into no cell goes into the last one as JSON: an object
+ * with the rest of the row, in the shape of a line of JSONL. That covers the cause of an error, the reason for a skip,
+ * data that are not an object, and an id with a lone surrogate, whose cell has a substitute.
  */
 export function rowCells<Cell>(table: Table, row: ResultRow, makeCell: MakeCell<Cell>): (Cell | null)[] {
   const cells: (Cell | null)[] = new Array(table.columns.length).fill(null);
@@ -38,12 +38,12 @@ export function rowCells<Cell>(table: Table, row: ResultRow, makeCell: MakeCell<
     const path = row[`${kind}_path`];
     if (path !== undefined) cells[firstPath + at] = makeCell(path, 'text');
   }
-  // Made by definition and not by assignment: a field may be called __proto__.
+  // Not by assignment, because a field may be called __proto__.
   if (more.length > 0) cells[cells.length - 1] = makeCell(JSON.stringify(Object.fromEntries(more)), 'text');
   return cells;
 }
 
-/** What no cell can hold of a child record, under the name of its list; null if nothing is left. */
+/** What is left of a child record, under the name of its list; null if nothing is. */
 function fillChild<Cell>(
   cells: (Cell | null)[],
   table: Table,

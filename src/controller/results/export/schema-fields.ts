@@ -11,11 +11,11 @@ import {
 } from './column-types.ts';
 
 /**
- * The top-level fields that a JSON Schema names, in its order, and what a column for each can hold. Only what is certain
- * becomes a type of its own: a field that may be a text or a number, or an object with any fields, is kept as JSON.
+ * The top-level fields that a JSON Schema names, in its order, and the column type for each. Only certain types are
+ * used: a field that may be a text or a number, or an object with arbitrary fields, is stored as JSON.
  */
 
-/** Limit for nested references and alternatives, so that a schema that refers to itself comes to an end. */
+/** Limit for nested references and alternatives, so that a recursive schema comes to an end. */
 const MAX_DEPTH = 16;
 
 export type Fields = ReadonlyMap<string, ColumnType>;
@@ -26,7 +26,7 @@ export function schemaFields(schema: object | null): Fields {
   return fields;
 }
 
-/** A field that several alternatives name has the type on which they agree. */
+/** A field of several alternatives has the type that fits all of them. */
 function collect(schema: unknown, root: object, fields: Map<string, ColumnType>, depth: number): void {
   const found = resolve(schema, root);
   if (found === null || depth > MAX_DEPTH) return;
@@ -44,7 +44,7 @@ function collect(schema: unknown, root: object, fields: Map<string, ColumnType>,
 /** Finds the type of one column. */
 class Column {
   readonly #root: object;
-  /** A schema that refers to itself several times would be walked for ever, nearly. */
+  /** A schema with several references to itself would otherwise be walked almost forever. */
   #steps = 0;
 
   constructor(root: object) {
@@ -88,7 +88,7 @@ class Column {
     if (nesting >= MAX_NESTING) return 'json';
     const { items, properties, additionalProperties } = schema;
     if (name === 'array') return isRecord(items) ? { list: this.#typeOf(items, nesting + 1) } : 'json';
-    // An object that may have any other field, too, is not a struct.
+    // An object that may have other fields as well is not a struct.
     const isClosed = additionalProperties === undefined || additionalProperties === false;
     if (name !== 'object' || !isClosed || !isRecord(properties) || partsOf(schema).length > 0) return 'json';
     return structOf(
@@ -106,7 +106,7 @@ const SCALARS: Readonly<Record<string, ColumnType>> = {
   boolean: 'boolean',
 };
 
-/** The fields of the entries of a list. Entries that are not objects are a single field without a name. */
+/** The fields of the entries of a list. Entries that are not objects are a single, unnamed field. */
 export function elementFields(output: object | null, list: string): Fields {
   const found = output === null ? null : listField(output, list);
   if (found === null || found === 'other') return new Map();
@@ -116,7 +116,7 @@ export function elementFields(output: object | null, list: string): Fields {
   return type === 'json' ? new Map() : new Map([['', type]]);
 }
 
-/** The schema of the elements of a field, if the schema is certain that it is a list; null if there is no such field. */
+/** The schema of the elements of a field, if it is certainly a list; null if there is no such field. */
 export function listField(schema: object, field: string): { readonly items: object } | 'other' | null {
   const found = resolve(schema, schema);
   const properties = found?.['properties'];
