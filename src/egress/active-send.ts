@@ -11,14 +11,15 @@ export type Step = 'connection' | 'answer' | 'body';
 
 const LATE: Readonly<Record<Step, (ms: number) => string>> = {
   connection: (ms) => `no connection within ${ms} ms`,
-  // Up to the end of its headers: a server that sends them letter by letter has not answered.
+  // Up to the end of its headers: a server that sends them byte by byte has not answered.
   answer: (ms) => `no answer within ${ms} ms`,
   body: (ms) => `nothing more of the body within ${ms} ms`,
 };
 
 /**
- * One `send` in progress: the deadline of its current step and of the whole, and what may stop it (a deadline, the visit's
- * signal, the closing of the web). The code at work is called once, through `onStop`, and then releases what it holds.
+ * One `send` in progress: the deadlines of its current step and of the whole, and what may stop it (a deadline, the
+ * visit's signal, the closing of the web). The working code is called once, through `onStop`, and then releases what it
+ * holds.
  */
 export class ActiveSend implements Watched {
   dueAt = Number.POSITIVE_INFINITY;
@@ -43,12 +44,12 @@ export class ActiveSend implements Watched {
     visit.signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** Without the time spent at host gates. */
+  /** Excludes the time spent at host gates. */
   get ms(): number {
     return Math.round(this.#clock.elapsed() - this.#startedAt - this.#waitedMs);
   }
 
-  /** From now on, `step` has `ms` of time. Calling it again starts the time again. */
+  /** From now on, `step` has `ms` of time. Calling it again restarts the time. */
   begin(step: Step, ms: number): void {
     this.#step = step;
     this.#stepMs = ms;
@@ -56,24 +57,26 @@ export class ActiveSend implements Watched {
     this.#watch.add(this);
   }
 
-  /** A piece arrived: the next one has the same time again. */
+  /** A piece arrived: the next one has the same time. */
   again(): void {
     this.dueAt = Math.min(this.#totalDueAt, this.#clock.elapsed() + this.#stepMs);
   }
 
-  /** We are the ones who are slow now: only the deadline of the whole counts. */
+  /** We are the slow side now: only the deadline of the whole counts. */
   rest(): void {
     this.#step = null;
     this.dueAt = this.#totalDueAt;
   }
 
-  /** What to call when it is stopped. There is one such callback at a time. */
+  /** The callback for being stopped. There is one at a time. */
   onStop(stop: (() => void) | null): void {
     this.#stop = stop;
     if (this.stopped !== null) stop?.();
   }
 
-  /** Waits to enter a host, which is not counted. Null if it was stopped meanwhile; entering late leaves again at once. */
+  /**
+   * Waits to enter a host, which is not counted. Null if it was stopped meanwhile; then a late entry is left at once.
+   */
   async enter(ask: () => Promise<() => void>): Promise<(() => void) | null> {
     const from = this.#clock.elapsed();
     this.#watch.remove(this);

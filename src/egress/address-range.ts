@@ -15,8 +15,8 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 const POSSIBLE = `an address (10.1.2.3, fd12::1), a range (10.0.0.0/8, fd12::/32) or a name (${Object.keys(NAMED).join(', ')})`;
 
 /**
- * `10.0.0.0/8, loopback`: addresses that are allowed in addition to the public internet. Parsing is strict, because a typo
- * here opens or closes a network: `10.0.0.1/8` is refused rather than rounded down to `10.0.0.0/8`.
+ * `10.0.0.0/8, loopback`: addresses that are allowed in addition to the public internet. Parsing is strict, because a
+ * typo here opens or closes a network: `10.0.0.1/8` is refused rather than rounded down to `10.0.0.0/8`.
  */
 export function parseAddressRanges(text: string): AddressRange[] {
   if (text.trim() === '') return [];

@@ -1,7 +1,7 @@
 /**
- * Bytes of a body, gathered. They are copied together at once: a server may send a body in pieces of one byte each, and a
- * list of millions of pieces would take a hundred times the memory that the limits allow. Memory that is outgrown or
- * given up is freed at once: a collector that knows of no need for it may leave many such bodies lying about.
+ * Collects the bytes of a body. They are copied together at once: a server may send a body in pieces of one byte each,
+ * and a list of millions of pieces would take a hundred times the memory that the limits allow. Outgrown or discarded
+ * memory is freed at once: a garbage collector without pressure may leave many such bodies around.
  */
 export class BodyBuffer {
   /** The first piece, as it came: most bodies have no other. */
@@ -30,7 +30,7 @@ export class BodyBuffer {
     this.#size = size;
   }
 
-  /** All bytes so far; the buffer is empty then. */
+  /** Returns all bytes so far and empties the buffer. */
   take(): Uint8Array {
     const bytes = this.#only ?? this.#bytes.subarray(0, this.#size);
     this.#reset();

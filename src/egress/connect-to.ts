@@ -6,7 +6,7 @@ import { formatIp, parseIp, sameIp } from './ip-address.ts';
 import type { ResolvedAddress } from './resolver.ts';
 import { noteCarrier } from './wire.ts';
 
-/** More would only make each attempt shorter. */
+/** More attempts would only make each of them shorter. */
 const MAX_ATTEMPTS = 6;
 
 /**
@@ -49,7 +49,9 @@ export async function connectTo(
   throw last;
 }
 
-/** The families alternate, each in its own order: where one of them is unreachable, every second attempt uses the other. */
+/**
+ * The families alternate, each in its own order: if one of them is unreachable, every second attempt uses the other.
+ */
 function alternating(addresses: readonly ResolvedAddress[]): readonly ResolvedAddress[] {
   const first = addresses.filter(({ family }) => family === addresses[0]?.family);
   const second = addresses.filter(({ family }) => family !== addresses[0]?.family);

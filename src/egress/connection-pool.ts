@@ -16,7 +16,7 @@ import { WireCount } from './wire.ts';
  */
 export class ConnectionPool {
   readonly #idle = new Map<string, Connection[]>();
-  /** The same connections, the longest waiting first. */
+  /** The same connections, longest waiting first. */
   readonly #waiting = new Set<Connection>();
   readonly #open = new Set<Connection>();
   readonly #limits: PoolLimits;
@@ -36,7 +36,7 @@ export class ConnectionPool {
     return null;
   }
 
-  /** Takes in a connection that has just been dialled. `origin` is the origin it was dialled for. */
+  /** Adds a connection that has just been dialled for `origin`. */
   add(key: string, origin: string, socket: Socket, via: ViaProxy | null = null): Connection {
     const connection = new Connection(key, origin, socket, via);
     this.#open.add(connection);
@@ -49,7 +49,7 @@ export class ConnectionPool {
 
   giveBack(connection: Connection): void {
     connection.isReused = true;
-    // The server has answered without waiting for the rest of the request, which is still being sent.
+    // The server answered before the rest of the request was sent, which is still under way.
     if (connection.isClosed || connection.socket.writableLength > 0) {
       connection.destroy();
       return;
@@ -97,7 +97,7 @@ export class Connection {
   readonly key: string;
   readonly client: Client;
   readonly socket: Socket;
-  /** Null for a connection on which only the target is heard. */
+  /** Null for a connection on which only the target answers. */
   readonly via: ViaProxy | null;
   /** What its users have sent and received. */
   readonly bytes: WireCount;
@@ -122,7 +122,7 @@ export class Connection {
       keepAliveMaxTimeout: IDLE_MS,
       allowH2: false,
       connect: (_options, callback) => {
-        // A client whose connection is gone would dial again, past the address rules.
+        // A client whose connection is gone would dial again, bypassing the address rules.
         if (isTaken) queueMicrotask(() => callback(new ConnectionGone(), null));
         else queueMicrotask(() => callback(null, socket));
         isTaken = true;
@@ -136,7 +136,7 @@ export class Connection {
 
   destroy(): void {
     this.client.destroy(() => undefined);
-    // The client knows its socket only once it had a request.
+    // The client only knows its socket after the first request.
     this.socket.destroy();
   }
 

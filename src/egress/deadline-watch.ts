@@ -4,14 +4,14 @@ import type { Clock } from '../ports/clock.ts';
 export interface Watched {
   /** By `Clock.elapsed`; Infinity for none at the moment. */
   readonly dueAt: number;
-  /** Called once it is due; it is not watched any more then. */
+  /** Called once it is due; it is no longer watched then. */
   expire(): void;
 }
 
 /**
- * One timer for all deadlines of a process. A request has four of them, and hardly any is ever reached: a timer for each
- * would cost more than the rest of our work on it. So moving a deadline to a later time does not touch the timer; it
- * fires for the old time, looks, and goes back to sleep.
+ * One timer for all deadlines of a process. A request has four of them, and hardly any is ever reached: a timer for
+ * each would cost more than the rest of our work on it. So moving a deadline to a later time does not touch the timer;
+ * it fires for the old time, looks, and goes back to sleep.
  */
 export class DeadlineWatch {
   readonly #clock: Clock;
@@ -32,12 +32,12 @@ export class DeadlineWatch {
     this.#watched.delete(watched);
   }
 
-  /** To be called when a deadline is earlier than it was before; later ones may be kept to oneself. */
+  /** Must be called when a deadline becomes earlier; later ones need no call. */
   hasMoved({ dueAt }: Watched): void {
     if (dueAt < this.#wakeAt) this.#sleepUntil(dueAt);
   }
 
-  /** Ends the timer, which would keep a process alive. */
+  /** Ends the timer, which would otherwise keep the process alive. */
   close(): void {
     this.#watched.clear();
     this.#sleep.abort();

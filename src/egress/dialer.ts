@@ -12,11 +12,11 @@ import type { Exit } from './web.ts';
  */
 export interface Dialer {
   /**
-   * Which idle connections a session may use: those that were made for the same answer. It differs for two sessions that
-   * the target must not recognise as one visitor; it is constant if the target sees the same address for all of them.
+   * Which idle connections a session may use: those made with the same key. It differs for two sessions that the target
+   * must not recognise as one visitor; it is constant if the target sees the same address for all of them.
    */
   connectionKey(exit: Exit): string;
-  /** The other end looks names up itself: a name that nobody here knows may still be dialled, if it looks public. */
+  /** The other end looks up names itself: a name unknown here may still be dialled, if it looks public. */
   readonly resolvesNames?: true;
   /**
    * Connects to the target and to nothing beyond it: redirects, requests and answers are up to the caller. The address
@@ -30,33 +30,36 @@ export interface DialTarget {
   /** A name, or an IP address without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** What the name resolves to, all of them allowed. At least one, but for a dialer that `resolvesNames`. */
+  /**
+   * The addresses that the name resolves to, all of them allowed. At least one, except for a dialer that
+   * `resolvesNames`.
+   */
   readonly addresses: readonly ResolvedAddress[];
   /** Null for plain HTTP, and for a tunnel. */
   readonly tls: TlsTarget | null;
-  /** The connection must carry bytes as they are, in both directions: a proxy may not read them as requests. */
+  /** The connection must carry bytes unchanged in both directions: a proxy may not read them as requests. */
   readonly isTunnel: boolean;
   readonly session: string;
   /** Where the exit should be; null for anywhere. */
   readonly geo: GeoTarget | null;
   readonly deadline: DialDeadline;
-  /** Where a dialer counts what it sent and received for a connection that came to nothing. */
+  /** Where a dialer counts its traffic for a connection that failed. */
   readonly usage: Counting | null;
 }
 
 export interface TlsTarget {
   /** The host of the URL, a name or an address: what the certificate must be for, wherever the connection goes. */
   readonly hostname: string;
-  /** Authorities to trust instead of the usual ones, in PEM. */
+  /** Authorities to trust instead of the default ones, in PEM. */
   readonly ca?: string;
-  /** Instead of `ca`: authorities that were read before. */
+  /** Instead of `ca`: authorities that were already read. */
   readonly context?: SecureContext;
 }
 
 export interface DialDeadline {
   /** By the clock's `elapsed()`. */
   readonly at: number;
-  /** The whole time allowed for a connection, of which looking up the name has used a part: for messages. */
+  /** The whole time allowed for a connection, including the lookup of the name: for messages. */
   readonly ms: number;
 }
 
@@ -64,10 +67,10 @@ export type Dialled =
   | { readonly kind: 'connected'; readonly socket: Socket | TLSSocket; readonly via?: ViaProxy }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** A connection on which a proxy has its say. */
+/** A connection on which a proxy may answer. */
 export interface ViaProxy {
   /**
-   * Not a tunnel: the proxy reads each request, which must name the whole URL, and has these headers for it (name, value,
+   * Not a tunnel: the proxy reads each request, which must name the whole URL and needs these headers (name, value,
    * name, value …). Null for a tunnel.
    */
   readonly forwardHeaders: readonly string[] | null;

@@ -6,7 +6,7 @@ import { translateError } from './translate-error.ts';
 /** The name of the direct dialer, which every web has. */
 export const DIRECT = 'direct';
 
-/** Connects straight to the target. Every session comes from this machine's address, so they all share connections. */
+/** Connects straight to the target. All sessions use this machine's address, so they share connections. */
 export function directDialer(clock: Clock): Dialer {
   return {
     connectionKey: () => '',

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** `9.9.9.9, 10.0.0.2:5353, [2620:fe::fe]:53`; empty for those of the system. Throws with what is wrong. */
+/** `9.9.9.9, 10.0.0.2:5353, [2620:fe::fe]:53`; empty for those of the system. Throws for an invalid entry. */
 export function parseDnsServers(text: string): readonly string[] {
   const servers = text
     .split(',')

@@ -33,9 +33,9 @@ export type ExchangeEnd =
   | { readonly kind: 'failed'; readonly failure: Failure; readonly isLost?: true }
   /** The connection had been idle for too long, and the server has done nothing about the request: try a new one. */
   | { readonly kind: 'stale' }
-  /** By `active`, which knows why. */
+  /** Stopped by `active`, which knows why. */
   | { readonly kind: 'stopped' }
-  /** What the visit gave us to call has thrown. */
+  /** A callback of the visit has thrown. */
   | { readonly kind: 'thrown'; readonly error: unknown };
 
 interface HopAnswer {
@@ -60,15 +60,15 @@ export function exchange(deps: ExchangeDeps): Promise<ExchangeEnd> {
   return promise;
 }
 
-/** Early hints and the like. None was asked for; an honest server sends one or two. */
+/** Early hints and the like. We ask for none; an honest server sends one or two. */
 const MAX_INFORMATIONAL = 16;
 
-/** What is read of a redirect's body, to keep its connection. */
+/** How much of a redirect's body is read, to keep its connection. */
 const MAX_DISCARDED_BYTES = 64 * 1024;
 
 const EMPTY = new Uint8Array(0);
 
-/** Waits for the head, then gathers or streams the body (or drops it), then has ended. Only the first end counts. */
+/** Waits for the head, then collects or streams the body (or drops it), then ends. Only the first end counts. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #deps: ExchangeDeps;
   #tell: ((end: ExchangeEnd) => void) | null;
@@ -168,13 +168,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.#tell === null) return;
     const { connection, pool, visit, active } = this.#deps;
-    // A body without a length ends with the connection, and undici takes a reset for such an end.
+    // A body without a length ends with the connection, and undici mistakes a reset for such an end.
     if (connection.socket.errored !== null) {
       this.#fail(connection.socket.errored);
       return;
     }
     this.#isReceived = true;
-    // Before the connection has its next user.
+    // Counted before the connection has its next user.
     this.#countBytes(true);
     active.rest();
     pool.giveBack(connection);
@@ -202,7 +202,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     else this.#fail(error);
   }
 
-  /** A request that is sent again because its connection had gone is one request, and bytes on two connections. */
+  /** A request that is repeated because its connection was gone is one request, with bytes on two connections. */
   #countBytes(isRequest: boolean): void {
     const { usage, connection } = this.#deps;
     if (usage === null) return;

@@ -57,7 +57,7 @@ export class GunzipStream extends Transform {
     done(error);
   }
 
-  /** Goes on with the state that the bytes belong to, until none are left. */
+  /** Passes bytes to the current state until none are left. */
   #take(bytes: Buffer, done: TransformCallback): void {
     if (bytes.length === 0 || this.#state === 'over') {
       done();
@@ -114,7 +114,8 @@ export class GunzipStream extends Transform {
       // Its own listener has reported it.
       if (error) return;
       const used = inflater.bytesWritten - before;
-      // Data that ends with the piece is noticed at the next one, of which nothing is used. There is one: the tail.
+      // Data that ends with the piece is noticed at the next one, of which nothing is used. There always is one: the
+      // tail.
       if (used === bytes.length) {
         done();
         return;

@@ -37,7 +37,7 @@ export function isMember(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 8;
 }
 
-/** RFC 1952, 2.3: ten bytes, then what the flags announce. Null if the header goes on after these bytes. */
+/** RFC 1952, 2.3: ten bytes, then what the flags announce. Null if the header continues after these bytes. */
 export function headLength(bytes: Uint8Array): number | null {
   if (bytes.length >= MAGIC_LENGTH && !isMember(bytes)) throw new Error('it is not gzip');
   if (bytes.length < 10) return null;

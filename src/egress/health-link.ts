@@ -1,13 +1,13 @@
 import type { HeardHealth, LineNews } from '../domain/line-health.ts';
 
-/** Between a line and what this process knows of its host. */
+/** Connects a line with what this process knows about its host. */
 export interface HealthLink {
-  /** Whether there are news that must not wait until something is to be reserved. */
+  /** Whether there is news that must not wait for the next reservation. */
   isUrgent(): boolean;
-  /** What the others are to know; null if there is nothing. */
+  /** News for the other processes; null if there is none. */
   take(now: number): LineNews | null;
-  /** What was taken last may not have arrived. */
+  /** The last news may not have arrived. */
   restore(): void;
-  /** What all of them know; null if the host is well. */
+  /** What all processes know; null if the host is well. */
   learn(heard: HeardHealth | null, askedAt: number): void;
 }

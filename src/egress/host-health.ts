@@ -6,10 +6,10 @@ import type { RetryAnswer } from '../ports/host-gate.ts';
 import { HostNews } from './host-news.ts';
 
 /**
- * What one process knows of a host from its answers: whether it is away, the pace it bears, and what retries it may get.
- * Where processes keep the limits of the host together, they also share what they learn: `news` goes out with the next
- * reservation, and its answer says what all of them know. The pace is then kept by the slots that were reserved, and one of
- * its own only until the first answer.
+ * What one process knows about a host from its answers: whether it is away, the pace it can take, and how many retries
+ * it may get. If processes share the limits of the host, they also share what they learn: `news` goes out with the next
+ * reservation, and its answer says what all of them know. The pace is then enforced by the reserved slots, and by a
+ * pace of its own only until the first answer.
  */
 export class HostHealth {
   readonly news = new HostNews();
@@ -17,7 +17,7 @@ export class HostHealth {
   #outage: HostOutage = NO_OUTAGE;
   #rate: HostRate | null = null;
   #budget: RetryBudget = FRESH_BUDGET;
-  /** Of the current window, and of the one before. */
+  /** Good answers in the current window, and in the one before. */
   #good = 0;
   #goodBefore = 0;
   #sent = 0;
@@ -33,12 +33,12 @@ export class HostHealth {
     return isAway(this.#outage);
   }
 
-  /** Whether something is known that a new host would not have. */
+  /** Whether nothing is known that would not apply to a new host. */
   get isUsual(): boolean {
     return this.#rate === null && !this.isAway;
   }
 
-  /** The time between two requests that the host bears; 0 for none. */
+  /** The time between two requests that the host can take; 0 for no limit. */
   spacingMs(): number {
     const pace = this.#rate === null ? null : pacePerSecond(this.#rate);
     return pace === null ? 0 : 1000 / pace;
@@ -84,7 +84,7 @@ export class HostHealth {
     this.#rate = afterRefusal(this.#rate, { now, acceptedPerSecond, latencyMs, settleMs: 0 });
   }
 
-  /** Returns how long the host is to be left alone; null if it is not away. */
+  /** Returns how long the host should be left alone; null if it is not away. */
   away(now: number, chance: number): number | null {
     const { outage, pauseMs } = afterAway(this.#outage, { now, chance });
     this.#outage = outage;
@@ -93,11 +93,11 @@ export class HostHealth {
     return pauseMs;
   }
 
-  /** What all processes know of the host; null if it is well. It was asked for at `askedAt`. */
+  /** What all processes know about the host, as of `askedAt`; null if it is well. */
   learn(heard: HeardHealth | null, askedAt: number): void {
     this.#isPacedTogether = heard !== null && heard.limits.requestsPerSecond !== null;
     if (this.#isPacedTogether) this.#rate = null;
-    // A good answer that came since is newer.
+    // A good answer received since then is newer.
     if (this.news.hasGood) return;
     const { failures, pauses } = this.news;
     const common = heard ?? { failures: 0, failingMs: 0, pauses: 0 };
@@ -121,8 +121,8 @@ export class HostHealth {
   }
 
   /**
-   * Over the last window and what has passed of this one. Refusals come faster than pages, so before the first pages half of
-   * what was sent is taken for it. That is one request at least: it may have been sent long before.
+   * Over the last window and the elapsed part of this one. Refusals arrive faster than pages, so before the first pages
+   * half of what was sent is used. That is at least one request: it may have been sent long before.
    */
   #acceptedPerSecond(now: number): number {
     const isFirst = this.#sentBefore === 0;

@@ -1,6 +1,9 @@
 import type { LineNews, RefusalNews } from '../domain/line-health.ts';
 
-/** What this process has seen of a host since it last told the others, who learn of it with the next reservation. */
+/**
+ * What this process has seen of a host since its last report; the other processes learn of it with the next
+ * reservation.
+ */
 export class HostNews {
   #good = 0;
   #goodAt = Number.NEGATIVE_INFINITY;
@@ -15,7 +18,7 @@ export class HostNews {
   /** The last refusal and pause that were sent, in case they did not arrive. */
   #sent: { readonly refusal: Refusal | null; readonly pauses: number; readonly pausedUntil: number } = NOTHING;
 
-  /** Whether the others should hear of it soon, although nothing else is to be reserved. */
+  /** Whether the others should learn of it soon, even if nothing else must be reserved. */
   get isUrgent(): boolean {
     return this.#refusal !== null || this.#failures > 0 || this.#pauses > 0 || this.#pausedUntil > 0 || this.#isBack;
   }
@@ -59,7 +62,7 @@ export class HostNews {
     this.#pauses = pauses;
   }
 
-  /** All of it; null if there is nothing. */
+  /** Everything; null if there is nothing. */
   take(now: number): LineNews | null {
     const isEmpty = this.#good === 0 && !this.isUrgent;
     const refusal = this.#refusal;
@@ -86,8 +89,8 @@ export class HostNews {
   }
 
   /**
-   * What was taken may not have arrived. A refusal that is told twice is recognised by its time, and a pause by its number.
-   * Good answers and failures would count twice, and are let go.
+   * What was taken may not have arrived. A repeated refusal is recognised by its time, and a pause by its number. Good
+   * answers and failures would count twice, and are dropped.
    */
   restore(): void {
     const { refusal, pauses, pausedUntil } = this.#sent;

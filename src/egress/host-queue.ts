@@ -13,11 +13,11 @@ export interface Host {
   heldWhy: string;
   trouble: HostTrouble;
   readonly health: HostHealth;
-  /** Of a host that is away: whether a request went there since its pause. */
+  /** For a host that is away: whether a request was sent since its pause. */
   isProbed: boolean;
   /** When this process last entered. */
   startedAt: number;
-  /** By job; of each, in the order they came. */
+  /** By job; for each, in the order in which they came. */
   readonly waiting: Map<string, Set<Waiter>>;
   /** Set while callers wait for a time. */
   timer: AbortController | null;
@@ -57,7 +57,7 @@ export function newHost(name: string, clock: Clock, makeLine: (link: HealthLink)
 const ASKED_TO_WAIT = 'the host asked us to wait';
 const NOT_ANSWERING = 'the host does not answer';
 
-/** Callers that cannot wait for so long are turned away. */
+/** Callers that cannot wait that long are turned away. */
 export function pauseHost(host: Host, ms: number, why: string, now: number): void {
   const until = now + ms;
   if (until > host.heldUntil) host.heldWhy = why;
@@ -67,7 +67,10 @@ export function pauseHost(host: Host, ms: number, why: string, now: number): voi
   }
 }
 
-/** When the next caller may enter a host that is not paused: at the pace it bears, and one at a time while it is away. */
+/**
+ * When the next caller may enter a host that is not paused: at the pace it can take, and one at a time while it is
+ * away.
+ */
 export function readyIn({ line, health, startedAt }: Host, now: number): Readiness {
   if (!health.isUsual) {
     if (health.isAway && line.inside > 0) return 'until-one-leaves';

@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import type { Clock } from '../ports/clock.ts';
 import { RereadFile } from './reread-file.ts';
 
-/** Thirty thousand entries. What comes after that is not read. */
+/** Thirty thousand entries. Nothing after that is read. */
 const MAX_BYTES = 1 << 20;
 
-/** `/etc/hosts`, as far as it concerns us: addresses by name. */
+/** The addresses in `/etc/hosts`, by name. */
 export class HostsFile {
   readonly #file: RereadFile;
   #text = '';
@@ -15,7 +15,7 @@ export class HostsFile {
     this.#file = new RereadFile(path, MAX_BYTES, clock);
   }
 
-  /** All addresses of a name in lower case, in the order of the file; empty if it does not name it. */
+  /** All addresses of a name in lower case, in the order of the file; empty if the file does not contain it. */
   async addressesOf(name: string): Promise<readonly string[]> {
     const text = await this.#file.text();
     if (text !== this.#text) {

@@ -14,13 +14,13 @@ export interface TunnelTime {
   readonly signal: AbortSignal;
 }
 
-/** As generous as Node is. A proxy that sends more is none. */
+/** As generous as Node. A server that sends more is not a proxy. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /**
- * Asks the HTTP proxy at the other end of this socket for a tunnel to `to` (`host:port`). Node's own client does it: it
- * limits and parses the answer. Rejects with the error of the socket or of the parser, with the signal's reason, or with
- * `ETIMEDOUT`; the socket is destroyed then.
+ * Asks the HTTP proxy at the other end of this socket for a tunnel to `to` (`host:port`), with Node's own client, which
+ * limits and parses the answer. Rejects with the error of the socket or of the parser, with the signal's reason, or
+ * with `ETIMEDOUT`; the socket is then destroyed.
  */
 export async function openTunnel(
   socket: Socket,
@@ -45,8 +45,8 @@ export async function openTunnel(
   asked.on('error', reject);
   asked.once('close', () => reject(new Error('the proxy closed the connection')));
   asked.once('connect', (answer, _socket, head) => {
-    // A target that is spoken to first has nothing to say yet; with a refusal it is the body, which is not read.
-    if (head.length > 0 && isOpen(answer)) reject(new Error('the proxy sent something that was not asked for'));
+    // The target must not speak first; with a refusal these bytes are the body, which is not read.
+    if (head.length > 0 && isOpen(answer)) reject(new Error('the proxy sent unexpected data'));
     else resolve({ status: answer.statusCode ?? 0, headers: plainHeaders(answer) });
   });
   asked.end();

@@ -27,7 +27,7 @@ type Codings =
 
 type Inflated =
   | { readonly kind: 'inflated'; readonly body: Uint8Array }
-  /** Too large to block the thread for: inflate it piece by piece. */
+  /** Too large to inflate without blocking the thread: inflate it piece by piece. */
   | { readonly kind: 'large' }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
@@ -39,14 +39,14 @@ const NAMES: Readonly<Record<string, Coding>> = {
   zstd: 'zstd',
 };
 
-/** Two happen, where a proxy compresses what was compressed. More are there to hurt. */
+/** Two occur if a proxy compresses compressed content. More are an attack. */
 const MAX_CODINGS = 2;
 
 const FREE_BYTES = 4 << 20;
-/** HTML of long tables gets to 40 times with gzip; gzip itself cannot do more than about 1,000, the others can. */
+/** HTML with long tables reaches 40 times with gzip; gzip itself cannot exceed about 1,000, the others can. */
 const MAX_RATIO = 400;
 
-/** What may be inflated in one go: some ten milliseconds of work. */
+/** What may be inflated at once: some ten milliseconds of work. */
 const MAX_RAW_IN_ONE_GO = 128 * 1024;
 const MAX_BYTES_IN_ONE_GO = FREE_BYTES;
 
@@ -73,7 +73,7 @@ export function parseCodings(contentEncoding: string | undefined): Codings {
 
 const NONE: Codings = { kind: 'codings', codings: [] };
 
-/** Why this many bytes must not come out of so many; null if they may. */
+/** Why this many bytes must not come out of so few; null if they may. */
 export function overflow(bytes: number, rawBytes: number, limit: number): Failure | null {
   if (bytes > limit) return failure('too_large', `the body is larger than ${limit} bytes once it is inflated`);
   if (bytes <= FREE_BYTES || bytes <= MAX_RATIO * rawBytes) return null;
@@ -84,7 +84,7 @@ export function isLarge(rawBytes: number): boolean {
   return rawBytes > MAX_RAW_IN_ONE_GO;
 }
 
-/** A whole body that is not large. */
+/** Inflates a whole body that is not large. */
 export function inflate(raw: Uint8Array, codings: readonly Coding[], limit: number): Inflated {
   if (raw.length === 0) return { kind: 'inflated', body: raw };
   let body = raw;
@@ -99,7 +99,7 @@ export function inflate(raw: Uint8Array, codings: readonly Coding[], limit: numb
   return { kind: 'inflated', body };
 }
 
-/** The streams that undo the codings, in the order to go through them. */
+/** The streams that undo the codings, in the order in which to apply them. */
 export function inflaters(codings: readonly Coding[]): Transform[] {
   return codings.toReversed().map(inflater);
 }
@@ -135,10 +135,10 @@ function inflater(coding: Coding): Transform {
   }
 }
 
-/** Most pages fit in two of these. */
+/** Most pages fit into two of these. */
 const CHUNK_SIZE = 64 * 1024;
 
-/** A frame may ask for a window of 128 MiB by its first bytes. On the web, 8 MiB are the limit (RFC 9659). */
+/** The first bytes of a frame may ask for a window of 128 MiB. On the web, 8 MiB are the limit (RFC 9659). */
 const ZSTD = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
 /** "deflate" means zlib, but many servers send bare deflate. The low half of zlib's first byte is always 8. */

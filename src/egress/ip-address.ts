@@ -1,12 +1,12 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** Four bytes or sixteen: texts of one address differ, its bytes do not. */
+/** Four or sixteen bytes: an address may be written in several ways, but has the same bytes. */
 export interface IpAddress {
   readonly family: 4 | 6;
   readonly bytes: readonly number[];
 }
 
-/** An IPv4 address inside of an IPv6 address, and the mechanism that would unpack it. */
+/** An IPv4 address inside an IPv6 address, and the mechanism that would unpack it. */
 interface HiddenIpv4 {
   readonly form: string;
   readonly address: IpAddress;
@@ -18,7 +18,7 @@ interface HiddenIpv4 {
  */
 export function parseIp(text: string): IpAddress | null {
   if (isIPv4(text)) return { family: 4, bytes: text.split('.').map(Number) };
-  // Node takes `fe80::1%eth0` for an address. With its zone, it is one only on this machine.
+  // Node accepts `fe80::1%eth0` as an address. With its zone, it is only valid on this machine.
   if (!isIPv6(text) || text.includes('%')) return null;
   const [head = '', tail] = text.split('::');
   const front = groups(head);
@@ -27,14 +27,14 @@ export function parseIp(text: string): IpAddress | null {
   return { family: 6, bytes: [...front, ...zeros, ...back] };
 }
 
-/** Decimal for IPv4; for IPv6 the short form of RFC 5952, but for the mapped one, which shows its IPv4 as such. */
+/** Decimal for IPv4; for IPv6 the short form of RFC 5952, except for the mapped one, which shows its IPv4 address. */
 export function formatIp({ family, bytes }: IpAddress): string {
   if (family === 4) return bytes.join('.');
   if (isMapped({ family, bytes })) return `::ffff:${bytes.slice(12).join('.')}`;
   const words = Array.from({ length: 8 }, (_, at) =>
     ((byte(bytes, 2 * at) << 8) | byte(bytes, 2 * at + 1)).toString(16),
   );
-  // URLs write their hosts so, in brackets.
+  // URLs write IPv6 hosts in this form, in brackets.
   return new URL(`http://[${words.join(':')}]`).hostname.slice(1, -1);
 }
 
@@ -42,14 +42,14 @@ export function sameIp(a: IpAddress, b: IpAddress): boolean {
   return a.family === b.family && a.bytes.every((value, at) => value === b.bytes[at]);
 }
 
-/** ::ffff:a.b.c.d. The kernel dials it by IPv4: it is another text for the same host, and no tunnel. */
+/** ::ffff:a.b.c.d. The kernel dials it by IPv4: it is another notation for the same host, not a tunnel. */
 export function isMapped({ family, bytes }: IpAddress): boolean {
   return family === 6 && startsWith(bytes, MAPPED);
 }
 
 /**
- * Every IPv4 address that a machine on the way may take out of this one. Some router may be a 6to4, a NAT64 or a Teredo
- * relay without our knowing; what it unpacks it also delivers.
+ * Every IPv4 address that a machine on the way may extract from this one. A router may be a 6to4, NAT64 or Teredo relay
+ * without our knowledge; it delivers what it unpacks.
  */
 export function hiddenIpv4(ip: IpAddress): readonly HiddenIpv4[] {
   if (ip.family === 4) return [];
@@ -70,7 +70,7 @@ export function hiddenIpv4(ip: IpAddress): readonly HiddenIpv4[] {
     add('Teredo (server)', 4);
     add('Teredo (client)', 12, 0xff);
   }
-  // An interface id that may stand behind any network's prefix; the bit of 0x02 says that the IPv4 address is public.
+  // An interface id that may follow any network prefix; the bit 0x02 means that the IPv4 address is public.
   if (startsWith(bytes.slice(8), ISATAP) || startsWith(bytes.slice(8), ISATAP_PUBLIC)) add('ISATAP', 12);
   return found;
 }
@@ -92,7 +92,7 @@ function byte(bytes: readonly number[], at: number): number {
   return bytes[at] ?? 0;
 }
 
-/** The bytes of `a:b:c` or `a:b:1.2.3.4`, checked before by Node. */
+/** The bytes of `a:b:c` or `a:b:1.2.3.4`, already validated by Node. */
 function groups(text: string): number[] {
   if (text === '') return [];
   return text.split(':').flatMap((group) => {

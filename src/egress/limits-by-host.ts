@@ -18,7 +18,7 @@ export class LimitsByHost {
     for (const [host, wish] of Object.entries(hosts)) this.#special.set(host, { ...this.#usual, ...wish });
   }
 
-  /** What an operator has set takes the place of the configuration, field by field; the slowest of the rest holds. */
+  /** Operators' settings replace the configuration field by field; of the rest, the strictest applies. */
   of(host: string): LineLimits {
     const usual = this.#special.get(host) ?? this.#usual;
     const set = this.#set.get(host);

@@ -7,10 +7,10 @@ import { Reserver } from './reserver.ts';
 import { SharedLine } from './shared-line.ts';
 import { SoleLine } from './sole-line.ts';
 
-/** How a process keeps limits together with others. */
+/** How a process shares limits with others. */
 export interface SharedLimits {
   readonly shares: HostShares;
-  /** The name of this process, in this life. */
+  /** Name of this process, unique to this run. */
   readonly process: string;
   readonly leaseMs: number;
   readonly onError: (where: string, error: unknown) => void;
@@ -19,7 +19,7 @@ export interface SharedLimits {
 /** `link` is null for a line that is not a host's. */
 export type LineMaker = (name: string, limits: LineLimits, link: HealthLink | null) => Line;
 
-/** Makes the lines of a process, which have them to itself if there is nothing to share them by. */
+/** Creates the lines of a process; without `shared`, the process has them to itself. */
 export function lineMaker(
   shared: SharedLimits | undefined,
   clock: Clock,

@@ -1,12 +1,12 @@
 import type { LineLimits } from '../domain/line-limits.ts';
 
-/** When the next request may start: in so many milliseconds, when another has ended, or when more was reserved. */
+/** When the next request may start: in this many milliseconds, when another has ended, or when more was reserved. */
 export type Readiness = number | 'until-one-leaves' | 'until-reserved';
 
-/** What this process does on a line, by job: requests under way, and callers that wait. */
+/** What this process does on a line, by job: requests under way, and waiting callers. */
 export abstract class Line {
   limits: LineLimits;
-  /** Under way, in all. */
+  /** Requests under way, in total. */
   inside = 0;
   readonly insideByJob = new Map<string, number>();
   readonly waitingByJob = new Map<string, number>();
@@ -17,18 +17,18 @@ export abstract class Line {
 
   abstract readyIn(now: number): Readiness;
 
-  /** Resolves when the first reservation was answered, which takes a moment; null if that was before. */
+  /** Resolves when the first reservation was answered, which takes a moment; null if it already was. */
   get opening(): Promise<void> | null {
     return null;
   }
 
-  /** Of the jobs whose callers wait, the one with the highest priority is next. */
+  /** Among jobs with waiting callers, the one with the highest priority is next. */
   abstract priority(job: string): number;
 
-  /** Callers wait, and it is ready only then: `wake` is called when what was reserved has changed. */
+  /** Callers wait, and the line is only ready then: `wake` is called when the reservation has changed. */
   abstract awaitReservation(wake: () => void, ready: Readiness, now: number): void;
 
-  /** Whether a new line would be treated the same. Nobody is inside or waits. */
+  /** Whether a new line would be treated the same, and it is unused. */
   abstract isForgettable(now: number): boolean;
 
   /** Returns whether that changed anything. */
@@ -61,7 +61,7 @@ export abstract class Line {
     subtractOne(this.waitingByJob, job);
   }
 
-  /** There may be news of the host that other processes should hear. */
+  /** There may be news about the host for other processes. */
   spread(): void {}
 
   /** Ends timers. */

@@ -10,9 +10,9 @@ import type { Lookup } from './resolver.ts';
 
 export interface NameLookupDeps {
   readonly clock: Clock;
-  /** `ip`, `ip:port` or `[ip]:port`; none for those of the system. */
+  /** `ip`, `ip:port` or `[ip]:port`; empty for those of the system. */
   readonly servers: readonly string[];
-  /** Whether the C library is asked for names that only it may know. */
+  /** Whether to ask the C library for names that only it may know. */
   readonly asksSystem?: boolean;
   readonly patience?: Patience;
   readonly hostsFile?: string;
@@ -25,7 +25,7 @@ type Patience = Required<Pick<ResolverOptions, 'timeout' | 'tries' | 'maxTimeout
 
 interface NameLookup {
   readonly lookup: Lookup;
-  /** Ends what is under way. */
+  /** Ends lookups under way. */
   close(): void;
 }
 
@@ -103,7 +103,7 @@ class DnsClient {
     this.#conf = new RereadFile(deps.resolvConf, MAX_CONF_BYTES, deps.clock);
   }
 
-  /** At least one. Rejects as the resolver does, with a `code`. */
+  /** At least one. Rejects like the resolver, with a `code`. */
   async addressesOf(name: string): Promise<readonly string[]> {
     const resolver = await this.#current();
     const four = settled(resolver.resolve4(name));
@@ -112,7 +112,7 @@ class DnsClient {
       four.then((answer) => [answer, true] as const),
       six.then((answer) => [answer, false] as const),
     ]);
-    // The whole name does not exist, whatever is asked about it.
+    // The name does not exist at all, whatever the record type.
     if (first.error !== null && errorCode(first.error) === 'ENOTFOUND') throw first.error;
     const other = isFour ? six : four;
     const second = first.error === null ? await this.#within(OTHER_FAMILY_MS, other) : await other;
@@ -127,13 +127,13 @@ class DnsClient {
     this.#resolver?.cancel();
   }
 
-  /** A resolver for the servers in force now: a machine that changes its network gets others. */
+  /** A resolver for the current servers: a machine that changes its network gets others. */
   async #current(): Promise<Resolver> {
     if (this.#isClosed) throw Object.assign(new Error('the resolver is closed'), { code: 'ECANCELLED' });
     const { servers, patience } = this.#deps;
     const text = servers.length > 0 ? '' : await this.#conf.text();
     if (this.#resolver === null || text !== this.#confText) {
-      // Questions that are under way with the former one come to their end by themselves.
+      // Queries under way on the former one end by themselves.
       this.#confText = text;
       this.#resolver = new Resolver(patience);
       if (servers.length > 0) this.#resolver.setServers(servers);
@@ -146,7 +146,7 @@ class DnsClient {
   }
 }
 
-/** getaddrinfo, one call at a time: it may hang, and has a thread of the pool for as long as it does. */
+/** Calls getaddrinfo, one at a time: it may hang, and occupies a thread of the pool while it does. */
 class SystemLane {
   readonly #system: Lookup;
   #last: Promise<unknown> = Promise.resolve();
@@ -156,7 +156,7 @@ class SystemLane {
     this.#system = system;
   }
 
-  /** Rejects with `otherwise` if too many wait already. */
+  /** Rejects with `otherwise` if too many callers are already waiting. */
   async lookup(name: string, otherwise: unknown): Promise<Awaited<ReturnType<Lookup>>> {
     if (this.#waiting >= MAX_WAITING) throw otherwise;
     this.#waiting += 1;
@@ -185,7 +185,7 @@ function addressesIn(answer: Answer): readonly string[] {
   return 'addresses' in answer ? answer.addresses : [];
 }
 
-/** That there is no address of a family says less than why the other could not be had. */
+/** A missing address of one family says less than why the other could not be found. */
 function moreTelling(first: unknown, second: unknown): unknown {
   return isUnknownName(first) ? second : first;
 }
@@ -194,7 +194,7 @@ function isUnknownName(error: unknown): boolean {
   return errorCode(error) === 'ENOTFOUND' || errorCode(error) === 'ENODATA';
 }
 
-/** As getaddrinfo orders them: where there is no way to IPv6, its addresses come last. */
+/** In the order of getaddrinfo: without a route to IPv6, its addresses come last. */
 function hasGlobalIpv6(): boolean {
   return Object.values(networkInterfaces())
     .flat()

@@ -35,7 +35,7 @@ export function openWeb(deps: WebDeps): OpenWeb {
     async send(request, visit) {
       checkRequest(request);
       if (visit.signal.aborted) {
-        // Not at once: a loop that tries for ever would keep everything else from running.
+        // Not at once: a loop that retries forever would keep everything else from running.
         await clock.turn();
         visit.signal.throwIfAborted();
       }
@@ -58,7 +58,7 @@ export function openWeb(deps: WebDeps): OpenWeb {
     },
   };
 
-  /** The request, and whatever it is redirected to. */
+  /** The request, and whatever it redirects to. */
   async function follow(first: WebRequest, visit: Visit, active: ActiveSend): Promise<WebAnswer | WebFailed> {
     const redirects: Redirect[] = [];
     let request = first;
@@ -93,7 +93,7 @@ export function openWeb(deps: WebDeps): OpenWeb {
     }
   }
 
-  /** One hop, while inside the host's gate. */
+  /** One hop, inside the host's gate. */
   async function hop(
     target: Target,
     request: WebRequest,
@@ -139,8 +139,8 @@ export function openWeb(deps: WebDeps): OpenWeb {
   }
 
   /**
-   * A connection that was used before and has been quiet for a whole turn of the event loop since: by then we have noticed
-   * what its server sent after its last answer, or that it has hung up.
+   * A used connection that has been quiet for a whole turn of the event loop: by then we have noticed whether its
+   * server sent more after its last answer, or hung up.
    */
   async function rested(key: string): Promise<Connection | null> {
     for (let connection = pool.take(key); connection !== null; connection = pool.take(key)) {
@@ -150,7 +150,7 @@ export function openWeb(deps: WebDeps): OpenWeb {
     return null;
   }
 
-  /** A new connection, to an address that was looked up and judged for it, whichever dialer makes it. */
+  /** A new connection, to an address that was looked up and checked for it, whichever dialer makes it. */
   async function open(
     { target, endpoint, dialer, key, usage }: Opening,
     { deadlines, exit }: Visit,
@@ -184,7 +184,7 @@ interface Opening {
   readonly usage: Counting | null;
 }
 
-/** The request as a proxy must see it that passes it on itself. */
+/** The request in the form for a proxy that forwards it itself. */
 function forwarded(hop: ExchangeDeps, headers: readonly string[], endpoint: Endpoint): ExchangeDeps {
   return { ...hop, path: `${endpointOrigin(endpoint)}${hop.path}`, headers: [...hop.headers, ...headers] };
 }

@@ -13,7 +13,7 @@ import { type LineMaker, lineMaker, type SharedLimits } from './line-maker.ts';
 
 export interface HostGateSettings extends Partial<LineLimits> {
   readonly clock: Clock;
-  /** For hosts with settings of their own, by `host` or `host:port`. */
+  /** For hosts with their own settings, by `host` or `host:port`. */
   readonly hosts?: Readonly<Record<string, Partial<LineLimits>>>;
   /** Called for every pause that begins here, so that other processes can learn of it. */
   readonly onHold?: (host: string, ms: number, why: string) => void;
@@ -48,7 +48,7 @@ export class PoliteHostGate implements WorkerGate {
     this.#newLine = lineMaker(shared, clock, (job) => this.#jobs.get(job)?.weight ?? 1);
   }
 
-  /** How many hosts it keeps a state for. */
+  /** Number of hosts with a state. */
   get known(): number {
     return this.#hosts.size;
   }
@@ -101,7 +101,7 @@ export class PoliteHostGate implements WorkerGate {
       if (wasAway) this.resume(name);
       return;
     }
-    // Requests that were on their way when the pause began say nothing new.
+    // Requests under way when the pause began say nothing new.
     if (health.isAway && !host.isProbed) return;
     host.isProbed = false;
     const pauseMs = health.away(now, this.#clock.chance());
@@ -129,7 +129,7 @@ export class PoliteHostGate implements WorkerGate {
     this.#onHold(name, ms, why);
   }
 
-  /** The same, for a pause that another process has reported, or an operator has set. */
+  /** The same for a pause that another process reported, or an operator set. */
   keepAway(name: string, ms: number, why: string): void {
     if (!(ms > 0)) return;
     const host = this.#host(name);
@@ -147,15 +147,15 @@ export class PoliteHostGate implements WorkerGate {
   }
 
   /**
-   * The site asks for this much time between two requests; 0 takes it back. Where our own settings are slower, they hold.
-   * The caller takes back what it no longer needs: a delay is kept as long as that, however rarely the host is visited.
+   * The site asks for this much time between two requests; 0 takes it back. Stricter settings of our own still apply.
+   * The caller must take back a delay that it no longer needs; until then it is kept.
    */
   setMinDelay(name: string, ms: number): void {
     this.#limits.setMinDelay(name, ms);
     this.#applyLimits(name);
   }
 
-  /** What an operator has set for the host takes the place of our own settings; null takes it back. */
+  /** What an operator has set for the host replaces our own settings; null takes it back. */
   setLimits(name: string, limits: HostLimits | null): void {
     this.#limits.set(name, limits);
     this.#applyLimits(name);
@@ -193,7 +193,7 @@ export class PoliteHostGate implements WorkerGate {
     }
   }
 
-  /** A limit that was taken back stays for those who wait for it, and lets them in. */
+  /** A limit that was taken back stays for those that wait for it, and lets them in. */
   #paceLine(name: string, known: Line | null, limits: LineLimits): { line: Line | null; isChanged: boolean } {
     if (known !== null) return { line: known, isChanged: known.setLimits(limits) };
     return { line: linePace(limits) !== null ? this.#newLine(name, limits, null) : null, isChanged: true };
@@ -220,7 +220,7 @@ export class PoliteHostGate implements WorkerGate {
 
   /** The limits of callers that wait there are others. */
   #reconsider(host: Host): void {
-    // It may be set for a later time than is right now. Waiting callers get another one when it ends.
+    // It may be set for a later time than is now right. Waiting callers get a new one when it ends.
     host.timer?.abort(OTHER_LIMITS);
     // More may be allowed inside than before.
     this.#letIn(host);
@@ -284,7 +284,7 @@ export class PoliteHostGate implements WorkerGate {
       own?.end(job);
       const leftAt = this.#clock.elapsed();
       health.left(leftAt - now);
-      // What the probe's answer means is said in a moment, and until then no other may follow it.
+      // The meaning of the probe's answer is reported in a moment, and until then no other request may follow it.
       if (health.isAway) host.heldUntil = Math.max(host.heldUntil, leftAt + VERDICT_MS);
       if (host.waiting.size > 0) this.#letIn(host);
     };
@@ -308,7 +308,7 @@ export class PoliteHostGate implements WorkerGate {
     }
   }
 
-  /** Of the job that is next among those whose own limit lets one start; null if there is none now. */
+  /** The next waiter, from the first job whose own limit allows one to start; null if there is none now. */
   #nextWaiter(host: Host, now: number): Waiter | null {
     let next: Waiter | null = null;
     let highest = Number.NEGATIVE_INFINITY;
@@ -394,7 +394,7 @@ const MAX_JOBS = 1000;
 
 interface Job {
   readonly weight: number;
-  /** Null if any number may start. */
+  /** Null if there is no limit. */
   readonly requests: Line | null;
   readonly items: Host | null;
 }

@@ -20,19 +20,19 @@ import { WireCount } from './wire.ts';
 export interface Proxies {
   /** By the name of the dialer. */
   readonly ways: Readonly<Record<string, ProxyWay>>;
-  /** In PEM: authorities of proxies, and of those that decrypt, in addition to the usual ones. Null for none. */
+  /** In PEM: authorities of proxies, and of those that decrypt, in addition to the default ones. Null for none. */
   readonly ca: string | null;
 }
 
 interface ProxyDeps {
   readonly clock: Clock;
   readonly lookup: Lookup;
-  /** Instead of the usual authorities. */
+  /** Replaces the default authorities. */
   readonly ca: string | undefined;
 }
 
 export function proxyDialers({ ways, ca }: Proxies, deps: ProxyDeps): Readonly<Record<string, Dialer>> {
-  // The address of a proxy is configuration, and may well be a private one.
+  // The address of a proxy is configuration, and may be a private one.
   const rules = new AddressRules(parseAddressRanges('0.0.0.0/0,::/0'));
   const parts: DialerParts = {
     clock: deps.clock,
@@ -67,13 +67,13 @@ function trusting(ca: readonly string[]): () => SecureContext {
   };
 }
 
-/** For a proxy that is not set up: a visit that asked for it must not go out under our own address instead. */
+/** For a proxy that is not configured: a visit that asked for it must not use our own address instead. */
 function refusingDialer(problem: string): Dialer {
   const failed = { kind: 'failed', failure: failure('proxy_config', problem) } as const;
   return { connectionKey: () => '', dial: async () => failed };
 }
 
-/** The proxy itself gets this share of the time, so that a dead one is not taken for a slow target. */
+/** The proxy itself gets this share of the time, so that a dead one is not mistaken for a slow target. */
 const PROXY_SHARE = 0.75;
 
 class ProxyDialer implements Dialer {
@@ -86,7 +86,7 @@ class ProxyDialer implements Dialer {
     this.#parts = parts;
   }
 
-  /** No two sessions share one: an exit that changes with each connection is what some proxies sell. */
+  /** No two sessions share one: some proxies offer a new exit with each connection. */
   connectionKey({ session, geo }: Parameters<Dialer['connectionKey']>[0]): string {
     return geo === undefined ? session : `${session} ${geo.country} ${geo.state ?? ''} ${geo.city ?? ''}`;
   }
@@ -114,7 +114,7 @@ class ProxyDialer implements Dialer {
     }
   }
 
-  /** A connection to the proxy, not beyond it. */
+  /** Connects to the proxy, not beyond it. */
   async #reach(server: ProxyServer, ms: number, signal: AbortSignal) {
     const { clock, resolver, context } = this.#parts;
     const startedAt = clock.elapsed();
@@ -159,7 +159,7 @@ class ProxyDialer implements Dialer {
     } catch (error) {
       signal.throwIfAborted();
       const { type, message, cause } = translateError(error, target.deadline.ms);
-      // The target may be the one that is slow; everything else is between the proxy and us.
+      // The target may be the slow one; everything else is between the proxy and us.
       if (type === 'timeout') return { kind: 'failed', failure: failure(type, message, { cause }) };
       return unreachable(server, message, cause);
     }
@@ -234,7 +234,7 @@ function unreachable(server: ProxyServer, message: string, cause: string | null)
   };
 }
 
-/** OpenSSL's words for a certificate that is old, for another host, or signed by an authority that is not ours. */
+/** OpenSSL's messages for a certificate that has expired, is for another host, or is signed by an unknown authority. */
 function isAboutCertificate(error: unknown): boolean {
   return /CERT|VERIFY|ISSUER/.test(errorCode(error) ?? '');
 }

@@ -1,8 +1,8 @@
 import type { Failure } from '../domain/failure.ts';
 
 /**
- * Whether a name that could not be looked up here may be left to a proxy to look up. Names of inner networks may not: the
- * proxy may be in such a network, where the address rules would have refused what it finds.
+ * Whether a name that could not be looked up here may be left to a proxy. Names of internal networks may not: the proxy
+ * may be in such a network, where the address rules would have refused the result.
  */
 export function mayBeKnownElsewhere(hostname: string, { type }: Pick<Failure, 'type'>): boolean {
   if (type !== 'network_error' && type !== 'timeout') return false;
@@ -10,10 +10,12 @@ export function mayBeKnownElsewhere(hostname: string, { type }: Pick<Failure, 't
   return labels.length > 1 && hostname.length <= MAX_NAME_LENGTH && !INNER.has(labels.at(-1) ?? '');
 }
 
-/** Of DNS, and less than SOCKS5 has room for. */
+/** The limit of DNS, and less than that of SOCKS5. */
 const MAX_NAME_LENGTH = 253;
 
-/** Top levels that are reserved for, or in use in, networks of companies and homes (RFC 6761, RFC 6762, RFC 8375, ICANN). */
+/**
+ * Top-level domains reserved for, or used in, networks of companies and homes (RFC 6761, RFC 6762, RFC 8375, ICANN).
+ */
 const INNER: ReadonlySet<string> = new Set([
   ...['localhost', 'local', 'internal', 'intranet', 'lan', 'home', 'corp', 'private', 'localdomain', 'arpa', 'onion'],
 ]);

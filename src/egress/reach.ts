@@ -22,18 +22,18 @@ export interface ReachDeps {
   readonly proxies?: Proxies;
   /** Replaces DNS. */
   readonly lookup?: Lookup;
-  /** `ip`, `ip:port` or `[ip]:port`; if empty, the system's. */
+  /** `ip`, `ip:port` or `[ip]:port`; empty for the system's. */
   readonly dnsServers?: readonly string[];
-  /** Authorities to trust instead of the usual ones, in PEM. */
+  /** Authorities to trust instead of the default ones, in PEM. */
   readonly ca?: string;
 }
 
 /**
- * Makes every connection to a target, whoever asks for it: our own client or a browser. The name is looked up once, all of
- * its addresses are judged, and one of those is dialled.
+ * Makes every connection to a target, both for our own client and for browsers. The name is looked up once, all of its
+ * addresses are checked, and one of those is dialled.
  */
 export interface Reach {
-  /** Null if there is none of that name. */
+  /** Null if there is no dialer of that name. */
   dialer(name: string): Dialer | null;
   /** Where connections to the target go. */
   endpoint(target: Target): Endpoint;
@@ -49,7 +49,7 @@ export interface Connecting {
   readonly exit: Exit;
   readonly connectMs: number;
   readonly usage: Counting | null;
-  /** The caller speaks TLS or WebSocket over it, and wants a connection that carries bytes and nothing else. */
+  /** The caller speaks TLS or WebSocket over it, and needs a connection that only carries bytes. */
   readonly isTunnel: boolean;
 }
 
@@ -81,10 +81,10 @@ export function openReach(deps: ReachDeps): Reach {
   };
 }
 
-/** Through a proxy, a lookup only serves the address rules. A machine that has no DNS must still get to its proxy. */
+/** Through a proxy, a lookup only serves the address rules. A machine without DNS must still reach its proxy. */
 const REMOTE_LOOKUP_MS = 2000;
 
-/** A visit that asked for a proxy must not go out under our own address instead. */
+/** A visit that asked for a proxy must not use our own address instead. */
 export function noDialer(name: string): Failure {
   return failure('proxy_config', `no dialer named "${name}" is configured`);
 }

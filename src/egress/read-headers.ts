@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../domain/failure.ts';
 
-/** The headers of an answer as callers see them, and its cookies, which they do not. */
+/** The headers of an answer as callers see them, and its cookies, which they do not see. */
 type HeadersRead =
   | {
       readonly kind: 'headers';

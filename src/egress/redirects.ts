@@ -1,7 +1,9 @@
 import { type Failure, failure } from '../domain/failure.ts';
 import type { WebRequest } from './web.ts';
 
-/** What comes after an answer that points elsewhere. Whether that place may be visited is decided there, as for any other. */
+/**
+ * What follows an answer that points elsewhere. Whether that place may be visited is decided there, as for any other.
+ */
 type NextHop =
   | { readonly kind: 'follow'; readonly request: WebRequest }
   | { readonly kind: 'failed'; readonly failure: Failure };
@@ -13,8 +15,8 @@ export function isRedirect(status: number): boolean {
 }
 
 /**
- * As browsers do: a form's answer that redirects is fetched by GET; 307 and 308 send method and body again, to another
- * origin too. What may be a credential stays with the origin it was meant for.
+ * As browsers do: a redirected form answer is fetched by GET; 307 and 308 repeat method and body, to another origin as
+ * well. Anything that may be a credential stays with the origin it was meant for.
  */
 export function nextHop(request: WebRequest, url: string, status: number, location: string | undefined): NextHop {
   if (location === undefined || location === '') {
@@ -46,7 +48,7 @@ export function nextHop(request: WebRequest, url: string, status: number, locati
 
 const SHOWN_LENGTH = 200;
 
-/** What any site may hear. A header that is not here (Authorization, X-Api-Key, a token's) may be a credential. */
+/** Headers that any site may see. All others (Authorization, X-Api-Key, a token's) may be credentials. */
 const HARMLESS: ReadonlySet<string> = new Set([
   ...['accept', 'accept-encoding', 'accept-language', 'user-agent', 'referer', 'origin', 'range'],
   ...['cache-control', 'dnt', 'priority', 'upgrade-insecure-requests'],

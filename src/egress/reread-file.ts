@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises';
 import type { Clock } from '../ports/clock.ts';
 
-/** Short enough to follow an edit by hand, long enough to cost nothing beside the lookups that need it. */
+/** Short enough to notice an edit, long enough to cost nothing compared with the lookups that need it. */
 const GOOD_MS = 5000;
 
-/** A small text file of the system that may change while we run: read again when what we know of it is old. */
+/** A small system file that may change while we run: it is read again when our copy is old. */
 export class RereadFile {
   readonly #path: string;
   readonly #maxBytes: number;
@@ -18,7 +18,7 @@ export class RereadFile {
     this.#clock = clock;
   }
 
-  /** The first `maxBytes` of it; empty if there is no such file, or it cannot be read. */
+  /** Its first `maxBytes`; empty if there is no such file, or it cannot be read. */
   text(): Promise<string> {
     const now = this.#clock.elapsed();
     if (this.#text === null || now - this.#readAt >= GOOD_MS) {

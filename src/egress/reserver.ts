@@ -4,20 +4,20 @@ import type { HostShares, NamedAsk } from '../ports/host-shares.ts';
 
 export interface ReserverDeps {
   readonly shares: HostShares;
-  /** The name of this process, in this life. */
+  /** Name of this process, unique to this run. */
   readonly process: string;
   readonly clock: Clock;
   readonly onError: (where: string, error: unknown) => void;
 }
 
-/** What asks for a reservation. */
+/** A line that asks for a reservation. */
 export interface Asking {
   ask(now: number): NamedAsk;
   take(share: LineShare, askedAt: number): void;
   miss(): void;
 }
 
-/** Reserves for the lines of this process. Those that ask in one turn of the event loop share one call. */
+/** Makes reservations for the lines of this process. Those that ask in one turn of the event loop share one call. */
 export class Reserver {
   readonly #deps: ReserverDeps;
   #gathered: Asking[] = [];

@@ -21,7 +21,9 @@ interface ResolveFailed {
 }
 
 export interface Resolver {
-  /** It rejects only when `signal` aborts, with the signal's reason. `hostname` is a name or an address without brackets. */
+  /**
+   * Rejects only when `signal` aborts, with the signal's reason. `hostname` is a name or an address without brackets.
+   */
   resolve(hostname: string, signal: AbortSignal, timeoutMs: number): Promise<Resolved | ResolveFailed>;
 }
 
@@ -38,7 +40,7 @@ export interface ResolverOptions {
 const REMEMBERED_MS = 10_000;
 const MAX_REMEMBERED = 1000;
 
-/** A lookup cannot be stopped. One that hangs for longer than this is not waited for by newcomers. */
+/** A lookup cannot be stopped. New callers do not wait for one that hangs for longer than this. */
 const MAX_SHARED_MS = 30_000;
 
 /**
@@ -47,7 +49,7 @@ const MAX_SHARED_MS = 30_000;
  */
 const HUNG_MS = 60_000;
 const HUNG_PATIENCE_MS = 1000;
-/** Before that it is only slow, and a job with little patience must not cost the others theirs. */
+/** Before that it is only slow, and an impatient job must not make the others impatient. */
 const HUNG_AFTER_MS = 5000;
 
 interface Entry {
@@ -59,7 +61,7 @@ interface Entry {
 export function openResolver({ rules, lookup, clock }: ResolverOptions): Resolver {
   // In flight or remembered, oldest first.
   const entries = new Map<string, Entry>();
-  // Names that did not answer in time, and until when that is remembered; oldest first.
+  // Names that did not answer in time, and until when to remember that; oldest first.
   const hung = new Map<string, number>();
 
   function ask(hostname: string): Promise<Resolved | ResolveFailed> {
@@ -72,7 +74,7 @@ export function openResolver({ rules, lookup, clock }: ResolverOptions): Resolve
         else hung.delete(hostname);
         if (entries.get(hostname) !== entry) return answer;
         entries.delete(hostname);
-        // A lookup that failed is not remembered: the next try may do better.
+        // A failed lookup is not remembered: the next one may succeed.
         if (answer.kind === 'resolved' || answer.failure.type === 'refused_address') {
           entry.goodUntil = clock.elapsed() + REMEMBERED_MS;
           entries.set(hostname, entry);
@@ -135,7 +137,7 @@ async function lookUp(hostname: string, lookup: Lookup, rules: AddressRules): Pr
 }
 
 /**
- * One forbidden address refuses them all. A name that points at the public and at the inside is a trick, to get the
+ * One forbidden address refuses them all. A name with both public and internal addresses is a trick, to reach the
  * second by failing the first, or a mistake that its owner should hear of.
  */
 function judged(hostname: string, texts: readonly string[], rules: AddressRules): Resolved | ResolveFailed {
@@ -151,7 +153,7 @@ function judged(hostname: string, texts: readonly string[], rules: AddressRules)
   return { kind: 'resolved', addresses };
 }
 
-/** Added, or put last; the oldest make room for it. */
+/** Adds the entry, or moves it to the end; the oldest ones make room for it. */
 function setNewest<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);

@@ -10,8 +10,8 @@ export interface Endpoint {
 
 /**
  * Origins that are dialled elsewhere: a staging copy, a recorded site on this machine. Only the connection goes there.
- * URL, Host header, cookies and certificate stay those of the origin that was asked for, and the other address is judged
- * like any other.
+ * URL, Host header, cookies and certificate stay those of the requested origin, and the other address is checked like
+ * any other.
  */
 export interface Routes {
   to(target: Pick<Target, 'origin' | 'protocol' | 'hostname' | 'port'>): Endpoint;
@@ -36,7 +36,7 @@ export function parseRoutes(text: string): Routes {
   };
 }
 
-/** A scheme, a host and perhaps a port, and nothing else: a path here would be a misunderstanding. */
+/** A scheme, a host and optionally a port, and nothing else: a path here would be a misunderstanding. */
 function parseOrigin(text: string): URL | null {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
@@ -49,7 +49,7 @@ function endpointOf(url: URL): Endpoint {
   return { protocol, hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'), port };
 }
 
-/** As a proxy must see it that passes plain requests on itself. */
+/** In the form for a proxy that forwards plain requests itself. */
 export function endpointOrigin({ protocol, hostname, port }: Endpoint): string {
   const host = hostname.includes(':') ? `[${hostname}]` : hostname;
   return `${protocol}//${host}${port === 80 ? '' : `:${port}`}`;

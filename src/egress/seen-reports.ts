@@ -11,10 +11,10 @@ interface SeenReportsDeps {
   readonly onError: (where: string, error: unknown) => void;
 }
 
-/** More than a process has to report at once; what does not fit is dropped. */
+/** More than a process has to report at once; the rest is dropped. */
 const MAX_UNSENT = 2000;
 
-/** Reports what the watch of this process saw, every few seconds. What could not be reported is tried again next time. */
+/** Reports what the watch of this process saw, every few seconds. Failed reports are repeated next time. */
 export class SeenReports {
   readonly #deps: SeenReportsDeps;
   #unsent = new Map<string, SeenReport>();
@@ -24,14 +24,14 @@ export class SeenReports {
     this.#deps = deps;
   }
 
-  /** Until `stop` aborts. */
+  /** Runs until `stop` aborts. */
   async run(stop: AbortSignal): Promise<void> {
     const { clock, everyMs } = this.#deps;
     while (!stop.aborted) {
       await clock.sleep(everyMs, stop);
       await this.runOnce(clock.now());
     }
-    // The second that is under way, too: nothing more happens in it.
+    // Includes the current second: nothing more will happen in it.
     await this.runOnce(clock.now() + 1000);
   }
 

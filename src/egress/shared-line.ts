@@ -28,18 +28,18 @@ export interface SharedLineDeps {
  */
 export class SharedLine extends Line {
   readonly #deps: SharedLineDeps;
-  /** Its own limits, and those that the host has shown. */
+  /** Its own limits, combined with those that the host has shown. */
   #inForce: LineLimits;
   #share: LineShare | null = null;
   #sharedAt = Number.NEGATIVE_INFINITY;
   #heldUntil = Number.NEGATIVE_INFINITY;
   #places = 0;
   #slots: number[] = [];
-  /** Requests that started in the first of the slots. */
+  /** Requests started in the first of the slots. */
   #usedOfSlot = 0;
-  /** Slots that each job still has; below zero for those of others that it used. */
+  /** Slots that each job has left; negative if it used those of others. */
   #credits = new Map<string, number>();
-  /** Requests that started since the last time of asking. */
+  /** Requests started since it last asked. */
   #used = new Map<string, number>();
   #askedAt = Number.NEGATIVE_INFINITY;
   #isAsking = false;
@@ -72,7 +72,7 @@ export class SharedLine extends Line {
     return this.#opening?.promise ?? null;
   }
 
-  /** Slots go to the job that has most of its part left; places to the one that has filled least of its part. */
+  /** Slots go to the job with the largest unused part; places to the one that has filled the least of its part. */
   override priority(job: string): number {
     if (this.#credits.size > 0) return this.#credits.get(job) ?? 0;
     const part = this.#share?.parts.find(([name]) => name === job)?.[1] ?? 0;
@@ -83,7 +83,7 @@ export class SharedLine extends Line {
     super.start(job, now);
     if (isUnlimited(this.limits)) return;
     this.#used.set(job, (this.#used.get(job) ?? 0) + 1);
-    // It was not needed when it was to be renewed. Without this it would end while the request is under way.
+    // It was not needed when it was due for renewal. Without this it would end while the request is under way.
     if (this.#timer === null && !this.#isAsking) this.#renewAt(this.#sharedAt + (this.#share?.againMs ?? 0));
     if (this.#slots.length === 0) return;
     this.#credits.set(job, (this.#credits.get(job) ?? 0) - 1);
@@ -127,12 +127,12 @@ export class SharedLine extends Line {
   /** What to ask for now. Called by the reserver, which then calls `take` or `miss`. */
   ask(now: number): NamedAsk {
     const { name, leaseMs } = this.#deps;
-    // After a pause of hours, what was used before it tells nothing about the next second.
+    // After a pause of hours, earlier usage says nothing about the next second.
     const seconds = Math.min(10 * leaseMs, Math.max(now - this.#askedAt, leaseMs / 10)) / 1000;
     this.#askedAt = now;
     const demands = this.#demands(seconds);
     this.#used = new Map();
-    // Places that are empty now may be given to others, which takes effect before the answer is here.
+    // Places that are empty now may be given to others, which takes effect before the answer arrives.
     this.#places = Math.min(this.#places, this.inside);
     const news = this.#deps.link?.take(now) ?? null;
     return { line: name, limits: this.limits, leaseMs, inside: this.inside, demands, news };
@@ -218,7 +218,7 @@ export class SharedLine extends Line {
     this.#deps.reserver.reserve(this);
   }
 
-  /** Asks then, if there is something to ask for; sooner if that was planned already. */
+  /** Asks at that time, if there is something to ask for; earlier if that was already planned. */
   #renewAt(at: number): void {
     if (this.#timer !== null) {
       // When it ends, the right one is set.
@@ -236,7 +236,7 @@ export class SharedLine extends Line {
     });
   }
 
-  /** Places that are filled must stay reserved; what was used a moment ago will be needed in a moment. */
+  /** Filled places must stay reserved; what was used a moment ago will be needed in a moment. */
   get #isNeeded(): boolean {
     if (this.waitingByJob.size > 0 || (this.inside > 0 && this.#inForce.maxConcurrent !== null)) return true;
     if (this.#deps.link?.isUrgent() === true) return true;
@@ -254,19 +254,19 @@ export class SharedLine extends Line {
   }
 }
 
-/** A process that got all it asked for, and needs more by now, asks again before its lease ends. */
+/** A process that got everything it asked for, and now needs more, asks again before its lease ends. */
 const GROWTHS_PER_LEASE = 4;
 
 /** More than was used, so that a job can become faster. */
 const GROWTH = 1.25;
 
-/** A caller that waits would start this many requests per second, if each takes half a second. */
+/** A waiting caller would start this many requests per second, if each takes half a second. */
 const STARTS_PER_WAITING = 2;
 
-/** Fewer requests in a lease are asked for when they come. */
+/** With fewer requests per lease, they are asked for when they come. */
 const STEADY_USE = 3;
 
-/** How long a process that cannot reserve goes on with half of what it had. */
+/** How long a process that cannot reserve continues with half of what it had. */
 const CUT_OFF_MS = 30_000;
 
 const SOONER = 'sooner';

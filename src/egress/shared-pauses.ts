@@ -15,24 +15,26 @@ interface SharedPausesDeps {
   readonly onError: (where: string, error: unknown) => void;
 }
 
-/** Answers that come together ask for pauses that end together; only one that ends this much later is reported again. */
+/**
+ * Answers that arrive together ask for pauses that end together; only one that ends this much later is reported again.
+ */
 const LATER_MS = 5000;
 
-/** While more hosts than that are paused, a new pause is kept by this process only: the list is read every few seconds. */
+/** While more hosts than this are paused, a new pause stays within this process: the list is read every few seconds. */
 const MAX_SHARED = 500;
 
 /**
- * Pauses and settings of hosts, between the gate of this process and all others. At each look it reports what began here,
- * learns what is in force, lets its items go to hosts whose pause was lifted, and gives the gate what operators have set.
- * While that fails, the gate keeps to what it knows.
+ * Exchanges pauses and settings of hosts between the gate of this process and all others. At each look it reports
+ * pauses that began here, learns those in force, releases hosts whose pause was lifted, and gives the gate what
+ * operators have set. While that fails, the gate uses what it knows.
  */
 export class SharedPauses {
   readonly #deps: SharedPausesDeps;
   /** Begun here and not reported yet. */
   readonly #begun = new Map<string, PauseReport>();
-  /** What hosts asked for, in force when we last looked, or reported since; and until when. */
+  /** Pauses requested by hosts that were in force when we last looked, or reported since; and their ends. */
   #shared = new Map<string, number>();
-  /** All that the gate keeps away from, for whatever reason. */
+  /** All pauses that the gate observes, for whatever reason. */
   #kept = new Map<string, number>();
   /** Versions of the settings that the gate has. */
   #set = new Map<string, string>();
@@ -70,8 +72,8 @@ export class SharedPauses {
   }
 
   /**
-   * Looks now, and returns whether the host is still paused. All that ask while it looks get the same answer. If it cannot
-   * look, the gate's own knowledge counts.
+   * Looks now, and returns whether the host is still paused. Concurrent callers get the same answer. If it cannot look,
+   * the gate's own knowledge counts.
    */
   async isPaused(gate: PoliteHostGate, host: string): Promise<boolean> {
     this.#looking ??= this.runOnce(gate)
@@ -98,7 +100,7 @@ export class SharedPauses {
     const before = this.#kept;
     this.#kept = new Map(inForce.map(({ host, until }) => [host, until]));
     for (const [host, until] of before) {
-      // One that began while we looked is not the one that was lifted.
+      // A pause that began while we looked is not the one that was lifted.
       if ((this.#kept.get(host) ?? 0) < until && !this.#begun.has(host)) gate.resume(host);
     }
     for (const { host, until, reason } of inForce) gate.keepAway(host, Math.min(until - now, MAX_PAUSE_MS), reason);

@@ -5,9 +5,9 @@ import type { ProxyServer } from '../domain/proxy-server.ts';
 import type { TunnelTime } from './http-tunnel.ts';
 
 /**
- * Asks the SOCKS5 proxy at the other end of this socket for a connection to the target. Null when it is there. The package
- * `socks` gets a connected socket, so that it neither looks names up nor dials, and its own errors, which carry the
- * password along, do not leave this file. Rejects with the signal's reason; the socket is destroyed then.
+ * Asks the SOCKS5 proxy at the other end of this socket for a connection to the target. Null if it succeeded. The
+ * package `socks` is given a connected socket, so that it neither looks up names nor dials, and its errors, which
+ * contain the password, do not leave this file. Rejects with the signal's reason; the socket is then destroyed.
  */
 export async function openSocksTunnel(
   socket: Socket,
@@ -31,7 +31,7 @@ export async function openSocksTunnel(
       command: 'connect',
       existing_socket: socket,
       destination: to,
-      // The address is not used: the socket is connected.
+      // The address is not used: the socket is already connected.
       proxy: { ipaddress: '0.0.0.0', port: 1, type: 5, ...(user === '' ? {} : { userId: user, password }) },
     });
     return null;
@@ -48,7 +48,7 @@ export async function openSocksTunnel(
 
 const THEN_RESUME = 'then resume the job';
 
-/** The words of `socks`, which has no codes. The last row is for whatever else it says. */
+/** Messages of `socks`, which has no codes. The last row matches everything else. */
 const SAID: readonly [pattern: RegExp, type: Failure['type'], message: string][] = [
   [
     /Authentication failed|authentication type/,

@@ -15,15 +15,15 @@ interface StreamedBodyDeps {
   readonly codings: readonly Coding[];
   /** Limit for the inflated bytes. */
   readonly limit: number;
-  /** Null gathers them in memory. */
+  /** Null collects them in memory. */
   readonly sink: BodySink | null;
-  /** After `write` said that it was enough: there is room again. */
+  /** Called when there is room again after `write` returned false. */
   readonly onDrain: () => void;
 }
 
 /**
- * A body that is inflated piece by piece while it arrives, off this thread, and goes to a sink or into memory. Each piece
- * waits for the one before, and the sender waits for all of us.
+ * A body that is inflated piece by piece while it arrives, off this thread, and goes to a sink or into memory. Each
+ * piece waits for the one before, and the sender waits for all of it.
  */
 export class StreamedBody {
   readonly ended: Promise<StreamedEnd>;
@@ -39,7 +39,7 @@ export class StreamedBody {
     this.ended = this.#run();
   }
 
-  /** False: no more, please, until `onDrain`. */
+  /** Returns false if no more should be written until `onDrain`. */
   write(chunk: Uint8Array): boolean {
     this.#rawBytes += chunk.length;
     this.#gathered.push(chunk);
@@ -52,7 +52,7 @@ export class StreamedBody {
     this.#source.push(null);
   }
 
-  /** Forgets the rest; what `ended` says then means nothing. */
+  /** Drops the rest; `ended` then means nothing. */
   stop(): void {
     this.#source.destroy();
   }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { type Failure, failure } from '../domain/failure.ts';
 
-/** A URL that may be asked for, taken apart. Whether its address may be dialled is the resolver's business. */
+/** A parsed URL that may be requested. The resolver decides whether its address may be dialled. */
 export interface Target {
   readonly kind: 'target';
   /** Without user, password and fragment: fit for a request, a log and a ledger. */
@@ -13,7 +13,7 @@ export interface Target {
   readonly port: number;
   /** Whether the host is an address, not a name. */
   readonly isLiteral: boolean;
-  /** The header that user and password in the URL stand for. */
+  /** The header equivalent to user and password in the URL. */
   readonly authorization: string | null;
 }
 
@@ -22,12 +22,12 @@ interface TargetFailed {
   readonly failure: Failure;
 }
 
-/** What servers and caches still take; longer ones are a mistake or an attack. */
+/** The longest that servers and caches accept; longer ones are a mistake or an attack. */
 export const MAX_URL_LENGTH = 8 * 1024;
 
 /**
- * The URL parser of browsers (WHATWG) decides what the host is, once, and everything after works with its answer: two
- * parsers that read `http://1.1.1.1\@127.0.0.1/` differently are how address checks are got round.
+ * The URL parser of browsers (WHATWG) decides once what the host is, and everything else uses its result: two parsers
+ * that read `http://1.1.1.1\@127.0.0.1/` differently are how address checks are bypassed.
  */
 export function parseTarget(text: string): Target | TargetFailed {
   if (text.length > MAX_URL_LENGTH) return refused(`a URL of ${text.length} characters is too long`);
@@ -38,19 +38,19 @@ export function parseTarget(text: string): Target | TargetFailed {
   if (protocol !== 'http:' && protocol !== 'https:') {
     return refused(`${protocol} is not supported: only http: and https: are`);
   }
-  // What is not ASCII grows when it is escaped.
+  // Text that is not ASCII grows when it is escaped.
   if (url.href.length > MAX_URL_LENGTH) return refused(`a URL of ${url.href.length} characters is too long`);
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (hostname.replaceAll('.', '') === '') return refused(`"${withoutSecrets(text)}" names no host`);
   const port = url.port === '' ? DEFAULT_PORTS[protocol] : Number(url.port);
-  if (port === 0) return refused(`"${withoutSecrets(text)}" names port 0, which is none`);
+  if (port === 0) return refused(`"${withoutSecrets(text)}" names port 0, which is not valid`);
 
   const authorization = basic(url.username, url.password);
   if (authorization !== null) {
     url.username = '';
     url.password = '';
   }
-  // Not by asking for the fragment: an empty one leaves its `#`.
+  // Not by checking the fragment: an empty one leaves its `#`.
   if (url.href.includes('#')) url.hash = '';
   return {
     kind: 'target',
@@ -79,14 +79,14 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A lone `%` means itself.
+    // A lone `%` is literal.
     return text;
   }
 }
 
 const SHOWN_LENGTH = 200;
 
-/** For a message: not the whole of it, and never with what may be a password. */
+/** For a message: shortened, and without anything that may be a password. */
 export function withoutSecrets(text: string): string {
   const safe = text.replace(/^([a-z][a-z\d+.-]*:[/\\]*)?.*@/is, '$1…@');
   return safe.length <= SHOWN_LENGTH ? safe : `${safe.slice(0, SHOWN_LENGTH)}…`;

@@ -4,13 +4,13 @@ import type { Web, WebAnswer, WebFailed } from './web.ts';
 /** Parsing a page of this size costs more time than collecting its garbage. */
 const LARGE_BYTES = 1 << 20;
 
-/** By then a page has been read, as a rule. */
+/** By then a page has usually been read. */
 const TIDY_AFTER_MS = 30;
 
 /**
- * A web whose large answers do not linger. What they leave behind is collected some day by itself, but that day comes
- * after a hundred megabytes, and a site that sends such pages to every item would keep all workers that large. It is
- * collected when the next one is here, before it is unfolded, and a moment later in case there is no next one.
+ * A web whose large answers do not linger. Their garbage is collected eventually, but only after a hundred megabytes,
+ * and a site that sends such pages for every item would keep all workers that large. So it is collected when the next
+ * one arrives, before it is inflated, and a moment later in case there is no next one.
  */
 export function withTidyMemory<T extends Web>(web: T, { collect, clock }: { collect: () => void; clock: Clock }): T {
   let isDue = false;

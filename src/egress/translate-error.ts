@@ -1,7 +1,7 @@
 import { errorCode } from '../domain/error-code.ts';
 import { type Failure, failure } from '../domain/failure.ts';
 
-/** The connection ended before our request was on its way; no server has seen anything of it. */
+/** The connection ended before our request was sent; no server has seen any of it. */
 export class ConnectionGone extends Error {
   constructor() {
     super('the connection was closed before the request was sent');
@@ -9,7 +9,7 @@ export class ConnectionGone extends Error {
   }
 }
 
-/** Said of sockets and of TLS, in the words of a person who has to do something about it. */
+/** Errors of sockets and TLS, in words for a person who has to do something about them. */
 const MESSAGES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the server refuses connections',
   ECONNRESET: 'the connection was reset',
@@ -26,7 +26,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body is not as long as the server said',
 };
 
-/** For errors of a connection and of what came over it: whatever is unknown among them is the network's fault too. */
+/** For errors of a connection and of what it carried: unknown ones are the network's fault as well. */
 export function translateError(error: unknown, connectMs: number): Failure {
   const code = errorCode(error) ?? '';
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
@@ -39,12 +39,12 @@ export function translateError(error: unknown, connectMs: number): Failure {
   return failure('network_error', message, { cause: error });
 }
 
-/** Whether the other side just went away, without a word. */
+/** Whether the other side just disappeared. */
 export function isLoss(error: unknown): boolean {
   return error instanceof ConnectionGone || ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errorCode(error) ?? '');
 }
 
-/** By its name: scraper files load this file, too, and need not load undici for its class. */
+/** By its name: scraper files load this file as well, and need not load undici for its class. */
 function isParserError(error: unknown): boolean {
   return error instanceof Error && error.name === 'HTTPParserError';
 }

@@ -32,11 +32,14 @@ export interface Visit {
   readonly deadlines: Deadlines;
   readonly limits: Limits;
   readonly exit: Exit;
-  /** Where its requests and bytes are counted; absent if that matters to no one. */
+  /** Where its requests and bytes are counted; absent if they are not. */
   readonly usage?: HostUsage;
-  /** Called before each hop, with `host` or `host:port` as in the URL. What it throws ends the send. */
+  /** Called before each hop, with `host` or `host:port` as in the URL. If it throws, the send ends with that error. */
   readonly checkHost: (host: string) => void;
-  /** Called before each hop, after `checkHost`. What it rejects with ends the send. It is waited for as at the gate. */
+  /**
+   * Called before each hop, after `checkHost`. If it rejects, the send ends with that error. Waiting for it is treated
+   * like waiting at the gate.
+   */
   readonly checkUrl?: (url: string) => Promise<void>;
   /** Entered before each hop and left after it. Waiting there does not count towards the deadlines. */
   readonly gate: HostGate;
@@ -48,27 +51,29 @@ export interface Visit {
 }
 
 /**
- * How the connections of a visit are made: by which dialer, and as whom. A connection is only used by visits for which both
- * are the same; which sessions count as the same is the dialer's choice.
+ * How the connections of a visit are made: by which dialer, and for which session. A connection is only shared by
+ * visits with the same of both; the dialer decides which sessions count as the same.
  */
 export interface Exit {
-  /** One of the web's dialers. A visit that names another fails as `proxy_config`: it is never sent out another way. */
+  /**
+   * One of the web's dialers. A visit that names an unknown one fails as `proxy_config`: it is never sent another way.
+   */
   readonly dialer: string;
   /**
-   * Different sessions should look like different visitors, as far as the dialer can do that. The sessions of one visitor
-   * end with a number, and the next number is the next way out where there are several.
+   * Different sessions should look like different visitors, as far as the dialer can do that. The sessions of one
+   * visitor end with a number, and the next number selects the next way out if there are several.
    */
   readonly session: string;
-  /** Where the visitor should seem to be; absent for anywhere. */
+  /** Where the visitor should appear to be; absent for anywhere. */
   readonly geo?: GeoTarget;
 }
 
-/** Counters by host (`host` or `host:port` as in the URL), which egress counts up as bytes are sent and received. */
+/** Counters by host (`host` or `host:port` as in the URL), which egress increments as bytes are sent and received. */
 export interface HostUsage {
   of(host: string): Counting;
 }
 
-/** Cookies of one visitor. They are asked for at each hop, so that none is sent where it does not belong. */
+/** Cookies of one visitor. They are requested for each hop, so that none is sent where it does not belong. */
 export interface CookieBook {
   /** The Cookie header for this URL; null for none. */
   header(url: string): string | null;
@@ -77,11 +82,11 @@ export interface CookieBook {
 
 export interface Deadlines {
   readonly connectMs: number;
-  /** From the request sent to the end of the answer's headers: a server that drips them gains nothing. */
+  /** From sending the request to the end of the answer's headers: a server that drips them gains nothing. */
   readonly firstByteMs: number;
   /** Between two pieces of the body. */
   readonly silenceMs: number;
-  /** For the whole, redirects included; waiting at a host's gate is not counted. */
+  /** For the whole send, including redirects; waiting at a host's gate is not counted. */
   readonly totalMs: number;
 }
 
@@ -97,13 +102,13 @@ export const DEFAULT_LIMITS: Limits = { rawBytes: 32 << 20, bytes: 32 << 20, red
 
 export interface AnswerHead {
   readonly status: number;
-  /** Lower-case names; several of one name are joined by `, `, but for Set-Cookie, which went to the cookie book. */
+  /** Lower-case names; repeated ones are joined by `, `, except for Set-Cookie, which went to the cookie book. */
   readonly headers: Readonly<Record<string, string>>;
   /** URL of the hop that gave this answer. */
   readonly url: string;
 }
 
-/** Takes a body piece by piece, inflated; the next piece waits for the promise. */
+/** Takes an inflated body piece by piece; the next piece waits for the promise. */
 export interface BodySink {
   write(chunk: Uint8Array): Promise<void>;
 }
@@ -114,7 +119,7 @@ export interface WebAnswer extends AnswerHead {
   readonly body: Uint8Array;
   /** Every hop before this answer, in order. */
   readonly redirects: readonly Redirect[];
-  /** Inflated size, also of what went to a sink. */
+  /** Inflated size, including what went to a sink. */
   readonly bytes: number;
   readonly rawBytes: number;
   readonly ms: number;
@@ -132,6 +137,6 @@ export interface WebFailed {
   readonly url: string;
   readonly redirects: readonly Redirect[];
   readonly ms: number;
-  /** The connection was lost before the answer was complete: the same request may well be answered next time. */
+  /** The connection was lost before the answer was complete: the same request may well succeed next time. */
   readonly isLost?: true;
 }

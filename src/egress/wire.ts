@@ -8,14 +8,14 @@ export function noteCarrier(secured: Socket, carrier: Socket): void {
   CARRIERS.set(secured, carrier);
 }
 
-/** The socket whose bytes are on the wire: a TLS socket counts only what is inside. */
+/** The socket whose bytes are on the wire: a TLS socket only counts what is inside. */
 export function wireOf(socket: Socket): Socket {
   let wire = socket;
   for (let next = CARRIERS.get(wire); next !== undefined; next = CARRIERS.get(wire)) wire = next;
   return wire;
 }
 
-/** Bytes that have passed over one socket and were not counted yet. */
+/** Bytes that have passed over one socket and are not counted yet. */
 export class WireCount {
   readonly #wire: Socket;
   #up = 0;

@@ -2,16 +2,18 @@
 export type Blocked = 'images' | 'media' | 'fonts' | 'trackers';
 
 /**
- * Two ways, one after the other, and both leave the HTTP cache on, which Playwright's own `route` does not. Patterns of
- * addresses are matched where the request would begin, and cost nothing. What they let through is stopped by its type,
- * which costs a message there and back for each: an image without an extension, mostly.
+ * Two filters, one after the other, which both leave the HTTP cache on; Playwright's own `route` does not. Address
+ * patterns are matched where the request would begin, and cost nothing. What they let through is stopped by its type,
+ * which costs a round trip for each: mostly images without an extension.
  */
 export interface Blocking {
   /** For `Network.setBlockedURLs`. */
   readonly urlPatterns: readonly { readonly urlPattern: string; readonly block: true }[];
   /** Resource types of CDP. */
   readonly types: ReadonlySet<string>;
-  /** Why a host is not to be asked; null if it may. For requests of workers and frames, which patterns do not reach. */
+  /**
+   * Why a host must not be contacted; null if it may. For requests of workers and frames, which patterns do not reach.
+   */
   refusesHost(hostname: string): string | null;
 }
 
@@ -28,8 +30,8 @@ const TYPES: Readonly<Record<Exclude<Blocked, 'trackers'>, string>> = {
 };
 
 /**
- * Hosts that only watch visitors: none of them has anything that a page shows. They are those that are met most often (by the
- * lists of EasyPrivacy and Disconnect), not all that there are.
+ * Hosts that only track visitors: none of them serves anything that a page shows. The list contains the most common
+ * ones (by EasyPrivacy and Disconnect), not all of them.
  */
 const TRACKERS: readonly string[] = [
   ...[
@@ -61,7 +63,7 @@ export function blockingOf(blocked: readonly Blocked[]): Blocking {
     refusesHost(hostname) {
       const host = hostname.toLowerCase().replace(/\.$/, '');
       const tracker = trackers.find((name) => host === name || host.endsWith(`.${name}`));
-      return tracker === undefined ? null : `${hostname} only watches visitors (browser.block has trackers)`;
+      return tracker === undefined ? null : `${hostname} only tracks visitors (browser.block includes trackers)`;
     },
   };
 }

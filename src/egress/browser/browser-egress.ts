@@ -9,11 +9,11 @@ import { LAUNCH_ARGS, trustArgs } from './launch-args.ts';
 import { PageGuard } from './page-guard.ts';
 import { PinningProxy, type ProxyCredentials } from './pinning-proxy.ts';
 
-/** The way to the web for the browsers of a process: every context gets a way of its own, and pages have no other. */
+/** The way to the web for the browsers of a process: every context gets its own, and pages have no other. */
 export interface BrowserEgress {
-  /** For every local browser, whatever its contexts will be for. */
+  /** For every local browser, whatever its contexts are used for. */
   readonly launchArgs: readonly string[];
-  /** A way out for one context, to be opened before it. */
+  /** Opens a way out for one context, before the context is opened. */
   open(visit: BrowserVisit, options: WayOptions): Promise<BrowserWay>;
   /** Closes all ways. */
   close(): Promise<void>;
@@ -22,40 +22,40 @@ export interface BrowserEgress {
 export interface WayOptions {
   readonly block: readonly Blocked[];
   /**
-   * `local`: the browser runs on this machine, and everything goes through our proxy. `remote`: it has a network of its own,
-   * which is neither ours to protect nor reachable for our proxy; documents are checked, paced and counted all the same.
+   * `local`: the browser runs on this machine, and everything goes through our proxy. `remote`: it has its own network,
+   * which we neither protect nor reach with our proxy; documents are checked, paced and counted anyway.
    */
   readonly browser: 'local' | 'remote';
-  /** Null if the browser may be seen to be automated. */
+  /** Null if the browser need not hide that it is automated. */
   readonly disguise: Disguise | null;
 }
 
 /**
- * Options of a new context, in Playwright's words. The password of the proxy is not among them: Playwright would switch the
- * HTTP cache off to use it. So `context.request`, which Playwright sends by itself, has no way out.
+ * Options for a new context, in Playwright's terms. The password of the proxy is not among them: Playwright would turn
+ * the HTTP cache off to use it. So `context.request`, which Playwright sends by itself, has no way out.
  */
 export interface WayContextOptions {
   readonly proxy?: { readonly server: string };
 }
 
 /**
- * The way out of one browser context. It is open from before the context is made until after it is closed; a context that is
- * used for several items goes from one visit to the next.
+ * The way out of one browser context. It is open from before the context is created until after it is closed; a context
+ * that is used for several items passes from one visit to the next.
  */
 export interface BrowserWay {
   readonly contextOptions: WayContextOptions;
-  /** To be run in every frame of the context before its own scripts. */
+  /** Run in every frame of the context before its own scripts. */
   readonly initScripts: readonly string[];
   /**
-   * Guards a page: to be called for each page of the context before anything is done with it, and for each pop-up as soon as
-   * it is known, with the address that it has by then. Rejects if the page is gone.
+   * Guards a page. Call it for each page of the context before using it, and for each pop-up as soon as it is known,
+   * with its current address. Rejects if the page is gone.
    */
   attach(session: CdpSession, popupUrl?: string): Promise<PageGuard>;
-  /** Why the document that was asked for last did not come, if it was us; null otherwise. */
+  /** Why the last requested document did not arrive, if we refused it; null otherwise. */
   refusal(): Refusal | null;
-  /** Everything from now on belongs to another visit. Connections of the last one are closed. */
+  /** Everything from now on belongs to another visit. Connections of the previous one are closed. */
   next(visit: BrowserVisit): Promise<void>;
-  /** Closes every connection. What was used has been counted by then. Never rejects. */
+  /** Closes every connection. All usage has been counted by then. Never rejects. */
   close(): Promise<void>;
 }
 

@@ -1,11 +1,11 @@
 import type { Failure } from '../../domain/failure.ts';
 import type { Deadlines, Visit } from '../web.ts';
 
-/** What is the same for everything that a browser does in one try at an item. */
+/** What is the same for everything that a browser does in one try of an item. */
 export interface BrowserVisit
   extends Pick<Visit, 'exit' | 'usage' | 'checkHost' | 'checkUrl' | 'gate' | 'patienceMs' | 'signal'> {
   readonly deadlines: Pick<Deadlines, 'connectMs' | 'firstByteMs' | 'silenceMs'>;
-  /** Of all that the browser receives, on the wire. */
+  /** Limit for everything the browser receives, on the wire. */
   readonly maxBytes: number;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Run in each frame before its own scripts: what a headless browser lacks, in the shape that Chrome has on a desktop. Getters
- * stay on the prototypes where they belong, and are proxies of the native ones, so that they print as native code.
- *
- * It is a text, not a function: it runs in another world, and nothing of ours may be named in it.
+ * Runs in each frame before its own scripts: adds what a headless browser lacks, in the form that desktop Chrome has.
+ * Getters stay on the prototypes where they belong, and are proxies of the native ones, so that they print as native
+ * code.
+ * It is a text, not a function: it runs in another world and may not refer to anything of ours.
  */
 export const DISGUISE_SCRIPT = `(() => {
   const answer = (object, name, value) => {

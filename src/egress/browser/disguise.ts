@@ -6,23 +6,24 @@ import type { CdpSession } from './cdp-session.ts';
 /** Who the browser pretends to be: a person's Chrome of the same version and system, in this place. */
 export interface Disguise {
   readonly locale: string;
-  /** Null for that of this machine. */
+  /** Null for the time zone of this machine. */
   readonly timezone: string | null;
-  /** Of a device that the policy names; null for a desktop. */
+  /** User agent of a device that the policy names; null for a desktop. */
   readonly userAgent: string | null;
   readonly isMobile: boolean;
 }
 
 /**
- * Options of a disguised context, in Playwright's words: a window that is smaller than its screen. Playwright's options for
- * language, time and user agent must be left out: they would say HeadlessChrome in client hints, and nothing in workers.
+ * Options of a disguised context, in Playwright's terms: a window that is smaller than its screen. Playwright's options
+ * for language, time zone and user agent must be left out: with them, client hints would say HeadlessChrome, and
+ * workers would be unaffected.
  */
 export const DISGUISED_DESKTOP = {
   viewport: { width: 1440, height: 789 },
   screen: { width: 1440, height: 900 },
 } as const;
 
-/** Tells the browser, for this page, its frames and its workers. Rejects if the page is gone. */
+/** Applies the disguise to this page, its frames and its workers. Rejects if the page is gone. */
 export async function disguisePage(session: CdpSession, disguise: Disguise): Promise<void> {
   const about = (await session.send('Browser.getVersion')) as { readonly userAgent: string; readonly product: string };
   const { locale, timezone } = disguise;
@@ -33,7 +34,7 @@ export async function disguisePage(session: CdpSession, disguise: Disguise): Pro
   ]);
 }
 
-/** A pop-up has the process of its opener, and with it the language and time that were set for that. */
+/** A pop-up shares the process of its opener, and with it the language and time zone already set. */
 async function onceForAll(sent: Promise<unknown>): Promise<void> {
   await sent.catch((error: unknown) => {
     if (!/override is already in effect/.test(errorMessage(error))) throw error;
@@ -42,7 +43,7 @@ async function onceForAll(sent: Promise<unknown>): Promise<void> {
 
 /**
  * Parameters of `Emulation.setUserAgentOverride`. The system stays that of this machine: fonts, canvas and workers
- * would contradict another one. A browser that is not of the Chromium family sends no client hints.
+ * would contradict another one. A browser outside the Chromium family sends no client hints.
  */
 export function overrideFor(
   { userAgent, product }: { readonly userAgent: string; readonly product: string },

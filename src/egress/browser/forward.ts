@@ -20,8 +20,8 @@ export interface Forwarding {
 }
 
 /**
- * Passes a plain request on, and its answer back, both as they come. An answer that cannot be had ends the browser's
- * connection, so that it reports an error: a page of ours would be taken for the site's.
+ * Forwards a plain request and its answer, both as they arrive. If there is no answer, the browser's connection is
+ * closed, so that it reports an error: a page of ours would be taken for the site's.
  */
 export async function forward(forwarding: Forwarding): Promise<void> {
   const { request, response, target, line } = forwarding;
@@ -34,7 +34,7 @@ export async function forward(forwarding: Forwarding): Promise<void> {
       return;
     }
     const end = await new Exchange(forwarding, connection, hasBody).ended;
-    // A connection that had been idle for too long, on which the server has not begun to answer.
+    // An idle connection that the server has closed without beginning an answer.
     if (end !== 'stale') return;
   }
 }

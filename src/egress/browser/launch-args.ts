@@ -1,11 +1,10 @@
 import { createHash, X509Certificate } from 'node:crypto';
 
 /**
- * What a local Chromium must be started with, so that its pages have no way out but the proxy of their context. `test/browser`
+ * Arguments for a local Chromium, so that its pages have no way out except the proxy of their context. `test/browser`
  * tries to get past them.
- *
- * A context names its proxy when it is made. Whatever the browser does outside of our contexts goes to a proxy that does not
- * exist, and no name is ever looked up by the browser: hints to look names up ahead would tell a stranger's DNS server what
+ * A context names its proxy when it is created. Everything the browser does outside our contexts goes to a proxy that
+ * does not exist, and the browser never looks up a name: DNS prefetching would reveal to a stranger's DNS server what
  * we read.
  */
 export const LAUNCH_ARGS: readonly string[] = [
@@ -22,7 +21,7 @@ export const LAUNCH_ARGS: readonly string[] = [
   '--disable-blink-features=AutomationControlled',
 ];
 
-/** Proxies that decrypt sign with keys of their own. These are trusted wherever they are in a chain. */
+/** Proxies that decrypt sign with their own keys. These are trusted wherever they are in a chain. */
 export function trustArgs(ca: string | null): readonly string[] {
   const certificates = ca?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (certificates.length === 0) return [];

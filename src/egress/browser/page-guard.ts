@@ -8,7 +8,7 @@ import { hostOf } from './visit-line.ts';
 
 interface PausedRequest {
   readonly requestId: string;
-  /** The same for all hops of a redirect, and that of the events of `Network`. */
+  /** The same for all hops of a redirect, and in the events of `Network`. */
   readonly networkId?: string;
   readonly frameId: string;
   readonly resourceType: string;
@@ -37,7 +37,7 @@ interface EndedRequest {
 export interface GuardDeps {
   readonly visit: () => BrowserVisit;
   readonly blocking: Blocking;
-  /** Of our proxy; null for a browser that does not use it. */
+  /** Credentials of our proxy; null for a browser that does not use it. */
   readonly credentials: ProxyCredentials | null;
   readonly onRefused: (refusal: Refusal) => void;
   /** A document of the page itself, not of a frame, is being fetched. */
@@ -57,7 +57,7 @@ export interface GuardDeps {
 export class PageGuard {
   readonly #session: CdpSession;
   readonly #deps: GuardDeps;
-  /** How to leave the gate, by the request that is inside. */
+  /** The functions that leave the gate, by the request that is inside. */
   readonly #inside = new Map<string, () => void>();
   /** The last request that was given the password. It is not given twice. */
   #told = '';
@@ -97,7 +97,7 @@ export class PageGuard {
     for (const id of [...this.#inside.keys()]) this.#leave(id);
   }
 
-  /** A document that was fetched before the page could be guarded, as that of a pop-up: it counts, and delays the next. */
+  /** A document fetched before the page could be guarded, such as that of a pop-up: it counts, and delays the next. */
   async noteUnguarded(url: string): Promise<void> {
     const target = parseTarget(url);
     if (target.kind === 'failed') return;
@@ -132,7 +132,7 @@ export class PageGuard {
 
   async #enter(id: string, url: string, isMain: boolean): Promise<void> {
     const target = parseTarget(url);
-    // `data:`, `blob:` and `about:` go nowhere; all others than http are not fetched by the browser either.
+    // `data:`, `blob:` and `about:` need no network, and the browser fetches no other schemes than http either.
     if (target.kind === 'failed') return;
     const visit = this.#deps.visit();
     const host = hostOf(target);
@@ -150,7 +150,7 @@ export class PageGuard {
     leave();
   }
 
-  /** False if the page is gone, or has gone elsewhere. */
+  /** False if the page is gone or has navigated elsewhere. */
   async #answer(method: string, params: object): Promise<boolean> {
     try {
       await this.#session.send(method, params);

@@ -21,13 +21,13 @@ export interface ProxyDeps extends LineDeps {
 
 const CHALLENGE = 'Basic realm="trawl"';
 
-/** What a browser sends with a request, at most. */
+/** Limit for the headers of a browser's request. */
 const MAX_HEADER_BYTES = 256 * 1024;
 
 /**
- * The only way out for the pages of one browser context: a proxy on a port of its own. It looks names up, judges the
- * addresses and dials them, or goes on through the visit's proxy. It serves only clients that know the password of its
- * context, which no page and no other process does (decision 29).
+ * The only way out for the pages of one browser context: a proxy on its own port. It looks up names, checks the
+ * addresses and dials them, or continues through the visit's proxy. It serves only clients that know the password of
+ * its context, which no page and no other process does (decision 29).
  */
 export class PinningProxy {
   readonly #deps: ProxyDeps;
@@ -48,7 +48,7 @@ export class PinningProxy {
         return;
       }
       const target = parseTarget(request.url ?? '');
-      // Only proxies are asked for whole URLs; whoever asks for a path takes this for a site.
+      // Only proxies receive whole URLs; a client that asks for a path takes this for a site.
       if (target.kind === 'failed' || target.protocol !== 'http:') response.destroy();
       else {
         const { clock, watch } = this.#deps;
@@ -72,12 +72,12 @@ export class PinningProxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** What goes out now. */
+  /** The current way out. */
   get line(): VisitLine {
     return this.#line;
   }
 
-  /** From now on, everything is done for another visit. What the last one had open is closed. */
+  /** From now on, everything is done for another visit. The connections of the previous one are closed. */
   async next(visit: BrowserVisit): Promise<void> {
     const last = this.#line;
     this.#line = new VisitLine(visit, this.#deps);
@@ -146,7 +146,7 @@ export class PinningProxy {
     site.once('close', (hadError) => {
       count();
       line.signal.removeEventListener('abort', stop);
-      // What has come is still on its way to the browser.
+      // Received bytes are still on their way to the browser.
       if (hadError) browser.destroy();
       else browser.end();
     });
@@ -161,8 +161,8 @@ export class PinningProxy {
 }
 
 /**
- * What a tunnel is asked for: `host:port`. Port 80 is a WebSocket without TLS; all others are taken for https, as far as
- * it matters: for the routes, and for the name under which it is counted.
+ * The target of a tunnel: `host:port`. Port 80 is a WebSocket without TLS; all others count as https, which matters
+ * only for the routes and for the name under which traffic is counted.
  */
 function tunnelTarget(authority: string): Target | null {
   const scheme = authority.endsWith(':80') ? 'http' : 'https';

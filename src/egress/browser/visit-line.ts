@@ -10,22 +10,22 @@ import type { Target } from '../target.ts';
 import { translateError } from '../translate-error.ts';
 import type { BrowserVisit } from './browser-visit.ts';
 
-/** What a browser asks for again at once has failed again: Chromium repeats some requests by itself. */
+/** A request repeated this soon counts as the same failure: Chromium repeats some requests by itself. */
 const FRESH_MS = 1000;
 
-/** A page that asks a thousand hosts must not fill the memory with what they did not answer. */
+/** A page that contacts a thousand hosts must not fill the memory with their failures. */
 const MAX_FAILURES = 100;
 
 export interface LineDeps {
   readonly reach: Reach;
   readonly clock: Clock;
-  /** Why a host is not to be asked by this browser; null if it may. */
+  /** Why this browser must not contact a host; null if it may. */
   readonly refusesHost: (hostname: string) => string | null;
 }
 
 /**
- * Everything that goes out for one visit of a browser: its connections, what they have carried, and what has failed. It
- * ends with the visit, and then no connection is left.
+ * Everything that goes out for one visit of a browser: its connections, their traffic, and what has failed. When the
+ * visit ends, no connection is left.
  */
 export class VisitLine {
   readonly visit: BrowserVisit;
@@ -54,7 +54,7 @@ export class VisitLine {
     return this.visit.usage?.of(host) ?? null;
   }
 
-  /** A new connection to where the target leads. What fails is remembered. */
+  /** Opens a new connection for the target. Failures are remembered. */
   async connect(target: Target, isTunnel: boolean): Promise<Dialled> {
     const host = hostOf(target);
     const known = this.#failures.get(host);
@@ -93,7 +93,7 @@ export class VisitLine {
     }
   }
 
-  /** Documents wait at the gate; whatever else a page loads only keeps away from hosts that are paused. */
+  /** Documents wait at the gate; everything else a page loads only keeps away from paused hosts. */
   async #waitForPause(host: string): Promise<void> {
     const { gate, patienceMs } = this.visit;
     const pause = gate.pauseOf(host);
@@ -103,7 +103,7 @@ export class VisitLine {
     this.signal.throwIfAborted();
   }
 
-  /** A connection for plain requests to this target: one that is idle, or a new one. */
+  /** A connection for plain requests to this target: an idle or a new one. */
   async plain(target: Target): Promise<Connection | { readonly kind: 'failed'; readonly failure: Failure }> {
     const idle = this.pool.take(target.origin);
     if (idle !== null) return idle;
@@ -112,12 +112,12 @@ export class VisitLine {
     return this.pool.add(target.origin, target.origin, dialled.socket, dialled.via ?? null);
   }
 
-  /** What a proxy that reads requests must be asked for, without the path. */
+  /** The origin that a forwarding proxy must be asked for, without the path. */
   originFor(target: Target): string {
     return endpointOrigin(this.#deps.reach.endpoint(target));
   }
 
-  /** So many bytes have come. Beyond the limit, the visit is over for the browser. */
+  /** This many bytes have arrived. Beyond the limit, the visit is over for the browser. */
   receive(bytes: number, host: string): void {
     this.#received += bytes;
     if (this.#received <= this.visit.maxBytes || this.#isOver) return;
@@ -134,7 +134,7 @@ export class VisitLine {
     if (this.#failures.size > MAX_FAILURES && oldest !== undefined) this.#failures.delete(oldest);
   }
 
-  /** Why nothing comes from this host; null if nothing has failed there. */
+  /** Why nothing arrives from this host; null if nothing has failed there. */
   failureAt(host: string): Failure | null {
     const tooLarge = this.#isOver ? [...this.#failures.values()].at(-1)?.failure : undefined;
     return this.#failures.get(host)?.failure ?? tooLarge ?? null;
@@ -154,12 +154,12 @@ export function hostOf({ origin, protocol }: Target): string {
   return origin.slice(protocol.length + 2);
 }
 
-/** The browser encrypts what it sends to an https origin, and a server for plain HTTP cannot read it. */
+/** The browser encrypts what it sends to an https origin, which a server for plain HTTP cannot read. */
 function isPlainInstead({ protocol }: Target, endpoint: Endpoint): boolean {
   return protocol === 'https:' && endpoint.protocol === 'http:';
 }
 
 function plainInstead({ origin }: Target): Failure {
-  const what = `TRAWL_ROUTES leads ${origin} to a server without TLS, which a browser cannot use`;
-  return failure('refused_address', `${what}; lead it to an https origin`);
+  const what = `TRAWL_ROUTES maps ${origin} to a server without TLS, which a browser cannot use`;
+  return failure('refused_address', `${what}; map it to an https origin`);
 }
