@@ -20,6 +20,7 @@ import { KeptContexts } from '../../src/scraping/browser/kept-contexts.ts';
 import { Suspects } from '../../src/scraping/browser/suspects.ts';
 import type { Signs } from '../../src/scraping/page/signs.ts';
 import type { ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
+import { SPARING_ARGS } from '../../src/sessions/local/sparing-args.ts';
 import { contextOf, webTools } from '../scraping/http-support.ts';
 import { policyOf } from '../support/builders.ts';
 import { testChromium } from '../support/chromium.ts';
@@ -51,7 +52,7 @@ export function browserTools({
     async open(options) {
       if (session === null || session.gone.aborted) {
         // One for all that ask at the same time.
-        starting ??= startBrowser(egress.launchArgs);
+        starting ??= startBrowser([...SPARING_ARGS, ...egress.launchArgs]);
         session = await starting;
         starting = null;
       }

@@ -92,6 +92,11 @@ export class PageGuard {
     this.#mainFrame = (info as { readonly targetInfo: { readonly targetId: string } }).targetInfo.targetId;
   }
 
+  /** Id of the page's own frame, once it is guarded. */
+  get mainFrame(): string {
+    return this.#mainFrame;
+  }
+
   /** Leaves all gates: the page, or its visit, is over. */
   end(): void {
     for (const id of [...this.#inside.keys()]) this.#leave(id);

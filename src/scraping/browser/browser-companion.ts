@@ -13,6 +13,7 @@ import { BrowserIdentity } from './browser-identity.ts';
 import { BrowserVisit, type StorageState, screenshotArtifact } from './browser-visit.ts';
 import type { CookieBridge } from './cookie-bridge.ts';
 import { Tab } from './tab.ts';
+import type { TabDeps } from './tab-deps.ts';
 
 /** What a browser scraper says about pages. */
 export interface BrowserRules {
@@ -72,7 +73,7 @@ async function companionOn(visit: BrowserVisit, wish: BrowserWish): Promise<Brow
   const { tools, log, context, http, identity, bridge, rules } = wish;
   const { policy } = context;
   bridge?.attach(visit.context);
-  const tab = new Tab(visit.page, {
+  const deps: TabDeps = {
     ...{ tools, log, http, policy, ...rules },
     ...{ watch: visit.watch, way: visit.way, deadline: visit.deadline },
     isGone: () => visit.isGone,
@@ -80,7 +81,8 @@ async function companionOn(visit: BrowserVisit, wish: BrowserWish): Promise<Brow
     draft: () => context.draft(),
     now: () => context.now(),
     sleep: (ms) => wish.sleep(ms),
-  });
+  };
+  const tab = new Tab(visit.page, deps, visit.line);
   try {
     if (identity instanceof BrowserIdentity) identity.adopt(await visit.untilOver(() => visit.name()));
   } catch (thrown) {

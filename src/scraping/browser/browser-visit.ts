@@ -13,7 +13,7 @@ import type { BrowserName } from './browser-identity.ts';
 import type { BrowserTools } from './browser-tools.ts';
 import { contextOptions } from './context-options.ts';
 import { ContextWatch } from './context-watch.ts';
-import type { ContextWay } from './context-way.ts';
+import type { ContextWay, PageLine } from './context-way.ts';
 import { Deadline } from './deadline.ts';
 import type { ContextKey, KeptContext } from './kept-contexts.ts';
 import { type Entered, MOST_DEATHS } from './suspects.ts';
@@ -42,6 +42,7 @@ const HEALTH_MS = 2000;
 /** One try of an item in a browser: from a context of its own to the end of it. */
 export class BrowserVisit {
   readonly page: Page;
+  readonly line: PageLine;
   readonly watch: ContextWatch;
   readonly way: ContextWay;
   readonly deadline: Deadline;
@@ -56,6 +57,7 @@ export class BrowserVisit {
     wish: VisitWish,
     parts: {
       page: Page;
+      line: PageLine;
       watch: ContextWatch;
       way: ContextWay;
       lease: ContextLease;
@@ -67,6 +69,7 @@ export class BrowserVisit {
   ) {
     this.#wish = wish;
     this.page = parts.page;
+    this.line = parts.line;
     this.watch = parts.watch;
     this.way = parts.way;
     this.deadline = parts.deadline;
@@ -91,10 +94,10 @@ export class BrowserVisit {
       lease ??= await browser.contexts.open({ ...way.options, ...storage }, signal);
       const deadline = new Deadline(browser.clock);
       const watch = new ContextWatch(lease.context, log);
-      const page = await deadline.within(OPEN_MS, openPage(lease, way, wish, kept), 'opening a page');
+      const { page, line } = await deadline.within(OPEN_MS, openPage(lease, way, wish, kept), 'opening a page');
       const popups = watchPopups(lease.context, page, way, log);
       const uses = (kept?.uses ?? 0) + 1;
-      const opened = new BrowserVisit(wish, { page, watch, way, lease, entered, deadline, popups, uses });
+      const opened = new BrowserVisit(wish, { page, line, watch, way, lease, entered, deadline, popups, uses });
       if (policy.browser.trace !== 'never') await opened.#startTrace();
       return opened;
     } catch (error) {
@@ -250,7 +253,7 @@ async function openPage(
   way: ContextWay,
   { visit, policy: { timeouts } }: VisitWish,
   kept: KeptContext | null,
-): Promise<Page> {
+): Promise<{ readonly page: Page; readonly line: PageLine }> {
   if (kept === null) await way.prepare(context);
   else await way.next(visit);
   const timeout = timeouts.request_timeout_seconds * 1000;
@@ -259,8 +262,7 @@ async function openPage(
   // A remote browser comes with one.
   const [first] = session.contexts === 'shared' ? context.pages() : [];
   const page = first ?? (await context.newPage());
-  await way.guard(page, false);
-  return page;
+  return { page, line: await way.guard(page, false) };
 }
 
 function watchPopups(context: BrowserContext, own: Page, way: ContextWay, log: ScrapeLog): (page: Page) => void {

@@ -1,4 +1,4 @@
-import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import type { Policy } from '../../domain/policy.ts';
 import type { BrowserVisit } from '../../egress/browser/browser-visit.ts';
 
@@ -15,11 +15,18 @@ export interface ContextWay {
   /** Called once, before the context has a page. */
   prepare(context: BrowserContext): Promise<void>;
   /** Called for each page before anything is done with it, and for each pop-up as soon as it is known. */
-  guard(page: Page, isPopup: boolean): Promise<void>;
+  guard(page: Page, isPopup: boolean): Promise<PageLine>;
   /** Why the document that was asked for last did not come, if it was our doing or the network's; null otherwise. */
   refusal(): Error | null;
   /** Everything from now on belongs to another visit. */
   next(visit: BrowserVisit): Promise<void>;
   /** After the context is closed. Never rejects. */
   close(): Promise<void>;
+}
+
+/** A line to a page by CDP, which is opened to guard it. It lasts as long as the page: each further one costs a millisecond. */
+export interface PageLine {
+  readonly session: CDPSession;
+  /** Of the page itself, in all of its documents. */
+  readonly mainFrame: string;
 }

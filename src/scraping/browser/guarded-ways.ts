@@ -24,7 +24,8 @@ function guardedWay(way: BrowserWay, options: BrowserContextOptions): ContextWay
     },
     async guard(page, isPopup) {
       const session = await page.context().newCDPSession(page);
-      await way.attach(session, ...(isPopup ? [page.url()] : []));
+      const { mainFrame } = await way.attach(session, ...(isPopup ? [page.url()] : []));
+      return { session, mainFrame };
     },
     refusal: () => {
       const refusal = way.refusal();

@@ -6,6 +6,7 @@ import { pageFingerprint } from '../page/page-fingerprint.ts';
 import { type Signs, withSigns } from '../page/signs.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
 import type { DialogAnswer } from './context-watch.ts';
+import type { PageLine } from './context-way.ts';
 import { keepDownload } from './download.ts';
 import { explainError } from './explain-error.ts';
 import { PageProbe } from './page-probe.ts';
@@ -42,10 +43,11 @@ export class Tab {
   #last: RenderedPage | null = null;
   #answer: { readonly document: number; readonly response: Response } | null = null;
 
-  constructor(page: Page, deps: TabDeps) {
+  /** `line` is one that is open already; null to open one when it is needed. */
+  constructor(page: Page, deps: TabDeps, line: PageLine | null = null) {
     this.page = page;
     this.#deps = deps;
-    this.#probe = new PageProbe(page);
+    this.#probe = new PageProbe(page, line);
     const { tools, log, policy, sleep } = deps;
     const isAdaptive = policy.throttling.adaptive;
     this.#repeater = new Repeater({
@@ -113,10 +115,15 @@ export class Tab {
 
   /** The page as HTML, unjudged. */
   async html(): Promise<string> {
-    const timeout = this.#timeoutMs({});
+    return this.#htmlWith(null, 0);
+  }
+
+  async #htmlWith(selector: string | null, waitMs: number): Promise<string> {
+    const timeout = this.#timeoutMs({}) + waitMs;
     return this.#safely(async () => {
       try {
-        return await this.#deps.deadline.within(timeout, this.#probe.html(), 'reading the page');
+        const read = selector === null ? this.#probe.html() : this.#probe.htmlWith(selector, waitMs);
+        return await this.#deps.deadline.within(timeout, read, 'reading the page');
       } catch (error) {
         if (error instanceof ScrapeFailure) this.#deps.watch.noteHanging(this.page);
         throw error;
@@ -189,15 +196,12 @@ export class Tab {
   /** Judges what the page shows; what is expected of it and may still come is waited for first. */
   async #judged(options: ReadOptions): Promise<Good<RenderedPage> | Bad> {
     const { expectElement } = options;
-    let { page, bad } = await this.#look(options);
+    let { page, bad } = await this.#look(options, FIRST_LOOK_MS);
     const mayStillCome = bad === null || bad.error.type === 'blocked' || bad.error.type === 'maintenance';
     if (expectElement !== undefined && mayStillCome && !page.has(expectElement)) {
       // Some challenges are solved by the browser, and most pages are not complete when they are loaded.
       const timeout = Math.min(this.#timeoutMs(options), bad === null ? Number.POSITIVE_INFINITY : CHALLENGE_MS);
-      const waited = this.#probe.waitForElement(expectElement, timeout);
-      // A page that hangs does not end its own wait; what follows finds out that it hangs.
-      await this.#deps.deadline.within(timeout + GRACE_MS, waited, 'waiting for an element').catch(() => {});
-      ({ page, bad } = await this.#look(options));
+      ({ page, bad } = await this.#look(options, timeout));
     }
     if (bad !== null) return bad;
     this.#last = page;
@@ -206,10 +210,11 @@ export class Tab {
     return { kind: 'bad', error: page.missing(expectElement), url, status, isLost: false };
   }
 
-  async #look(options: ReadOptions): Promise<{ page: RenderedPage; bad: Bad | null }> {
+  /** Reads the page as soon as what is expected of it is there, or after this time, and judges it. */
+  async #look(options: ReadOptions, waitMs: number): Promise<{ page: RenderedPage; bad: Bad | null }> {
     this.checkPlace();
+    const body = await this.#htmlWith(options.expectElement ?? null, waitMs);
     const { status, headers } = await this.#documentAnswer();
-    const body = await this.html();
     if (body.length > this.#deps.limits.pageBytes) {
       fail('too_large', `the page has more than ${this.#deps.limits.pageBytes} bytes (${this.page.url()})`);
     }
@@ -270,8 +275,13 @@ function isWaitOptions(value: Awaited | WaitOptions): value is WaitOptions {
 /** As long as a visitor would look at a page that says "just a moment". */
 const CHALLENGE_MS = 10_000;
 
+/**
+ * Most pages have what is expected of them by then, and are read once. What shows a block or maintenance instead is found out
+ * so much later.
+ */
+const FIRST_LOOK_MS = 300;
+
 const STATUS_MS = 2000;
-const GRACE_MS = 500;
 
 /** Run in the page. */
 const READ_STATUS = `performance.getEntriesByType('navigation')[0]?.responseStatus ?? null`;

@@ -3,7 +3,7 @@ import type { BrowserVisit } from '../../egress/browser/browser-visit.ts';
 import { type CookieBook, DEFAULT_LIMITS, type Web, type WebAnswer, type WebRequest } from '../../egress/web.ts';
 import { heldBack } from '../http/held-back.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
-import type { BrowserWays, ContextWay } from './context-way.ts';
+import type { BrowserWays, ContextWay, PageLine } from './context-way.ts';
 
 /**
  * Pages are answered by a web of ours, request by request: by recorded answers, or by a site whose answers are being
@@ -52,11 +52,12 @@ class WebWay implements ContextWay {
     this.#context = context;
   }
 
-  async guard(page: Page): Promise<void> {
+  async guard(page: Page): Promise<PageLine> {
     const session = await page.context().newCDPSession(page);
     const { targetInfo } = await session.send('Target.getTargetInfo');
     session.on('Fetch.requestPaused', (paused) => void this.#onPaused(session, paused, targetInfo.targetId));
     await session.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
+    return { session, mainFrame: targetInfo.targetId };
   }
 
   refusal(): Error | null {

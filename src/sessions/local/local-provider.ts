@@ -12,6 +12,7 @@ import { within } from '../../ports/within.ts';
 import type { Chromium } from '../chromium/prove-chromium.ts';
 import { endLocally, LocalSession } from './local-session.ts';
 import { SessionFolders } from './session-folders.ts';
+import { SPARING_ARGS } from './sparing-args.ts';
 
 const START = fileURLToPath(new URL('./start-chromium', import.meta.url));
 
@@ -92,14 +93,13 @@ function launchOptions(
 ): LaunchOptions {
   return {
     executablePath: START,
-    args: [`--trawl-session=${folder}`, `--trawl-chromium=${found.path}`, ...args],
+    args: [`--trawl-session=${folder}`, `--trawl-chromium=${found.path}`, ...SPARING_ARGS, ...args],
     headless,
     slowMo: slowMs,
     chromiumSandbox: found.sandbox,
     timeout: openMs,
     // Downloads and traces, until they are fetched.
     ...{ artifactsDir: folder, tracesDir: folder },
-    tracesDir: folder,
     ...(proxy === null ? {} : { proxy }),
     // Playwright's own would close the browser at the first SIGTERM, in the middle of items that may be finished.
     ...{ handleSIGHUP: false, handleSIGINT: false, handleSIGTERM: false },
