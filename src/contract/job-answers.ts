@@ -102,14 +102,15 @@ export const waitingSchema = list(
 export const waitingForSchema = z
   .object({
     host: text('The host.'),
-    until: time('When items are dispatched again.'),
+    until: time('When its items are dispatched again.'),
     reason: text('What the host answered.'),
   })
   .nullable()
   .meta({
     description:
-      'The host that keeps the whole job waiting, because it asked for more time than an item may take or because it is ' +
-      'down; null otherwise. Items that came back because of it are charged nothing.',
+      'The host that keeps the job waiting, because it asked for more time than an item may take or because it is down; ' +
+      'null otherwise. Items that came back because of it are charged nothing. A job with `batching` goes on with its ' +
+      'other batches meanwhile; if several hosts keep items of it waiting, this is the one with the longest pause.',
   });
 
 export const jobSchema = jobSummarySchema

@@ -5,7 +5,7 @@ import { finishedOf, inFlightOf } from './counts.ts';
 import { isDispatchable, isExhausted, type JobReason, type JobRecord } from './job.ts';
 import { awaitsControls, controlStep } from './job-controls.ts';
 import { isFinishing } from './job-round.ts';
-import { currentWait, hasWaitedTooLong, patienceEndsAt } from './job-wait.ts';
+import { currentWait, hasWaitedTooLong, patienceEndsAt, triesAgainAt, waitsByBatch } from './job-wait.ts';
 import { adapt, type Throttle } from './throttle.ts';
 
 /** What to do for a job now. The ledger carries out `go`; the scheduler does the rest. */
@@ -63,7 +63,7 @@ export function planDispatch(job: JobRecord, itemsPerBatch: number, now: number)
     job.policy.throttling,
   );
   const allowance = dispatchAllowance({ ...job, throttle }, itemsPerBatch, control ?? undefined, budget);
-  const wakeAt = control?.until ?? null;
+  const wakeAt = control?.until ?? currentWait(job, now)?.until ?? null;
   return allowance.batches > 0 ? { kind: 'go', allowance, throttle, wakeAt } : { kind: 'wait', until: wakeAt };
 }
 
@@ -87,7 +87,10 @@ function planControls(job: JobRecord, now: number): DispatchPlan {
 function planWait(job: JobRecord, now: number): DispatchPlan | null {
   const wait = currentWait(job, now);
   if (wait === null) return null;
-  if (!hasWaitedTooLong(job, now)) return { kind: 'wait', until: Math.min(wait.until, patienceEndsAt(job, wait)) };
+  if (!hasWaitedTooLong(job, now)) {
+    const until = waitsByBatch(job) ? triesAgainAt(job, now) : wait.until;
+    return until === null ? null : { kind: 'wait', until: Math.min(until, wait.until, patienceEndsAt(job, wait)) };
+  }
   const message = `${wait.host} has kept the job waiting since ${new Date(wait.since).toISOString()}: ${wait.reason}`;
   return { kind: 'give-up-waiting', reason: { code: 'host', message, evidence: [] } };
 }

@@ -94,10 +94,7 @@ export function whenReturned<Job extends Progress>(job: Job, from: 'queued' | 'i
   };
 }
 
-/**
- * Items came back because their host must not be visited before some time: until then, no item of the job is
- * dispatched.
- */
+/** Items came back because their host must not be visited before some time: until then, they or the whole job wait. */
 export function whenHeldBack(job: JobRecord, held: HeldBack, now: number): JobRecord {
   const waitingFor = waitAfter(job, held, now);
   return waitingFor === job.waitingFor ? job : { ...job, waitingFor };

@@ -15,7 +15,7 @@ import { applyRemoval, BEING_DELETED, isRemoval, OTHER_INCARNATION } from './job
 import { applyReplacement } from './job-replacement.ts';
 import { isFinishing, newRound } from './job-round.ts';
 import { type JobStatus, type JobStep, NEXT_JOB_STATUS } from './job-steps.ts';
-import { hasWaitedTooLong, type WaitingFor, withoutWait } from './job-wait.ts';
+import { hasWaitedTooLong, mayWaitFor, type WaitingFor, withoutWait } from './job-wait.ts';
 import type { Lane } from './lane.ts';
 import type { ManifestSummary } from './manifest.ts';
 import { statusWhenBack } from './open-status.ts';
@@ -206,7 +206,7 @@ export function applyJobEvent(job: JobRecord, event: JobEvent, now: number): Job
       if (judge(job, now).kind !== 'close') return { refused: 'no probe has succeeded' };
       return step(job, 'close', closedAgain(job));
     case 'stop-waiting':
-      if (job.waitingFor?.host !== event.host) return { refused: `the job is not waiting for ${event.host}` };
+      if (!mayWaitFor(job, event.host)) return { refused: `the job is not waiting for ${event.host}` };
       return withoutWait(job);
     case 'cancel':
       // The index being written would describe a completed job.

@@ -215,7 +215,7 @@ export class PoliteHostGate implements WorkerGate {
 
   #applyLimits(name: string): void {
     const host = this.#hosts.get(name);
-    if (host !== undefined && host.line.setLimits(this.#limits.of(name))) this.#reconsider(host);
+    if (host?.line.setLimits(this.#limits.of(name))) this.#reconsider(host);
   }
 
   /** The limits of callers that wait there are others. */

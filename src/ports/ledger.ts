@@ -269,9 +269,9 @@ export interface LeaseBook {
   settle(parts: readonly SettlePart[], now: number): Promise<readonly SettleAnswer[]>;
   /**
    * Returns what a worker has not done, without charging an attempt. In a cancelled job the items are cancelled. The
-   * cause is part of the change that listeners get. If it is a host, the job waits for it (`whenHeldBack`). `usage` is what
-   * attempts used that did not come to an end; it is added to the job's. False if the lease is lost, and then nothing is
-   * added.
+   * cause is part of the change that listeners get. If it is a host, the job waits for it (`whenHeldBack`), or only these
+   * items do (`holdAfter`). `usage` is what attempts used that did not come to an end; it is added to the job's. False if
+   * the lease is lost, and then nothing is added.
    */
   release(token: string, because: ReleaseCause, now: number, usage?: Usage): Promise<boolean>;
   /** Records what a control item returned (`applyControl`). Does nothing if its report is not awaited, or was recorded before. */

@@ -66,7 +66,8 @@ test('a ledger of the first version is read as it was, and takes what is new', a
     ALTER TABLE failure_groups DROP COLUMN place; ALTER TABLE failure_groups DROP COLUMN first_at;
     ALTER TABLE failure_groups DROP COLUMN last_at; DROP TABLE item_groups; DROP TABLE host_settings; DROP TABLE shares;
     DROP TABLE host_seen; DROP TABLE sites; DROP TABLE site_rows; ALTER TABLE jobs DROP COLUMN usage; ALTER TABLE jobs DROP COLUMN discovery;
-    ALTER TABLE items DROP COLUMN depth; ALTER TABLE jobs ADD COLUMN ready_at REAL NOT NULL DEFAULT 0;
+    ALTER TABLE items DROP COLUMN depth; ALTER TABLE returned DROP COLUMN held_at;
+    ALTER TABLE returned DROP COLUMN held_until; ALTER TABLE jobs ADD COLUMN ready_at REAL NOT NULL DEFAULT 0;
     PRAGMA user_version = 1`);
   file.close();
 

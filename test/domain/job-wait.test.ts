@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { planDispatch } from '../../src/domain/dispatch-plan.ts';
 import { MAX_PAUSE_MS } from '../../src/domain/host-pause.ts';
 import { whenHeldBack } from '../../src/domain/job-progress.ts';
-import { currentWait, MAX_WAIT_TEXT } from '../../src/domain/job-wait.ts';
+import { currentWait, LOOK_AGAIN_MS, MAX_HELD_IN_A_ROW, MAX_WAIT_TEXT } from '../../src/domain/job-wait.ts';
 import { jobOf, NOW } from './builders.ts';
 
 const HELD = { host: 'county.gov', until: NOW + 60_000, reason: 'down for maintenance' };
@@ -58,4 +58,38 @@ test('in whatever order items come back, the job waits for the latest time, and 
       assert.ok(plan.kind === 'wait' ? (plan.until ?? 0) <= latest : plan.kind === 'give-up-waiting');
     }),
   );
+});
+
+const BY_GROUP = { batching: { by: 'group', maxItems: 5 } } as const;
+
+test('a job with batches by group goes on with the others while one waits, unless it has control items', () => {
+  const job = jobOf({}, { total: 500, status: 'in_progress', ...BY_GROUP });
+  const waiting = whenHeldBack(job, HELD, NOW);
+  assert.equal(planDispatch(waiting, 1, NOW).kind, 'go');
+  assert.notEqual(currentWait(waiting, NOW), null, 'and says for which host some of its items wait');
+  const controls = { items: [{ input: { apn: '1' } }], every: 10 };
+  const guarded = { ...job, policy: { ...job.policy, controls: { ...job.policy.controls, ...controls } } };
+  assert.equal(planDispatch(whenHeldBack(guarded, HELD, NOW), 1, NOW).kind, 'wait');
+});
+
+test('when batch after batch comes back and nothing succeeds, the rest is tried a few at a time', () => {
+  let job = jobOf({}, { total: 5000, status: 'in_progress', ...BY_GROUP });
+  for (let held = 0; held < MAX_HELD_IN_A_ROW; held += 1) {
+    assert.equal(planDispatch(job, 1, NOW).kind, 'go');
+    job = whenHeldBack(job, HELD, NOW);
+  }
+  assert.deepEqual(planDispatch(job, 1, NOW), { kind: 'wait', until: NOW + LOOK_AGAIN_MS });
+  const succeeded = { ...job, counts: { ...job.counts, success: 1 } };
+  assert.equal(planDispatch(succeeded, 1, NOW).kind, 'go');
+  assert.equal(planDispatch(job, 1, NOW + LOOK_AGAIN_MS).kind, 'go');
+  const again = whenHeldBack(job, HELD, NOW + LOOK_AGAIN_MS);
+  assert.equal(planDispatch(again, 1, NOW + LOOK_AGAIN_MS).kind, 'go');
+});
+
+test('the patience of a job that goes on meanwhile ends only if nothing succeeds', () => {
+  const policy = { circuit_breaker: { max_wait_seconds: 10 } };
+  const waiting = whenHeldBack(jobOf(policy, { total: 500, status: 'in_progress', ...BY_GROUP }), HELD, NOW);
+  assert.equal(planDispatch(waiting, 1, NOW + 10_000).kind, 'give-up-waiting');
+  const succeeded = { ...waiting, counts: { ...waiting.counts, success: 1 } };
+  assert.equal(planDispatch(succeeded, 1, NOW + 10_000).kind, 'go');
 });

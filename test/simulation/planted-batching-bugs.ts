@@ -12,6 +12,13 @@ export class MixedGroupLeases extends MemoryLeaseBook {
   }
 }
 
+/** What waits for a host goes out with the others. */
+export class DeafToHoldsLeases extends MemoryLeaseBook {
+  protected override isHeldNow(): boolean {
+    return false;
+  }
+}
+
 /** What came back last goes out first. */
 export class DisorderedGroupLeases extends MemoryLeaseBook {
   protected override runsOf(entry: JobEntry, kind: PendingRun['kind'], items: readonly ItemEntry[]) {

@@ -77,6 +77,7 @@ export const PLANTED_BUGS: readonly Plant[] = [
   ...SHARE_BUGS,
   ...DISCOVERY_BUGS,
   ledger('a batch mixes groups', { leases: batching.MixedGroupLeases }),
+  ledger('a batch that waits for its host goes out with the others', { leases: batching.DeafToHoldsLeases }),
   ledger('a batch by group is out of order', { leases: batching.DisorderedGroupLeases }),
   ledger('a drafted job is made before its last items', { jobs: HalfDraftJobs }),
 ];

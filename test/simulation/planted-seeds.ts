@@ -35,6 +35,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   'the pace that a process has found is forgotten': 197,
   'a batch mixes groups': 5,
   'a batch by group is out of order': 5,
+  'a batch that waits for its host goes out with the others': 9,
   'a drafted job is made before its last items': 13,
   'a lost lease gives no strike': 5,
   'suspects run without a mark': 5,

@@ -1,5 +1,5 @@
 import { isRefusal } from '../../domain/job.ts';
-import { currentWait } from '../../domain/job-wait.ts';
+import { currentWait, mayWaitFor } from '../../domain/job-wait.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ledger } from '../../ports/ledger.ts';
@@ -12,7 +12,7 @@ export async function endWaits(
   let ended = 0;
   for await (const page of walkPages((after) => ledger.activeJobs({ after, limit: 100 }))) {
     for (const job of page.entries) {
-      if (currentWait(job, clock.now())?.host !== host) continue;
+      if (currentWait(job, clock.now()) === null || !mayWaitFor(job, host)) continue;
       const answer = await ledger.changeJob(job.jobId, { kind: 'stop-waiting', host }, clock.now());
       if (answer !== 'missing' && !isRefusal(answer)) ended += 1;
     }

@@ -105,6 +105,35 @@ export async function hostCases(start: Start): Promise<void> {
     assert.deepEqual((await client.ask('DELETE', `${path}/pause`)).json, { host: site.host, lifted: false });
   });
 
+  test('a job over several sites goes on with the others while one asks to be left alone', async () => {
+    const [busy, other] = [await startSite(), await startSite()];
+    other.isRefusing = false;
+    const pagesOf = ({ host }: { host: string }, group: string, pages: number) =>
+      Array.from({ length: pages }, (_, n) => ({
+        item_id: `${group}-${n}`,
+        input: { url: `http://${host}/${n}` },
+        group,
+      }));
+    const { job_id: jobId } = await client.create({
+      job_id: uniqueId('sites'),
+      scraper_id: 'example-http',
+      items: [...pagesOf(busy, 'busy', 6), ...pagesOf(other, 'other', 12)],
+      batching: { by: 'group', max_items: 3 },
+      execution_policy: {
+        ...PATIENT,
+        throttling: { max_concurrent_workers: 1 },
+        retries: { max_retries: 0, max_retry_after_seconds: 600 },
+      },
+    });
+    const job = () => client.get<JobAnswer>(`/jobs/${jobId}`);
+    await untilTrue(async () => (await job()).summary.success === 12);
+    const { status, summary, waiting_for } = await job();
+    assert.deepEqual([status, summary.failed, summary.pending, waiting_for?.host], ['in_progress', 0, 6, busy.host]);
+    busy.isRefusing = false;
+    await client.ask('DELETE', `/hosts/${encodeURIComponent(busy.host)}/pause`);
+    assert.equal((await client.ended(jobId)).summary.success, 18);
+  });
+
   test('settings of a host are kept, shown, replaced and cleared', async () => {
     const host = `${uniqueId('settings')}.gov`.toLowerCase();
     const path = `/hosts/${host}`;

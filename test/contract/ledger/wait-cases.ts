@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import type { LedgerChange } from '../../../src/ports/ledger.ts';
-import { NOW, partOf, SCRAPED } from '../../support/builders.ts';
+import type { NewItem } from '../../../src/domain/item.ts';
+import type { Lease, Ledger, LedgerChange } from '../../../src/ports/ledger.ts';
+import { NOW, newJob, partOf, SCRAPED } from '../../support/builders.ts';
 import type { AddCase } from '../suite.ts';
 import { change, checkBooks, dispatch, givenJob, itemOf, jobOf, type LedgerParts, refusal, takeOut } from './hands.ts';
 
@@ -8,6 +9,20 @@ const HOUR_MS = 3_600_000;
 const HOST = 'county.gov';
 const HELD = { host: HOST, until: NOW + HOUR_MS, reason: '429: Retry-After 3600' };
 const THREE = { throttling: { max_concurrent_workers: 3 } } as const;
+
+/** A job of five sites, two pages each, of which three are out at a time. */
+async function givenSites(ledger: Ledger): Promise<string> {
+  const items = ['a', 'b', 'c', 'd', 'e'].flatMap((group): NewItem[] =>
+    [0, 1].map((page) => ({ itemId: `${group}-${page}`, input: { url: `${group}-${page}` }, group })),
+  );
+  const job = newJob({ batching: { by: 'group', maxItems: 2 }, policy: THREE });
+  assert.equal((await ledger.createJob(job, items, NOW)).kind, 'created');
+  return job.jobId;
+}
+
+function idsIn(leases: readonly Lease[]): string[][] {
+  return leases.map((lease) => lease.items.map((item) => item.itemId)).sort();
+}
 
 /** Jobs that wait for a host. */
 export function waitCases(add: AddCase<LedgerParts>): void {
@@ -84,6 +99,68 @@ export function waitCases(add: AddCase<LedgerParts>): void {
     await ledger.settle([partOf(two, SCRAPED)], NOW);
     assert.equal((await dispatch(ledger, jobId, 1, HELD.until)).length, 2);
     assert.equal('waitingFor' in (await jobOf(ledger, jobId)), false);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('where batches are made by group, only what came back waits for its host', async ({ ledger }) => {
+    const jobId = await givenSites(ledger);
+    const [a, b, c] = await takeOut(ledger, jobId);
+    assert.ok(a && b && c);
+    await ledger.settle([partOf(b, SCRAPED), partOf(c, SCRAPED)], NOW);
+    await ledger.release(a.token, HELD, NOW);
+    assert.equal((await jobOf(ledger, jobId)).waitingFor?.host, HOST);
+    const others = await takeOut(ledger, jobId, { now: NOW + 1 });
+    assert.deepEqual(idsIn(others), [
+      ['d-0', 'd-1'],
+      ['e-0', 'e-1'],
+    ]);
+    await ledger.settle(
+      others.map((lease) => partOf(lease, SCRAPED)),
+      NOW + 1,
+    );
+    assert.deepEqual((await ledger.dispatch(jobId, 1, HELD.until - 1))?.refs, []);
+    const item = await itemOf(ledger, jobId, 'a-0');
+    assert.deepEqual([item.status, item.strikes, item.attempts], ['pending', 0, []]);
+    await checkBooks(ledger, jobId);
+    assert.deepEqual(idsIn(await takeOut(ledger, jobId, { now: HELD.until })), [['a-0', 'a-1']]);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('batches of several hosts wait for their own host only', async ({ ledger }) => {
+    const jobId = await givenSites(ledger);
+    const [a, b, c] = await takeOut(ledger, jobId);
+    assert.ok(a && b && c);
+    await ledger.release(a.token, HELD, NOW);
+    await ledger.release(b.token, { host: 'b.gov', until: NOW + 5000, reason: 'away' }, NOW);
+    // Work that came back for another reason waits for no host.
+    await ledger.release(c.token, 'drained', NOW);
+    assert.equal((await jobOf(ledger, jobId)).waitingFor?.until, HELD.until);
+    const others = await takeOut(ledger, jobId, { now: NOW + 4999 });
+    assert.deepEqual(idsIn(others), [
+      ['c-0', 'c-1'],
+      ['d-0', 'd-1'],
+      ['e-0', 'e-1'],
+    ]);
+    const [one] = others;
+    assert.ok(one);
+    await ledger.settle([partOf(one, SCRAPED)], NOW + 4999);
+    assert.deepEqual(idsIn(await takeOut(ledger, jobId, { now: NOW + 5000 })), [['b-0', 'b-1']]);
+    await checkBooks(ledger, jobId);
+  });
+
+  add('a lifted pause lets all that waits go on, and later waits do not hold it again', async ({ ledger }) => {
+    const jobId = await givenSites(ledger);
+    const [a, b, c] = await takeOut(ledger, jobId);
+    assert.ok(a && b && c);
+    await ledger.release(a.token, { ...HELD, host: 'a.gov' }, NOW);
+    await ledger.release(b.token, { ...HELD, until: HELD.until + 1, host: 'b.gov' }, NOW);
+    await change(ledger, jobId, { kind: 'stop-waiting', host: 'a.gov' });
+    await ledger.release(c.token, { ...HELD, host: 'c.gov' }, NOW + 10);
+    assert.deepEqual(idsIn(await takeOut(ledger, jobId, { now: NOW + 20 })), [
+      ['a-0', 'a-1'],
+      ['b-0', 'b-1'],
+      ['d-0', 'd-1'],
+    ]);
     await checkBooks(ledger, jobId);
   });
 

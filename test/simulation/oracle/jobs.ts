@@ -80,7 +80,8 @@ export class JobOracle {
     // A resume whose answer was lost has ended it.
     job.pausedByUser &&= record.status === 'paused';
     const wait = record.waitingFor;
-    job.waiting = wait === undefined ? null : { until: wait.until, ms: wait.until - wait.at };
+    job.waiting =
+      wait === undefined ? null : { until: wait.until, ms: wait.until - wait.at, from: wait.held?.from ?? wait.at };
     job.held = record.held;
     job.circuit = record.circuit.state;
     // Of what stops a job, the oracle knows the type alone.

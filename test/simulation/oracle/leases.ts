@@ -21,6 +21,14 @@ import {
 import type { SeenCall } from './seen-call.ts';
 import type { StrikeOracle } from './strikes.ts';
 import { addUsed, isUsedUp } from './usage.ts';
+import {
+  beginWait,
+  goesOnMeanwhile,
+  holdsAtDispatch,
+  isWaiting,
+  type WhenDispatched,
+  wentOutTooSoon,
+} from './waits.ts';
 
 type Of<M extends SeenCall['method']> = Extract<SeenCall, { method: M }>;
 export type LeaseCall = Of<
@@ -91,13 +99,12 @@ export class LeaseOracle {
       return;
     }
     if (!job.isFoggy) this.#mayGoOut(job, now);
-    // A wait that was over once binds no caller whose clock is behind, or was set back since.
-    job.waiting = null;
+    const heldFrom = holdsAtDispatch(job, now);
     job.status = 'in_progress';
     job.riskAllowed = Math.max(job.riskAllowed ?? 0, riskBound(job));
     for (const { batchId } of answer.refs) {
       if (job.batches.has(batchId)) this.#fail(`${jobId}:${batchId} was dispatched twice`);
-      job.batches.set(batchId, { jobId, batchId, queuedAt: now, items: null, lease: null });
+      job.batches.set(batchId, { jobId, batchId, queuedAt: now, heldFrom, items: null, lease: null });
     }
     const max = job.policy.throttling.max_concurrent_workers;
     if (job.batches.size > max && !job.isFoggy)
@@ -108,7 +115,7 @@ export class LeaseOracle {
     const { jobId, status } = job;
     if (status !== 'in_progress' && status !== 'pending') this.#fail(`${jobId} is ${status}, and was dispatched`);
     if (job.held) this.#fail(`${jobId} is held, and was dispatched`);
-    if (isWaiting(job, now)) this.#fail(`${jobId} waits for a host, and was dispatched`);
+    if (isWaiting(job, now) && !goesOnMeanwhile(job)) this.#fail(`${jobId} waits for a host, and was dispatched`);
     if (job.circuit === 'open') this.#fail(`${jobId}: work was dispatched through an open circuit`);
     if (isUsedUp(job)) this.#fail(`${jobId}: work was dispatched although its budget is used up`);
     if (mustTrip(job)) this.#fail(`${jobId}: work was dispatched although the breaker must trip`);
@@ -146,14 +153,15 @@ export class LeaseOracle {
       this.#fail(`${name}: granted, but there is no such batch`);
       return;
     }
-    this.#grant(job, ref, answer, { worker, until, askedAt, queuedAt: batch?.queuedAt ?? 0 }, name);
+    const went = { queuedAt: batch?.queuedAt ?? 0, heldFrom: batch?.heldFrom ?? null };
+    this.#grant(job, ref, answer, { worker, until, askedAt, went }, name);
   }
 
   #grant(
     job: ModelJob,
     { batchId, jobId }: BatchRef,
     answer: Lease,
-    { worker, until, askedAt, queuedAt }: { worker: string; until: number; askedAt: number; queuedAt: number },
+    { worker, until, askedAt, went }: { worker: string; until: number; askedAt: number; went: WhenDispatched },
     name: string,
   ): void {
     if (this.#model.tokens.has(answer.token) && !job.isFoggy)
@@ -176,6 +184,9 @@ export class LeaseOracle {
       if (item.input !== textOf(input) && !job.isFoggy)
         this.#fail(`${name}: item ${seq} goes out with ${textOf(input)}, and ${item.input} was taken last`);
       if (item.depth !== depth) this.#fail(`${name}: item ${seq} has depth ${depth}, not ${item.depth}`);
+      if (wentOutTooSoon(job, item, went))
+        this.#fail(`${name}: item ${seq} waits for its host until ${item.hold?.until}`);
+      item.hold = null;
       if (inHand.has(item) && !job.isFoggy) this.#fail(`${name}: item ${seq} is in another batch, too`);
       if (job.isFoggy) item.deliveries = attempt - 1;
       item.deliveries += 1;
@@ -202,7 +213,7 @@ export class LeaseOracle {
       until,
       begun: null,
     };
-    const batch: ModelBatch = { jobId, batchId, queuedAt, items, lease };
+    const batch: ModelBatch = { jobId, batchId, ...went, items, lease };
     job.batches.set(batchId, batch);
     this.#model.leases.set(lease.token, { job, batch, lease });
   }
@@ -290,13 +301,7 @@ export class LeaseOracle {
     if (held === undefined) return;
     if (answer) held.job.used = addUsed(held.job.used, usage);
     giveBack(this.#model, held.job, held.batch);
-    if (answer && isHeldBack(because)) this.#waits(held.job, because.until, now);
-  }
-
-  /** Of two waits the later one counts; one that is over counts no more. */
-  #waits(job: ModelJob, until: number, now: number): void {
-    if (isWaiting(job, now) && (job.waiting?.until ?? 0) >= until) return;
-    job.waiting = { until, ms: until - now };
+    if (answer && isHeldBack(because)) beginWait(held.job, held.batch, because.until, now);
   }
 
   #recalled({ refs, answer }: Of<'recall'>): void {
@@ -377,9 +382,4 @@ export class LeaseOracle {
     for (const job of this.#model.jobs.values()) if (job.isFoggy) return true;
     return false;
   }
-}
-
-/** A wait that ends further ahead than it can is from before the clock was set back. */
-function isWaiting({ waiting }: ModelJob, now: number): boolean {
-  return waiting !== null && now < waiting.until && waiting.until <= now + 2 * waiting.ms;
 }

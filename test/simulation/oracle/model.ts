@@ -72,8 +72,8 @@ export interface ModelJob {
   mayRecover: number;
   /** Paused by the user, and so nobody else's to go on with. */
   pausedByUser: boolean;
-  /** A host keeps it waiting, for so long: nothing goes out before. */
-  waiting: { readonly until: number; readonly ms: number } | null;
+  /** A host keeps it waiting, for so long: nothing goes out before, or nothing that came back since `from`. */
+  waiting: { readonly until: number; readonly ms: number; readonly from: number } | null;
   readonly completedRounds: Set<number>;
   readonly items: ModelItem[];
   readonly ids: Set<string>;
@@ -129,6 +129,8 @@ export interface ModelItem {
   recovered: RecoveredItem | null;
   strikes: number;
   deliveries: number;
+  /** Set when it came back because of a host, in a job with batches by group. */
+  hold: { readonly at: number; readonly until: number } | null;
   /** Attempts whose end was recorded by a worker. */
   readonly recorded: Set<number>;
   /** How many leases each worker got for it. */
@@ -148,6 +150,8 @@ export interface ModelBatch {
   readonly jobId: string;
   readonly batchId: string;
   queuedAt: number;
+  /** From when on holds of items were in force when it went out; null if none was. */
+  heldFrom: number | null;
   /** Unsettled, in order; null until it is claimed. */
   items: ModelItem[] | null;
   lease: ModelLease | null;
@@ -218,6 +222,7 @@ export function addModelItem(job: ModelJob, { itemId, input, group, depth }: New
     recovered: null,
     strikes: 0,
     deliveries: 0,
+    hold: null,
     recorded: new Set(),
     takers: new Map(),
     starts: 0,

@@ -11,6 +11,7 @@ import {
   type SourcePage,
 } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
+import type { ItemHold } from '../../../src/domain/job-wait.ts';
 import { openStatus, placeInBatch } from '../../../src/domain/open-status.ts';
 import { kindWhenBack } from '../../../src/domain/pending-order.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
@@ -47,6 +48,8 @@ export interface ItemEntry {
   deliveries: number;
   attempts: readonly AttemptRecord[];
   artifacts: readonly StoredArtifact[];
+  /** Only while it is pending. */
+  hold: ItemHold | null;
 }
 
 export interface Batch {
@@ -97,6 +100,7 @@ export function appendItem(job: JobEntry, { itemId, input, source, group, depth 
     deliveries: 0,
     attempts: [],
     artifacts: [],
+    hold: null,
   };
   job.items.push(item);
   job.byId.set(itemId, item);
@@ -118,6 +122,7 @@ export function knownItems(job: JobEntry, items: readonly NewItem[]): RepeatedIt
 export function makePending(job: JobEntry, item: ItemEntry): void {
   item.batch = null;
   item.final = null;
+  item.hold = null;
   (kindWhenBack(item.strikes) === 'suspect' ? job.suspects : job.returned).add(item);
 }
 

@@ -3,6 +3,7 @@ import { type PendingRun, planBatches, splitByGroup } from '../../../src/domain/
 import { planDispatch } from '../../../src/domain/dispatch-plan.ts';
 import { isControlBatch } from '../../../src/domain/job-controls.ts';
 import { whenClaimed, whenDispatched } from '../../../src/domain/job-progress.ts';
+import { holdsFrom, isHeld } from '../../../src/domain/job-wait.ts';
 import { mustRunAlone } from '../../../src/domain/strikes.ts';
 import { type WorkOrder, workOrderOf } from '../../../src/domain/work-order.ts';
 import { claimControl } from '../../../src/ports/claim-control.ts';
@@ -104,9 +105,11 @@ export class MemoryLeaseBook implements Leases {
 
   protected makeBatches(entry: JobEntry, allowance: Allowance, now: number): Batch[] {
     const fresh = entry.items.slice(entry.cursor, entry.cursor + allowance.batches * allowance.itemsPerBatch);
+    const from = holdsFrom(entry.record, now);
+    const isFree = (item: ItemEntry) => !this.isHeldNow(item, from, now);
     const runs = [
-      ...this.runsOf(entry, 'suspect', [...entry.suspects]),
-      ...this.runsOf(entry, 'returned', [...entry.returned]),
+      ...this.runsOf(entry, 'suspect', [...entry.suspects].filter(isFree)),
+      ...this.runsOf(entry, 'returned', [...entry.returned].filter(isFree)),
       ...this.runsOf(entry, 'fresh', fresh),
     ];
     return planBatches(runs, allowance).map(({ suspect, parts }) => {
@@ -124,6 +127,10 @@ export class MemoryLeaseBook implements Leases {
       this.core.batches.set(ref.batchId, batch);
       return batch;
     });
+  }
+
+  protected isHeldNow({ hold }: ItemEntry, from: number | null, now: number): boolean {
+    return isHeld(hold, from, now);
   }
 
   /** Where batches are made by group, what came back goes out in the order in which it was added. */

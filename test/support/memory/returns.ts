@@ -3,6 +3,7 @@ import { admitFinds, wantedFinds, whenFound } from '../../../src/domain/discover
 import { newFailure } from '../../../src/domain/failure-group.ts';
 import type { Found } from '../../../src/domain/found.ts';
 import { whenHeldBack, whenReturned, whenSettled, whenUsed } from '../../../src/domain/job-progress.ts';
+import { holdAfter } from '../../../src/domain/job-wait.ts';
 import { statusWhenBack } from '../../../src/domain/open-status.ts';
 import { keptOf } from '../../../src/domain/outcome.ts';
 import { poisonEnd } from '../../../src/domain/poison.ts';
@@ -42,7 +43,10 @@ export class MemoryReturns implements Returns {
       if (batch === undefined) return false;
       if (isHeldBack(because)) this.core.write(batch.job, whenHeldBack(batch.job.record, because, now));
       this.core.write(batch.job, whenUsed(batch.job.record, usage));
+      const items = [...batch.unsettled];
       this.takeBack(batch, because);
+      const hold = isHeldBack(because) ? holdAfter(batch.job.record, because, now) : null;
+      for (const item of items) item.hold = hold;
       return true;
     });
   }

@@ -2,6 +2,7 @@ import type { Allowance } from '../../../domain/allowance.ts';
 import { type BatchLimits, type PendingRun, planBatches, splitByGroup } from '../../../domain/batching.ts';
 import { type DispatchPlan, planDispatch } from '../../../domain/dispatch-plan.ts';
 import { whenDispatched } from '../../../domain/job-progress.ts';
+import { holdsFrom } from '../../../domain/job-wait.ts';
 import type { Dispatched } from '../../../ports/ledger.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { BatchRef } from '../../../ports/work-queue.ts';
@@ -120,7 +121,8 @@ async function makeBatches(books: Books, job: JobRows, allowance: Allowance, now
   const itemsPerBatch = Math.min(allowance.itemsPerBatch, CHUNK_ITEMS);
   const limits = { batches, itemsPerBatch, items: Math.min(allowance.items, batches * itemsPerBatch) };
   const groups = new KnownGroups(books.table, job);
-  const entries = job.pooled > 0 ? await readPool(books.table, job.inc, limits.items) : [];
+  const holds = { from: holdsFrom(job.record, now), now };
+  const entries = job.pooled > 0 ? await readPool(books.table, job.inc, limits.items, holds) : [];
   await groups.learn(entries.map(({ chunk }) => chunk));
   const pool = entries.flatMap((entry) => pooledRuns(job, entry, groups));
   const fresh = await freshRuns(job, limits, groups);

@@ -1,4 +1,5 @@
 import { whenHeldBack, whenReturned, whenUsed } from '../../../domain/job-progress.ts';
+import { holdAfter, type ItemHold } from '../../../domain/job-wait.ts';
 import { leftByCancel } from '../../../domain/open-status.ts';
 import { kindWhenBack } from '../../../domain/pending-order.ts';
 import { poisonEnd } from '../../../domain/poison.ts';
@@ -54,7 +55,8 @@ export class Returning {
         return false;
       }
       const back = returned(batch, job.isShut, diedAt());
-      const { actions, changes } = await this.#actions(back, job.isShut);
+      const hold = isHeldBack(because) ? holdAfter(job.record, because, now) : null;
+      const { actions, changes } = await this.#actions(back, job.isShut, hold);
       const delta = hotDelta((record) => {
         const settled = progressOf(whenUsed(record, usage), back.ends);
         if (back.left.length === 0) return settled;
@@ -191,13 +193,19 @@ export class Returning {
     return abandoned;
   }
 
-  async #actions(back: Returned, isShut: boolean): Promise<{ actions: Action[]; changes: LedgerChange[] }> {
+  async #actions(
+    back: Returned,
+    isShut: boolean,
+    hold: ItemHold | null,
+  ): Promise<{ actions: Action[]; changes: LedgerChange[] }> {
     const { batch, ends, left } = back;
     const { inc, chunk } = batch.name;
     const poisoned = ends.settled.length === 0 ? null : await outcomeActions(this.#books, this.#groups, [ends]);
     const { clock } = this.#books;
     const byKind = isShut ? [] : Map.groupBy(left, ({ strikes }) => kindWhenBack(strikes));
-    const pool = [...byKind].map(([kind, items]): Action => ({ put: poolRow(inc, chunk, kind, clock.id(), items) }));
+    const pool = [...byKind].map(
+      ([kind, items]): Action => ({ put: poolRow(inc, chunk, kind, clock.id(), items, hold) }),
+    );
     const changes: LedgerChange[] =
       poisoned === null ? [] : [{ kind: 'settled', jobId: batch.jobId, items: poisoned.changes }];
     const removal: Action = { remove: batchKey(batch.name), when: unchanged(batch, { withUntil: true }) };

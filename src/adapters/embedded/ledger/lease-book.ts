@@ -119,7 +119,7 @@ export class EmbeddedLeaseBook implements Leases {
   }
 
   #makeBatches(entry: JobEntry, allowance: Allowance, now: number): Batch[] {
-    const pending = new PendingItems(this.#books.tables, entry, allowance);
+    const pending = new PendingItems(this.#books.tables, entry, allowance, now);
     return pending.takeBatches().map(({ suspect, items }) => {
       const batch = this.#books.tables.batches.add(entry.num, entry.nextBatch, { suspect, dueAt: now, items });
       entry.nextBatch += 1;

@@ -1,5 +1,6 @@
 import { type BatchLimits, type PendingRun, planBatches, splitByGroup } from '../../../domain/batching.ts';
 import { finishedOf } from '../../../domain/counts.ts';
+import { holdsFrom } from '../../../domain/job-wait.ts';
 import { kindWhenBack } from '../../../domain/pending-order.ts';
 import type { BatchItem } from './batches.ts';
 import type { JobEntry } from './jobs.ts';
@@ -22,12 +23,12 @@ export class PendingItems {
   readonly #limits: BatchLimits;
   readonly #runs: readonly Run[];
 
-  constructor(tables: Tables, entry: JobEntry, limits: BatchLimits) {
+  constructor(tables: Tables, entry: JobEntry, limits: BatchLimits, now: number) {
     this.#tables = tables;
     this.#entry = entry;
     this.#limits = limits;
     const fresh = freshRuns(tables, entry, limits.batches);
-    this.#runs = returnedItems(entry) === 0 ? fresh : [...returnedRuns(tables, entry, limits.items), ...fresh];
+    this.#runs = returnedItems(entry) === 0 ? fresh : [...returnedRuns(tables, entry, limits.items, now), ...fresh];
   }
 
   takeBatches(): readonly { readonly suspect: boolean; readonly items: BatchItem[] }[] {
@@ -65,8 +66,12 @@ function freshRuns(tables: Tables, { num, cursor, record }: JobEntry, batches: n
   return runs.map(({ group, count }): Run => ({ kind: 'fresh', lot: 0, group, count, items: null }));
 }
 
-function returnedRuns({ sql, groups }: Tables, entry: JobEntry, max: number): readonly Run[] {
-  const rows = sql.returnedFirst.all(rowKey(entry.num, 0), lastKey(entry.num), max) as unknown as ReturnedRow[];
+function returnedRuns({ sql, groups }: Tables, entry: JobEntry, max: number, now: number): readonly Run[] {
+  const range = [rowKey(entry.num, 0), lastKey(entry.num)] as const;
+  const heldFrom = holdsFrom(entry.record, now);
+  const found =
+    heldFrom === null ? sql.returnedFirst.all(...range, max) : sql.returnedUnheld.all(...range, heldFrom, now, max);
+  const rows = found as unknown as ReturnedRow[];
   const reader = entry.record.batching === undefined ? null : groups.reader(entry.num);
   const waiting = rows.map((row) => ({ row, group: reader?.at(placeOf(row.key)) ?? null }));
   const byKind = Map.groupBy(waiting, ({ row }) => kindWhenBack(row.strikes));

@@ -1,6 +1,7 @@
 import { admitFinds, wantedFinds, whenFound } from '../../../domain/discovery.ts';
 import type { Found } from '../../../domain/found.ts';
 import { whenHeldBack, whenUsed } from '../../../domain/job-progress.ts';
+import { holdAfter, type ItemHold } from '../../../domain/job-wait.ts';
 import { addUsage, NO_USAGE, type Usage } from '../../../domain/usage.ts';
 import type { Returns } from '../../../ports/compose-ledger.ts';
 import type { DueTimes, SettleAnswer, SettledItem, SettlePart } from '../../../ports/ledger.ts';
@@ -37,12 +38,14 @@ export class EmbeddedReturns implements Returns {
       const batch = this.#books.held(token);
       if (batch === null) return false;
       const entry = this.#books.jobOf(batch);
+      let hold: ItemHold | null = null;
       if (entry !== null) {
+        if (isHeldBack(because)) hold = holdAfter(entry.record, because, now);
         const used = whenUsed(entry.record, usage);
         const record = isHeldBack(because) ? whenHeldBack(used, because, now) : used;
         if (record !== entry.record) this.#books.write(entry, record);
       }
-      this.#takeBack(batch, because);
+      this.#takeBack(batch, because, hold);
       return true;
     });
   }
@@ -127,7 +130,7 @@ export class EmbeddedReturns implements Returns {
     if (entry !== null && items.length > 0) this.#books.tell({ kind: 'settled', jobId: entry.record.jobId, items });
   }
 
-  #takeBack(batch: Batch, because: ReturnCause): void {
+  #takeBack(batch: Batch, because: ReturnCause, hold: ItemHold | null = null): void {
     const entry = this.#books.jobOf(batch);
     if (entry === null) return;
     if (batch.items.length === 0) {
@@ -135,7 +138,7 @@ export class EmbeddedReturns implements Returns {
       return;
     }
     const items = batch.items.length;
-    this.#books.tables.takeBack(entry, batch);
+    this.#books.tables.takeBack(entry, batch, hold);
     this.#books.tell({ kind: 'returned', jobId: entry.record.jobId, batchId: batchIdOf(batch.key), because, items });
   }
 

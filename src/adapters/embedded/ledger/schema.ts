@@ -147,6 +147,11 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE items ADD COLUMN depth INTEGER;
   ALTER TABLE jobs ADD COLUMN discovery TEXT;
   `,
+  // Items that a host holds, in jobs whose batches are made by group. All others have 0.
+  `
+  ALTER TABLE returned ADD COLUMN held_at REAL NOT NULL DEFAULT 0;
+  ALTER TABLE returned ADD COLUMN held_until REAL NOT NULL DEFAULT 0;
+  `,
 ];
 
 /** Written to the header of the file, so that the database of another program is not taken for ours: "Trwl". */

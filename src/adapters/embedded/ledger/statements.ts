@@ -60,6 +60,10 @@ export const SQL = {
   deleteGroupsBetween: 'DELETE FROM item_groups WHERE key BETWEEN ? AND ?',
 
   insertReturned: 'INSERT INTO returned (key, deliveries, strikes, history) VALUES (?, ?, ?, ?)',
+  insertHeld: `INSERT INTO returned (key, deliveries, strikes, history, held_at, held_until)
+    VALUES (?, ?, ?, ?, ?, ?)`,
+  returnedUnheld: `SELECT key, deliveries, strikes, history FROM returned
+    WHERE key BETWEEN ? AND ? AND NOT (held_at >= ? AND held_until > ?) ORDER BY key LIMIT ?`,
   returnedFirst: `SELECT key, deliveries, strikes, history FROM returned
     WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?`,
   returnedBetween: 'SELECT key, deliveries, strikes, history FROM returned WHERE key BETWEEN ? AND ?',

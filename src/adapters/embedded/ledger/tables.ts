@@ -1,4 +1,5 @@
 import { whenReturned } from '../../../domain/job-progress.ts';
+import type { ItemHold } from '../../../domain/job-wait.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { type Batch, Batches, type BatchItem } from './batches.ts';
 import type { WorkingSet } from './committer.ts';
@@ -34,16 +35,18 @@ export class Tables implements WorkingSet {
    * Items that were out and are not final: pending again, or, if their job is cancelled, for ever in the place where
    * pending ones would be.
    */
-  putBack(entry: JobEntry, items: readonly BatchItem[]): void {
+  putBack(entry: JobEntry, items: readonly BatchItem[], hold: ItemHold | null = null): void {
     for (const { seq, deliveries, strikes, history } of items) {
-      this.sql.insertReturned.run(rowKey(entry.num, seq), deliveries, strikes, history);
+      const key = rowKey(entry.num, seq);
+      if (hold === null) this.sql.insertReturned.run(key, deliveries, strikes, history);
+      else this.sql.insertHeld.run(key, deliveries, strikes, history, hold.at, hold.until);
     }
   }
 
   /** Ends a batch early. */
-  takeBack(entry: JobEntry, batch: Batch): void {
+  takeBack(entry: JobEntry, batch: Batch, hold: ItemHold | null = null): void {
     this.batches.remove(batch);
-    this.putBack(entry, batch.items);
+    this.putBack(entry, batch.items, hold);
     const from = batch.hold === null ? 'queued' : 'in_progress';
     this.jobs.write(entry, whenReturned(entry.record, from, batch.items.length));
   }
