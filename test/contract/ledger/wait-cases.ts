@@ -70,7 +70,7 @@ export function waitCases(add: AddCase<LedgerParts>): void {
     const [lease] = await takeOut(ledger, jobId);
     assert.ok(lease);
     await ledger.release(lease.token, HELD, NOW);
-    assert.match(await refusal(ledger, jobId, { kind: 'stop-waiting', host: 'other.gov' }), /does not wait/);
+    assert.match(await refusal(ledger, jobId, { kind: 'stop-waiting', host: 'other.gov' }), /not waiting/);
     const changes: LedgerChange[] = [];
     const unsubscribe = ledger.subscribe((each) => changes.push(each));
     const after = await change(ledger, jobId, { kind: 'stop-waiting', host: HOST });
