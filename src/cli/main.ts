@@ -33,6 +33,7 @@ const COMMANDS = new Map<string, () => Promise<(program: Command) => void>>([
   ['extract', async () => (await import('./extract.ts')).addExtractCommand],
   ['verify', async () => (await import('./verify.ts')).addVerifyCommand],
   ['scrapers', async () => (await import('./scrapers/commands.ts')).addScrapersCommands],
+  ['recordings', async () => (await import('./recordings/commands.ts')).addRecordingsCommands],
   ['browser', async () => (await import('./browser.ts')).addBrowserCommand],
   ['doctor', async () => (await import('./doctor.ts')).addDoctorCommand],
 ]);

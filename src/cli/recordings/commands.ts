@@ -1,0 +1,73 @@
+import type { Command } from 'commander';
+import { withOwnHint } from '../client/command.ts';
+import { checkRecordings } from './check.ts';
+import { importFile } from './import.ts';
+import { showRecording } from './show.ts';
+
+/** `trawl recordings …` */
+export function addRecordingsCommands(program: Command): void {
+  const recordings = program
+    .command('recordings')
+    .description('scrapers that are a list of recorded steps: import, check and show them')
+    .addHelpText(
+      'after',
+      `
+A recording is a file NAME.recording.json beside the other scrapers. Its id works wherever that of a scraper does.
+
+Examples:
+  $ trawl recordings import search.json --id my-county --parameterize
+  $ trawl recordings check scrapers/my-county.recording.json
+  $ trawl try my-county --input apn=200-14-030`,
+    );
+  withOwnHint(recordings);
+
+  withOwnHint(recordings.command('import'))
+    .argument(
+      '<file>',
+      'an export of the Chrome DevTools Recorder, Selenium IDE or Playwright codegen, or a list of actions',
+    )
+    .description('make a recording of what another tool recorded, and say what became of each entry')
+    .requiredOption('--id <id>', 'id of the recording: lower-case letters, digits and dashes')
+    .option('--parameterize', 'make placeholders of the values that were typed')
+    .option('--out <file>', 'where to write it (default: scrapers/ID.recording.json); - is the standard output')
+    .option('--force', 'replace a file that exists')
+    .option('--json', 'print the report as JSON')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 written, 1 written but some entries are lost, 2 bad usage or a file that cannot be imported.
+
+Examples:
+  $ trawl recordings import search.json --id my-county
+  $ trawl recordings import search.side --id my-county --parameterize --out -`,
+    )
+    .action(importFile);
+
+  withOwnHint(recordings.command('check'))
+    .argument('<files...>', 'recordings')
+    .description('check recordings without running them, and say which steps need a browser')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0, or 1 if a recording cannot be used.
+
+Example:
+  $ trawl recordings check scrapers/my-county.recording.json`,
+    )
+    .action(checkRecordings);
+
+  withOwnHint(recordings.command('show'))
+    .argument('<file>', 'a recording')
+    .description('show the steps of a recording as readable lines')
+    .option('--json', 'print JSON: the recording with its defaults')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0, or 1 if it cannot be used.
+
+Example:
+  $ trawl recordings show scrapers/my-county.recording.json`,
+    )
+    .action(showRecording);
+}
