@@ -11,6 +11,7 @@ import { addDoctorCommand } from '../../src/cli/doctor.ts';
 import { addExtractCommand } from '../../src/cli/extract.ts';
 import { addHostsCommands } from '../../src/cli/hosts/commands.ts';
 import { addJobsCommands } from '../../src/cli/jobs/commands.ts';
+import { addRecordingsCommands } from '../../src/cli/recordings/commands.ts';
 import { addRunCommand } from '../../src/cli/run.ts';
 import { addScrapersCommands } from '../../src/cli/scrapers/commands.ts';
 import { addServeCommands } from '../../src/cli/serve.ts';
@@ -123,6 +124,7 @@ function buildProgram(): Command {
   for (const add of [
     addJobsCommands,
     addHostsCommands,
+    addRecordingsCommands,
     addScrapersCommands,
     addSitesCommands,
     addCacheCommands,

@@ -13,7 +13,10 @@ export const NAVIGATION_STEPS = [
     .strictObject({
       type: z.literal('goto'),
       url: TEXT.min(1).describe('Absolute, or relative to the page that is open. Values in it are encoded.'),
-      waitUntil: z.enum(['commit', 'domcontentloaded', 'load', 'networkidle']).optional(),
+      waitUntil: z
+        .enum(['commit', 'domcontentloaded', 'load', 'networkidle'])
+        .optional()
+        .describe('When the page counts as open; otherwise as soon as its HTML is there.'),
       ...COMMON,
       ...NAVIGATES,
     })
@@ -61,7 +64,7 @@ export const INTERACTION_STEPS = [
     .strictObject({
       type: z.literal('click'),
       ...acting,
-      button: z.enum(['left', 'middle', 'right']).optional(),
+      button: z.enum(['left', 'middle', 'right']).optional().describe('Otherwise left.'),
       modifiers: z.array(z.enum(MODIFIERS)).max(4).optional().describe('Keys held down meanwhile.'),
       offset: z
         .strictObject({ x: z.number(), y: z.number() })
@@ -89,7 +92,7 @@ export const INTERACTION_STEPS = [
     .describe('Types a text key by key, for pages that react to keys.'),
   z
     .strictObject({ type: z.literal('fill'), ...acting, value: TEXT })
-    .describe('Sets the value of a form control at once.'),
+    .describe('Sets the value of a form control at once; of a select, chooses the option with this value.'),
   z.strictObject({ type: z.literal('clear'), ...acting }).describe('Empties a form control.'),
   z
     .strictObject({

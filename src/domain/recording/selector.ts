@@ -47,16 +47,18 @@ export const ROW = '@row';
 
 export const WITHIN = z
   .union([z.literal(ROW).describe('The row of the innermost forEach.'), SELECTORS])
-  .describe('Looks only inside this element.');
+  .meta({ id: 'Within', description: 'Looks only inside this element.' });
 export type Within = z.output<typeof WITHIN>;
 
 export const FRAME = z
   .array(z.union([z.int().min(0).max(1_000), one]))
   .min(1)
   .max(10)
-  .describe(
-    'The frame, as a path from the page: each entry is an index among the child frames or a selector of the iframe.',
-  );
+  .meta({
+    id: 'Frame',
+    description:
+      'The frame, as a path from the page: each entry is an index among the child frames or a selector of the iframe.',
+  });
 export type Frame = z.output<typeof FRAME>;
 
 /** The fields by which a step, a condition or a field finds its element. */
