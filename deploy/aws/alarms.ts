@@ -1,4 +1,3 @@
-import { Duration, Stack } from 'aws-cdk-lib';
 import {
   type Alarm,
   ComparisonOperator,
@@ -11,6 +10,7 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Duration, Stack } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import { LANES } from '../../src/domain/lane.ts';
 import type { ControllerService } from './controller-service.ts';

@@ -1,4 +1,3 @@
-import { Duration } from 'aws-cdk-lib';
 import { Peer, Port } from 'aws-cdk-lib/aws-ec2';
 import { Secret as ContainerSecret, FargateService, type ICluster, Protocol } from 'aws-cdk-lib/aws-ecs';
 import {
@@ -9,6 +8,7 @@ import {
   SslPolicy,
 } from 'aws-cdk-lib/aws-elasticloadbalancingv2';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Duration } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { Network } from './network.ts';
 import { allowController } from './permissions.ts';

@@ -1,4 +1,3 @@
-import { Duration } from 'aws-cdk-lib';
 import {
   type Alarm,
   AlarmStatusWidget,
@@ -9,6 +8,7 @@ import {
   MathExpression,
   Metric,
 } from 'aws-cdk-lib/aws-cloudwatch';
+import { Duration } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { TABLE_SCHEMA } from '../../src/adapters/aws/table-schema.ts';
 import { FAILURE_TYPES } from '../../src/domain/failure.ts';

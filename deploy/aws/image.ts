@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { IgnoreMode } from 'aws-cdk-lib';
 import { Platform } from 'aws-cdk-lib/aws-ecr-assets';
 import { AssetImage, CpuArchitecture, OperatingSystemFamily, type RuntimePlatform } from 'aws-cdk-lib/aws-ecs';
+import { IgnoreMode } from 'aws-cdk-lib/core';
 import type { Settings } from './settings.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));

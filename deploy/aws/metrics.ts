@@ -1,5 +1,5 @@
-import { Duration } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { Duration } from 'aws-cdk-lib/core';
 import { EMF, EMF_DIMENSIONS, EMF_NAMESPACE } from '../../src/controller/metrics/emf-names.ts';
 import type { FailureType } from '../../src/domain/failure.ts';
 

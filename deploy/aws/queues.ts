@@ -1,5 +1,5 @@
-import { Duration } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Duration } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { Lane } from '../../src/domain/lane.ts';
 import { perLane } from './settings.ts';

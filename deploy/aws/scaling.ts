@@ -1,4 +1,3 @@
-import { Duration } from 'aws-cdk-lib';
 import {
   type AdjustmentTier,
   AdjustmentType,
@@ -10,6 +9,7 @@ import { Alarm, ComparisonOperator, type IMetric, MathExpression, TreatMissingDa
 import { ApplicationScalingAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { FargateService } from 'aws-cdk-lib/aws-ecs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Duration } from 'aws-cdk-lib/core';
 
 /** From one batch on there is work. Each of the two alarms begins where the other ends, and they never hold at once. */
 const WORK = 1;

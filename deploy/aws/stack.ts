@@ -1,5 +1,5 @@
-import { CfnOutput, Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import { CfnClusterCapacityProviderAssociations, Cluster, type ICluster } from 'aws-cdk-lib/aws-ecs';
+import { CfnOutput, Stack, type StackProps, Tags } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { Alarms } from './alarms.ts';
 import { ControllerService } from './controller-service.ts';

@@ -1,4 +1,3 @@
-import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib';
 import {
   AwsLogDriverMode,
   type ContainerDefinition,
@@ -9,6 +8,7 @@ import {
   type Secret,
 } from 'aws-cdk-lib/aws-ecs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { IMAGE_USER, runtimePlatform, SCRATCH, trawlImage } from './image.ts';
 import type { Queues } from './queues.ts';

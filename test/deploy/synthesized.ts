@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import { App } from 'aws-cdk-lib/core';
 import { readSettings } from '../../deploy/aws/settings.ts';
 import { TrawlStack } from '../../deploy/aws/stack.ts';
 
