@@ -128,9 +128,9 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       }
       return { ...pool, ready: ready.promise };
     },
-    async stop() {
+    async stop(apiGraceMs = API_GRACE_MS) {
       // It goes on answering, with 503, until all else has stopped: a client learns that it may come back in a moment.
-      await api?.drain(API_GRACE_MS);
+      await api?.drain(apiGraceMs);
       await controller.stop();
       // Workers give back or settle what they have, so the ledger must outlive them.
       await pool?.stop(config.drainGraceMs + 5000);

@@ -26,7 +26,8 @@ export interface Service {
   readonly engine: Engine;
   readonly dataDir: string;
   ask(method: string, path: string, asked?: Asked): Promise<Answer>;
-  stop(): Promise<void>;
+  /** `apiGraceMs` is how long answers that are being written may take. */
+  stop(apiGraceMs?: number): Promise<void>;
 }
 
 /** Longer than a busy machine keeps a worker waiting: a lease that runs out makes an item run twice, and tests count. */
@@ -48,8 +49,8 @@ export async function startService(overrides: Partial<Config> & { readonly worke
   });
   if (workers > 0) await engine.startWorkers().ready;
   let stopping: Promise<void> | null = null;
-  const stop = () => {
-    stopping ??= engine.stop();
+  const stop = (apiGraceMs?: number) => {
+    stopping ??= engine.stop(apiGraceMs);
     return stopping;
   };
   after(async () => {

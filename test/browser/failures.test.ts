@@ -8,6 +8,7 @@ import type { BrowserScrapeContext } from '../../src/scraping/author.ts';
 import type { Signs } from '../../src/scraping/page/signs.ts';
 import type { Scraper } from '../../src/scraping/scraper.ts';
 import { openSite, type Reply } from '../scraping/http-support.ts';
+import type { policyOf } from '../support/builders.ts';
 import { browserContext, browserTools, dataOf, failureOf, scraperOf } from './kit-support.ts';
 
 const browser = browserTools();
@@ -19,12 +20,17 @@ interface Case {
   readonly page: Reply | string;
   readonly scrape?: Scrape;
   readonly signs?: Signs;
+  /** What fails is a wait, which is kept short. */
+  readonly waits?: true;
   readonly type: FailureType;
   readonly message: RegExp;
 }
 
 const FORM = '<!doctype html><title>Search</title><form><input id=q><button id=go disabled>Go</button></form>';
-const SHORT = { timeouts: { request_timeout_seconds: 0.7 }, retries: { max_retries: 0 } };
+const ONCE = { retries: { max_retries: 0 } };
+const SHORT = { ...ONCE, timeouts: { request_timeout_seconds: 1.5 } };
+/** Enough for a busy machine to open a page. */
+const PATIENT = { timeoutSeconds: 120 };
 
 const CASES: Readonly<Record<string, Case>> = {
   'a page of the server that is not there': { page: { status: 404 }, type: 'not_found', message: /no such page/ },
@@ -55,24 +61,28 @@ const CASES: Readonly<Record<string, Case>> = {
     page: `<!doctype html><title>County</title><div id=app></div>
       <script>document.querySelector('#app').textContent = 'No records found'</script>`,
     scrape: ({ tab }) => tab.waitFor({ element: '#results' }),
+    waits: true,
     type: 'no_results',
     message: /No records found.*#results/,
   },
   'an element that is not there': {
     page: FORM,
     scrape: ({ page }) => page.click('#results a'),
+    waits: true,
     type: 'structure_changed',
-    message: /locator\('#results a'\) did not appear within 0.7 s \(http/,
+    message: /locator\('#results a'\) did not appear within 1.5 s \(http/,
   },
   'an element that never can be used': {
     page: FORM,
     scrape: ({ page }) => page.click('#go'),
+    waits: true,
     type: 'timeout',
-    message: /could not be used within 0.7 s: element is not enabled/,
+    message: /could not be used within 1.5 s: element is not enabled/,
   },
   'none of several': {
     page: FORM,
     scrape: ({ tab }) => tab.waitFor({ element: '#results' }, { text: /nothing at all/ }),
+    waits: true,
     type: 'structure_changed',
     message: /none of #results, the text .* came/,
   },
@@ -91,8 +101,9 @@ const CASES: Readonly<Record<string, Case>> = {
   'an address that is never reached': {
     page: FORM,
     scrape: ({ tab }) => tab.waitFor({ url: '**/detail' }),
+    waits: true,
     type: 'navigation_failed',
-    message: /did not come within 0.7 s/,
+    message: /did not come within 1.5 s/,
   },
   'a page that crashes': {
     page: FORM,
@@ -120,6 +131,7 @@ const CASES: Readonly<Record<string, Case>> = {
       // Until the click has arrived.
       for (;;) await tab.html();
     },
+    waits: true,
     type: 'timeout',
     message: /reading the page took longer/,
   },
@@ -131,18 +143,19 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-for (const [what, { page, type, message, signs = {}, scrape = async () => {} }] of Object.entries(CASES)) {
+for (const [what, { page, type, message, waits, signs = {}, scrape = async () => {} }] of Object.entries(CASES)) {
   test(`${what} fails as ${type}`, async (t) => {
     const site = await openSite(t, ({ path }) => (path === '/' ? page : { status: 404 }));
     const scraper = scraperOf(
       [site.host],
       async (context) => {
-        await context.tab.goto(`${site.origin}/`);
+        await context.tab.goto(`${site.origin}/`, PATIENT);
         return { data: (await scrape(context)) ?? null };
       },
       { signs },
     );
-    const failure = failureOf(await scraper.scrape(browserContext(t, browser, { policy: SHORT })));
+    const policy = waits ? SHORT : ONCE;
+    const failure = failureOf(await scraper.scrape(browserContext(t, browser, { policy })));
     assert.equal(failure.type, type, failure.message);
     assert.match(failure.message, message);
   });
@@ -160,7 +173,7 @@ test('a site that does not answer, or is not there, fails as it does without a b
   const slow = visitor([], `${silent.origin}/`);
   assert.equal(failureOf(await slow.scrape(browserContext(t, browser, { policy: SHORT }))).type, 'timeout');
   const nobody = visitor([], `http://127.0.0.1:${await closedPort()}/`);
-  assert.equal(failureOf(await nobody.scrape(browserContext(t, browser, { policy: SHORT }))).type, 'network_error');
+  assert.equal(failureOf(await nobody.scrape(browserContext(t, browser, { policy: ONCE }))).type, 'network_error');
 });
 
 async function closedPort(): Promise<number> {
@@ -177,8 +190,8 @@ test('addresses beyond the hosts and beyond the rules are refused, wherever they
     if (path === '/away') return { status: 302, headers: { location: 'http://localhost:9/' } };
     return '<a id=elsewhere href="http://localhost:9/">elsewhere</a>';
   });
-  const refused = async (scraper: Scraper, message: RegExp) => {
-    const failure = failureOf(await scraper.scrape(browserContext(t, browser, { policy: SHORT })));
+  const refused = async (scraper: Scraper, message: RegExp, policy: Parameters<typeof policyOf>[0] = ONCE) => {
+    const failure = failureOf(await scraper.scrape(browserContext(t, browser, { policy })));
     assert.equal(failure.type, 'refused_address', failure.message);
     assert.match(failure.message, message);
   };
@@ -186,12 +199,13 @@ test('addresses beyond the hosts and beyond the rules are refused, wherever they
   await refused(visitor([site.host], `${site.origin}/away`), /localhost:9 is not one of/);
   await refused(visitor([], 'http://10.1.2.3/'), /10\.1\.2\.3/);
   const clicks = scraperOf([site.host], async ({ tab, page }) => {
-    await tab.goto(`${site.origin}/`);
+    await tab.goto(`${site.origin}/`, PATIENT);
     await page.click('#elsewhere');
     await tab.waitFor({ element: '#there' });
     return { data: null };
   });
-  await refused(clicks, /localhost:9 is not one of/);
+  // It waits for what never comes.
+  await refused(clicks, /localhost:9 is not one of/, SHORT);
 });
 
 test('a browser that ends fails the try, and the next one has another browser', async (t) => {
@@ -213,7 +227,7 @@ test('a browser that ends fails the try, and the next one has another browser', 
 test('a frozen browser is noticed by our own clock, and is not used again', async (t) => {
   const site = await openSite(t, () => FORM);
   const frozen = scraperOf([], async ({ tab, page }) => {
-    await tab.goto(site.origin);
+    await tab.goto(site.origin, PATIENT);
     for (const pid of browser.pids()) kill(pid, 'SIGSTOP');
     await page.click('#go');
     return { data: null };

@@ -9,10 +9,10 @@ import { systemClock } from '../../src/main/client.ts';
 import { sized } from '../support/sized.ts';
 import { command, tempFolder } from './trawl.ts';
 
-const PARCELS = sized({ quick: 250, slow: 2000 });
+const PARCELS = sized({ quick: 150, slow: 2000 });
 
 /** Another process may take the machine away at any moment, during the sample or during the job. */
-const NOISE = 5;
+const NOISE = sized({ quick: 20, slow: 5 });
 
 test('a job on the demo county takes what its plan predicted', async (t) => {
   const folder = tempFolder();

@@ -25,7 +25,8 @@ export interface ServiceSettings {
 export interface RunningService {
   readonly url: string;
   ask(method: string, path: string, asked?: Asked): Promise<Answer>;
-  stop(): Promise<void>;
+  /** `apiGraceMs` is how long answers that are being written may take. */
+  stop(apiGraceMs?: number): Promise<void>;
 }
 
 /** Starts a service of its own for a case; it stops by itself when the file is done. */

@@ -22,7 +22,7 @@ export function extractionCases(client: Client): void {
     const { artifacts, status } = await client.get<ItemDetailAnswer>(`/jobs/${source}/items/bob`);
     assert.equal(status, 'failed');
     assert.deepEqual(
-      artifacts.map(({ kind, name, key, href }) => [kind, name, key.split('/items/')[1], href.split('?')[1]]),
+      artifacts.map(({ kind, name, key, href }) => [kind, name, placeOf(key), href.split('?')[1]]),
       [
         ['page', 'profile', 'bob/pages/profile.html', 'artifact=page:profile'],
         ['page', 'taxes', 'bob/pages/taxes.json', 'artifact=page:taxes'],
@@ -360,4 +360,9 @@ async function refusesItems(client: Client, jobId: string, total: number): Promi
   const asked = { body: '{"item_id":"one-more","input":{}}\n', headers: { 'content-type': 'application/x-ndjson' } };
   await client.refused(409, 'state_conflict', 'POST', `/jobs/${jobId}/items`, asked);
   assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, total);
+}
+
+/** Without the job, and without the attempt: on a busy machine a lease may run out, and the item be tried again. */
+function placeOf(key: string): string | undefined {
+  return key.split('/items/')[1]?.replace(/\/attempt-\d+\//, '/');
 }

@@ -4,6 +4,9 @@ import { test } from 'node:test';
 import type { ProblemAnswer } from '../../../src/contract/problem-answer.ts';
 import { Client, type Start, uniqueId } from './client.ts';
 
+/** A busy machine takes longer to write an export than a service that stops waits for it. */
+const PATIENT_MS = 300_000;
+
 /** How a service ends. */
 export function stopCases(start: Start): void {
   test('a service that stops ends its event streams, finishes the exports that it began, and takes nothing new', async () => {
@@ -19,7 +22,7 @@ export function stopCases(start: Start): void {
     const rows = body?.pipeThrough(new TextDecoderStream()).getReader();
     let text = (await rows?.read())?.value ?? '';
 
-    const stopped = client.service.stop();
+    const stopped = client.service.stop(PATIENT_MS);
     const rest: string[] = [];
     for await (const { event } of events) rest.push(event);
     assert.ok(!rest.includes('end') && !rest.includes('gone'), rest.join());
@@ -45,7 +48,7 @@ export function stopCases(start: Start): void {
     // An answer that is not read to its end holds the service up.
     const held = await asked(`/jobs/${job_id}/export`);
 
-    const stopped = client.service.stop();
+    const stopped = client.service.stop(PATIENT_MS);
     for (const path of ['/health', '/ready', `/jobs/${job_id}`, '/nothing']) {
       const { status, headers, text } = await textOf(await asked(path, kept));
       assert.deepEqual([status, headers['retry-after'], headers.connection], [503, '2', 'close'], path);
