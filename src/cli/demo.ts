@@ -39,7 +39,7 @@ Example:
  * Requests use this name instead of the county's port, which differs from run to run: the route maps one to the other.
  */
 const ORIGIN = 'http://demo-county.test';
-const BLOCKED_PARCELS = 300;
+const BLOCKED_PARCELS = 150;
 const BROWSER_PARCELS = 12;
 const CONCURRENCY = 16;
 

@@ -17,7 +17,7 @@ test('trawl demo shows a job that is done, a breaker that trips with its evidenc
   assert.match(stdout, /Job demo-county \(completed\): 40 success of 40/);
   assert.match(stdout, /The circuit breaker stopped the job: \d+ failures in a row/);
   assert.match(stdout, /× blocked: Cloudflare asks for a challenge/);
-  assert.match(stdout, /Job demo-county \(completed\): 300 success of 300/);
+  assert.match(stdout, /Job demo-county \(completed\): 150 success of 150/);
   assert.equal(stdout.match(/All is well: every item is listed once/g)?.length, 2);
   assert.ok(existsSync(join(dataDir, 'demo', 'blocked', 'results.jsonl')));
   assert.match(

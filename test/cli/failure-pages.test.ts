@@ -11,7 +11,7 @@ import { folderWith } from '../scraping/scraper-folder.ts';
 import { sized } from '../support/sized.ts';
 import { command, tempFolder, writeLines } from './trawl.ts';
 
-const ITEMS = sized({ quick: 300, slow: 40_002 });
+const ITEMS = sized({ quick: 150, slow: 40_002 });
 const PROCESSES = 2;
 const KEPT = 3;
 

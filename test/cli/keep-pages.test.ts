@@ -7,7 +7,7 @@ import { folderWith } from '../scraping/scraper-folder.ts';
 import { sized } from '../support/sized.ts';
 import { command, tempFolder, writeLines } from './trawl.ts';
 
-const ITEMS = sized({ quick: 200, slow: 1000 });
+const ITEMS = sized({ quick: 100, slow: 1000 });
 const BROKEN_EVERY = 10;
 const BROKEN_OF_THEM = 3;
 const BROKEN = (ITEMS / BROKEN_EVERY) * BROKEN_OF_THEM;

@@ -58,5 +58,5 @@ async function openWithNeighbourThatThrows() {
 }
 
 ledgerContract('embedded, where every group is rolled back once', openWithNeighbourThatThrows, {
-  runs: sized({ quick: 6, slow: 20 }),
+  runs: sized({ quick: 4, slow: 20 }),
 });

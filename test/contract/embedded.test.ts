@@ -30,7 +30,7 @@ async function openTemporary() {
   };
 }
 
-ledgerContract('embedded', openTemporary, { runs: sized({ quick: 15, slow: 50 }) });
+ledgerContract('embedded', openTemporary, { runs: sized({ quick: 10, slow: 50 }) });
 leadershipContract('embedded', openTemporary);
 hostSettingsContract('embedded', openTemporary);
 hostSharesContract('embedded', openTemporary);

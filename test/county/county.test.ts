@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sized } from '../support/sized.ts';
 import { runCounty } from './run-county.ts';
 
 const SMALL = { items: 3000, workers: 2, outageMs: 3_600_000, seed: 1 };
 
-for (const workers of [1, 2, 4, 8]) {
+for (const workers of sized({ quick: [1, 8], slow: [1, 2, 4, 8] })) {
   const who = workers === 1 ? 'one worker' : `${workers} workers`;
   test(`a county that becomes slow, refuses more than it bears and is down for an hour is finished by ${who}`, async () => {
     const report = await runCounty({ ...SMALL, workers, isAdaptive: true });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sized } from '../support/sized.ts';
 import { runUnderFaults } from './run.ts';
 
 const KINDS = ['refuse', 'drop', 'loseReply', 'partial', 'duplicate', 'delay', 'reorder', 'slow'];
@@ -7,7 +8,7 @@ const KINDS = ['refuse', 'drop', 'loseReply', 'partial', 'duplicate', 'delay', '
 /** The same with 20,000 items is `npm run faults`. */
 test('a job on AWS that fails, loses, doubles and delays comes to its end with nothing lost or counted twice', async () => {
   const { problems, faults, reads, recounts, fenced } = await runUnderFaults({
-    items: 1000,
+    items: sized({ quick: 500, slow: 1000 }),
     seed: 7,
     rates: {
       ...{ refuse: 0.1, drop: 0.05, loseReply: 0.05 },

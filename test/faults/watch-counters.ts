@@ -81,7 +81,7 @@ export async function watchCounters(options: WatchOptions): Promise<Watched> {
   }
 }
 
-const READ_EVERY_MS = 10;
+const READ_EVERY_MS = 50;
 /** Evenly over the job. Each reads all items. */
 const RECOUNTS = 20;
 

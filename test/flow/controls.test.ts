@@ -9,7 +9,7 @@ import { exists, type ForgetfulSite, startForgetfulSite } from '../models/forget
 import { sized } from '../support/sized.ts';
 import { itemsOf, submit, tempDataDir, untilFinished, untilJob, withEngine } from './engine.ts';
 
-const EVERY = sized({ quick: 40, slow: 100 });
+const EVERY = sized({ quick: 30, slow: 100 });
 const BREAKS_AT = 5 * EVERY;
 const ITEMS = sized({ quick: 8 * EVERY, slow: 50 * EVERY });
 
@@ -141,8 +141,8 @@ test('other data than the first time, or than expected, pause the job and name t
 });
 
 test('a county that starts blocking wastes fewer than 100 items, shows the evidence, and is finished after a resume', async (t) => {
-  const items = sized({ quick: 400, slow: 100_000 });
-  const blocksAt = sized({ quick: 150, slow: 3000 });
+  const items = sized({ quick: 250, slow: 100_000 });
+  const blocksAt = sized({ quick: 100, slow: 3000 });
   await withSite(t, async (engine, site) => {
     site.next = { after: blocksAt, mode: 'blocks' };
     await start(engine, { circuit_breaker: { consecutive_failures: 20 } }, items);
@@ -160,7 +160,7 @@ test('a county that starts blocking wastes fewer than 100 items, shows the evide
 
 test('a county in which 30 % of the items do not exist is completed, and one that finds nothing at all is stopped', async (t) => {
   await withSite(t, async (engine, site) => {
-    const items = sized({ quick: 300, slow: 3000 });
+    const items = sized({ quick: 150, slow: 3000 });
     await submit(engine, {
       ...{ job_id: 'county', scraper_id: 'model-forgetful' },
       items: itemsOf(items, (index) => ({ apn: index % 10 < 3 ? '3' : String(index - (index % 10)) })),

@@ -26,7 +26,19 @@ export interface Answered {
  * of that status, and JSON must fit its schema. The schemas are taken as they are: they allow no field that they do not
  * name (`openObjects` tells where one does), so that a field which is answered and not documented is found as well.
  */
-export function openApiChecker(document: OpenApi) {
+export function openApiChecker(document: OpenApi): OpenApiChecker {
+  // All services of a file have the same document, and compiling its schemas takes half a second.
+  const text = JSON.stringify(document);
+  const made = CHECKERS.get(text) ?? makeChecker(document);
+  CHECKERS.set(text, made);
+  return made;
+}
+
+const CHECKERS = new Map<string, OpenApiChecker>();
+
+export type OpenApiChecker = ReturnType<typeof makeChecker>;
+
+function makeChecker(document: OpenApi) {
   const ajv = new Ajv2020({ strict: false, allErrors: true, logger: { log() {}, warn: fail, error: fail } });
   // It exports itself in the way of CommonJS.
   addFormats.default(ajv);
@@ -102,8 +114,13 @@ export function findOperation({ paths }: OpenApi, method: string, path: string):
 
 /** No two templates of the document fit one path: a parameter never stands where another path has a word. */
 function patternOf(template: string): RegExp {
-  return new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]*')}$`);
+  const pattern =
+    PATTERNS.get(template) ?? new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]*')}$`);
+  PATTERNS.set(template, pattern);
+  return pattern;
 }
+
+const PATTERNS = new Map<string, RegExp>();
 
 /** Places of a document in which an object may have fields that it does not name. */
 export function openObjects(value: unknown, place = ''): string[] {

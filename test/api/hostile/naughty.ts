@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyText } from '../../support/any-text.ts';
 
 /** Values that programs stumble over: boundaries, other types, texts with a meaning somewhere else. */
 export const NAUGHTY_TEXTS: readonly string[] = [
@@ -61,7 +62,7 @@ export const NAUGHTY_TEXTS: readonly string[] = [
 
 export const naughtyText = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...NAUGHTY_TEXTS) },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
+  { weight: 1, arbitrary: anyText({ maxLength: 60 }) },
   { weight: 1, arbitrary: fc.string({ maxLength: 60 }) },
 );
 
