@@ -273,6 +273,13 @@ export const PLAIN = {
     about:
       'private addresses that scrapers may connect to: `loopback`, `private`, or ranges like `10.1.0.0/16`, separated by commas. Cloud metadata services must be listed individually',
   }),
+  recordingScripts: row({
+    variable: 'TRAWL_RECORDING_SCRIPTS',
+    schema: z.stringbool(),
+    fallback: false,
+    about:
+      'whether recordings may run their JavaScript expressions in the pages they visit (`waitForExpression`). Recordings are data from elsewhere, so the default is no',
+  }),
   routes: row({
     variable: 'TRAWL_ROUTES',
     schema: text,

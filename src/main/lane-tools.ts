@@ -104,7 +104,10 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
   return {
     ready,
     isStillHeld: ({ host }) => pauses.isPaused(gate, host),
-    tools: { web, gate, watch, log, secrets: loadSecrets(config), states, robots, browser: null, siteTools },
+    tools: {
+      ...{ web, gate, watch, log, secrets: loadSecrets(config), states, robots, browser: null, siteTools },
+      allowsScripts: config.recordingScripts,
+    },
     async close() {
       ended.abort();
       gate.close();

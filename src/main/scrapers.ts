@@ -55,7 +55,17 @@ export async function openScrapers(config: Config) {
       await web.close();
     };
     return {
-      tools: { web, gate: OPEN_GATE, log: NO_LOG, secrets, states, robots: UNCHECKED, browser: null, siteTools: null },
+      tools: {
+        web,
+        gate: OPEN_GATE,
+        log: NO_LOG,
+        secrets,
+        states,
+        robots: UNCHECKED,
+        browser: null,
+        siteTools: null,
+        allowsScripts: config.recordingScripts,
+      },
       close,
     };
   };

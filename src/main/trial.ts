@@ -145,7 +145,17 @@ async function visit(
   const web = new TracedWeb(opened.web, tell);
   const { gate, secrets, states } = opened;
   const browsers = caseBrowsers(config, clock);
-  const plain = { web, gate, log: tracedLog(tell), secrets, states, robots: UNCHECKED, browser: null, siteTools: null };
+  const plain = {
+    web,
+    gate,
+    log: tracedLog(tell),
+    secrets,
+    states,
+    robots: UNCHECKED,
+    browser: null,
+    siteTools: null,
+    allowsScripts: config.recordingScripts,
+  };
   const drafts: Draft[] = [];
   const batch = new BatchScope();
   try {

@@ -109,6 +109,8 @@ export interface ScrapeTools {
   readonly browser: BrowserTools | null;
   /** Null where there are none: when a scraper is tried out, or run on recorded pages. */
   readonly siteTools: SiteScrapeTools | null;
+  /** Whether recordings may run expressions in pages: the operator's decision. */
+  readonly allowsScripts: boolean;
 }
 
 /** What is known of documentation sites. */

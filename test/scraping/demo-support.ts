@@ -70,6 +70,7 @@ export async function visitCounty(
             robots: NO_TOOLS.robots,
             browser: null,
             siteTools: null,
+            allowsScripts: false,
           },
         },
         signal: new AbortController().signal,

@@ -104,6 +104,7 @@ async function record(t: TestContext, folder: string, input: Record<string, unkn
     robots: UNCHECKED,
     browser: null,
     siteTools: null,
+    allowsScripts: false,
   };
   const deps = { tools, clock, signal: new AbortController().signal, browsers: NO_BROWSERS };
   return recordCase(scraper, join(folder, 'site.ts'), { name: 'one', input, expectFailure }, deps);

@@ -242,6 +242,7 @@ async function record(
     robots: UNCHECKED,
     browser: null,
     siteTools: null,
+    allowsScripts: false,
   };
   const asked = { name, input, expectFailure: false };
   const answer = await recordCase(scraper, join(folder, 'county.ts'), asked, {

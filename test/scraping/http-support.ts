@@ -119,6 +119,7 @@ export function webTools(t: TestContext, gate: HostGate = new PoliteHostGate({ c
     robots: UNCHECKED,
     browser: null,
     siteTools: null,
+    allowsScripts: false,
   };
 }
 

@@ -23,6 +23,7 @@ export const NO_TOOLS: WorkerDeps['tools'] = {
   robots: UNCHECKED,
   browser: null,
   siteTools: null,
+  allowsScripts: false,
 };
 
 /** In a world where time stands still. */

@@ -48,7 +48,16 @@ const PICTURE = {
 
 export const EXTRACTION_STEPS = [
   z
-    .strictObject({ type: z.literal('extractText'), ...reading, all: z.boolean().optional(), pattern: READ_PATTERN })
+    .strictObject({
+      type: z.literal('extractText'),
+      ...reading,
+      all: z.boolean().optional(),
+      lines: z
+        .union([z.literal(true), TEXT])
+        .optional()
+        .describe('A list of the lines that a person sees; with a text, these lines joined by it.'),
+      pattern: READ_PATTERN,
+    })
     .refine(...needsPlace)
     .describe('Reads the text of an element, or with `all` a list of the texts of every match.'),
   z

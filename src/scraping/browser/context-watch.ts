@@ -23,6 +23,8 @@ export class ContextWatch {
     for (const listener of [...this.#downloads]) listener(download);
   };
   #answer: DialogAnswer = 'accept';
+  /** For the dialogs that come next, one each. */
+  readonly #next: NextAnswer[] = [];
 
   constructor(context: BrowserContext, log: ScrapeLog) {
     this.#context = context;
@@ -39,6 +41,11 @@ export class ContextWatch {
   /** How dialogs are answered from here on. */
   answerDialogs(answer: DialogAnswer): void {
     this.#answer = answer;
+  }
+
+  /** How the next dialog is answered that no earlier call is about. */
+  answerNextDialog(answer: NextAnswer): void {
+    this.#next.push(answer);
   }
 
   isCrashed(page: Page): boolean {
@@ -98,9 +105,12 @@ export class ContextWatch {
   #reply(dialog: Dialog): void {
     const said = { kind: dialog.type(), message: dialog.message().slice(0, 500) };
     const isAuthors = isHeardBy(dialog.page());
-    this.#log.info(said, isAuthors ? 'a dialog, left to the scraper' : `a dialog, answered with ${this.#answer}`);
-    if (isAuthors) return;
-    const done = this.#answer === 'accept' ? dialog.accept(dialog.defaultValue()) : dialog.dismiss();
+    const answer = isAuthors ? null : (this.#next.shift() ?? this.#answer);
+    const how = typeof answer === 'object' ? 'a text' : answer;
+    this.#log.info(said, answer === null ? 'a dialog, left to the scraper' : `a dialog, answered with ${how}`);
+    if (answer === null) return;
+    const text = typeof answer === 'object' ? answer.text : dialog.defaultValue();
+    const done = answer === 'dismiss' ? dialog.dismiss() : dialog.accept(text);
     // It may have gone with its page.
     done.catch(() => {});
   }
@@ -112,3 +122,6 @@ function isHeardBy(page: Page | null): boolean {
 }
 
 export type DialogAnswer = 'accept' | 'dismiss';
+
+/** With a text, what is entered into a prompt. */
+export type NextAnswer = DialogAnswer | { readonly text: string };

@@ -19,6 +19,9 @@ export async function keepDownload(
   options: Options,
   timeout: number,
 ): Promise<WebDocument | null> {
+  if ('begun' in wish) {
+    return optionally(options, deps, wish.begun.url(), () => keepFile(page, deps, wish.begun, options));
+  }
   if ('url' in wish) return fetchDocument(page, deps, new URL(wish.url, page.url()).href, options);
   if ('link' in wish) {
     const element = page.locator(wish.link).first();

@@ -1,3 +1,4 @@
+import type { Download } from 'playwright-core';
 import type { Policy } from '../../domain/policy.ts';
 import type { Draft } from '../../ports/result-store.ts';
 import type { HttpClient } from '../http/http-client.ts';
@@ -14,7 +15,9 @@ export type DownloadWish =
   | { readonly link: string }
   | { readonly url: string }
   /** Whatever makes the browser download something. */
-  | { readonly action: () => Promise<unknown> };
+  | { readonly action: () => Promise<unknown> }
+  /** One that has begun already. */
+  | { readonly begun: Download };
 
 export interface TabDeps {
   readonly tools: Pick<ScrapeTools, 'gate'>;

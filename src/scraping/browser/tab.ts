@@ -1,11 +1,11 @@
-import type { Page, Response } from 'playwright-core';
+import type { Download, Page, Response } from 'playwright-core';
 import { type Bad, type Good, Repeater } from '../http/repeater.ts';
 import type { DocumentOptions, OptionalDocument, WebDocument } from '../http/web-document.ts';
 import { classify } from '../page/classify.ts';
 import { pageFingerprint } from '../page/page-fingerprint.ts';
 import { type Signs, withSigns } from '../page/signs.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
-import type { DialogAnswer } from './context-watch.ts';
+import type { DialogAnswer, NextAnswer } from './context-watch.ts';
 import type { PageLine } from './context-way.ts';
 import { keepDownload } from './download.ts';
 import { explainError } from './explain-error.ts';
@@ -169,9 +169,29 @@ export class Tab {
     });
   }
 
+  /** The same for another page of the context, such as one that was opened by a step before. */
+  forPage(page: Page): Tab {
+    return page === this.page ? this : new Tab(page, this.#deps);
+  }
+
+  /** Counts the documents that the page has had: another number is another document. */
+  get documentNumber(): number {
+    return this.#deps.watch.documentNumber(this.page);
+  }
+
+  /** Called for each download of the context that begins from here on. */
+  onDownload(listener: (download: Download) => void): () => void {
+    return this.#deps.watch.onDownload(listener);
+  }
+
   /** How dialogs (alert, confirm, prompt) are answered from here on. They are accepted by default. */
   answerDialogs(answer: DialogAnswer): void {
     this.#deps.watch.answerDialogs(answer);
+  }
+
+  /** The same for the next dialog alone; called twice, for the two that come next. */
+  answerNextDialog(answer: NextAnswer): void {
+    this.#deps.watch.answerNextDialog(answer);
   }
 
   /** Fails if the site has led the page to a host that is not the scraper's. */

@@ -44,9 +44,17 @@ export interface ButtonControl extends ControlFacts {
   readonly label: string;
 }
 
-/** Files are not uploaded; the field is sent as a browser sends it when none was chosen. */
-interface FileControl extends ControlFacts {
+/** A file that is uploaded. */
+export interface ChosenFile {
+  readonly name: string;
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Without a file, the field is sent as a browser sends it when none was chosen. */
+export interface FileControl extends ControlFacts {
   readonly kind: 'file';
+  files: readonly ChosenFile[];
 }
 
 /** Controls inside the form, and those elsewhere that name it in their `form` attribute. */
@@ -109,7 +117,7 @@ function readInput(attribs: Readonly<Record<string, string>>, facts: ControlFact
     case 'reset':
       return { ...facts, kind: 'button', value: value ?? '', label: value ?? '' };
     case 'file':
-      return { ...facts, kind: 'file' };
+      return { ...facts, kind: 'file', files: [] };
     case 'hidden':
       return { ...facts, kind: 'text', value: value ?? '' };
     default:

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { FormCharset } from './form-charset.ts';
-import type { ButtonControl, Control } from './form-controls.ts';
+import type { ButtonControl, ChosenFile, Control } from './form-controls.ts';
 
 /** A form's content on its way out: names and values, in order. */
-export type Entry = readonly [name: string, value: string] | readonly [name: string, value: typeof NO_FILE];
+export type Entry = readonly [name: string, value: string | typeof NO_FILE | ChosenFile];
 
 /** What a file field holds when no file was chosen. */
 export const NO_FILE = Symbol('no file');
@@ -37,7 +37,7 @@ function namedEntries(control: Control, pressed: ButtonControl | null): Entry[] 
     case 'submit':
       return control === pressed ? [[name, control.value]] : [];
     case 'file':
-      return [[name, NO_FILE]];
+      return control.files.length === 0 ? [[name, NO_FILE]] : control.files.map((file): Entry => [name, file]);
     case 'image':
     case 'button':
       return [];
@@ -79,21 +79,30 @@ function plain(entries: readonly Entry[], charset: FormCharset): [string, string
 /** A field of this name tells the server what the others are written in. */
 function textOf(name: string, value: Entry[1], charset: FormCharset): string {
   if (value === NO_FILE) return '';
+  // Of a form that is not sent as multipart, browsers send the name alone.
+  if (typeof value === 'object') return value.name;
   return value === '' && name.toLowerCase() === '_charset_' ? charset.name : withLineEnds(value);
 }
 
 function multipart(entries: readonly Entry[], charset: FormCharset): { contentType: string; body: Uint8Array } {
-  const parts = entries.map(([name, value]) => {
-    const head = `Content-Disposition: form-data; name="${escapeName(name)}"`;
-    return value === NO_FILE
-      ? `${head}; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n\r\n`
-      : `${head}\r\n\r\n${textOf(name, value, charset)}\r\n`;
-  });
+  const parts = entries.map(([name, value]) => part(name, value, charset));
   // Derived from the content, so that the content cannot contain it, and the same form gives the same bytes.
-  const digest = createHash('sha256').update(parts.join('\0')).digest('hex');
-  const boundary = `----WebKitFormBoundary${digest.slice(0, 16)}`;
-  const body = `${parts.map((part) => `--${boundary}\r\n${part}`).join('')}--${boundary}--\r\n`;
-  return { contentType: `multipart/form-data; boundary=${boundary}`, body: charset.bytes(body) };
+  const hash = createHash('sha256');
+  for (const bytes of parts) hash.update(bytes).update('\0');
+  const boundary = `----WebKitFormBoundary${hash.digest('hex').slice(0, 16)}`;
+  const start = Buffer.from(`--${boundary}\r\n`);
+  const body = Buffer.concat([...parts.flatMap((bytes) => [start, bytes]), Buffer.from(`--${boundary}--\r\n`)]);
+  return { contentType: `multipart/form-data; boundary=${boundary}`, body };
+}
+
+function part(name: string, value: Entry[1], charset: FormCharset): Uint8Array {
+  const head = `Content-Disposition: form-data; name="${escapeName(name)}"`;
+  if (value === NO_FILE) {
+    return charset.bytes(`${head}; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n\r\n`);
+  }
+  if (typeof value === 'string') return charset.bytes(`${head}\r\n\r\n${textOf(name, value, charset)}\r\n`);
+  const about = `; filename="${escapeName(value.name)}"\r\nContent-Type: ${value.contentType}\r\n\r\n`;
+  return Buffer.concat([charset.bytes(head + about), value.bytes, Buffer.from('\r\n')]);
 }
 
 function escapeName(name: string): string {

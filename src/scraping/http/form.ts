@@ -36,24 +36,56 @@ export class Form<P> {
     return this;
   }
 
+  /** The control that an element of the page is; null if it is not one of this form. */
+  controlAt(element: Element): Control | null {
+    return this.#controls.find((control) => control.element === element) ?? null;
+  }
+
+  /** As `fill`, for one control. */
+  fillControl(control: Control, value: FieldValue): void {
+    const { id, name } = control.element.attribs;
+    fillControls(id ?? name ?? control.element.name, [control], value);
+    this.#releaseRadios([control]);
+  }
+
+  /** What a script of the page does to a field, by its name or id; a field that is not there is left alone. */
+  assign(key: string, value: string): void {
+    const field = this.#controls.find(
+      ({ name, element, kind }) => kind === 'text' && [name, element.attribs['id']].includes(key),
+    );
+    if (field?.kind === 'text') field.value = value;
+  }
+
+  /** What Enter in a field presses; null if there is no such button, or it is disabled. */
+  defaultButton(): ButtonControl | null {
+    const first = this.#controls.find((control) => isButton(control) && control.kind !== 'button');
+    return first !== undefined && isButton(first) && !first.disabled ? first : null;
+  }
+
   /** What a field holds now; null where nothing is chosen. */
   value(key: string): string | null {
     return valueOfControls(this.#fieldsFor(key));
   }
 
-  /** Presses a button, found like a field or by its label; without one, the first: what Enter does in a field. */
-  async submit(button?: string, options: AnswerOptions = {}): Promise<P> {
+  /**
+   * Presses a button, found like a field or by its label; without one, the first: what Enter does in a field. Null: sends
+   * the form as a script does, with no button pressed.
+   */
+  async submit(button?: string | ButtonControl | Postback | null, options: AnswerOptions = {}): Promise<P> {
     return this.#requester.open(await this.#pressing(button), options);
   }
 
   /** The same, where a document comes back. */
   async document(
-    button: string | undefined,
+    button: string | ButtonControl | Postback | null | undefined,
     options: AnswerOptions & DocumentOptions & OptionalDocument,
   ): Promise<WebDocument | null>;
-  async document(button?: string, options?: AnswerOptions & DocumentOptions): Promise<WebDocument>;
   async document(
-    button?: string,
+    button?: string | ButtonControl | Postback | null,
+    options?: AnswerOptions & DocumentOptions,
+  ): Promise<WebDocument>;
+  async document(
+    button?: string | ButtonControl | Postback | null,
     options: AnswerOptions & DocumentOptions & Partial<OptionalDocument> = {},
   ): Promise<WebDocument | null> {
     const request = await this.#pressing(button);
@@ -67,13 +99,13 @@ export class Form<P> {
     return this.#requester.open(await this.#postingBack(postback), options);
   }
 
-  async #pressing(button: string | undefined): Promise<PageRequest> {
+  async #pressing(button: string | ButtonControl | Postback | null | undefined): Promise<PageRequest> {
+    if (button === null) return this.#request(entriesOf(this.#controls, null), null);
     if (button === undefined) {
-      const first = this.#controls.find((control) => isButton(control) && control.kind !== 'button');
-      const usable = first !== undefined && isButton(first) && !first.disabled ? first : null;
+      const usable = this.defaultButton();
       return this.#request(entriesOf(this.#controls, usable), usable);
     }
-    const found = this.#buttonFor(button);
+    const found = typeof button === 'string' ? this.#buttonFor(button) : button;
     if ('target' in found) return this.#postingBack(found);
     found.disabled = false;
     return this.#request(entriesOf(this.#controls, found), found);

@@ -8,7 +8,7 @@ import type { AnswerOptions } from './answer-options.ts';
 import { Form } from './form.ts';
 import { outermostForm } from './form-controls.ts';
 import { postbackIn, TARGET_FIELD } from './postback.ts';
-import { addressOn, type Requester } from './requester.ts';
+import { addressOn, type PageRequest, type Requester } from './requester.ts';
 
 interface PageFacts {
   readonly url: string;
@@ -82,14 +82,25 @@ export class Page extends JudgedReader {
     const postback = postbackIn(href) ?? postbackIn(onclick);
     if (postback !== null) return this.postback(postback.target, postback.argument, options);
     if (href.trim() === '') throw this.missing(`the attribute href of ${selector}`);
+    return this.#requester.open(this.#linkRequest(href, selector), options);
+  }
+
+  /** As `follow`, for an address that the page names. `what`: what names it, for messages. */
+  async open(href: string, what: string, options: AnswerOptions = {}): Promise<Page> {
+    return this.#requester.open(this.#linkRequest(href, what), options);
+  }
+
+  /** A form by its element. */
+  formAt(element: Element): Form<Page> {
+    return new Form(this, element, this.#requester);
+  }
+
+  #linkRequest(href: string, what: string): PageRequest {
     const url = addressOn(this, href);
     if (url === null || !/^https?:$/.test(url.protocol)) {
-      return fail(
-        'structure_changed',
-        `${selector} leads to "${href.slice(0, 100)}", which is not a URL (${this.url})`,
-      );
+      return fail('structure_changed', `${what} leads to "${href.slice(0, 100)}", which is not a URL (${this.url})`);
     }
-    return this.#requester.open({ method: 'GET', url: url.href, content: null, from: this.url }, options);
+    return { method: 'GET', url: url.href, content: null, from: this.url };
   }
 
   #formElement(selector: string | undefined): Element {

@@ -8,7 +8,7 @@ export type Arrival =
   /** Redirects led to another path. `isBack`: to one where the visitor has been before, as a lost session does. */
   | { readonly kind: 'led-away'; readonly asked: string; readonly isBack: boolean };
 
-interface Explanation {
+export interface Explanation {
   readonly type: FailureType;
   readonly said: string;
 }
