@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { DEFAULT_MAX_AGE_SECONDS } from '../domain/cached-page.ts';
 import { policySchema } from '../domain/policy.ts';
 import { jobIdSchema, jobNameSchema, labelsSchema } from './job-fields.ts';
+import { jsonText, whole } from './query-fields.ts';
 
 /** The body of `POST /jobs/bulk`, or its query if the body is a plain list of URLs. */
 
@@ -27,7 +29,8 @@ export const DEFAULT_DELAY_MS = 1000;
 const MAX_AGE_LIMIT = 315_360_000;
 
 const maxAge = z.int().min(0).max(MAX_AGE_LIMIT);
-const delayMs = z.int().min(0).max(60_000);
+const LONGEST_DELAY_MS = 60_000;
+const delayMs = z.int().min(0).max(LONGEST_DELAY_MS);
 const maxContainers = z.int().min(1).max(10_000);
 const unknown = z.enum(['report', 'auto']);
 
@@ -38,10 +41,13 @@ const CONTAINERS =
   'Maximum number of concurrent batches, which is also the number of batches that the pages are divided into.';
 const UNKNOWN =
   'URLs that belong to no configured site: `report` only counts them, `auto` pulls them with a generic configuration.';
-const DEFAULT_AGE = 604_800;
+
+/** In a query. */
+export const maxAgeText = whole(0, MAX_AGE_LIMIT, MAX_AGE);
+export const delayText = whole(0, LONGEST_DELAY_MS, DELAY);
 
 export const bulkFieldsSchema = z.strictObject({
-  max_age: maxAge.meta({ description: MAX_AGE }).default(DEFAULT_AGE),
+  max_age: maxAge.meta({ description: MAX_AGE }).default(DEFAULT_MAX_AGE_SECONDS),
   delay_ms: delayMs.meta({ description: DELAY }).default(DEFAULT_DELAY_MS),
   max_containers: maxContainers.meta({ description: CONTAINERS }).default(MAX_CONTAINERS),
   unknown: unknown.meta({ description: UNKNOWN }).default('report'),
@@ -67,38 +73,14 @@ export const bulkRequestSchema = bulkFieldsSchema
 /** The form that a client writes. */
 export type BulkRequest = z.input<typeof bulkRequestSchema>;
 
-const whole = (schema: z.ZodInt, description: string) =>
-  z
-    .string()
-    .regex(/^\d{1,10}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(schema)
-    .optional()
-    .meta({ description });
-
-const json = (description: string) =>
-  z
-    .string()
-    .max(20_000)
-    .transform((text, context): unknown => {
-      try {
-        return JSON.parse(text);
-      } catch {
-        context.addIssue({ code: 'custom', message: 'must be JSON' });
-        return z.NEVER;
-      }
-    })
-    .optional()
-    .meta({ description });
-
 /** The query for a body that is a plain list. */
 export const bulkQuery = z.strictObject({
-  max_age: whole(maxAge, MAX_AGE),
-  delay_ms: whole(delayMs, DELAY),
-  max_containers: whole(maxContainers, CONTAINERS),
+  max_age: maxAgeText.optional(),
+  delay_ms: delayText.optional(),
+  max_containers: whole(1, 10_000, CONTAINERS).optional(),
   unknown: unknown.optional().meta({ description: UNKNOWN }),
   job_id: jobIdSchema.optional().meta({ description: 'Id of the job. If omitted, the server generates one.' }),
   job_name: jobNameSchema.optional().meta({ description: 'A display name.' }),
-  labels: json('Labels as JSON.'),
-  execution_policy: json('The execution policy as JSON.'),
+  labels: jsonText('Labels as JSON.').optional(),
+  execution_policy: jsonText('The execution policy as JSON.').optional(),
 });

@@ -14,6 +14,7 @@ export const PROBLEMS = {
   item_not_found: { status: 404, title: 'No such item in this job' },
   artifact_not_found: { status: 404, title: 'No such artifact for this item' },
   part_not_found: { status: 404, title: 'No such part of the results' },
+  page_not_found: { status: 404, title: 'The site has no such page' },
   site_not_found: { status: 404, title: 'No such site' },
   scraper_not_found: { status: 404, title: 'No such scraper' },
   method_not_allowed: { status: 405, title: 'The path does not support this method' },
@@ -32,10 +33,13 @@ export const PROBLEMS = {
   idempotency_key_reused: { status: 422, title: 'The idempotency key was used for a different request' },
   headers_too_large: { status: 431, title: 'The request headers are too large' },
   page_not_read: { status: 424, title: 'The page could not be read' },
+  no_workers: { status: 503, title: 'No worker can do this' },
+  too_many_errands: { status: 503, title: 'Too many requests wait for a worker' },
   too_many_exports: { status: 503, title: 'Too many exports are running' },
   too_many_watchers: { status: 503, title: 'Too many event streams are open' },
   storage_trouble: { status: 503, title: 'The storage cannot be written' },
   stopping: { status: 503, title: 'The server is stopping' },
+  page_too_slow: { status: 504, title: 'The page took too long' },
   internal_error: { status: 500, title: 'Internal server error' },
 } as const satisfies Record<string, { status: number; title: string }>;
 

@@ -5,6 +5,7 @@ import { MAX_NOTE_LENGTH } from '../domain/host-settings.ts';
 import { MAX_SAMPLE } from '../domain/job-plan.ts';
 import { parseColumns } from './item-columns.ts';
 import { itemIdSchema, jobIdSchema, jobNameSchema, labelsSchema, scraperIdSchema } from './job-fields.ts';
+import { flag, jsonText, whole } from './query-fields.ts';
 import { failureTypeSchema, itemStatusSchema, jobStatusSchema } from './statuses.ts';
 
 /** Paths, queries and small bodies of requests. New jobs are in `new-job.ts`, policies in `policy-change.ts`. */
@@ -84,16 +85,6 @@ export const hostSettingsBody = z
 
 const cursor = z.string().min(1).max(2000).optional().meta({ description: '`next_cursor` of the previous page.' });
 
-/** Numbers in a query are strings: decimal digits only, not everything that JavaScript accepts as a number. */
-export function whole(min: number, max: number, description: string) {
-  return z
-    .string()
-    .regex(/^\d{1,10}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(min).max(max))
-    .meta({ description });
-}
-
 export const jobsQuery = z.strictObject({
   limit: whole(1, 100, 'Maximum number of jobs per page.').default(20),
   cursor,
@@ -106,13 +97,6 @@ export const itemsQuery = z.strictObject({
   status: itemStatusSchema.optional().meta({ description: 'Only items with this status.' }),
   error_type: failureTypeSchema.optional().meta({ description: 'Only items that failed with this type.' }),
 });
-
-function flag(description: string) {
-  return z
-    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
-    .meta({ description })
-    .default(false);
-}
 
 /** How to read a list. */
 const listQuery = {
@@ -151,19 +135,7 @@ export const planQuery = z.strictObject({
   scraper_id: scraperIdSchema.optional().meta({
     description: 'The scraper to run. With it, the body is a list of items, as `POST /jobs/{job_id}/items` takes it.',
   }),
-  execution_policy: z
-    .string()
-    .max(10_000)
-    .transform((text, context): unknown => {
-      try {
-        return JSON.parse(text);
-      } catch {
-        context.addIssue({ code: 'custom', message: 'must be JSON' });
-        return z.NEVER;
-      }
-    })
-    .optional()
-    .meta({ description: 'With `scraper_id`: the execution policy as JSON.' }),
+  execution_policy: jsonText('With `scraper_id`: the execution policy as JSON.').optional(),
   ...listQuery,
 });
 

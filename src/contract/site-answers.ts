@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { CONTENT_METHODS, siteSchema } from '../domain/site.ts';
+import { PAGE_METHODS } from '../domain/cached-page.ts';
+import { siteSchema } from '../domain/site.ts';
 import { count, flag, list, nextCursor, text, textOrNull, time, timeOrNull } from './answer-fields.ts';
 
 /** What the API says about documentation sites. */
@@ -89,11 +90,13 @@ export const cacheStatsSchema = z.object({
 
 const cacheEntrySchema = z
   .object({
-    key: text('Site, path and, for an asset, `asset`, separated by colons.'),
+    key: text('Site, path and, unless it is the content of a page, the method, separated by colons.'),
     site_id: text('The id of the site.'),
     path: text('Path below the baseUrl of the site, with its query.'),
-    method: z.enum([...CONTENT_METHODS, 'asset']).meta({ description: 'How the content was read.' }),
-    type: z.enum(['page', 'asset']).meta({ description: 'Whether there is a content, or only a link.' }),
+    method: z.enum(PAGE_METHODS).meta({ description: 'How it was read.' }),
+    type: z.enum(['page', 'asset', 'links']).meta({
+      description: 'A page with its content, a link to a file, or the links that were found on a page or a whole site.',
+    }),
     url: text('Address of the page.'),
     fetched_at: time('When it was fetched, or the site last confirmed that it has not changed.'),
     size: count('Size of the content, in bytes; 0 for an asset.'),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { DEFAULT_MAX_AGE_SECONDS } from '../domain/cached-page.ts';
 import { siteIdSchema } from '../domain/site.ts';
 import { parsePageUrl } from '../domain/site-url.ts';
-import { whole } from './requests.ts';
+import { bulkFieldsSchema, DEFAULT_DELAY_MS, delayText, maxAgeText } from './bulk-request.ts';
+import { whole } from './query-fields.ts';
 
 /** Requests about documentation sites, what is cached of them, and their failures. */
 
@@ -37,6 +39,37 @@ export const discoverQuery = z.strictObject({
     .optional()
     .meta({ description: 'A CSS selector: the answer says how many words the page has there.' }),
 });
+
+export const siteContentQuery = z.strictObject({
+  path: z
+    .string()
+    .max(2000)
+    .optional()
+    .meta({ description: 'Path below the baseUrl of the site, or the whole address; by default the defaultPath.' }),
+  max_age: maxAgeText.default(DEFAULT_MAX_AGE_SECONDS),
+});
+
+export const siteLinksQuery = z.strictObject({
+  max_age: maxAgeText.default(DEFAULT_MAX_AGE_SECONDS),
+  delay_ms: delayText.default(DEFAULT_DELAY_MS),
+});
+
+/** A single site is asked by fewer workers at a time than a list of many. */
+const INDEX_CONTAINERS = 10;
+
+export const indexBody = bulkFieldsSchema
+  .omit({ unknown: true, max_containers: true })
+  .extend({
+    max_containers: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .meta({ description: 'Batches of up to ten pages that may run at the same time.' })
+      .default(INDEX_CONTAINERS),
+  })
+  .meta({ id: 'SiteIndexRequest', description: 'How to pull a whole site.' });
+
+export type IndexFields = z.output<typeof indexBody>;
 
 /** It contains a path. */
 const cursor = z.string().min(1).max(8000).optional().meta({ description: '`next_cursor` of the previous page.' });

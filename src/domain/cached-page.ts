@@ -1,5 +1,5 @@
 import { type Digest, safeSegment } from './artifact.ts';
-import type { ContentMethod } from './site.ts';
+import { CONTENT_METHODS } from './site.ts';
 
 /** What a page cache knows about a page, when that is fresh, and how it changes when the page is read again. */
 
@@ -21,8 +21,9 @@ export interface PageKey {
   readonly method: PageMethod;
 }
 
-/** `asset`: only its address is kept. */
-export type PageMethod = ContentMethod | 'asset';
+/** `asset`: only its address is kept. `links`: the pages that a page links to. `site_links`: all pages that were found of a site. */
+export const PAGE_METHODS = [...CONTENT_METHODS, 'asset', 'links', 'site_links'] as const;
+export type PageMethod = (typeof PAGE_METHODS)[number];
 
 /** Sent to the server to ask whether a page has changed; null for those it did not send. */
 export interface Validators {
@@ -56,10 +57,21 @@ export interface CachedAsset extends PageKey {
   readonly fetchedAt: number;
 }
 
-export type CachedEntry = CachedPage | CachedAsset;
+/** Addresses within a site, as JSON, that a page or the whole site leads to. */
+export interface CachedLinks extends PageKey {
+  readonly type: 'links';
+  readonly url: string;
+  /** SHA-256 of the JSON, by which it is kept. */
+  readonly sha256: string;
+  /** Bytes of the JSON. */
+  readonly size: number;
+  readonly fetchedAt: number;
+}
+
+export type CachedEntry = CachedPage | CachedAsset | CachedLinks;
 
 /** What a worker found out about a page. */
-export type PageNews = ReadPage | SamePage | SeenAsset;
+export type PageNews = ReadPage | SamePage | SeenAsset | SeenLinks;
 
 /** The content was read, and is stored under its hash. */
 export interface ReadPage {
@@ -86,6 +98,16 @@ export interface SeenAsset {
   readonly at: number;
 }
 
+/** Links were read, and are kept by their hash. */
+export interface SeenLinks {
+  readonly kind: 'links';
+  readonly key: PageKey;
+  readonly url: string;
+  readonly sha256: string;
+  readonly size: number;
+  readonly at: number;
+}
+
 export const NO_VALIDATORS: Validators = { etag: null, lastModified: null };
 
 /**
@@ -98,6 +120,12 @@ export function afterPageNews(known: CachedEntry | null, news: PageNews): Cached
   switch (news.kind) {
     case 'asset':
       return { ...key, type: 'asset', url: news.url, fetchedAt: Math.max(news.at, known?.fetchedAt ?? 0) };
+    case 'links': {
+      const { url, sha256, size, at } = news;
+      return known !== null && known.fetchedAt > at
+        ? known
+        : { ...key, type: 'links', url, sha256, size, fetchedAt: at };
+    }
     case 'same':
       return known?.type === 'page' ? refreshed(known, news) : known;
     case 'read': {
@@ -156,7 +184,8 @@ export interface CacheStats {
   readonly newestAt: number;
 }
 
-export function addToStats(stats: CacheStats | null, entry: CachedEntry): CacheStats {
+/** Links of pages are a means to find them, and are not counted. */
+export function addToStats(stats: CacheStats | null, entry: CachedPage | CachedAsset): CacheStats {
   const { site, fetchedAt } = entry;
   const before = stats ?? {
     ...{ site, pages: 0, assets: 0, flagged: 0, bytes: 0, oldestAt: fetchedAt, newestAt: fetchedAt },

@@ -16,23 +16,31 @@ export interface SampledList {
 /** The sample of an abandoned plan is removed after a day, with its results. */
 export const PLAN_LIFE_MS = 24 * 3600 * 1000;
 
+/**
+ * An errand is removed by the request that it runs for; after this time the process of that request is known to have died.
+ * Longer than any request waits.
+ */
+export const ERRAND_LIFE_MS = 15 * 60_000;
+
 /** The fields of a job that matter here. */
 interface PlanJob {
   readonly status: string;
   readonly createdAt: number;
   readonly itemsInFlight: number;
   readonly plan?: SampledList;
+  readonly errand?: true;
 }
 
 /** Whether the engine removes the job by itself, now or later. */
-export function isToBeRemoved({ plan }: Pick<PlanJob, 'plan'>): boolean {
-  return plan !== undefined && !plan.isKept;
+export function isToBeRemoved({ plan, errand }: Pick<PlanJob, 'plan' | 'errand'>): boolean {
+  return errand === true || (plan !== undefined && !plan.isKept);
 }
 
-/** What the engine does with the sample of a plan: nothing, end it, or remove it once no worker is processing it. */
-export function planStep(job: PlanJob, now: number): 'none' | 'cancel' | 'remove' {
+/** What the engine does with such a job: nothing, end it, or remove it once no worker is processing it. */
+export function passingStep(job: PlanJob, now: number): 'none' | 'cancel' | 'remove' {
   if (!isToBeRemoved(job)) return 'none';
-  const isDue = job.status === 'cancelled' || now >= job.createdAt + PLAN_LIFE_MS;
+  const isDue =
+    job.status === 'cancelled' || now >= job.createdAt + (job.errand === true ? ERRAND_LIFE_MS : PLAN_LIFE_MS);
   if (!isDue) return 'none';
   if (job.status === 'pending' || job.status === 'in_progress' || job.status === 'paused') return 'cancel';
   return job.itemsInFlight > 0 ? 'none' : 'remove';

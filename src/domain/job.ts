@@ -54,6 +54,8 @@ export interface NewJob {
   readonly sourceCreatedAt?: number;
   /** Set only for the sample of a plan: the list that it was drawn from. */
   readonly plan?: SampledList;
+  /** Set only for a job that a request waits for: the engine removes it. */
+  readonly errand?: true;
   /** Digest of the request that created it, so that a repeated request is recognised. */
   readonly submission?: string;
 }

@@ -46,13 +46,17 @@ export function composeWorkerPageCache({ index, store, digest }: WorkerCachePart
   };
 
   function newsOf(page: PageRecord, puts: Map<string, Put>): PageNews {
+    if (page.kind === 'links') {
+      const { key, url, json, at } = page;
+      return { kind: 'links', key, url, at, ...addBody({ key, content: JSON.stringify(json) }, puts) };
+    }
     if (page.kind !== 'content') return page;
     const { key, url, title, etag, lastModified, fetchedAt } = page;
     const { sha256, size } = addBody(page, puts);
     return { kind: 'read', key, url, version: { sha256, size, title, etag, lastModified, fetchedAt } };
   }
 
-  function addBody({ key, content }: NewContent, puts: Map<string, Put>) {
+  function addBody({ key, content }: Pick<NewContent, 'key' | 'content'>, puts: Map<string, Put>) {
     // Hash the text that is actually stored and read back: a lone surrogate would not survive.
     const text = content.toWellFormed();
     const body = new TextEncoder().encode(text);
@@ -102,7 +106,7 @@ export function composePageCache({
     async stats() {
       const stats = new Map<string, CacheStats>();
       for await (const entry of everySiteRow(rows)) {
-        stats.set(entry.site, addToStats(stats.get(entry.site) ?? null, entry));
+        if (entry.type !== 'links') stats.set(entry.site, addToStats(stats.get(entry.site) ?? null, entry));
       }
       return [...stats.values()];
     },

@@ -46,7 +46,7 @@ export interface PageCache extends WorkerPageCache {
   removeSite(site: string): Promise<number>;
 }
 
-export type PageRecord = NewContent | SamePage | SeenAsset;
+export type PageRecord = NewContent | SamePage | SeenAsset | NewLinks;
 
 /** A page whose content was read. */
 export interface NewContent extends Validators {
@@ -56,6 +56,15 @@ export interface NewContent extends Validators {
   readonly content: string;
   readonly title: string | null;
   readonly fetchedAt: number;
+}
+
+/** Links that were read; `content` answers the JSON. */
+export interface NewLinks {
+  readonly kind: 'links';
+  readonly key: PageKey;
+  readonly url: string;
+  readonly json: unknown;
+  readonly at: number;
 }
 
 export interface CacheQuery {

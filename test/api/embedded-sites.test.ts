@@ -8,8 +8,10 @@ import { startService } from './service.ts';
 import { Client } from './suite/client.ts';
 import { discoverCases } from './suite/discover-cases.ts';
 import { siteCases } from './suite/site-cases.ts';
+import { sitePageCases } from './suite/site-page-cases.ts';
 
 await siteCases(startService);
+await sitePageCases(startService, { knowsLanes: true });
 await discoverCases(startService);
 
 const folder = mkdtempSync(join(tmpdir(), 'trawl-sites-'));

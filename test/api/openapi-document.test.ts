@@ -161,6 +161,7 @@ test('headers are told: those that a request may have, and those that come with 
     'downloadArtifact If-None-Match',
     'downloadArtifact If-Range',
     'downloadArtifact Range',
+    'indexSite Idempotency-Key',
     'planJob Content-Encoding',
     'watchJob Last-Event-ID',
   ]);

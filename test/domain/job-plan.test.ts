@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isActive } from '../../src/domain/job.ts';
-import { defaultSampleSize, PLAN_LIFE_MS, planStep } from '../../src/domain/job-plan.ts';
+import { defaultSampleSize, ERRAND_LIFE_MS, PLAN_LIFE_MS, passingStep } from '../../src/domain/job-plan.ts';
 import type { JobStatus } from '../../src/domain/job-steps.ts';
 import { jobOf, NOW } from './builders.ts';
 
@@ -11,14 +11,14 @@ const STATUSES: readonly JobStatus[] = ['pending', 'in_progress', 'paused', 'com
 test('a sample is left alone for a day, then ended and removed; a cancelled one goes at once', () => {
   const stepsAt = (age: number, isKept = false) =>
     STATUSES.map((status) =>
-      planStep({ status, createdAt: NOW, itemsInFlight: 0, plan: { ...LIST, isKept } }, NOW + age),
+      passingStep({ status, createdAt: NOW, itemsInFlight: 0, plan: { ...LIST, isKept } }, NOW + age),
     );
   assert.deepEqual(stepsAt(PLAN_LIFE_MS - 1), ['none', 'none', 'none', 'none', 'none', 'remove']);
   assert.deepEqual(stepsAt(PLAN_LIFE_MS), ['cancel', 'cancel', 'cancel', 'remove', 'remove', 'remove']);
   assert.deepEqual(stepsAt(PLAN_LIFE_MS, true), Array(6).fill('none'), 'kept');
   const job = { status: 'cancelled', createdAt: NOW, itemsInFlight: 1, plan: LIST };
-  assert.equal(planStep(job, NOW), 'none', 'a worker is still at it');
-  assert.equal(planStep({ status: 'cancelled', createdAt: 0, itemsInFlight: 0 }, NOW), 'none', 'no plan');
+  assert.equal(passingStep(job, NOW), 'none', 'a worker is still at it');
+  assert.equal(passingStep({ status: 'cancelled', createdAt: 0, itemsInFlight: 0 }, NOW), 'none', 'no plan');
 });
 
 test('the engine has something to do for a sample until it is gone, unless it is kept', () => {
@@ -30,6 +30,13 @@ test('the engine has something to do for a sample until it is gone, unless it is
       status,
     );
   }
+});
+
+test('an errand that its request did not remove is ended and removed after a quarter of an hour', () => {
+  const stepsAt = (age: number) =>
+    STATUSES.map((status) => passingStep({ status, createdAt: NOW, itemsInFlight: 0, errand: true }, NOW + age));
+  assert.deepEqual(stepsAt(ERRAND_LIFE_MS - 1), ['none', 'none', 'none', 'none', 'none', 'remove']);
+  assert.deepEqual(stepsAt(ERRAND_LIFE_MS), ['cancel', 'cancel', 'cancel', 'remove', 'remove', 'remove']);
 });
 
 test('a sample has three items for each slot, at least 20 and at most 200', () => {

@@ -27,6 +27,11 @@ async function openModel(id: string) {
   const versions = new Map<string, number>();
   const server = createServer((request, response) => {
     const path = request.url ?? '';
+    // It is asked for by each worker process, once.
+    if (path === '/robots.txt') {
+      response.writeHead(404).end();
+      return;
+    }
     const version = versions.get(path) ?? 1;
     const etag = `"${version}"`;
     const isSame = request.headers['if-none-match'] === etag;

@@ -6,6 +6,7 @@ import { type Column, tableText } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
 import { addLookingCommands } from './add-site.ts';
+import { addPageCommands } from './page-commands.ts';
 import { siteText } from './site-text.ts';
 
 /** `trawl sites …` */
@@ -22,7 +23,8 @@ Sites come from sites.json, or are added here. These commands call the API of tr
 Examples:
   $ trawl sites add https://docs.example.com/guide/
   $ trawl sites list
-  $ trawl sites test docs.example.com-guide`,
+  $ trawl sites test docs.example.com-guide
+  $ trawl sites index docs.example.com-guide --out docs`,
     );
   withOwnHint(sites);
   withClientOptions(sites.command('list').description('list sites'))
@@ -32,6 +34,7 @@ Examples:
     .addHelpText('after', '\nExample:\n  $ trawl sites show example')
     .action(show);
   addLookingCommands(sites);
+  addPageCommands(sites);
   withClientOptions(sites.command('remove').description('remove a site').argument('<site>', SITE))
     .addHelpText(
       'after',

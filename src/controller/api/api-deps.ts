@@ -5,6 +5,7 @@ import { type Lane, laneWarning } from '../../domain/lane.ts';
 import type { Prices } from '../../domain/prices.ts';
 import { type ProxyType, proxyLadder, proxyWarnings } from '../../domain/proxy-policy.ts';
 import type { Site } from '../../domain/site.ts';
+import type { StoredSite } from '../../domain/stored-site.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
 import type { HostPauses } from '../../ports/host-pauses.ts';
@@ -116,6 +117,28 @@ export function stillBeingRemoved(jobId: string): never {
     `An earlier job ${jobId} and its results are still being deleted. ` +
       `Try again once GET /jobs/${encodeURIComponent(jobId)} answers 404.`,
   );
+}
+
+/** A request to create a job whose id or key belongs to a job that exists. */
+export function refuseExisting(kind: 'exists' | 'being-removed' | 'key-reused', { jobId }: JobRecord): never {
+  switch (kind) {
+    case 'exists':
+      throw new Problem('job_exists', `Job ${jobId} already exists. It was left unchanged.`);
+    case 'being-removed':
+      return stillBeingRemoved(jobId);
+    case 'key-reused':
+      throw new Problem(
+        'idempotency_key_reused',
+        `A different request created job ${jobId} with this key. Use a new key for a new request.`,
+      );
+  }
+}
+
+/** The site; throws the problem if there is none. */
+export async function siteOf({ sites }: Pick<ApiDeps, 'sites'>, id: string): Promise<StoredSite> {
+  const site = await sites.get(id);
+  if (site === null) throw new Problem('site_not_found', `There is no site ${id}.`);
+  return site;
 }
 
 export function noJob(jobId: string): never {

@@ -66,6 +66,8 @@ interface ApiRequest<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
+  /** The body of a `json` as it was sent: without defaults. Undefined for none. */
+  readonly sent: unknown;
   /** The body of a `stream`; empty otherwise. */
   readonly stream: AsyncIterable<Uint8Array>;
   header(name: string): string | null;

@@ -165,6 +165,7 @@ async function handle(operation: Operation, request: FastifyRequest, reply: Fast
     params: checked(operation.params, request.params, 'path'),
     query: checked(operation.query, { ...(request.query as object) }, 'query'),
     body: bodyOf(operation, request),
+    sent: operation.body.kind === 'json' ? request.body : undefined,
     stream: operation.body.kind === 'stream' ? bytesOf(request) : NOTHING,
     header: headerOf(request),
     signal: gone.signal,

@@ -26,6 +26,7 @@ import { metricsOperation } from './routes/metrics.ts';
 import { planOperations } from './routes/plans.ts';
 import { resultOperations } from './routes/results.ts';
 import { serviceOperations } from './routes/service.ts';
+import { sitePageOperations } from './routes/site-pages.ts';
 import { siteOperations } from './routes/sites.ts';
 import { steerJobOperations } from './routes/steer-job.ts';
 import { buildServer, type ServerLog } from './server.ts';
@@ -59,6 +60,7 @@ function allOperations(deps: ApiDeps, metrics: Metrics | null): readonly Operati
     complianceOperation(deps),
     ...hostOperations(deps),
     ...siteOperations(deps),
+    ...sitePageOperations(deps),
     discoverOperation(deps),
     ...cacheOperations(deps),
     ...serviceOperations(deps),

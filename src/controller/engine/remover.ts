@@ -1,7 +1,7 @@
 import { type Digest, jobPrefix } from '../../domain/artifact.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import { isRefusal, type JobRecord } from '../../domain/job.ts';
-import { planStep } from '../../domain/job-plan.ts';
+import { passingStep } from '../../domain/job-plan.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ledger } from '../../ports/ledger.ts';
@@ -10,7 +10,7 @@ import { whyInUse } from '../results/job-in-use.ts';
 import type { EventStream } from './events.ts';
 
 /**
- * Marks the samples of old plans for deletion, and deletes the jobs that are marked for it (`removing`), results first: the id is released last of all, so that no other
+ * Marks the samples of old plans and forgotten errands for deletion, and deletes the jobs that are marked for it (`removing`), results first: the id is released last of all, so that no other
  * job with that id can meet keys of this one. There are four steps; a process may die after any of them, and the next one
  * continues:
  *
@@ -48,7 +48,7 @@ export class Remover {
     for await (const page of walkPages(read, () => this.#term() !== null)) {
       for (const job of page.entries) {
         if (job.removing && this.#begin(job)) begun += 1;
-        else if (!job.removing) await this.#endPlan(job);
+        else if (!job.removing) await this.#endPassing(job);
       }
     }
     return begun;
@@ -65,13 +65,13 @@ export class Remover {
   }
 
   /**
-   * Marks a sample whose plan was cancelled, or is so old that its user has forgotten it. The mark brings it here
+   * Marks a sample or an errand that was cancelled, or is so old that no request waits for it. The mark brings it here
    * again.
    */
-  async #endPlan(job: JobRecord): Promise<void> {
+  async #endPassing(job: JobRecord): Promise<void> {
     const { ledger, clock } = this.#deps;
     const { jobId, incarnation } = job;
-    const step = planStep(job, clock.now());
+    const step = passingStep(job, clock.now());
     if (step === 'cancel') await ledger.changeJob(jobId, { kind: 'cancel' }, clock.now());
     else if (step === 'remove') await ledger.changeJob(jobId, { kind: 'remove', incarnation }, clock.now());
   }

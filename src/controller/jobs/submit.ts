@@ -20,11 +20,11 @@ export type SubmitAnswer =
   | { readonly kind: 'created'; readonly job: JobRecord; readonly warnings: readonly WarningAnswer[] }
   /** The same request was sent before with the same key: this is the job it created. */
   | { readonly kind: 'replayed'; readonly job: JobRecord; readonly warnings: readonly WarningAnswer[] }
-  /** A different request was sent before with the same key. */
-  | { readonly kind: 'key-reused'; readonly job: JobRecord }
-  | { readonly kind: 'exists'; readonly job: JobRecord }
-  /** An earlier job with this id is being deleted, and its results are not gone yet. */
-  | { readonly kind: 'being-removed'; readonly job: JobRecord };
+  /**
+   * `key-reused`: a different request was sent before with the same key. `being-removed`: an earlier job with this id is
+   * being deleted, and its results are not gone yet.
+   */
+  | { readonly kind: Exclude<ExistingJob['kind'], 'replayed'>; readonly job: JobRecord };
 
 export interface SubmitDeps {
   readonly ledger: Pick<JobBook, 'createJob' | 'job'>;
@@ -140,6 +140,18 @@ export function idFromKey({ clock, digest }: Pick<SubmitDeps, 'clock' | 'digest'
   return key === null ? clock.id() : `idem-${digest(JSON.stringify(key)).slice(0, 32)}`;
 }
 
+/** What a request meets whose job already exists. */
+export type ExistingJob = {
+  readonly kind: 'replayed' | 'exists' | 'being-removed' | 'key-reused';
+  readonly job: JobRecord;
+};
+
+export function meetExisting(job: JobRecord, submission: string, key: string | null): ExistingJob {
+  if (job.removing) return { kind: 'being-removed', job };
+  if (key === null) return { kind: 'exists', job };
+  return { kind: job.submission === submission ? 'replayed' : 'key-reused', job };
+}
+
 /** The answer to a request whose job already exists. */
 export function answerExisting(
   job: JobRecord,
@@ -147,10 +159,8 @@ export function answerExisting(
   submission: string,
   key: string | null,
 ): SubmitAnswer {
-  if (job.removing) return { kind: 'being-removed', job };
-  if (key === null) return { kind: 'exists', job };
-  if (job.submission !== submission) return { kind: 'key-reused', job };
-  return { kind: 'replayed', job, warnings: warningsAbout(wanted, job) };
+  const { kind } = meetExisting(job, submission, key);
+  return kind === 'replayed' ? { kind, job, warnings: warningsAbout(wanted, job) } : { kind, job };
 }
 
 export function warningsAbout({ scraper_id }: ParsedNewJob, { scraperId }: JobRecord): readonly WarningAnswer[] {

@@ -1,5 +1,13 @@
 import { isTag, type ParentNode } from 'domhandler';
-import type { PageAddresses } from './page-addresses.ts';
+import type { PageLimits } from '../extract/page-document.ts';
+import { parseHtml } from '../extract/parse-html.ts';
+import { PageAddresses } from './page-addresses.ts';
+
+/** The same of a page that is not parsed yet; `url` is where it came from. */
+export function linksIn(html: string, url: string, limits: PageLimits): string[] {
+  const document = parseHtml(html, limits);
+  return readLinks(document, new PageAddresses(document, url));
+}
 
 /** Pages that a page links to, in its order. */
 export function readLinks(root: ParentNode, addresses: PageAddresses): string[] {

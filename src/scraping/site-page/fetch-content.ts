@@ -1,4 +1,5 @@
 import { type CachedPage, NO_VALIDATORS, type Validators } from '../../domain/cached-page.ts';
+import { readLlmsTxt } from '../../domain/llms-txt.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import type { Page } from '../http/page.ts';
 import { toMarkdown } from '../markdown/to-markdown.ts';
@@ -24,7 +25,7 @@ export interface FetchDeps {
 
 /** Markdown where it is to be had, HTML otherwise: a server that knows no Markdown ignores the first. */
 const WANTED = 'text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, */*;q=0.5';
-const HTML_ONLY = 'text/html, application/xhtml+xml;q=0.9, */*;q=0.5';
+export const HTML_ONLY = 'text/html, application/xhtml+xml;q=0.9, */*;q=0.5';
 
 /** Reads a page over HTTP: the site's own Markdown if it has some, otherwise the content of the HTML. */
 export async function fetchContent(deps: FetchDeps, wanted: WantedPage, cached: CachedPage | null): Promise<Fetched> {
@@ -85,18 +86,23 @@ function validatorsOf({ headers }: Page): Validators {
 function markdownContent(page: Page, url: string): Fetched {
   const markdown = page.body.replaceAll('\r\n', '\n').trim();
   const content = { markdown: markdown === '' ? '' : `${markdown}\n`, title: titleOfMarkdown(markdown), url };
-  return { kind: 'content', content: { ...content, source: 'markdown', validators: validatorsOf(page) } };
+  const links = () => readLlmsTxt(markdown, page.url)?.urls ?? [];
+  return { kind: 'content', content: { ...content, source: 'markdown', validators: validatorsOf(page), links } };
 }
 
 function htmlContent(page: Page, { site, url }: WantedPage): Fetched {
   const selector = cssOf(site.config.content.selector);
   const html = page.body;
-  const { markdown, title } = toMarkdown(html, { url: page.url, ...(selector === undefined ? {} : { selector }) });
+  const converted = toMarkdown(html, { url: page.url, ...(selector === undefined ? {} : { selector }) });
+  const { markdown, title } = converted;
   if (markdown.trim() === '' || (selector === undefined && isShell(markdown, html))) return { kind: 'bare' };
   const validators = page.status === 200 ? validatorsOf(page) : NO_VALIDATORS;
   return {
     kind: 'content',
-    content: { markdown, title: title === '' ? null : title, url, source: 'html', validators },
+    content: {
+      ...{ markdown, title: title === '' ? null : title, url, source: 'html', validators },
+      links: () => converted.links,
+    },
   };
 }
 

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import type { Validators } from '../../domain/cached-page.ts';
-
-/** How the content of a page was had: Markdown of the site itself, its HTML, a browser, or what the page copied. */
-export const CONTENT_SOURCES = ['markdown', 'html', 'browser', 'clipboard'] as const;
-export type ContentSource = (typeof CONTENT_SOURCES)[number];
+import { type ContentSource, PAGE_SOURCES } from '../../domain/page-source.ts';
 
 /** What is kept of a page. */
 export const pageData = z.object({
@@ -14,7 +11,7 @@ export const pageData = z.object({
   title: z.string().nullable().meta({ description: 'Title of the page; null if it has none.' }),
   markdown: z.string().meta({ description: 'The content.' }),
   source: z
-    .enum([...CONTENT_SOURCES, 'cache'])
+    .enum(PAGE_SOURCES)
     .meta({ description: 'How it was read: the site’s own Markdown, HTML, a browser, a copy button, or the cache.' }),
   fetched_at: z.iso.datetime().meta({ description: 'When the content was read, or last known to be unchanged.' }),
   not_modified: z.boolean().meta({ description: 'Whether the site said that the cached content is still right.' }),
@@ -30,4 +27,6 @@ export interface ReadContent {
   readonly url: string;
   readonly source: ContentSource;
   readonly validators: Validators;
+  /** Pages that it links to, wherever they are; navigation included, if it was read as HTML. */
+  links(): readonly string[];
 }

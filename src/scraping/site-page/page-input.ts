@@ -9,6 +9,12 @@ import type { ScrapeTools } from '../scraper.ts';
 /** As sites do without being asked, unless the job says otherwise. */
 const DEFAULT_DELAY_MS = 1000;
 
+/**
+ * Only of items that pull or look at a whole site. `follow`: a page whose links are followed. `sitemap`, `robots`, `llms`: what
+ * names pages of the site. `links`: all links of the site, which are put into the cache.
+ */
+export const PAGE_ROLES = ['follow', 'sitemap', 'robots', 'llms', 'links'] as const;
+
 export const pageInput = z.strictObject({
   url: z.string().min(1).max(2000).meta({ description: 'Address of the page.' }),
   site: z.string().min(1).max(300).optional().meta({ description: 'Id of its site; if omitted, a generic one.' }),
@@ -24,6 +30,11 @@ export const pageInput = z.strictObject({
     .max(60_000)
     .meta({ description: 'Milliseconds between two requests of a batch.' })
     .default(DEFAULT_DELAY_MS),
+  role: z
+    .enum(PAGE_ROLES)
+    .optional()
+    .meta({ description: 'What the address is to the pull of a whole site; if omitted, a page.' }),
+  part: z.int().min(1).optional().meta({ description: 'Which part of a long sitemap, after the first.' }),
 });
 
 export type PageInput = z.output<typeof pageInput>;
@@ -47,7 +58,7 @@ export async function findPage(
   return { site, url, path: path ?? resolveSite(url, indexSites([site]))?.path ?? '' };
 }
 
-async function siteOf(
+export async function siteOf(
   url: string,
   id: string | undefined,
   tools: ScrapeTools['siteTools'],

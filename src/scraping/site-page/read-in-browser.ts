@@ -1,12 +1,14 @@
 import { NO_VALIDATORS } from '../../domain/cached-page.ts';
 import type { SiteConfig } from '../../domain/site.ts';
 import type { Tab } from '../browser/tab.ts';
-import { toMarkdown } from '../markdown/to-markdown.ts';
+import { linksIn } from '../markdown/page-links.ts';
+import { DOCUMENT_LIMITS, toMarkdown } from '../markdown/to-markdown.ts';
 import { fail } from '../scrape-failure.ts';
 import { captureCopies, takeCopied } from './copy-capture.ts';
 import { titleOfMarkdown } from './markdown-offers.ts';
 import type { ReadContent } from './page-data.ts';
 import type { WantedPage } from './page-input.ts';
+import type { Send } from './visits.ts';
 
 type ContentConfig = SiteConfig['content'];
 
@@ -17,7 +19,8 @@ const AFTER_CLICK_MS = 1000;
 export async function readInBrowser(
   tab: Tab,
   { site, url }: WantedPage,
-  send: <T>(request: () => Promise<T>) => Promise<T>,
+  send: Send,
+  { withLinks }: { readonly withLinks: boolean },
 ): Promise<ReadContent | null> {
   const { content } = site.config;
   const isCopied = content.method === 'click_copy';
@@ -25,7 +28,15 @@ export async function readInBrowser(
   const { waitUntil, gotoTimeoutMs } = content;
   await send(() => tab.goto(url, { waitUntil, timeoutSeconds: gotoTimeoutMs / 1000 }));
   await waitForContent(tab, content);
-  return isCopied ? await readCopied(tab, url, content) : await readRendered(tab, url, content);
+  const read = isCopied ? await readCopied(tab, url, content) : await readRendered(tab, url, content);
+  if (read === null || !withLinks) return read;
+  const links = await readTabLinks(tab);
+  return { ...read, links: () => links };
+}
+
+/** Pages that the page links to, as it is now. */
+export async function readTabLinks(tab: Tab): Promise<readonly string[]> {
+  return linksIn(await tab.html(), tab.page.url(), DOCUMENT_LIMITS);
 }
 
 async function waitForContent(tab: Tab, { waitFor, selector, waitForTimeoutMs }: ContentConfig): Promise<void> {
@@ -49,7 +60,7 @@ async function readCopied(tab: Tab, url: string, content: ContentConfig): Promis
   const copied = (await takeCopied(tab.page))?.replaceAll('\r\n', '\n').trim() ?? '';
   if (copied === '') return null;
   const title = titleOfMarkdown(copied) ?? (await titleOf(tab));
-  return { markdown: `${copied}\n`, title, url, source: 'clipboard', validators: NO_VALIDATORS };
+  return { markdown: `${copied}\n`, title, url, source: 'clipboard', validators: NO_VALIDATORS, links: noLinks };
 }
 
 async function readRendered(tab: Tab, url: string, { selector }: ContentConfig): Promise<ReadContent | null> {
@@ -66,8 +77,11 @@ async function readRendered(tab: Tab, url: string, { selector }: ContentConfig):
 
 function contentOf(markdown: string, title: string, url: string): ReadContent | null {
   if (markdown.trim() === '') return null;
-  return { markdown, title: title === '' ? null : title, url, source: 'browser', validators: NO_VALIDATORS };
+  const known = { title: title === '' ? null : title, url, validators: NO_VALIDATORS, links: noLinks };
+  return { markdown, source: 'browser', ...known };
 }
+
+const noLinks = () => [];
 
 async function titleOf(tab: Tab): Promise<string | null> {
   const title = (await tab.page.title()).trim();

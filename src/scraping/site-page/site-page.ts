@@ -1,43 +1,28 @@
 import { type CachedPage, isFresh, type PageKey, type Validators } from '../../domain/cached-page.ts';
 import { failure } from '../../domain/failure.ts';
 import { isKnownBad, type PathErrors } from '../../domain/path-errors.ts';
-import type { Policy } from '../../domain/policy.ts';
 import { contentMode } from '../../domain/site.ts';
-import type { BrowserRules, OpenedTab } from '../browser/browser-companion.ts';
-import { BrowserIdentity } from '../browser/browser-identity.ts';
-import { CookieBridge } from '../browser/cookie-bridge.ts';
-import { defineScraper, type WithInput } from '../define-scraper.ts';
-import { exitsFor } from '../exit-for.ts';
+import { sortLinks } from '../../domain/site-links.ts';
+import { defineScraper } from '../define-scraper.ts';
 import { dataArtifact } from '../extract-page.ts';
 import type { HttpClient } from '../http/http-client.ts';
-import type { Identity } from '../http/identity.ts';
-import { clientOpener, type OpenClient } from '../http/open-client.ts';
-import { compileSigns } from '../page/signs.ts';
+import { linksIn } from '../markdown/page-links.ts';
+import { DOCUMENT_LIMITS } from '../markdown/to-markdown.ts';
 import type { ScraperSummary } from '../scan-scraper.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
-import type { ScrapeContext, ScrapeResult, Scraper, SiteScrapeTools } from '../scraper.ts';
-import { visitSite } from '../visit-site.ts';
-import { BatchBrowser, withUserAgent } from './batch-browser.ts';
-import { BatchPace } from './batch-pace.ts';
-import { fetchContent } from './fetch-content.ts';
+import type { ScrapeResult, Scraper, SiteScrapeTools } from '../scraper.ts';
+import { collectLinks } from './collect-links.ts';
+import { fetchContent, HTML_ONLY } from './fetch-content.ts';
+import { cachedLinks, foundPages, keepLinks } from './follow-links.ts';
 import { habitsOf } from './markdown-offers.ts';
 import { type PageData, pageData, type ReadContent } from './page-data.ts';
-import { findPage, pageInput, type WantedPage } from './page-input.ts';
+import { findPage, pageInput, siteOf, type WantedPage } from './page-input.ts';
 import { readInBrowser } from './read-in-browser.ts';
-
-const MIB = 1 << 20;
-
-/** Documentation writes about maintenance and captchas: what a page says is no reason to take it for one of those. */
-const RULES: BrowserRules = {
-  signs: compileSigns({ blocked: [], maintenance: [] }),
-  limits: { pageBytes: 32 * MIB, documentBytes: 32 * MIB, visitBytes: 256 * MIB },
-  allowsHost: () => true,
-};
+import { readSource } from './read-source.ts';
+import { type PageContext, type Send, visitByHttp, visitInBrowser } from './visits.ts';
 
 /** After so many pages in a row without content in their HTML, a site with the mode `auto` is read in a browser at once. */
 const BARE_IN_A_ROW = 3;
-
-type Context = WithInput<ScrapeContext, typeof pageInput>;
 
 /**
  * A page of documentation as Markdown. What is cached and young enough is not asked for again, and neither is what keeps
@@ -48,15 +33,44 @@ export function sitePageScraper({ id, name, version, description }: ScraperSumma
     ...{ id, name, version, description, kind: 'http', lane: 'http', hosts: [], metadata: false, extract: null },
     input: pageInput,
     output: pageData,
-    async scrape(context: Context): Promise<ScrapeResult> {
+    async scrape(context: PageContext): Promise<ScrapeResult> {
       const { tools, input, batch } = context;
+      const { role } = input;
+      if (role === 'links')
+        return await collectLinks(context, await siteOf(input.url, input.site, tools.siteTools, batch));
+      if (role !== undefined && role !== 'follow') {
+        return await readSource(context, await siteOf(input.url, input.site, tools.siteTools, batch), role);
+      }
       const page = await findPage(input, tools, batch);
+      const links = await linksBefore(context, page);
       const known = await lookUp(context, page, tools.siteTools);
-      if (known.skip !== null) return known.skip;
-      const end = await readPage(context, page, known.cached);
-      return await concluded(context, page, known, end);
+      // A page from the cache is of no use to one who follows links, unless its links are known, too.
+      const isUsable = links === null || links.known !== null;
+      if (known.skip !== null && (isUsable || known.skip.kind !== 'skipped' || known.skip.reason !== 'cached')) {
+        return { ...known.skip, ...finds(context, page, links?.known ?? []) };
+      }
+      const end = await readPage(context, page, isUsable ? known.cached : null, links !== null);
+      const result = await concluded(context, page, known, end);
+      if (links === null || result.kind !== 'scraped' || tools.siteTools === null) return result;
+      const found = end.content === null ? links.known : [...end.content.links(), ...end.navigation];
+      const kept = await keepLinks(tools.siteTools, page, found ?? [], context.now());
+      return { ...result, ...finds(context, page, kept) };
     },
   });
+}
+
+/** Null for a page whose links are not followed; `known` are those of the cache, null if it has none that are young enough. */
+async function linksBefore(
+  { input, depth, tools: { siteTools }, now }: PageContext,
+  page: WantedPage,
+): Promise<{ readonly known: readonly string[] | null } | null> {
+  if (input.role !== 'follow' || siteTools === null || depth >= page.site.config.links.maxDepth) return null;
+  return { known: await cachedLinks(siteTools, page, input.max_age, now()) };
+}
+
+function finds({ input }: PageContext, { site }: WantedPage, links: readonly string[]) {
+  const found = foundPages(site, sortLinks(site, links), input);
+  return found.length === 0 ? {} : { found };
 }
 
 interface Known {
@@ -77,7 +91,7 @@ function keyOf({ site, path }: WantedPage): PageKey {
 }
 
 async function lookUp(
-  { input, now }: Pick<Context, 'input' | 'now'>,
+  { input, now }: Pick<PageContext, 'input' | 'now'>,
   page: WantedPage,
   tools: SiteScrapeTools | null,
 ): Promise<Known> {
@@ -118,68 +132,80 @@ interface ReadEnd {
   readonly content: ReadContent | null;
   /** Only if the site said that what is cached is still right. */
   readonly same: Validators | null;
+  /** When that was; null if nothing was read. */
+  readonly at: number | null;
+  /** Links beside those of the content. */
+  readonly navigation: readonly string[];
 }
 
-async function readPage(context: Context, page: WantedPage, cached: CachedContent | null): Promise<ReadEnd> {
+async function readPage(
+  context: PageContext,
+  page: WantedPage,
+  cached: CachedContent | null,
+  withLinks: boolean,
+): Promise<ReadEnd> {
   const mode = contentMode(page.site.config);
   const habits = habitsOf(context.tools.states, page.site);
   const isBare = habits.bare >= BARE_IN_A_ROW;
   if (mode === 'browser' || (mode === 'auto' && isBare && context.tools.browser !== null)) {
-    return await readWithBrowser(context, page);
+    return await readWithBrowser(context, page, withLinks);
   }
-  const end = await readByHttp(context, page, cached);
+  const end = await readByHttp(context, page, cached, withLinks);
   if (end !== 'bare') {
     habits.bare = 0;
     return end;
   }
   if (mode === 'auto' && context.tools.browser !== null) {
     habits.bare += 1;
-    return await readWithBrowser(context, page);
+    return await readWithBrowser(context, page, withLinks);
   }
-  return { result: { kind: 'failed', failure: EMPTY }, content: null, same: null };
+  return { result: { kind: 'failed', failure: EMPTY }, content: null, same: null, at: null, navigation: [] };
 }
 
 const EMPTY = failure('structure_changed', 'Empty content');
 
-function userAgentOf({ tools }: Context): string {
-  return tools.siteTools?.userAgent ?? 'Trawl documentation archiver';
-}
-
-const openClient: OpenClient = clientOpener(RULES);
-
-/** No browser is imitated. */
-function archiver(userAgent: string): Identity {
-  return { userAgent, clientHints: {}, acceptLanguage: 'en', acceptPage: 'text/html, */*;q=0.5' };
-}
-
-async function readByHttp(context: Context, page: WantedPage, cached: CachedContent | null): Promise<ReadEnd | 'bare'> {
-  const { input, batch, tools } = context;
-  const pace = BatchPace.of(batch);
-  const send = <T>(request: () => Promise<T>) => pace.send(context, input.delay_ms, request);
-  const habits = habitsOf(tools.states, page.site);
+async function readByHttp(
+  context: PageContext,
+  page: WantedPage,
+  cached: CachedContent | null,
+  withLinks: boolean,
+): Promise<ReadEnd | 'bare'> {
+  const habits = habitsOf(context.tools.states, page.site);
   let content: ReadContent | null = null;
   let same: Validators | null = null;
+  let navigation: readonly string[] = [];
   let isBare = false;
-  const result = await visitSite(context, {
-    ...{ parser: null, output: pageData, limits: RULES.limits, items: null, open: openClient },
-    identity: () => archiver(userAgentOf(context)),
-    scrape: async ({ http }) => {
-      const fetched = await fetchContent({ http, habits, send }, page, cached?.page ?? null);
-      if (fetched.kind === 'bare') {
-        isBare = true;
-        throw new ScrapeFailure(EMPTY);
-      }
-      const now = context.now();
-      if (fetched.kind === 'content') {
-        content = fetched.content;
-        return { data: freshData(page, content, now) };
-      }
-      same = fetched.validators;
-      if (cached === null) throw new Error(`${page.url} has not changed, and is not cached`);
-      return { data: cachedData(page, cached, { source: 'cache', fetchedAt: now, isSame: true }) };
-    },
+  let at: number | null = null;
+  const result = await visitByHttp(context, async (http, send) => {
+    const fetched = await fetchContent({ http, habits, send }, page, cached?.page ?? null);
+    if (fetched.kind === 'bare') {
+      isBare = true;
+      throw new ScrapeFailure(EMPTY);
+    }
+    const now = context.now();
+    at = now;
+    if (fetched.kind === 'content') {
+      content = fetched.content;
+      const isStart = withLinks && context.depth === 0;
+      if (isStart && content.source === 'markdown') navigation = await readNavigation(http, send, page.url);
+      return { data: freshData(page, content, now) };
+    }
+    same = fetched.validators;
+    if (cached === null) throw new Error(`${page.url} has not changed, and is not cached`);
+    return { data: cachedData(page, cached, { source: 'cache', fetchedAt: now, isSame: true }) };
   });
-  return isBare ? 'bare' : { result, content, same };
+  return isBare ? 'bare' : { result, content, same, at, navigation };
+}
+
+/** Markdown has no navigation, and a start page is where it matters most. Without its HTML, the links of its text must do. */
+async function readNavigation(http: HttpClient, send: Send, url: string): Promise<readonly string[]> {
+  try {
+    const page = await send(() => http.get(url, { headers: { accept: HTML_ONLY } }));
+    return linksIn(page.body, page.url, DOCUMENT_LIMITS);
+  } catch (error) {
+    if (error instanceof ScrapeFailure) return [];
+    throw error;
+  }
 }
 
 function freshData({ site, path, url }: WantedPage, content: ReadContent, now: number): PageData {
@@ -188,64 +214,29 @@ function freshData({ site, path, url }: WantedPage, content: ReadContent, now: n
   return { ...{ type: 'page', site: site.id, path, url, title, markdown, source }, fetched_at, not_modified: false };
 }
 
-async function readWithBrowser(given: Context, page: WantedPage): Promise<ReadEnd> {
-  const userAgent = userAgentOf(given);
-  const context = withPolicy(given, withUserAgent(given.policy, userAgent));
-  const pace = BatchPace.of(context.batch);
-  const browser = BatchBrowser.of(context.batch);
-  const identity = new BrowserIdentity(archiver(userAgent));
-  const bridges = new WeakMap<HttpClient, CookieBridge>();
+async function readWithBrowser(context: PageContext, page: WantedPage, withLinks: boolean): Promise<ReadEnd> {
   let content: ReadContent | null = null;
-  const result = await visitSite<typeof pageInput, undefined, OpenedTab>(context, {
-    ...{ parser: null, output: pageData, limits: RULES.limits, items: null },
-    open: (who, from) => {
-      const bridge = new CookieBridge(who.tools.web);
-      const http = openClient({ ...who, identity, tools: { ...who.tools, web: bridge } }, from);
-      bridges.set(http, bridge);
-      return http;
-    },
-    accompany: ({ http, log }) =>
-      browser.accompany({
-        ...{ rules: RULES, log, http, context, tools: context.tools, signal: context.signal, identity },
-        bridge: bridges.get(http) ?? null,
-        exits: exitsFor(context),
-        storage: null,
-        // The batch keeps its context by itself.
-        job: null,
-        suspect: `${context.jobId}/${context.itemId}`,
-        sleep: (ms) => context.sleep(ms),
-      }),
-    scrape: async ({ tab }) => {
-      content = await readInBrowser(tab, page, (request) => pace.send(context, context.input.delay_ms, request));
-      if (content === null) throw new ScrapeFailure(EMPTY);
-      return { data: freshData(page, content, context.now()) };
-    },
+  let at: number | null = null;
+  const result = await visitInBrowser(context, async (tab, send) => {
+    content = await readInBrowser(tab, page, send, { withLinks });
+    if (content === null) throw new ScrapeFailure(EMPTY);
+    at = context.now();
+    return { data: freshData(page, content, at) };
   });
-  return { result, content, same: null };
-}
-
-/** Field by field: the worker's own object makes them when they are asked for. */
-function withPolicy(context: Context, policy: Policy): Context {
-  const { jobId, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage } = context;
-  const { input, tools, signal, now, sleep, isRetried, draft } = context;
-  return {
-    ...{ jobId, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage },
-    ...{ input, tools, signal, now, sleep, isRetried, draft, policy },
-    withInput: (checked) => context.withInput(checked),
-  };
+  return { result, content, same: null, at, navigation: [] };
 }
 
 /** Keeps what was learnt: the content in the cache, and failures that nothing more is tried about in the tracker. */
 async function concluded(
-  context: Context,
+  context: PageContext,
   page: WantedPage,
   { errors }: Known,
-  { result, content, same }: ReadEnd,
+  { result, content, same, at: readAt }: ReadEnd,
 ): Promise<ScrapeResult> {
   const tools = context.tools.siteTools;
   if (tools === null) return result;
   const place = { site: page.site.id, path: page.path };
-  const at = context.now();
+  const at = readAt ?? context.now();
   if (result.kind === 'scraped') {
     const key = keyOf(page);
     if (content !== null) {

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { PageKey, PageNews } from '../../../domain/cached-page.ts';
+import { PAGE_METHODS, type PageKey, type PageNews } from '../../../domain/cached-page.ts';
 import type { PagePath, PathNews } from '../../../domain/path-errors.ts';
-import { CONTENT_METHODS } from '../../../domain/site.ts';
 import { MAX_PAGE_URL } from '../../../domain/site-url.ts';
 import { BadCall } from './call-arguments.ts';
 
@@ -17,8 +16,9 @@ const loose = z
   .max(64 * 1024)
   .nullable();
 
-const key = z.strictObject({ site, path, method: z.enum([...CONTENT_METHODS, 'asset']) });
+const key = z.strictObject({ site, path, method: z.enum(PAGE_METHODS) });
 const page = z.strictObject({ site, path });
+const body = { sha256: z.string().regex(/^[0-9a-f]{64}$/), size: z.number().int().min(0) };
 const validators = { etag: loose, lastModified: loose };
 
 const news = z.discriminatedUnion('kind', [
@@ -26,16 +26,11 @@ const news = z.discriminatedUnion('kind', [
     kind: z.literal('read'),
     key,
     url,
-    version: z.strictObject({
-      sha256: z.string().regex(/^[0-9a-f]{64}$/),
-      size: z.number().int().min(0),
-      title: loose,
-      fetchedAt: at,
-      ...validators,
-    }),
+    version: z.strictObject({ title: loose, fetchedAt: at, ...body, ...validators }),
   }),
   z.strictObject({ kind: z.literal('same'), key, at, validators: z.strictObject(validators) }),
   z.strictObject({ kind: z.literal('asset'), key, url, at }),
+  z.strictObject({ kind: z.literal('links'), key, url, at, ...body }),
 ]);
 
 const pathNewsSchema = z.discriminatedUnion('kind', [

@@ -7,7 +7,7 @@ import { isBulk, presentBulkCreated } from '../../jobs/bulk/present-bulk.ts';
 import { type ReadBulkAnswer, readBulkBody } from '../../jobs/bulk/read-bulk-body.ts';
 import { submitBulk } from '../../jobs/bulk/submit-bulk.ts';
 import { UrlSpool } from '../../jobs/bulk/url-spool.ts';
-import { type ApiDeps, laneWarnings, stillBeingRemoved } from '../api-deps.ts';
+import { type ApiDeps, laneWarnings, refuseExisting } from '../api-deps.ts';
 import { bodyBytes } from '../body-bytes.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { checked, jsonAnswer, type Operation, operation } from '../operation.ts';
@@ -84,14 +84,9 @@ export function bulkOperation(deps: ApiDeps): Operation {
           case 'bad':
             throw new Problem('invalid_request', 'The job cannot be created: see errors.', answer.problems);
           case 'exists':
-            throw new Problem('job_exists', `Job ${answer.job.jobId} already exists. It was left unchanged.`);
           case 'being-removed':
-            return stillBeingRemoved(answer.job.jobId);
           case 'key-reused':
-            throw new Problem(
-              'idempotency_key_reused',
-              `A different request created job ${answer.job.jobId} with this key. Use a new key for a new request.`,
-            );
+            return refuseExisting(answer.kind, answer.job);
           case 'created':
           case 'replayed': {
             const { job } = answer;

@@ -164,9 +164,9 @@ function presentEntry(entry: CachedEntry): CacheEntryAnswer {
   const { site, path, method, type, url, fetchedAt } = entry;
   const page = entry.type === 'page' ? entry : null;
   return {
-    key: type === 'asset' ? `${site}:${path}:asset` : `${site}:${path}`,
+    key: type === 'page' ? `${site}:${path}` : `${site}:${path}:${method}`,
     ...{ site_id: site, path, method, type, url, fetched_at: timeText(fetchedAt) },
-    size: page?.size ?? 0,
+    size: entry.type === 'asset' ? 0 : entry.size,
     title: page?.title ?? null,
     etag: page?.etag ?? null,
     last_modified: page?.lastModified ?? null,

@@ -4,7 +4,7 @@ import { Problem } from '../../../contract/problem.ts';
 import type { JobRecord } from '../../../domain/job.ts';
 import { presentCreated } from '../../jobs/present-job.ts';
 import { submitJobStream } from '../../jobs/submit-stream.ts';
-import { type ApiDeps, laneWarnings, proxyWarningsOf, scraperWarnings, stillBeingRemoved } from '../api-deps.ts';
+import { type ApiDeps, laneWarnings, proxyWarningsOf, refuseExisting, scraperWarnings } from '../api-deps.ts';
 import { bodyBytes } from '../body-bytes.ts';
 import { mediaTypeOf } from '../media-type.ts';
 import { checked, jsonAnswer, type Operation, operation } from '../operation.ts';
@@ -54,14 +54,9 @@ export function createJobOperation(deps: ApiDeps): Operation {
         case 'bad':
           throw new Problem('invalid_request', 'The job cannot be created: see errors.', answer.problems);
         case 'exists':
-          throw new Problem('job_exists', `Job ${answer.job.jobId} already exists. It was left unchanged.`);
         case 'being-removed':
-          return stillBeingRemoved(answer.job.jobId);
         case 'key-reused':
-          throw new Problem(
-            'idempotency_key_reused',
-            `A different request created job ${answer.job.jobId} with this key. Use a new key for a new request.`,
-          );
+          return refuseExisting(answer.kind, answer.job);
         case 'replayed':
           return {
             status: 200,

@@ -4,13 +4,14 @@ import { setSiteQuery, sitePath } from '../../../contract/site-requests.ts';
 import { siteSchema } from '../../../domain/site.ts';
 import { MAX_SITES, type StoredSite } from '../../../domain/stored-site.ts';
 import { removeSite } from '../../sites/import-sites.ts';
-import type { ApiDeps } from '../api-deps.ts';
+import { type ApiDeps, siteOf } from '../api-deps.ts';
 import { jsonAnswer, jsonBody, type Operation, operation } from '../operation.ts';
 
 const EXAMPLE = { baseUrl: 'https://docs.example.com/guide', mode: 'auto', content: { selector: 'main' } };
 
 /** Configurations of documentation sites. */
-export function siteOperations({ sites, fileSites, clock }: ApiDeps): Operation[] {
+export function siteOperations(deps: ApiDeps): Operation[] {
+  const { sites, fileSites, clock } = deps;
   return [
     operation({
       id: 'listSites',
@@ -35,7 +36,7 @@ export function siteOperations({ sites, fileSites, clock }: ApiDeps): Operation[
       answers: { 200: jsonAnswer('The site.', siteAnswerSchema) },
       problems: ['site_not_found'],
       async handle({ params: { site_id: id } }) {
-        return { status: 200, json: presentSite((await sites.get(id)) ?? noSite(id)) };
+        return { status: 200, json: presentSite(await siteOf(deps, id)) };
       },
     }),
     operation({
@@ -99,10 +100,6 @@ function checkAgainst(known: readonly StoredSite[], id: string, baseUrl: string)
 
 function invalid(path: string, message: string): Problem {
   return new Problem('invalid_request', path === '' ? message : `${path} ${message}.`, [{ path, message }]);
-}
-
-function noSite(id: string): never {
-  throw new Problem('site_not_found', `There is no site ${id}.`);
 }
 
 function presentSite({ id, config, source, changedAt, version }: StoredSite): SiteAnswer {

@@ -1,7 +1,8 @@
 import type { Digest } from '../../../domain/artifact.ts';
 import { BloomFilter } from '../../../domain/bloom-filter.ts';
-import { MAX_ITEM_ID_LENGTH, type NewItem } from '../../../domain/item.ts';
+import type { NewItem } from '../../../domain/item.ts';
 import { batchOfPage, type SiteBatches } from '../../../domain/site-batches.ts';
+import { pageItemId } from '../../../domain/site-links.ts';
 import type { UrlSpool } from './url-spool.ts';
 
 /** A page of a list. */
@@ -117,20 +118,12 @@ class SiteItems {
   make({ site, path, url }: ListedPage): NewItem {
     const batch = batchOfPage(this.#site, this.#made);
     this.#made += 1;
-    const id = this.#idOf(url);
+    const id = pageItemId(url, this.#making.digest);
     // A URL that is listed twice becomes two items, which need two ids.
     const itemId = this.#seen.add(id) ? `${id} (${this.#made})` : id;
     return { itemId, input: { url, site, path, ...this.#making.settings }, group: `${site}/${batch}` };
   }
-
-  #idOf(url: string): string {
-    if (url.length <= LONGEST_ID) return url;
-    return `${url.slice(0, LONGEST_ID - 33)}~${this.#making.digest(url).slice(0, 32)}`;
-  }
 }
-
-/** Leaves room for the number of a repeated URL. */
-const LONGEST_ID = MAX_ITEM_ID_LENGTH - 20;
 
 /**
  * Which URLs occurred before. For a large site this is probabilistic: one in a thousand then gets a number that it does

@@ -11,20 +11,33 @@ const MOST_REQUESTS = 1_000_000;
  * lets all of them begin. By default it would risk at most fifty pages until it knows whether the job works; all other
  * batches would wait for the slowest of them.
  */
-export function bulkPolicy(
-  { execution_policy: policy, max_containers: containers }: BulkFields,
-  given: unknown,
-  sites: readonly SiteBatches[],
-): Policy {
-  const { throttling, circuit_breaker: breaker } = policy;
-  const hasOwnLimit = isGiven(given, 'throttling', 'max_concurrent_workers');
-  const workers = hasOwnLimit ? Math.min(containers, throttling.max_concurrent_workers) : containers;
+export function bulkPolicy(fields: DocsFields, given: unknown, sites: readonly SiteBatches[]): Policy {
+  const policy = docsPolicy(fields, given);
+  const { circuit_breaker: breaker } = policy;
+  const workers = policy.throttling.max_concurrent_workers;
   const hasOwnMinimum = isGiven(given, 'circuit_breaker', 'min_requests');
   const minimum = hasOwnMinimum ? breaker.min_requests : Math.max(breaker.min_requests, firstWave(sites, workers));
+  return { ...policy, circuit_breaker: { ...breaker, min_requests: Math.min(MOST_REQUESTS, minimum) } };
+}
+
+type DocsFields = Pick<BulkFields, 'execution_policy' | 'max_containers'>;
+
+/**
+ * The policy of every job that pulls documentation: no more batches at a time than `max_containers`, and robots.txt is
+ * respected unless the request says otherwise. `given` is the policy as it was sent.
+ */
+export function docsPolicy(
+  { execution_policy: policy, max_containers: containers }: DocsFields,
+  given: unknown,
+): Policy {
+  const { throttling } = policy;
+  const hasOwnLimit = isGiven(given, 'throttling', 'max_concurrent_workers');
+  const workers = hasOwnLimit ? Math.min(containers, throttling.max_concurrent_workers) : containers;
+  const saysRobots = isRecord(given) && given['robots'] !== undefined;
   return {
     ...policy,
     throttling: { ...throttling, max_concurrent_workers: workers },
-    circuit_breaker: { ...breaker, min_requests: Math.min(MOST_REQUESTS, minimum) },
+    robots: saysRobots ? policy.robots : 'respect',
   };
 }
 
@@ -43,7 +56,7 @@ function firstWave(sites: readonly SiteBatches[], workers: number): number {
   return pages;
 }
 
-function isGiven(policy: unknown, section: string, field: string): boolean {
+export function isGiven(policy: unknown, section: string, field: string): boolean {
   if (!isRecord(policy)) return false;
   const within = policy[section];
   return isRecord(within) && within[field] !== undefined;

@@ -10,15 +10,16 @@ import type { NewItem } from '../../../domain/item.ts';
 import type { JobRecord, NewJob } from '../../../domain/job.ts';
 import type { Lane } from '../../../domain/lane.ts';
 import { indexSites, resolveOrAdopt, resolveSite } from '../../../domain/resolve-site.ts';
-import { contentMode, type Site } from '../../../domain/site.ts';
+import type { Site } from '../../../domain/site.ts';
 import { calculateBatches } from '../../../domain/site-batches.ts';
+import { laneForSites } from '../../../domain/site-lane.ts';
 import type { Faults } from '../../../ports/faults.ts';
 import type { CreateAnswer, JobBook } from '../../../ports/ledger.ts';
 import type { WorkerPageCache } from '../../../ports/page-cache.ts';
 import type { Draft, ResultStore } from '../../../ports/result-store.ts';
 import type { SiteBook } from '../../../ports/site-book.ts';
 import { MAX_INLINE_ITEMS } from '../parse-new-job.ts';
-import { findScraper, idFromKey, policyProblems, type SubmitDeps } from '../submit.ts';
+import { type ExistingJob, findScraper, idFromKey, meetExisting, policyProblems, type SubmitDeps } from '../submit.ts';
 import { bulkItems, type ListedPage } from './bulk-items.ts';
 import { bulkPolicy } from './bulk-policy.ts';
 import type { UrlSpool } from './url-spool.ts';
@@ -46,7 +47,7 @@ export interface BulkWish {
 export type BulkAnswer =
   | { readonly kind: 'no-urls' }
   | { readonly kind: 'bad'; readonly problems: readonly FieldError[] }
-  | { readonly kind: 'created' | 'replayed' | 'exists' | 'being-removed' | 'key-reused'; readonly job: JobRecord };
+  | { readonly kind: 'created' | ExistingJob['kind']; readonly job: JobRecord };
 
 /**
  * Creates the job of a list: sorts its URLs, records the links of assets, and divides the pages of each site into
@@ -58,7 +59,7 @@ export async function submitBulk(deps: BulkDeps, spool: UrlSpool, wish: BulkWish
   const submission = deps.digest(canonicalJson({ ...given, urls: spool.fingerprint }));
   const jobId = fields.job_id ?? idFromKey(deps, key);
   const present = await deps.ledger.job(jobId);
-  if (present !== null) return existing(present, submission, key);
+  if (present !== null) return meetExisting(present, submission, key);
   const found = await findScraper(deps, SITE_PAGE);
   if (!('scraper' in found)) return { kind: 'bad', problems: [{ path: '', message: found.problem }] };
   const dear = policyProblems(deps, fields);
@@ -80,7 +81,7 @@ export async function submitBulk(deps: BulkDeps, spool: UrlSpool, wish: BulkWish
       name: fields.job_name ?? null,
       scraperId: found.scraper.id,
       scraperVersion: found.scraper.version,
-      lane: laneFor(sorter.sites.values(), deps.servedLanes()),
+      lane: laneForSites(sorter.sites.values(), deps.servedLanes()),
       policy: bulkPolicy(fields, given['execution_policy'], list.sites),
       labels: fields.labels,
       held: fields.hold,
@@ -99,17 +100,11 @@ export async function submitBulk(deps: BulkDeps, spool: UrlSpool, wish: BulkWish
       sorter.keep();
       return answer;
     }
-    if (answer.kind === 'exists') return existing(answer.job, submission, key);
+    if (answer.kind === 'exists') return meetExisting(answer.job, submission, key);
     throw new Error(`two pages of job ${jobId} have the same id`);
   } finally {
     await sorter.close();
   }
-}
-
-function existing(job: JobRecord, submission: string, key: string | null): BulkAnswer {
-  if (job.removing) return { kind: 'being-removed', job };
-  if (key === null) return { kind: 'exists', job };
-  return { kind: job.submission === submission ? 'replayed' : 'key-reused', job };
 }
 
 function tooManySites(): BulkAnswer {
@@ -143,14 +138,6 @@ async function create(
   } finally {
     await draft.drop().catch(() => {});
   }
-}
-
-/** Pages that may need a browser need workers with one; `auto` can do without if there are none. */
-function laneFor(sites: Iterable<Site>, served: ReadonlySet<Lane> | null): Lane {
-  const modes = new Set(Array.from(sites, ({ config }) => contentMode(config)));
-  if (modes.has('browser')) return 'browser';
-  const hasBrowsers = served === null || served.has('browser');
-  return modes.has('auto') && hasBrowsers ? 'browser' : 'http';
 }
 
 const ASSETS_AT_ONCE = 500;
