@@ -112,8 +112,12 @@ test('credentials of proxies are in no log, file, result, error, metric, argumen
     answers.push(await made.text(), await read(`/jobs/${type}/events`));
     const job = await read(`/jobs/${type}`);
     assert.equal(JSON.parse(job).summary.failed, failed, job);
-    for (const path of ['', '/items', '/items/one', '/failures', '/results', '/export?format=jsonl']) {
+    for (const path of ['', '/status', '/items', '/items/one', '/failures', '/results', '/compliance']) {
       answers.push(await read(`/jobs/${type}${path}`));
+    }
+    for (const format of ['jsonl', 'csv']) answers.push(await read(`/jobs/${type}/export?format=${format}`));
+    for (const artifact of ['html', 'metadata']) {
+      answers.push(await read(`/jobs/${type}/items/one/download?artifact=${artifact}`));
     }
   }
   answers.push(await read('/metrics'), await read('/jobs'), await read('/hosts'), await read('/openapi.json'));
