@@ -19,7 +19,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   'the reaper trusts the wall clock': 100,
   'a lease from before the clock was set back is believed': 97,
   'a removal deletes the next job of that id': 20,
-  'the id is free before the keys are gone': 14,
+  'the id is free before the keys are gone': 45,
   'a recovered item is still counted among the failures': 21,
   'a recovery is over before its items are recovered': 4,
   'a corrected item goes out with its old input': 38,
