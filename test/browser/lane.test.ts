@@ -7,8 +7,9 @@ import { startCounty } from '../../demo/county.ts';
 import { apnOf } from '../../demo/parcels.ts';
 import type { Config } from '../../src/config.ts';
 import type { Engine } from '../../src/main/engine.ts';
-import { submit, tempDataDir, untilFinished, withEngine } from '../flow/engine.ts';
+import { submit, tempDataDir, untilFinished, untilJob, withEngine } from '../flow/engine.ts';
 import { testChromium } from '../support/chromium.ts';
+import { processesWith } from '../support/processes.ts';
 import { sized } from '../support/sized.ts';
 
 const county = await startCounty({ parcels: 2000 });
@@ -37,13 +38,13 @@ async function endsOf(engine: Engine, jobId: string): Promise<ReadonlyMap<string
   );
 }
 
-/** What browsers leave behind, if they leave anything. */
-function leftovers(): readonly string[] {
-  return readdirSync(tmpdir()).filter((name) => /^(?:playwright|trawl-(?:browser|trace|session))/.test(name));
+/** What browsers leave behind, if they leave anything: files beside our data directories, and processes that were given one. */
+function leftovers(): readonly (string | number)[] {
+  const files = readdirSync(temporary).filter((name) => !name.startsWith('trawl-flow-'));
+  return [...files, ...processesWith(temporary)];
 }
 
 test('load, accept, search, click, read and download: a county that only works in a browser', async () => {
-  const before = leftovers();
   await withBrowsers(async (engine) => {
     const items = Array.from({ length: sized({ quick: 6, slow: 60 }) }, (_, n) => ({ input: { apn: apnOf(n) } }));
     await submit(engine, {
@@ -70,18 +71,27 @@ test('load, accept, search, click, read and download: a county that only works i
     const kept = failed?.artifacts.map(({ kind }) => kind);
     assert.deepEqual(kept, ['metadata', 'screenshot', 'failed_page', 'trace']);
   });
-  assert.deepEqual(leftovers(), before);
+  assert.deepEqual(leftovers(), []);
 });
 
 /** Each kind of trouble, and how its items end. */
 const ENDS: Readonly<Record<string, string>> = {
   none: 'success',
   'page-crash': 'unexpected',
+  'browser-crash': 'poison',
+  freeze: 'success',
   hang: 'timeout',
   dialog: 'success',
   'pop-up': 'success',
   'failing-download': 'timeout',
 };
+
+/** How many items have each: 500 in all, in the whole size. */
+const COUNTS: Readonly<Record<string, number>> = sized({
+  quick: { none: 10 },
+  slow: { none: 450, 'page-crash': 8, 'browser-crash': 8, freeze: 4, hang: 8, dialog: 7, 'pop-up': 7 },
+});
+const KILLS = sized({ quick: 1, slow: 5 });
 
 /** A time limit that is worth waiting for would end the others, too, on a busy machine: so there are two jobs, side by side. */
 const LIMITS = {
@@ -92,14 +102,12 @@ const LIMITS = {
   },
 };
 
-test('whatever browsers do wrong ends its own item, each in its own way, and no other', async () => {
-  await withBrowsers(async (engine) => {
-    const good = sized({ quick: 10, slow: 440 });
-    const bad = sized({ quick: 1, slow: 8 });
+test('whatever browsers do wrong, and a worker that is killed, leave each item its own end, and nothing behind', async () => {
+  await withBrowsers(async (engine, pids) => {
     const items = Object.keys(ENDS).flatMap((trouble) =>
-      Array.from({ length: trouble === 'none' ? good : bad }, (_, n) => ({
+      Array.from({ length: COUNTS[trouble] ?? sized({ quick: 1, slow: 8 }) }, (_, n) => ({
         item_id: `${trouble}-${n}`,
-        input: { trouble },
+        input: { trouble, item: `${trouble}-${n}` },
       })),
     );
     // Spread, so that each kind has good neighbours.
@@ -114,6 +122,11 @@ test('whatever browsers do wrong ends its own item, each in its own way, and no 
           circuit_breaker: { min_requests: 1000, consecutive_failures: 1000 },
         },
       });
+    }
+    const good = COUNTS['none'] ?? 0;
+    for (let kill = 1; kill <= KILLS; kill += 1) {
+      await untilJob(engine, 'patient', ({ counts }) => counts.success >= (good * kill) / (KILLS + 1));
+      for (const pid of pids()) process.kill(pid, 'SIGKILL');
     }
     for (const jobId of Object.keys(LIMITS)) {
       await untilFinished(engine, jobId);
@@ -148,4 +161,5 @@ test('whatever browsers do wrong ends its own item, each in its own way, and no 
     );
     assert.equal((await endsOf(engine, 'endless')).get('never'), 'timeout');
   });
+  assert.deepEqual(leftovers(), []);
 });

@@ -1,12 +1,15 @@
 import { defineBrowserScraper, z } from 'trawl/scraper';
 
+/** Items whose browser has been stopped: it happens once to each. */
+const stopped = new Set<string>();
+
 /** What happens during an item of the demo county, by its input: everything that browsers do wrong. */
 export default defineBrowserScraper({
   id: 'trouble',
   name: 'Trouble',
   version: '1.0.0',
   description: 'Visits a page of the demo county, and has the trouble that is asked for.',
-  input: z.strictObject({ trouble: z.string() }),
+  input: z.strictObject({ trouble: z.string(), item: z.string().optional() }),
   output: z.object({ seen: z.string() }),
   hosts: ['demo-county.test'],
 
@@ -21,6 +24,15 @@ export default defineBrowserScraper({
       case 'browser-crash': {
         const whole = await page.context().browser()?.newBrowserCDPSession();
         whole?.send('Browser.crash').catch(() => {});
+        await page.waitForSelector('#never');
+        break;
+      }
+      case 'freeze': {
+        if (stopped.has(input.item ?? '')) break;
+        stopped.add(input.item ?? '');
+        const whole = await page.context().browser()?.newBrowserCDPSession();
+        const { processInfo = [] } = (await whole?.send('SystemInfo.getProcessInfo')) ?? {};
+        for (const { type, id } of processInfo) if (type === 'browser') process.kill(id, 'SIGSTOP');
         await page.waitForSelector('#never');
         break;
       }
