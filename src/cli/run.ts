@@ -5,6 +5,7 @@ import {
   type Config,
   ConfigError,
   EMBEDDED,
+  hasDisplay,
   LOCAL_RESULTS,
   laneConfig,
   loadConfig,
@@ -207,6 +208,7 @@ function inputHash(input: readonly string[]): string {
 }
 
 function runConfig(base: Config, { id, lane }: RunScraper, { folder }: ResultsWish, options: RunOptions): Config {
+  if (options.headed && !hasDisplay()) throw new ConfigError(NO_DISPLAY);
   const { concurrency } = options;
   // A lane without workers gets one: otherwise the job would wait forever.
   const workers = options.workers ?? Math.max(1, laneConfig(base, lane).workers);
@@ -225,6 +227,8 @@ function runConfig(base: Config, { id, lane }: RunScraper, { folder }: ResultsWi
     ...(options.slow !== undefined && { browserSlowMs: options.slow === true ? SLOW_MS : options.slow }),
   });
 }
+
+const NO_DISPLAY = '--headed needs a display, and DISPLAY is not set: use a desktop, or run the command under xvfb-run';
 
 /** Slow enough for a person to follow the steps. */
 const SLOW_MS = 500;
