@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { kill } from 'node:process';
 import { test } from 'node:test';
@@ -206,6 +207,30 @@ test('addresses beyond the hosts and beyond the rules are refused, wherever they
   });
   // It waits for what never comes.
   await refused(clicks, /localhost:9 is not one of/, SHORT);
+});
+
+test('a page that sends more than it may ends the try at once, whatever the scraper waits for', async (t) => {
+  // It never ends by itself: without the limit, the item would take all of its time.
+  const site = createHttpServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).write('<title>Large</title>');
+    response.write(`<p>${'x'.repeat(1_000_000)}</p>`);
+  });
+  await once(site.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => {
+    site.closeAllConnections();
+    site.close();
+  });
+  const { port } = site.address() as AddressInfo;
+  const scraper = scraperOf(
+    [`127.0.0.1:${port}`],
+    async ({ tab }) => ({ html: await tab.goto(`http://127.0.0.1:${port}/`, { expectElement: '#never' }) }),
+    { limits: { visitBytes: 100_000 } },
+  );
+  const begun = performance.now();
+  const context = browserContext(t, browser, { policy: { timeouts: { request_timeout_seconds: 300 } } });
+  const { type, message } = failureOf(await scraper.scrape(context));
+  assert.deepEqual([type, /larger than 100000 bytes/.test(message)], ['too_large', true], message);
+  assert.ok(performance.now() - begun < 100_000);
 });
 
 test('a browser that ends fails the try, and the next one has another browser', async (t) => {

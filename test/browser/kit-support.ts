@@ -129,7 +129,10 @@ export function browserContext(
 export function scraperOf(
   hosts: readonly string[],
   scrape: (context: BrowserScrapeContext<Record<string, unknown>>) => Promise<BrowserScrapeResult<unknown>>,
-  more: { readonly signs?: Signs; readonly limits?: { readonly documentBytes?: number } } = {},
+  more: {
+    readonly signs?: Signs;
+    readonly limits?: { readonly documentBytes?: number; readonly visitBytes?: number };
+  } = {},
 ): Scraper {
   return defineBrowserScraper({
     ...{ id: 'county', name: 'County', version: '1.0.0', description: 'a county', hosts, ...more },

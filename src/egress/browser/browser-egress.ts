@@ -53,6 +53,8 @@ export interface BrowserWay {
   attach(session: CdpSession, popupUrl?: string): Promise<PageGuard>;
   /** Why the last requested document did not arrive, if we refused it; null otherwise. */
   refusal(): Refusal | null;
+  /** Aborts when the visit has received more than it may: nothing more will come. */
+  readonly exceeded: AbortSignal;
   /** Everything from now on belongs to another visit. Connections of the previous one are closed. */
   next(visit: BrowserVisit): Promise<void>;
   /** Closes every connection. All usage has been counted by then. Never rejects. */
@@ -138,6 +140,10 @@ class Way implements BrowserWay {
     const host = this.#documentHost;
     const failure = host === null ? null : this.#proxy.line.failureAt(host);
     return failure === null ? null : { kind: 'failed', failure, url: host ?? '' };
+  }
+
+  get exceeded(): AbortSignal {
+    return this.#proxy.line.exceeded;
   }
 
   async next(visit: BrowserVisit): Promise<void> {

@@ -32,6 +32,7 @@ export class VisitLine {
   readonly pool = new ConnectionPool();
   readonly #deps: LineDeps;
   readonly #stopped = new AbortController();
+  readonly #exceeded = new AbortController();
   readonly #failures = new Map<string, { readonly failure: Failure; readonly at: number }>();
   readonly #onAbort: () => void;
   #received = 0;
@@ -48,6 +49,11 @@ export class VisitLine {
   /** Aborts when the visit is over. */
   get signal(): AbortSignal {
     return this.#stopped.signal;
+  }
+
+  /** Aborts when more has come than the visit may receive. */
+  get exceeded(): AbortSignal {
+    return this.#exceeded.signal;
   }
 
   usageOf(host: string): Counting | null {
@@ -125,6 +131,7 @@ export class VisitLine {
     const message = `the pages of this item are larger than ${this.visit.maxBytes} bytes on the wire`;
     this.note(host, failure('too_large', message));
     this.#stopped.abort(new Error(message));
+    this.#exceeded.abort(new Error(message));
   }
 
   note(host: string, what: Failure): void {

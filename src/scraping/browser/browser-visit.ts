@@ -129,22 +129,27 @@ export class BrowserVisit {
     return !this.isGone && (await this.#lease.session.isHealthy(HEALTH_MS));
   }
 
-  /** What the work answers; rejects at once when the browser ends or the try is over, whatever the work still waits for. */
+  /**
+   * What the work answers. Rejects at once when the browser ends, the try is over, or more has come than may, whatever the
+   * work still waits for.
+   */
   async untilOver<T>(work: () => Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     const { gone } = this.#lease.session;
+    const { exceeded } = this.way;
     const { signal } = this.#wish.visit;
-    const end = () =>
-      reject(gone.aborted ? new Error('Target page, context or browser has been closed') : signal.reason);
-    if (gone.aborted || signal.aborted) end();
-    gone.addEventListener('abort', end, { once: true });
-    signal.addEventListener('abort', end, { once: true });
+    const end = () => {
+      if (gone.aborted) reject(new Error('Target page, context or browser has been closed'));
+      else reject(exceeded.aborted ? (this.way.refusal() ?? exceeded.reason) : signal.reason);
+    };
+    const ends = [gone, signal, exceeded];
+    if (ends.some(({ aborted }) => aborted)) end();
+    for (const each of ends) each.addEventListener('abort', end, { once: true });
     try {
       return await Promise.race([work(), promise]);
     } finally {
       promise.catch(() => {});
-      gone.removeEventListener('abort', end);
-      signal.removeEventListener('abort', end);
+      for (const each of ends) each.removeEventListener('abort', end);
     }
   }
 

@@ -18,6 +18,8 @@ export interface ContextWay {
   guard(page: Page, isPopup: boolean): Promise<PageLine>;
   /** Why the document that was asked for last did not come, if it was our doing or the network's; null otherwise. */
   refusal(): Error | null;
+  /** Aborts when the visit has received more than it may; another one for each visit. */
+  readonly exceeded: AbortSignal;
   /** Everything from now on belongs to another visit. */
   next(visit: BrowserVisit): Promise<void>;
   /** After the context is closed. Never rejects. */

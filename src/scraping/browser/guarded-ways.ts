@@ -31,6 +31,9 @@ function guardedWay(way: BrowserWay, options: BrowserContextOptions): ContextWay
       const refusal = way.refusal();
       return refusal === null ? null : errorFor(refusal);
     },
+    get exceeded() {
+      return way.exceeded;
+    },
     next: (visit) => way.next(visit),
     close: () => way.close(),
   };

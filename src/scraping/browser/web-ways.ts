@@ -33,6 +33,8 @@ const NOT_PASSED_ON = ['host', 'connection', 'content-length', 'cookie', 'accept
 
 class WebWay implements ContextWay {
   readonly options: BrowserContextOptions;
+  /** The web has limits of its own. */
+  readonly exceeded = new AbortController().signal;
   readonly #web: Web;
   readonly #visit: BrowserVisit;
   readonly #blocked: ReadonlySet<string>;
