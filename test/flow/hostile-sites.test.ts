@@ -57,9 +57,14 @@ const WRONG_CHARSET = Buffer.concat([
   LATIN1,
 ]);
 
+/** Inflated size of a bomb: more than the worker may grow by, so that one that goes off is not taken for noise. */
+const BOMB_BYTES = 192 << 20;
+/** Eight slots hold pages up to their limit, and their texts: 30 to 40 MiB. A busy machine collects garbage late. */
+const MOST_GROWTH_MIB = 150;
+
 let server: HostileServer;
 before(async () => {
-  const bombs = await makeBombs(100 << 20);
+  const bombs = await makeBombs(BOMB_BYTES);
   server = await openHostileServer({
     answer: (line, path) => SITES[Number(/^\/site-(\d+)/.exec(path)?.[1])]?.[2](line, bombs, path),
   });
@@ -101,8 +106,7 @@ test(`a worker survives ${SITES.length} hostile sites: each ends as it should, m
     assert.deepEqual(pids(), [pid], 'the worker has died');
     const grown = (peakBytes(pid) - before) / (1 << 20);
     t.diagnostic(`the worker's memory has grown by ${grown.toFixed(1)} MiB`);
-    // Eight slots hold pages up to their limit, and their texts; one bomb that is not cut off would be a hundred.
-    assert.ok(grown < 80, `the worker's memory has grown by ${grown} MiB`);
+    assert.ok(grown < MOST_GROWTH_MIB, `the worker's memory has grown by ${grown} MiB`);
 
     for (const [name, expected] of SITES) {
       await t.test(name, async () => checkEnd(engine, items.get(name), expected));

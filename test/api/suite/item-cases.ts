@@ -312,7 +312,9 @@ export function itemCases(client: Client): void {
       await client.ended(jobId);
     }
     const item = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/no_results-0`);
-    assert.deepEqual([item.status, item.attempts, item.deliveries], ['failed', 12, 12]);
+    assert.deepEqual([item.status, item.attempts], ['failed', 12]);
+    // On a busy machine a lease may run out, and the item be handed out again.
+    assert.ok(item.deliveries >= 12, `${item.deliveries} deliveries`);
     assert.deepEqual(
       item.history.map(({ attempt }) => attempt),
       [3, 4, 5, 6, 7, 8, 9, 10, 11, 12],

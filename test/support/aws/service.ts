@@ -6,8 +6,11 @@ import { type Service, startService } from '../../api/service.ts';
 import { type Emulators, startEmulators } from './emulators.ts';
 import { awsEnvironment, awsNames } from './names.ts';
 
-/** What is done is told twelve times in a lease, and the cases wait for it. */
-const LEASE_MS = 4000;
+/**
+ * What is done is told twelve times in a lease, and the cases wait for it. Shorter ones run out on a busy machine, and
+ * then items are tried twice.
+ */
+const LEASE_MS = 6000;
 
 let emulators: Promise<Emulators> | null = null;
 const services: Service[] = [];
