@@ -16,7 +16,7 @@ export function removalCases(add: AddCase<LedgerParts>): void {
       const remove = { kind: 'remove', incarnation: (await jobOf(ledger, jobId)).incarnation } as const;
       assert.match(await refusal(ledger, jobId, remove), /in progress/);
       await change(ledger, jobId, { kind: 'cancel' });
-      assert.match(await refusal(ledger, jobId, remove), /still at its last items/);
+      assert.match(await refusal(ledger, jobId, remove), /still processing its last items/);
       await ledger.settle([partOf(lease)], NOW);
       assert.equal((await change(ledger, jobId, remove)).removing, 'asked');
       assert.equal((await change(ledger, jobId, remove)).removing, 'asked', 'said twice');
